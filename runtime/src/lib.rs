@@ -1,0 +1,1 @@
+//! Typed Model Context Protocol servers whose every message is checked before it is sent.

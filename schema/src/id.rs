@@ -1,0 +1,192 @@
+//! Ids that pair messages: the type and the bytes a peer chose are what it gets back.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::value::RawValue;
+
+use crate::{Encode, View, support};
+
+/// The id of a request: a string or an integer.
+///
+/// Integers keep the bytes they were written with, so `1.0` and 2⁸⁰ are echoed unchanged. `1`, `1.0` and `"1"` are
+/// three different ids.
+///
+/// ```
+/// use trueform_schema::RequestId;
+///
+/// let id: RequestId = serde_json::from_str("1.0")?;
+/// assert_eq!(id.to_string(), "1.0");
+/// assert_ne!(id, RequestId::from(1));
+/// assert!(serde_json::from_str::<RequestId>("1.5").is_err());
+/// assert!(serde_json::from_str::<RequestId>("null").is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RequestId {
+    /// An integer written in the usual way.
+    Integer(i64),
+    /// A string.
+    Text(Box<str>),
+    /// An integer beyond 64 bits or written in another way; the text is the JSON number.
+    Number(Box<str>),
+}
+
+/// Ties progress notifications to the request they tell of. A string or an integer, as [`RequestId`].
+pub type ProgressToken = RequestId;
+
+/// The longest number taken as an id, in bytes.
+const MAX_NUMBER: usize = 64;
+
+impl RequestId {
+    /// The id that the JSON `text` holds.
+    ///
+    /// # Errors
+    /// A sentence naming what was found, if `text` is neither a string nor an integer.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        if let Some(integer) = plain_integer(text) {
+            return Ok(Self::Integer(integer));
+        }
+        match text.as_bytes().first() {
+            Some(b'"') => serde_json::from_str::<String>(text)
+                .map(|text| Self::Text(text.into()))
+                .map_err(|error| error.to_string()),
+            Some(b'-' | b'0'..=b'9') if text.len() <= MAX_NUMBER && is_integral(text) => {
+                Ok(Self::Number(text.into()))
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                Err("expected a string or an integer, found a number that is no integer".to_owned())
+            }
+            _ => Err(format!(
+                "expected a string or an integer, found {}",
+                crate::JsonKind::of(text)
+            )),
+        }
+    }
+}
+
+/// The value of `text` if writing that value gives `text` again.
+fn plain_integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    let plain = match digits {
+        [b'0'] => text.len() == 1,
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    if plain { text.parse().ok() } else { None }
+}
+
+/// Whether the JSON number `text` has no fraction.
+fn is_integral(text: &str) -> bool {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().unwrap_or(i32::MAX)),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let significant = fraction.trim_end_matches('0').len();
+    if exponent >= 0 {
+        return significant <= exponent.unsigned_abs() as usize && exponent < MAX_NUMBER as i32;
+    }
+    let zeros = whole.len() - whole.trim_end_matches('0').len();
+    significant == 0 && zeros >= exponent.unsigned_abs() as usize
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(integer) => write!(f, "{integer}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Number(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Writes the id as its JSON text, so that `1` and `"1"` can be told apart in logs.
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl From<i64> for RequestId {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
+}
+
+impl From<&str> for RequestId {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for RequestId {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl Encode for RequestId {
+    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
+        match self {
+            Self::Integer(integer) => support::write_integer(*integer, out),
+            Self::Text(text) => support::write_str(text, out),
+            Self::Number(text) => out.extend_from_slice(text.as_bytes()),
+        }
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        support::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Raw, because every other way to read a number loses its bytes.
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::from_json(raw.get()).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A-2
+    #[test]
+    fn ids_keep_type_and_bytes() {
+        for text in [
+            "0",
+            "-1",
+            "9223372036854775807",
+            "9223372036854775808",
+            "1.0",
+            "10e-1",
+            "1e3",
+            "\"1\"",
+            "\"a\\\"b\"",
+            "-0",
+        ] {
+            let id = RequestId::from_json(text).unwrap();
+            assert_eq!(serde_json::to_string(&id).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_id() {
+        for text in [
+            "1.5",
+            "1e-1",
+            "15e-1",
+            "null",
+            "true",
+            "{}",
+            "[]",
+            "1e999999999",
+        ] {
+            assert!(RequestId::from_json(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Model Context Protocol types, methods and dispatch for every revision of the specification, generated from the
+//! official schemas.
+//!
+//! One set of types, the *superset model*, serves all revisions: a member exists if any revision has it, and is
+//! optional unless every revision requires it. Which revisions know a member is written into the generated
+//! [`Encode`] implementations, so the same value can be written [`At`] each [`Revision`]:
+//!
+//! ```
+//! use trueform_schema::{At, Revision, Tool, JsonObject};
+//!
+//! let tool = Tool::new(JsonObject::empty(), "add").with_title("Addition");
+//! let old = At::new(&tool, Revision::V2024_11_05).to_string();
+//! let new = At::new(&tool, Revision::V2026_07_28).to_string();
+//! assert!(!old.contains("Addition"));
+//! assert!(new.contains("Addition"));
+//! ```
+//!
+//! The crate knows nothing of transports, sessions or handlers' state; it needs only `serde` and `serde_json`.
+
+pub mod decode;
+mod encode;
+mod id;
+mod json;
+mod map;
+mod revision;
+#[doc(hidden)]
+pub mod support;
+
+pub use self::{
+    decode::DecodeError,
+    encode::{At, Encode, View},
+    id::{ProgressToken, RequestId},
+    json::{InvalidJson, Json, JsonKind, JsonObject},
+    map::{Extras, Map, Meta},
+    revision::{Era, Revision, Revisions, UnknownRevision},
+};

@@ -1,0 +1,114 @@
+//! What the generated code calls. Not part of the public interface.
+
+use serde::{Serialize, Serializer};
+
+use crate::{Encode, Json, JsonObject, View};
+
+/// Appends `text` as a JSON string.
+pub fn write_str(text: &str, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
+}
+
+/// Appends `integer`.
+pub fn write_integer(integer: i64, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, &integer).expect("writing an integer to memory cannot fail");
+}
+
+/// Appends `number`; integral values without a fraction, as they were most likely sent. A value that is not finite
+/// has no JSON form and becomes `null`; `conform` reports it before a message gets here.
+pub fn write_number(number: f64, out: &mut Vec<u8>) {
+    /// Up to here every integer has an exact f64.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0
+        && number.abs() <= EXACT
+        && !(number == 0.0 && number.is_sign_negative())
+    {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "checked to be an integer within 2^53"
+        )]
+        return write_integer(number as i64, out);
+    }
+    serde_json::to_writer(out, &number).expect("writing a number to memory cannot fail");
+}
+
+/// `value` as raw JSON.
+pub fn to_json<T: Encode + ?Sized>(value: &T, view: View<'_>) -> Json {
+    let mut out = Vec::with_capacity(128);
+    value.encode(view, &mut out);
+    let text = String::from_utf8(out).expect("encoders write UTF-8");
+    Json::from_text(text).expect("encoders write one JSON value")
+}
+
+/// `Serialize` of every generated type: the superset, as raw JSON.
+pub fn serialize<T: Encode + ?Sized, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    to_json(value, View::ALL).serialize(serializer)
+}
+
+impl Encode for Json {
+    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.get().as_bytes());
+    }
+}
+
+impl Encode for JsonObject {
+    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.get().as_bytes());
+    }
+}
+
+impl Encode for String {
+    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
+        write_str(self, out);
+    }
+}
+
+impl Encode for bool {
+    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
+        out.extend_from_slice(if *self { b"true" } else { b"false" });
+    }
+}
+
+impl Encode for i64 {
+    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
+        write_integer(*self, out);
+    }
+}
+
+impl Encode for f64 {
+    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
+        write_number(*self, out);
+    }
+}
+
+/// Null where there is no value: members that are required but may be null.
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
+        match self {
+            Some(value) => value.encode(view, out),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+}
+
+impl<T: Encode + ?Sized> Encode for Box<T> {
+    fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
+        (**self).encode(view, out);
+    }
+}
+
+impl<T: Encode> Encode for Vec<T> {
+    fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (i, item) in self.iter().enumerate() {
+            if i != 0 {
+                out.push(b',');
+            }
+            item.encode(view, out);
+        }
+        out.push(b']');
+    }
+}
