@@ -1,0 +1,157 @@
+//! Commands of `trueform-codegen`.
+//!
+//! Exit codes: 0 success, 1 a finding or a difference where that is what was asked for, 2 wrong usage or bad input.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use trueform_codegen::check::{self, Verdict};
+use trueform_codegen::problem::Problem;
+use trueform_codegen::provenance::Source;
+use trueform_codegen::store::{self, Origin};
+
+#[derive(Parser)]
+#[command(
+    name = "trueform-codegen",
+    version,
+    about = "Imports official Model Context Protocol schemas and generates Rust bindings from them"
+)]
+#[command(
+    after_help = "Exit codes: 0 success, 1 a finding or a difference, 2 wrong usage or bad input."
+)]
+struct Cli {
+    /// The schema folder [default: the nearest `schema` with `revisions` in it, here or above]
+    #[arg(long, global = true, value_name = "DIR")]
+    schema: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write the normal form of an official schema file, and where the file came from, into the schema folder
+    Import(Import),
+    /// Prove that every committed schema is the normal form of its official file
+    Check(Check),
+}
+
+#[derive(Args)]
+struct Import {
+    /// The official schema file
+    file: PathBuf,
+    /// The revision it defines, such as `2026-07-28`
+    #[arg(
+        long,
+        value_name = "REVISION",
+        required_unless_present = "extension",
+        conflicts_with = "extension"
+    )]
+    revision: Option<String>,
+    /// The extension it defines, such as `tasks`
+    #[arg(long, value_name = "NAME")]
+    extension: Option<String>,
+    /// The repository it was taken from, as `owner/name` [default: as recorded before, else the official one]
+    #[arg(long, value_name = "OWNER/NAME")]
+    repository: Option<String>,
+    /// Its path in that repository [default: as recorded before, else the official one]
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// The commit it was taken from [default: as recorded before, if the file is the same]
+    #[arg(long, value_name = "COMMIT")]
+    commit: Option<String>,
+}
+
+#[derive(Args)]
+struct Check {
+    /// The folder of official files: `REVISION/schema.json` and `extensions/NAME/schema.json`
+    #[arg(long, value_name = "DIR")]
+    official: PathBuf,
+}
+
+/// Runs the command that the process was started with.
+pub(crate) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(code) => code,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<ExitCode, Problem> {
+    match &cli.command {
+        Command::Import(args) => args.run(&schema_folder(cli)?),
+        Command::Check(args) => args.run(&schema_folder(cli)?),
+    }
+}
+
+fn schema_folder(cli: &Cli) -> Result<PathBuf, Problem> {
+    if let Some(folder) = &cli.schema {
+        return match folder.is_dir() {
+            true => Ok(folder.clone()),
+            false => Err(Problem::at("", "no such folder").in_file(folder.display())),
+        };
+    }
+    let here = std::env::current_dir()
+        .map_err(|error| Problem::at("", format!("no current folder: {error}")))?;
+    store::find_schema(&here).ok_or_else(|| {
+        Problem::at(
+            "",
+            "no folder `schema` with `revisions` in it here or above; name one with `--schema DIR`",
+        )
+    })
+}
+
+/// Writes a line. A reader that has gone away (`| head`) is no reason to panic, and nothing else can be done about it.
+fn say(text: impl std::fmt::Display) {
+    _ = writeln!(std::io::stdout(), "{text}");
+}
+
+impl Import {
+    fn run(&self, schema: &Path) -> Result<ExitCode, Problem> {
+        let source = match (&self.revision, &self.extension) {
+            (Some(name), _) => Source::revision(name)?,
+            (None, Some(name)) => Source::extension(name)?,
+            (None, None) => {
+                return Err(Problem::at(
+                    "",
+                    "name what the file defines: `--revision` or `--extension`",
+                ));
+            }
+        };
+        let origin = Origin {
+            repository: self.repository.clone(),
+            path: self.path.clone(),
+            commit: self.commit.clone(),
+        };
+        let imported = store::import(schema, &source, &self.file, origin)?;
+        let state = if imported.changed {
+            "written"
+        } else {
+            "unchanged"
+        };
+        say(format_args!(
+            "{source}: `{}` {state}, sha256 {}",
+            imported.file.display(),
+            imported.entry.sha256
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Check {
+    fn run(&self, schema: &Path) -> Result<ExitCode, Problem> {
+        let findings = check::check(schema, &self.official)?;
+        for finding in &findings {
+            say(finding);
+        }
+        let wrong = findings
+            .iter()
+            .any(|finding| matches!(finding.verdict, Verdict::Wrong(_)));
+        Ok(ExitCode::from(u8::from(wrong)))
+    }
+}
