@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Runs the official conformance suite against a server at URL and judges it strictly.
+#
+# usage: conformance.sh URL CACHE
+#
+# CACHE receives the suite and the Node it needs (from npm) and the results.
+set -euo pipefail
+
+url=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+mkdir -p "$2"
+cache=$(cd "$2" && pwd)
+
+# The revisions at which each scenario exists, by the suite's own `list`.
+plan() {
+  local legacy3="2025-06-18 2025-11-25" all3="2025-06-18 2025-11-25 2026-07-28"
+  runs server-session-lifecycle 2025-03-26 $legacy3
+  runs server-initialize $legacy3
+  runs ping $legacy3
+  runs logging-set-level $legacy3
+  runs tools-list $all3
+  runs tools-call-simple-text $all3
+  runs tools-call-image $all3
+  runs tools-call-audio $all3
+  runs tools-call-embedded-resource $all3
+  runs tools-call-mixed-content $all3
+  runs tools-call-with-logging $legacy3
+  runs tools-call-error $all3
+  runs tools-call-with-progress $all3
+  runs json-schema-2020-12 2025-11-25 2026-07-28
+  runs server-sse-polling 2025-11-25
+  runs server-sse-multiple-streams 2025-11-25 2026-07-28
+  runs dns-rebinding-protection 2025-11-25 2026-07-28
+  runs server-stateless 2026-07-28
+  runs http-header-validation 2026-07-28
+  runs http-custom-header-server-validation 2026-07-28
+}
+
+runs() {
+  local scenario=$1 revision
+  shift
+  for revision in "$@"; do
+    echo "$revision $scenario"
+  done
+}
+
+"$here/npm-install" "$here/conformance" "$cache/conformance"
+node=$(echo "$cache"/conformance/node_modules/node-linux-*/bin/node)
+suite=$cache/conformance/node_modules/@modelcontextprotocol/conformance/dist/index.js
+
+results=$cache/conformance-results
+rm -rf "$results"
+mkdir -p "$results"
+plan >"$results/plan"
+
+while read -r revision scenario; do
+  out=$results/$revision+$scenario
+  mkdir -p "$out"
+  # Its exit code is ignored: the gate reads the checks themselves.
+  timeout 90 "$node" "$suite" server --url "$url" --scenario "$scenario" --spec-version "$revision" -o "$out" \
+    >"$out/log" 2>&1 </dev/null || true
+done <"$results/plan"
+
+if ! python3 "$here/gate.py" "$results" "$results/plan"; then
+  echo "full output of each run: the file \`log\` under $results" >&2
+  exit 1
+fi

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Judges the result folders of the conformance suite, more strictly than its exit code.
+
+usage: gate.py RESULTS PLAN
+
+RESULTS holds one folder per run, named `<revision>+<scenario>`, each with a
+`checks.json` somewhere below. PLAN is a text file with one `<revision>
+<scenario>` a line. Red when
+
+- a planned run left no result, or more than one,
+- a check says FAILURE or WARNING, or a status nobody knows,
+- a check was SKIPPED that `ALLOWED_SKIPS` does not name for that scenario,
+- an allowed skip did not occur (then its line here is stale),
+- a run has no check that says SUCCESS, or not each that `MUST_SUCCEED` names for it.
+"""
+
+import collections
+import json
+import pathlib
+import sys
+
+# (scenario, check id): why it may be skipped.
+ALLOWED_SKIPS = {
+    ("server-stateless", "sep-2575-server-sends-prompts-list-changed-on-subscription"): "no prompts yet",
+}
+
+# Scenarios whose checks can end in INFO without having looked at anything.
+MUST_SUCCEED = {
+    "server-sse-polling": {"server-sse-priming-event", "server-sse-retry-field", "server-sse-disconnect-resume"},
+    "server-sse-multiple-streams": {"server-accepts-multiple-post-streams"},
+}
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    results = pathlib.Path(sys.argv[1])
+    plan = [line.split() for line in pathlib.Path(sys.argv[2]).read_text().splitlines() if line.strip()]
+    complaints = []
+    unused_skips = {key for key in ALLOWED_SKIPS if any(scenario == key[0] for _, scenario in plan)}
+    statuses = collections.Counter()
+    for revision, scenario in plan:
+        label = f"{revision} {scenario}"
+        checks, problem = read_checks(results / f"{revision}+{scenario}")
+        if problem:
+            complaints.append(f"{label}: {problem}")
+            continue
+        statuses.update(check["status"] for check in checks)
+        unused_skips -= {(scenario, check["id"]) for check in checks if check["status"] == "SKIPPED"}
+        complaints += [f"{label}: {text}" for text in judge(scenario, checks)]
+    complaints += [f"{scenario} {check}: allowed to be skipped, but was not; remove it from the list" for scenario, check in sorted(unused_skips)]
+    if not plan:
+        complaints.append("the plan is empty")
+    for complaint in complaints:
+        print(f"FAIL  {complaint}")
+    print(f"conformance: {len(plan)} runs, checks {dict(sorted(statuses.items()))}")
+    print(f"conformance: {statuses['SUCCESS']} passed, {len(complaints)} failed")
+    sys.exit(1 if complaints else 0)
+
+
+def read_checks(folder):
+    """The checks of one run, or what is wrong with its result files."""
+    files = sorted(folder.rglob("checks.json"))
+    if len(files) != 1:
+        return None, f"{len(files)} result files where one was expected"
+    try:
+        checks = json.loads(files[0].read_text())
+    except ValueError as error:
+        return None, f"unreadable result: {error}"
+    if not isinstance(checks, list) or not all({"id", "status"} <= check.keys() for check in checks):
+        return None, "the result is not a list of checks"
+    return checks, None
+
+
+def judge(scenario, checks):
+    """Every reason why these checks do not pass."""
+    for check in checks:
+        status = check["status"]
+        if status in ("SUCCESS", "INFO"):
+            continue
+        if status == "SKIPPED" and (scenario, check["id"]) in ALLOWED_SKIPS:
+            continue
+        detail = check.get("errorMessage") or check.get("description") or check.get("name") or ""
+        yield f"{status} {check['id']}: {detail[:300]}"
+    succeeded = {check["id"] for check in checks if check["status"] == "SUCCESS"}
+    if not succeeded:
+        yield "no check succeeded"
+    for missing in sorted(MUST_SUCCEED.get(scenario, set()) - succeeded):
+        yield f"{missing} did not succeed"
+
+
+if __name__ == "__main__":
+    main()

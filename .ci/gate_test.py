@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Shows that `gate.py` turns red for each reason that it gives, and green without one."""
+
+import contextlib
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+import gate
+
+GOOD = {"id": "a", "status": "SUCCESS"}
+
+
+def verdict(runs, plan=None, skips=None):
+    """Exit code and output of the gate over `{"<revision>+<scenario>": checks or text}`."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for name, checks in runs.items():
+            result = folder / name / "server-x-now"
+            result.mkdir(parents=True)
+            (result / "checks.json").write_text(checks if isinstance(checks, str) else json.dumps(checks))
+        plan_file = folder / "plan"
+        plan_file.write_text("\n".join(name.replace("+", " ") for name in (runs if plan is None else plan)))
+        output = io.StringIO()
+        with (
+            contextlib.redirect_stdout(output),
+            mock.patch.object(sys, "argv", ["gate.py", str(folder), str(plan_file)]),
+            mock.patch.object(gate, "ALLOWED_SKIPS", skips or {}),
+        ):
+            try:
+                gate.main()
+            except SystemExit as exit_:
+                return exit_.code, output.getvalue()
+    raise AssertionError("the gate did not exit")
+
+
+class Gate(unittest.TestCase):
+    def test_green(self):
+        self.assertEqual(verdict({"r+ping": [GOOD, {"id": "b", "status": "INFO"}]})[0], 0)
+        skipped = [GOOD, {"id": "b", "status": "SKIPPED"}]
+        self.assertEqual(verdict({"r+ping": skipped}, skips={("ping", "b"): "why"})[0], 0)
+
+    def test_red(self):
+        cases = {
+            "FAILURE b": {"r+ping": [GOOD, {"id": "b", "status": "FAILURE"}]},
+            "WARNING b": {"r+ping": [GOOD, {"id": "b", "status": "WARNING"}]},
+            "SKIPPED b": {"r+ping": [GOOD, {"id": "b", "status": "SKIPPED"}]},
+            "NEW b": {"r+ping": [GOOD, {"id": "b", "status": "NEW"}]},
+            "no check succeeded": {"r+ping": []},
+            "server-sse-retry-field did not succeed": {"r+server-sse-polling": [GOOD]},
+            "unreadable": {"r+ping": "["},
+            "not a list of checks": {"r+ping": "{}"},
+        }
+        for reason, runs in cases.items():
+            with self.subTest(reason):
+                code, output = verdict(runs)
+                self.assertEqual(code, 1)
+                self.assertIn(reason, output)
+
+    def test_red_without_the_planned_results(self):
+        self.assertEqual(verdict({}, plan=[])[0], 1)
+        self.assertEqual(verdict({"r+ping": [GOOD]}, plan=["r+ping", "r+other"])[0], 1)
+
+    def test_red_for_a_stale_or_foreign_skip(self):
+        self.assertEqual(verdict({"r+ping": [GOOD]}, skips={("ping", "b"): "why"})[0], 1)
+        skipped = [GOOD, {"id": "b", "status": "SKIPPED"}]
+        self.assertEqual(verdict({"r+ping": skipped}, skips={("other", "b"): "why"})[0], 1)
+
+
+unittest.main()

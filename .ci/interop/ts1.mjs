@@ -1,0 +1,50 @@
+// The TypeScript SDK 1.x (`@modelcontextprotocol/sdk`) as a client: legacy era.
+
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+
+import { main } from "./harness.mjs";
+
+await main("ts1", connect);
+
+async function connect(kind, target, revision) {
+  const transport =
+    kind === "http" ? new StreamableHTTPClientTransport(new URL(target)) : new StdioClientTransport({ command: target, stderr: "ignore" });
+  const negotiated = offering(transport, revision);
+  const client = new Client({ name: "trueform-ci", version: "1.0.0" });
+  await client.connect(transport);
+  return {
+    revision,
+    negotiated,
+    listTools: async () => (await client.listTools()).tools,
+    call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
+    errorCode: (error) => error.code,
+    onToolsChanged: (heard) => client.setNotificationHandler(ToolListChangedNotificationSchema, heard),
+    close: async () => {
+      if (kind === "http") {
+        await transport.terminateSession();
+      }
+      await client.close();
+    },
+  };
+}
+
+/// This SDK always offers its newest revision; an older one is offered by
+/// rewriting its `initialize` on the way out. Returns a reader of what the
+/// server settled on.
+function offering(transport, revision) {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) =>
+    send(
+      message.method === "initialize" ? { ...message, params: { ...message.params, protocolVersion: revision } } : message,
+      options,
+    );
+  let settled;
+  transport.setProtocolVersion = ((original) => (version) => {
+    settled = version;
+    original?.call(transport, version);
+  })(transport.setProtocolVersion);
+  return () => settled;
+}

@@ -1,0 +1,45 @@
+// The TypeScript client 2.x (`@modelcontextprotocol/client`): both eras.
+
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+
+import { main } from "./harness.mjs";
+
+const FIRST_MODERN = "2026-07-28";
+
+await main("ts2", connect);
+
+async function connect(kind, target, revision) {
+  const modern = revision >= FIRST_MODERN;
+  const transport =
+    kind === "http" ? new StreamableHTTPClientTransport(new URL(target)) : new StdioClientTransport({ command: target, stderr: "ignore" });
+  const client = new Client(
+    { name: "trueform-ci", version: "1.0.0" },
+    {
+      supportedProtocolVersions: [revision],
+      versionNegotiation: { mode: modern ? { pin: revision } : "legacy" },
+    },
+  );
+  await client.connect(transport);
+  return {
+    revision,
+    negotiated: () => client.getNegotiatedProtocolVersion(),
+    listTools: async () => (await client.listTools()).tools,
+    call: (name, args, options) => client.callTool({ name, arguments: args }, options),
+    errorCode: (error) => error.code,
+    onToolsChanged: async (heard) => {
+      client.setNotificationHandler("notifications/tools/list_changed", heard);
+      if (!modern) {
+        return undefined;
+      }
+      const subscription = await client.listen({ toolsListChanged: true });
+      return () => subscription.close();
+    },
+    close: async () => {
+      if (kind === "http" && !modern) {
+        await transport.terminateSession();
+      }
+      await client.close();
+    },
+  };
+}
