@@ -6,8 +6,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use trueform_codegen::check::{self, Verdict};
+use trueform_codegen::diff;
+use trueform_codegen::import::normalise;
 use trueform_codegen::problem::Problem;
 use trueform_codegen::provenance::Source;
 use trueform_codegen::store::{self, Origin};
@@ -35,6 +37,8 @@ enum Command {
     Import(Import),
     /// Prove that every committed schema is the normal form of its official file
     Check(Check),
+    /// Print what changed between two schemas, in the protocol's own terms
+    Diff(Diff),
 }
 
 #[derive(Args)]
@@ -70,6 +74,25 @@ struct Check {
     official: PathBuf,
 }
 
+#[derive(Args)]
+struct Diff {
+    /// The older schema: a revision (`2025-11-25`), an extension (`tasks`) or a file, official or in normal form
+    a: String,
+    /// The newer schema
+    b: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// One line per change
+    Text,
+    /// One JSON object with all changes
+    Json,
+}
+
 /// Runs the command that the process was started with.
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -86,6 +109,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Problem> {
     match &cli.command {
         Command::Import(args) => args.run(&schema_folder(cli)?),
         Command::Check(args) => args.run(&schema_folder(cli)?),
+        Command::Diff(args) => args.run(cli),
     }
 }
 
@@ -154,4 +178,43 @@ impl Check {
             .any(|finding| matches!(finding.verdict, Verdict::Wrong(_)));
         Ok(ExitCode::from(u8::from(wrong)))
     }
+}
+
+impl Diff {
+    fn run(&self, cli: &Cli) -> Result<ExitCode, Problem> {
+        let a = schema(cli, &self.a)?;
+        let b = schema(cli, &self.b)?;
+        let diff = diff::diff(&a, &b)?;
+        match self.format {
+            Format::Text => write!(std::io::stdout(), "{diff}"),
+            Format::Json => serde_json::to_writer_pretty(std::io::stdout(), &diff)
+                .map_err(Into::into)
+                .and_then(|()| writeln!(std::io::stdout())),
+        }
+        .unwrap_or_default();
+        Ok(ExitCode::from(u8::from(!diff.is_empty())))
+    }
+}
+
+/// The schema that a user named: a file, else a revision or extension of the schema folder.
+fn schema(cli: &Cli, name: &str) -> Result<serde_json::Value, Problem> {
+    let file = match Path::new(name) {
+        file if file.is_file() => file.to_owned(),
+        _ => {
+            let source = Source::revision(name).or_else(|_| Source::extension(name));
+            let source = source.map_err(|_| {
+                Problem::at(
+                    "",
+                    "neither a file nor a revision (`2025-11-25`) nor an extension (`tasks`)",
+                )
+                .in_file(name)
+            })?;
+            schema_folder(cli)?.join(source.committed())
+        }
+    };
+    let text = store::read(&file)?;
+    serde_json::from_str(&text)
+        .map_err(|error| Problem::at("", format!("not JSON: {error}")))
+        .and_then(|document| normalise(&document))
+        .map_err(|problem| problem.in_file(file.display()))
 }

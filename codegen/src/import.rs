@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn document(definitions: Value) -> Value {
+    fn document(definitions: &Value) -> Value {
         json!({ "$schema": DRAFT_2020_12, "$defs": definitions })
     }
 
@@ -336,7 +336,7 @@ mod tests {
             },
             "$schema": DRAFT_2020_12,
         });
-        let normal = normalise(&document(schema)).unwrap();
+        let normal = normalise(&document(&schema)).unwrap();
         assert_eq!(
             normal.to_string(),
             expected.to_string(),
@@ -384,27 +384,27 @@ mod tests {
                 "at `/type`: `type` beside the definitions",
             ),
             (
-                document(json!({ "A": 1 })),
+                document(&json!({ "A": 1 })),
                 "definition `A`, at `/$defs/A`: `1` is not a schema",
             ),
             (
-                document(json!({ "A": { "frmat": "uri" } })),
+                document(&json!({ "A": { "frmat": "uri" } })),
                 "definition `A`, at `/$defs/A/frmat`: `frmat` is not a keyword",
             ),
             (
-                document(json!({ "A": { "items": { "$ref": "#/$defs/No" } } })),
+                document(&json!({ "A": { "items": { "$ref": "#/$defs/No" } } })),
                 "at `/$defs/A/items/$ref`: `No` is not defined",
             ),
             (
-                document(json!({ "A": { "$ref": "other.json" } })),
+                document(&json!({ "A": { "$ref": "other.json" } })),
                 "at `/$defs/A/$ref`: `\"other.json\"` does not name",
             ),
             (
-                document(json!({ "A": { "anyOf": {} } })),
+                document(&json!({ "A": { "anyOf": {} } })),
                 "at `/$defs/A/anyOf`: `anyOf` is not an array",
             ),
             (
-                document(json!({ "A": { "properties": { "a/b": { "$schema": DRAFT_07[0] } } } })),
+                document(&json!({ "A": { "properties": { "a/b": { "$schema": DRAFT_07[0] } } } })),
                 "at `/$defs/A/properties/a~1b/$schema`",
             ),
         ];

@@ -1,0 +1,177 @@
+//! The command line: exit codes, help, and errors that name file, definition and JSON pointer.
+
+use std::fs;
+use std::process::Output;
+
+use crate::support::{codegen, schema_folder, scratch};
+
+fn run(args: &[&str]) -> (i32, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = codegen(args);
+    let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+    (
+        status.code().expect("it was not killed"),
+        text(stdout),
+        text(stderr),
+    )
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let (code, help, _) = run(&["--help"]);
+    assert_eq!(code, 0);
+    for command in ["import", "check", "generate", "diff"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{help}");
+        let (code, help, _) = run(&[command, "--help"]);
+        assert_eq!(code, 0);
+        assert!(
+            help.contains("Usage: trueform-codegen") && help.contains(command),
+            "{help}"
+        );
+    }
+    assert!(help.contains("Exit codes"), "{help}");
+}
+
+#[test]
+fn wrong_usage_is_2_and_says_what_is_right() {
+    let schema = schema_folder();
+    let schema = schema.to_str().unwrap();
+    let file = schema_folder().join("revisions/2025-11-25.json");
+    let file = file.to_str().unwrap();
+    let cases: [(&[&str], &str); 9] = [
+        (&[], "Usage"),
+        (&["frobnicate"], "unrecognized subcommand"),
+        (&["import", file], "--revision <REVISION>"),
+        (
+            &[
+                "import",
+                file,
+                "--revision",
+                "2025-11-25",
+                "--extension",
+                "x",
+            ],
+            "cannot be used with",
+        ),
+        (
+            &["import", file, "--revision", "latest", "--schema", schema],
+            "`latest` is not a revision, expected a date such as `2026-07-28`",
+        ),
+        (
+            &["import", file, "--extension", "../x", "--schema", schema],
+            "`../x` is not an extension name",
+        ),
+        (
+            &["check", "--official", "x", "--schema", "no-such-folder"],
+            "`no-such-folder`: no such folder",
+        ),
+        (
+            &["diff", "2025-11-25", "what/ever", "--schema", schema],
+            "`what/ever`: neither a file nor a revision",
+        ),
+        (
+            &["diff", "2025-11-25", "1999-01-01", "--schema", schema],
+            "revisions/1999-01-01.json`: cannot read",
+        ),
+    ];
+    for (args, expected) in cases {
+        let (code, stdout, stderr) = run(args);
+        assert_eq!(code, 2, "{args:?}: {stderr}");
+        assert!(stderr.contains(expected), "{args:?}: {stderr}");
+        assert!(stdout.is_empty(), "{args:?}: {stdout}");
+    }
+}
+
+#[test]
+fn bad_schemas_are_2_and_the_place_is_named() {
+    let folder = scratch("cli-bad-schemas");
+    let file = folder.join("schema.json");
+    let file = file.to_str().unwrap();
+    let schema = folder.join("schema");
+    fs::create_dir_all(&schema).unwrap();
+    let draft = r#""$schema": "https://json-schema.org/draft/2020-12/schema""#;
+    let cases = [
+        ("{", "schema.json`: not JSON: EOF".to_owned()),
+        ("{}", "schema.json`: `$schema` is missing".to_owned()),
+        (
+            r##"{ DRAFT, "$defs": { "Tool": { "properties": { "a": { "$ref": "#/$defs/No" } } } } }"##,
+            "schema.json`: definition `Tool`, at `/$defs/Tool/properties/a/$ref`: `No` is not defined in this file".to_owned(),
+        ),
+        (
+            r#"{ DRAFT, "$defs": { "Tool": { "typo": 1 } } }"#,
+            "schema.json`: definition `Tool`, at `/$defs/Tool/typo`: `typo` is not a keyword".to_owned(),
+        ),
+    ];
+    for (text, expected) in cases {
+        fs::write(file, text.replace("DRAFT", draft)).unwrap();
+        for args in [
+            &[
+                "import",
+                file,
+                "--revision",
+                "2030-01-01",
+                "--schema",
+                schema.to_str().unwrap(),
+            ][..],
+            &["diff", file, file],
+        ] {
+            let (code, _, stderr) = run(args);
+            assert_eq!(code, 2, "{stderr}");
+            assert!(stderr.contains(&expected), "{stderr}\nlacks\n{expected}");
+        }
+    }
+    assert!(
+        !schema.join("revisions").exists(),
+        "a failed import writes nothing"
+    );
+}
+
+#[test]
+fn diff_says_by_its_code_whether_there_is_a_difference() {
+    let schema = schema_folder();
+    let schema = schema.to_str().unwrap();
+    let (code, stdout, _) = run(&["diff", "2025-11-25", "2025-11-25", "--schema", schema]);
+    assert_eq!((code, stdout.as_str()), (0, "no changes\n"));
+    let (code, stdout, _) = run(&[
+        "diff",
+        "2024-11-05",
+        "2025-03-26",
+        "--schema",
+        schema,
+        "--format",
+        "json",
+    ]);
+    assert_eq!(code, 1);
+    let diff: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(
+        diff["changes"][0],
+        serde_json::json!({
+            "subject": "notifications/progress params.message",
+            "change": "member-added", "required": false, "type": "string", "severity": "additive",
+        }),
+    );
+}
+
+#[test]
+fn check_says_what_it_skipped() {
+    let schema = schema_folder();
+    let (code, stdout, _) = run(&[
+        "check",
+        "--official",
+        "no-such-folder",
+        "--schema",
+        schema.to_str().unwrap(),
+    ]);
+    assert_eq!(code, 0);
+    assert_eq!(
+        stdout
+            .lines()
+            .filter(|line| line.starts_with("SKIPPED  "))
+            .count(),
+        6,
+        "{stdout}"
+    );
+}

@@ -1,0 +1,7 @@
+//! Tests of the generator as its users meet it: the committed schemas, the command line, the library.
+
+mod cli;
+mod diff;
+mod import;
+mod support;
+mod values;

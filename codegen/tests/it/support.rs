@@ -1,0 +1,106 @@
+//! Where things are, and the oracle: the `jsonschema` crate on one definition of one schema file.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+/// The five revisions that are committed.
+pub(crate) const REVISIONS: [&str; 5] = [
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+];
+
+/// The committed schema folder.
+pub(crate) fn schema_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema")
+}
+
+/// The folder of official files, which is not part of the project; says so where it is absent.
+#[expect(clippy::print_stdout, reason = "a skipped test must say so")]
+pub(crate) fn official_folder() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/schema");
+    match folder.is_dir() {
+        true => Some(folder),
+        false => {
+            println!("SKIPPED: the official schema files are not at `../shared/schema`");
+            None
+        }
+    }
+}
+
+/// A folder of its own for one test, emptied first.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the target folder is writable");
+    folder
+}
+
+/// Runs the command line.
+pub(crate) fn codegen<A: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = A>) -> Output {
+    let binary = env!("CARGO_BIN_EXE_trueform-codegen");
+    Command::new(binary)
+        .args(args)
+        .output()
+        .expect("the binary is built with the tests")
+}
+
+/// Reads a JSON file.
+pub(crate) fn json_file(file: &Path) -> Value {
+    let text =
+        std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// The committed normal form of a revision (`2025-11-25`) or an extension (`tasks`).
+pub(crate) fn committed(name: &str) -> Value {
+    let folder = if name.starts_with("20") {
+        "revisions"
+    } else {
+        "extensions"
+    };
+    json_file(&schema_folder().join(folder).join(format!("{name}.json")))
+}
+
+/// The member of a schema file that holds its definitions.
+pub(crate) fn holder(document: &Value) -> &'static str {
+    if document.get("$defs").is_some() {
+        "$defs"
+    } else {
+        "definitions"
+    }
+}
+
+/// Names of all definitions.
+pub(crate) fn definitions(document: &Value) -> Vec<String> {
+    document[holder(document)]
+        .as_object()
+        .expect("definitions are an object")
+        .keys()
+        .cloned()
+        .collect()
+}
+
+/// Judges values by one definition of a schema file, formats asserted.
+pub(crate) fn oracle(document: &Value, definition: &str) -> jsonschema::Validator {
+    let mut schema = document.clone();
+    schema["$ref"] = json!(format!("#/{}/{definition}", holder(document)));
+    jsonschema::options()
+        .should_validate_formats(true)
+        .with_format("byte", is_base64)
+        .build(&schema)
+        .unwrap_or_else(|error| panic!("definition `{definition}`: {error}"))
+}
+
+fn is_base64(text: &str) -> bool {
+    let body = text.trim_end_matches('=');
+    text.len().is_multiple_of(4)
+        && text.len() - body.len() <= 2
+        && body
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
+}
