@@ -3,6 +3,22 @@
 pub mod check;
 pub mod diff;
 pub mod import;
+mod correct;
+mod emit;
+mod generate;
+pub mod load;
+mod merge;
+mod methods;
+pub mod model;
+mod names;
+pub mod normalise;
+pub mod overlay;
 pub mod problem;
 pub mod provenance;
 pub mod store;
+
+pub use self::{
+    generate::{Generated, generate, model},
+    load::Inputs,
+    model::Model,
+};

@@ -1,0 +1,305 @@
+//! What a position becomes, from the nodes that the revisions have there.
+
+use super::{Kind, Merger, Node};
+use crate::{
+    model::TypeRef,
+    names::pascal,
+    normalise::{Object, Schema},
+    problem::{Problem, child},
+};
+
+impl<'a> Merger<'a> {
+    /// The type at position `at`, adding what the nodes say to the entries it names. `default` names what has no name
+    /// in any revision.
+    pub(super) fn position(
+        &mut self,
+        at: &str,
+        default: Option<&str>,
+        nodes: Vec<Node<'a>>,
+    ) -> Result<TypeRef, Problem> {
+        let nodes: Vec<Node<'a>> = nodes.into_iter().map(|node| self.resolve(node)).collect();
+        let ty = self.merged(at, default, &nodes)?;
+        for node in &nodes {
+            for name in &node.names {
+                self.definitions.insert((node.revision, (*name).to_owned()), ty.clone());
+            }
+        }
+        Ok(ty)
+    }
+
+    fn merged(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> Result<TypeRef, Problem> {
+        if let Some(leaf) = self.sources.overlay.leaves.get(at) {
+            self.used.insert(at.to_owned());
+            return Ok(TypeRef::Leaf(leaf.clone()));
+        }
+        if let Some(ty) = self.shared(nodes) {
+            return Ok(ty);
+        }
+        // A definition that a hand-written type stands for decides, whatever free objects stand beside it.
+        if let Some(leaf) = nodes.iter().find_map(|node| self.leaf(node)) {
+            let compatible = |node: &Node<'a>| match node.schema {
+                Schema::Object(object) => leaf == "JsonObject" && object.is_free(),
+                _ => false,
+            };
+            match nodes.iter().find(|node| self.leaf(node) != Some(leaf) && !compatible(node)) {
+                None => return Ok(TypeRef::Leaf(leaf.to_owned())),
+                Some(other) => return Err(self.incompatible(at, nodes, other)),
+            }
+        }
+        match self.kind(at, nodes)? {
+            Shape::Any => Ok(TypeRef::Leaf("Json".to_owned())),
+            Shape::Bool => Ok(TypeRef::Bool),
+            Shape::Number => Ok(self.number(at, nodes)),
+            Shape::Text => self.text(at, default, nodes),
+            Shape::Array => {
+                let items = nodes
+                    .iter()
+                    .filter_map(|node| match node.schema {
+                        Schema::Array(array) => Some(node.down(&array.items, "items")),
+                        _ => None,
+                    })
+                    .collect();
+                let default = default.map(|name| format!("{name}Item"));
+                let item = self.position(&format!("{at}[]"), default.as_deref(), items)?;
+                Ok(TypeRef::Vec(Box::new(item)))
+            }
+            Shape::Object => self.object(at, default, nodes),
+            Shape::Union => self.union(at, default, nodes),
+        }
+    }
+
+    pub(super) fn resolve(&self, mut node: Node<'a>) -> Node<'a> {
+        while let Schema::Ref(name) = node.schema {
+            node.names.push(name);
+            node.at = child("/$defs", name);
+            node.schema = &self.sources.revisions[node.revision][name];
+        }
+        node
+    }
+
+    /// The core's type, where the position is a definition that the core has too.
+    fn shared(&self, nodes: &[Node<'a>]) -> Option<TypeRef> {
+        let core = self.sources.core?;
+        let node = nodes.first()?;
+        let name = node.names.first()?;
+        if !self.sources.shared.contains(*name) {
+            return None;
+        }
+        core.definitions.get(&(node.revision, (*name).to_owned())).cloned()
+    }
+
+    fn leaf(&self, node: &Node<'a>) -> Option<&'a str> {
+        node.names.iter().find_map(|name| self.sources.overlay.definitions.get(*name)).map(String::as_str)
+    }
+
+    fn incompatible(&self, at: &str, nodes: &[Node<'a>], node: &Node<'a>) -> Problem {
+        let revisions: Vec<&str> =
+            nodes.iter().map(|node| self.sources.names[node.revision].as_str()).collect();
+        let message = format!(
+            "the shapes at `{at}` in {} cannot be merged; the overlay must say what it is (`leaves`, `names` or `drop`)",
+            revisions.join(", ")
+        );
+        self.problem(node, message)
+    }
+
+    fn kind(&self, at: &str, nodes: &[Node<'a>]) -> Result<Shape, Problem> {
+        let mut kind = None;
+        for node in nodes {
+            let other = Shape::of(node.schema);
+            kind = match kind {
+                None => Some(other),
+                Some(kind) if kind == other => Some(kind),
+                // A revision with one member where others have a union: a union of one.
+                Some(Shape::Union) if other != Shape::Any => Some(Shape::Union),
+                Some(kind) if kind != Shape::Any && other == Shape::Union => Some(Shape::Union),
+                Some(_) => return Err(self.incompatible(at, nodes, node)),
+            };
+        }
+        kind.ok_or_else(|| Problem::at("", format!("no revision has the position `{at}`")))
+    }
+
+    fn number(&mut self, at: &str, nodes: &[Node<'a>]) -> TypeRef {
+        let integers = nodes.iter().filter(|node| matches!(node.schema, Schema::Integer(_))).count();
+        if integers == nodes.len() {
+            return TypeRef::Integer;
+        }
+        if integers != 0 {
+            self.decisions.insert(format!("{at}: integer and number merge as number"));
+        }
+        TypeRef::Number
+    }
+
+    fn text(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> Result<TypeRef, Problem> {
+        let mut values: Vec<&String> = Vec::new();
+        let mut plain = false;
+        for node in nodes {
+            if let Schema::String(text) = node.schema {
+                plain |= text.values.is_none();
+                values.extend(text.values.iter().flatten());
+            }
+        }
+        let Some(first) = values.first().copied() else {
+            return Ok(TypeRef::String);
+        };
+        if plain {
+            self.decisions.insert(format!("{at}: plain string in some revisions, constants in others: string"));
+            return Ok(TypeRef::String);
+        }
+        let constants = nodes.iter().all(|node| node.schema.constant().is_some());
+        if constants && values.iter().all(|value| *value == first) {
+            return Ok(TypeRef::Constant(first.clone()));
+        }
+        let name = self.name(at, default, nodes);
+        for node in nodes {
+            self.add(&name, Kind::Enum, node.clone())?;
+        }
+        Ok(TypeRef::Named(name))
+    }
+
+    fn object(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> Result<TypeRef, Problem> {
+        let objects: Vec<(&Node<'a>, &'a Object)> = nodes
+            .iter()
+            .filter_map(|node| match node.schema {
+                Schema::Object(object) => Some((node, &**object)),
+                _ => None,
+            })
+            .collect();
+        if objects.iter().all(|(_, object)| object.is_free()) && !at.starts_with('@') {
+            let leaf = if at.ends_with("._meta") { "Meta" } else { "JsonObject" };
+            return Ok(TypeRef::Leaf(leaf.to_owned()));
+        }
+        let maps: Vec<Node<'a>> = objects
+            .iter()
+            .filter(|(_, object)| object.properties.is_empty() && object.additional != Schema::Any)
+            .map(|(node, object)| node.down(&object.additional, "additionalProperties"))
+            .collect();
+        if !maps.is_empty() {
+            if maps.len() != objects.len() {
+                return Err(self.incompatible(at, nodes, objects[0].0));
+            }
+            let default = default.map(|name| format!("{name}Value"));
+            let value = self.position(&format!("{at}{{}}"), default.as_deref(), maps)?;
+            return Ok(TypeRef::Map(Box::new(value)));
+        }
+        let name = self.name(at, default, nodes);
+        for node in nodes {
+            self.add(&name, Kind::Struct, node.clone())?;
+        }
+        Ok(TypeRef::Named(name))
+    }
+
+    fn union(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> Result<TypeRef, Problem> {
+        let mut members: Vec<Node<'a>> = Vec::new();
+        let mut nullable = false;
+        for member in nodes.iter().flat_map(Node::members) {
+            match member.schema {
+                Schema::Null => nullable = true,
+                _ => members.push(member),
+            }
+        }
+        if nullable {
+            let inner = self.position(at, default, members)?;
+            return Ok(TypeRef::Nullable(Box::new(inner)));
+        }
+        let name = self.name(at, default, nodes);
+        let Some(rule) = self.sources.unions.get(&name) else {
+            let message = format!("the union `{name}` (at `{at}`) has no rule in the overlay (`unions.{name}`)");
+            return Err(self.problem(&nodes[0], message));
+        };
+        if rule.collapse {
+            for member in members {
+                let member = self.resolve(member);
+                self.add(&name, Kind::Struct, member)?;
+            }
+            return Ok(TypeRef::Named(name));
+        }
+        for node in nodes {
+            self.add(&name, Kind::Union, node.clone())?;
+        }
+        Ok(TypeRef::Named(name))
+    }
+
+    /// The overlay's name, else the newest definition's, else one made of the position.
+    fn name(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> String {
+        if let Some(name) = self.sources.type_names.get(at) {
+            self.used.insert(at.to_owned());
+            return name.clone();
+        }
+        if let Some(name) = at.strip_prefix('@') {
+            return name.to_owned();
+        }
+        // A variant is what its union says it is.
+        if let (Some(name), true) = (default, at.contains('#')) {
+            return name.to_owned();
+        }
+        let newest = nodes.iter().filter(|node| !node.names.is_empty()).max_by_key(|node| node.revision);
+        if let Some(node) = newest {
+            return self.aliases(node.revision, node.names[0])[0].clone();
+        }
+        match default {
+            Some(name) => name.to_owned(),
+            None => at.split('.').map(pascal).collect(),
+        }
+    }
+
+    /// The names under which `name` of `revision` is merged.
+    pub(super) fn aliases(&mut self, revision: usize, name: &str) -> Vec<String> {
+        let key = format!("{name}@{}", self.sources.names[revision]);
+        match self.sources.overlay.aliases.get(&key) {
+            Some(names) => {
+                self.used.insert(key);
+                names.clone()
+            }
+            None => vec![name.to_owned()],
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Any,
+    Bool,
+    Number,
+    Text,
+    Array,
+    Object,
+    Union,
+}
+
+impl Shape {
+    fn of(schema: &Schema) -> Self {
+        match schema {
+            Schema::Any | Schema::Never | Schema::Ref(_) => Self::Any,
+            Schema::Bool => Self::Bool,
+            Schema::Integer(_) | Schema::Number(_) => Self::Number,
+            Schema::String(_) => Self::Text,
+            Schema::Array(_) => Self::Array,
+            Schema::Object(_) => Self::Object,
+            Schema::Union(_) | Schema::Null => Self::Union,
+        }
+    }
+}
+
+impl<'a> Node<'a> {
+    /// A part of the node.
+    pub(super) fn down(&self, schema: &'a Schema, step: &str) -> Self {
+        Self {
+            revision: self.revision,
+            schema,
+            at: format!("{}/{step}", self.at),
+            names: Vec::new(),
+        }
+    }
+
+    /// The members of a union; the node itself if it is none.
+    pub(super) fn members(&self) -> Vec<Self> {
+        match self.schema {
+            Schema::Union(members) => members
+                .iter()
+                .enumerate()
+                .map(|(i, member)| self.down(member, &format!("anyOf/{i}")))
+                .collect(),
+            _ => vec![self.clone()],
+        }
+    }
+}

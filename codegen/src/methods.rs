@@ -1,0 +1,251 @@
+//! Pass 5, reading half: the methods of every revision, from the envelopes.
+//!
+//! An envelope is a definition with a constant `method`. Its params and results become the roots that the merge starts
+//! from. Nothing here names a method: what the schemas do not say is in the overlay.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    merge::Sources,
+    model::MethodRules,
+    normalise::{Definitions, Object, Schema},
+    overlay::MethodFacts,
+    problem::{Problem, child},
+};
+
+/// A method before its types are known.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) wire: String,
+    /// Envelope definition, `CallToolRequest`.
+    pub(crate) envelope: String,
+    /// Marker name, `CallTool`.
+    pub(crate) name: String,
+    pub(crate) notification: bool,
+    /// `params` by revision, with the pointer.
+    pub(crate) params: Vec<(usize, Schema, String)>,
+    /// Result definitions by revision.
+    pub(crate) results: Vec<(usize, Vec<Schema>)>,
+    pub(crate) rules: BTreeMap<usize, MethodRules>,
+}
+
+/// All methods by wire name.
+pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, Problem> {
+    let mut drafts = BTreeMap::new();
+    for (revision, definitions) in sources.revisions.iter().enumerate() {
+        let directions = Directions::of(definitions);
+        for (envelope, schema) in definitions {
+            let Some((wire, object)) = envelope_of(envelope, schema) else { continue };
+            let facts = sources.methods.get(wire).cloned().unwrap_or_default();
+            let (from_client, from_server) = directions.of_method(envelope, wire, &facts);
+            if !from_client && !from_server {
+                continue; // Only a value inside another message: an embedded input request, or a reused definition.
+            }
+            let notification = envelope.ends_with("Notification");
+            let short = envelope
+                .strip_suffix("Notification")
+                .or_else(|| envelope.strip_suffix("Request"))
+                .unwrap_or(envelope);
+            let draft = drafts.entry(wire.to_owned()).or_insert_with(|| Draft {
+                wire: wire.to_owned(),
+                envelope: envelope.clone(),
+                name: String::new(),
+                notification,
+                params: Vec::new(),
+                results: Vec::new(),
+                rules: BTreeMap::new(),
+            });
+            draft.envelope.clone_from(envelope);
+            draft.name = facts.name.clone().unwrap_or_else(|| short.to_owned());
+            let at = child(&child(&child("/$defs", envelope), "properties"), "params");
+            match object.properties.get("params") {
+                Some(params) => draft.params.push((revision, params.clone(), at)),
+                None => return Err(Problem::at(at, "an envelope needs `params`")),
+            }
+            let mut results = Vec::new();
+            if !notification {
+                results = result_of(definitions, short);
+                let name = &sources.names[revision];
+                for further in facts.results.get(name).into_iter().flatten() {
+                    results.push(Schema::Ref(further.clone()));
+                }
+            }
+            let results: Vec<Schema> = dedup(results);
+            let names: Vec<String> = results.iter().filter_map(name_of).collect();
+            draft.rules.insert(
+                revision,
+                MethodRules {
+                    from_client,
+                    from_server,
+                    capability: capability(&facts, sources, revision),
+                    header_name: facts
+                        .header_name
+                        .clone()
+                        .filter(|_| sources.modern_since <= revision),
+                    input_required: names.iter().any(|name| name == "InputRequiredResult"),
+                    params_required: object.required.contains("params"),
+                    results: names,
+                },
+            );
+            draft.results.push((revision, results));
+        }
+    }
+    for wire in sources.methods.keys() {
+        if !drafts.contains_key(wire) {
+            let message = format!("the overlay describes the method `{wire}`, which no schema has");
+            return Err(Problem::at("", message).in_file("overlay.toml"));
+        }
+    }
+    Ok(drafts)
+}
+
+/// Gives inline params the `_meta` of the base request or notification, which the official files lose where a
+/// definition overrides `params`.
+pub(crate) fn inherit_meta(definitions: &mut Definitions) {
+    let base = |definitions: &Definitions, notification: bool| {
+        let (envelope, params) = match notification {
+            true => ("Notification", "NotificationParams"),
+            false => ("Request", "RequestParams"),
+        };
+        let meta = |object: &Object| object.properties.get("_meta").cloned();
+        let inline = match definitions.get(envelope)? {
+            Schema::Object(object) => match object.properties.get("params") {
+                Some(Schema::Object(params)) => meta(params),
+                _ => None,
+            },
+            _ => None,
+        };
+        inline.or_else(|| match definitions.get(params)? {
+            Schema::Object(object) => meta(object),
+            _ => None,
+        })
+    };
+    let metas = [base(definitions, false), base(definitions, true)];
+    for (name, schema) in definitions.iter_mut() {
+        if envelope_of(name, schema).is_none() {
+            continue;
+        }
+        let Schema::Object(object) = schema else { continue };
+        let Some(meta) = &metas[usize::from(name.ends_with("Notification"))] else { continue };
+        if let Some(Schema::Object(params)) = object.properties.get_mut("params") {
+            params.properties.entry("_meta".to_owned()).or_insert_with(|| meta.clone());
+        }
+    }
+}
+
+/// The method and body of an envelope.
+fn envelope_of<'a>(name: &str, schema: &'a Schema) -> Option<(&'a str, &'a Object)> {
+    // A union of one notification collapses into a copy of that notification.
+    if name == "ClientNotification" || name == "ServerNotification" {
+        return None;
+    }
+    match schema {
+        Schema::Object(object) => Some((object.properties.get("method")?.constant()?, object)),
+        _ => None,
+    }
+}
+
+/// Whether a definition is part of the JSON-RPC envelope and therefore no type of its own.
+pub(crate) fn is_envelope(name: &str, schema: &Schema) -> bool {
+    envelope_of(name, schema).is_some()
+        || name.starts_with("JSONRPC")
+        || name.starts_with("Client") && !name.ends_with("Capabilities")
+        || name.starts_with("Server") && !name.ends_with("Capabilities")
+        || name.ends_with("ResultResponse")
+        || name.ends_with("Error")
+        || matches!(
+            name,
+            "Result" | "Request" | "Notification" | "PaginatedRequest" | "PaginatedResult" | "CacheableResult"
+        )
+}
+
+struct Directions<'a> {
+    client: BTreeSet<&'a str>,
+    server: BTreeSet<&'a str>,
+    /// Methods of one-member unions that collapsed.
+    collapsed: BTreeMap<&'a str, bool>,
+}
+
+impl<'a> Directions<'a> {
+    fn of(definitions: &'a Definitions) -> Self {
+        let members = |names: [&str; 2]| {
+            names
+                .iter()
+                .filter_map(|name| definitions.get(*name))
+                .flat_map(|schema| match schema {
+                    Schema::Union(members) => members.iter().collect(),
+                    one => vec![one],
+                })
+                .filter_map(|member| match member {
+                    Schema::Ref(name) => Some(name.as_str()),
+                    _ => None,
+                })
+                .collect()
+        };
+        let mut collapsed = BTreeMap::new();
+        for (name, client) in [("ClientNotification", true), ("ServerNotification", false)] {
+            if let Some(Schema::Object(object)) = definitions.get(name) {
+                if let Some(method) = object.properties.get("method").and_then(Schema::constant) {
+                    collapsed.insert(method, client);
+                }
+            }
+        }
+        Self {
+            client: members(["ClientRequest", "ClientNotification"]),
+            server: members(["ServerRequest", "ServerNotification"]),
+            collapsed,
+        }
+    }
+
+    fn of_method(&self, envelope: &str, wire: &str, facts: &MethodFacts) -> (bool, bool) {
+        match facts.direction.as_deref() {
+            Some("client-to-server") => (true, false),
+            Some("server-to-client") => (false, true),
+            Some("both") => (true, true),
+            _ => (
+                self.client.contains(envelope) || self.collapsed.get(wire) == Some(&true),
+                self.server.contains(envelope) || self.collapsed.get(wire) == Some(&false),
+            ),
+        }
+    }
+}
+
+/// An explicit response definition, else the result of that name, else the empty result.
+fn result_of(definitions: &Definitions, short: &str) -> Vec<Schema> {
+    if let Some(Schema::Object(response)) = definitions.get(&format!("{short}ResultResponse")) {
+        match response.properties.get("result") {
+            Some(Schema::Union(members)) => return members.clone(),
+            Some(one) => return vec![one.clone()],
+            None => {}
+        }
+    }
+    let named = format!("{short}Result");
+    let name = if definitions.contains_key(&named) { named } else { "EmptyResult".to_owned() };
+    vec![Schema::Ref(name)]
+}
+
+fn capability(facts: &MethodFacts, sources: &Sources<'_>, revision: usize) -> Option<String> {
+    let (name, since) = match facts.capability.as_deref()?.split_once('@') {
+        Some((name, since)) => (name, Some(since)),
+        None => (facts.capability.as_deref()?, None),
+    };
+    let old = since.is_some_and(|since| sources.names[revision].as_str() < since);
+    if old { None } else { Some(name.to_owned()) }
+}
+
+fn name_of(schema: &Schema) -> Option<String> {
+    match schema {
+        Schema::Ref(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+fn dedup(schemas: Vec<Schema>) -> Vec<Schema> {
+    let mut out: Vec<Schema> = Vec::new();
+    for schema in schemas {
+        if !out.contains(&schema) {
+            out.push(schema);
+        }
+    }
+    out
+}
