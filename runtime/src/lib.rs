@@ -1,1 +1,71 @@
 //! Typed Model Context Protocol servers whose every message is checked before it is sent.
+//!
+//! Annotate functions, collect them, run:
+//!
+//! ```no_run
+//! use trueform::prelude::*;
+//!
+//! /// Add two numbers.
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 { a + b }
+//!
+//! #[tokio::main]
+//! async fn main() -> trueform::Result { Server::new("calc", "1.0.0").tools(tools![add]).run().await }
+//! ```
+//!
+//! The signature is the schema: a parameter whose type implements [`FromContext`] is injected, every other one is an
+//! argument, and doc comments are descriptions. One server speaks every revision of the specification, to clients of both
+//! eras at once; [`schema`] has the generated message types.
+//!
+//! # Features
+//!
+//! | feature | default? | what it adds |
+//! | --- | --- | --- |
+//! | `http` | no | Streamable HTTP on axum: [`Server::serve_http`], [`Server::into_router`] |
+
+// `::trueform` must name this crate in the expansions that its own tests and examples contain.
+extern crate self as trueform;
+
+mod catalog;
+pub mod check;
+pub mod client;
+mod context;
+mod drive;
+mod engine;
+mod error;
+mod exchange;
+mod gate;
+pub mod jsonrpc;
+mod logging;
+mod needs;
+mod outbox;
+pub mod prelude;
+mod principal;
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+mod server;
+mod session;
+mod signal;
+pub mod store;
+pub mod tool;
+pub mod transport;
+
+pub use schemars;
+pub use serde;
+#[doc(inline)]
+pub use trueform_macros::{server, tool, tools};
+pub use trueform_schema as schema;
+
+#[doc(inline)]
+pub use self::{
+    client::Client,
+    context::Context,
+    error::{Error, Result},
+    logging::DEFAULT_LOG_LEVEL,
+    needs::ClientNeeds,
+    outbox::OUTBOX_LIMIT,
+    principal::Principal,
+    server::{DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Server, ServerHandle, Service},
+    tool::{Args, DynamicTool, FromContext, Json, State, ToolError},
+};

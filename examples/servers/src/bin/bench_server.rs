@@ -1,0 +1,47 @@
+//! The server that benchmarks talk to: `add` and `echo`, and as many further tools as `TOOLS` says.
+//!
+//! Speaks MCP on standard input and output, or HTTP with `--http ADDRESS`. `MAX_BODY` raises the limit of a request body.
+
+use trueform::{http::HttpConfig, prelude::*};
+
+/// What `add` answers.
+#[derive(Serialize, JsonSchema)]
+struct Sum {
+    /// The sum of both numbers.
+    sum: i64,
+}
+
+/// Add two numbers
+#[tool]
+async fn add(a: i64, b: i64) -> Json<Sum> {
+    Json(Sum { sum: a + b })
+}
+
+/// Echo the text
+#[tool]
+async fn echo(text: String) -> String {
+    text
+}
+
+fn number(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+#[tokio::main]
+async fn main() -> trueform::Result {
+    let mut server = Server::new("bench", env!("CARGO_PKG_VERSION")).tools(tools![add, echo]);
+    for i in 0..number("TOOLS").unwrap_or(0) {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": { "a": { "type": "integer" }, "b": { "type": "integer" } },
+            "required": ["a", "b"],
+        });
+        let tool = DynamicTool::new(format!("tool_{i:04}"), "Add two numbers", schema)
+            .handler(|_, _| async { Ok::<_, ToolError>("ok") });
+        server = server.tools(tool);
+    }
+    if let Some(max_body) = number("MAX_BODY") {
+        server = server.http(HttpConfig { max_body, ..HttpConfig::default() });
+    }
+    server.run_with(std::env::args().skip(1)).await
+}

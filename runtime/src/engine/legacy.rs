@@ -1,0 +1,285 @@
+//! Requests of the legacy era: within a session that `initialize` opened.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use trueform_schema::{
+    CancelledNotificationParams, EmptyResult, Era, ErrorObject, InitializeRequestParams, InitializeResult, Json, ListToolsRequestParams,
+    Method, ProgressToken, RequestId, Revision, Revisions, SetLevelRequestParams,
+};
+
+use super::{Answer, Engine, Reply, decode_params};
+use crate::{
+    exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
+    gate::{HeaderValue, Headers, VERSION_HEADER},
+    jsonrpc::{self, Frame, Incoming, Malformed},
+    logging::{self, Threshold},
+    outbox::Outbox,
+    session::{Negotiated, Phase, Session, outgoing_settled},
+};
+
+/// Where messages of a legacy request go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// On the one stream of the link.
+    Link,
+    /// On a stream of the request's own.
+    Post,
+}
+
+impl Engine {
+    /// Opens a session for a POST of `initialize`. The session is to be kept if there is one.
+    pub(crate) fn post_initialize(
+        &self,
+        frame: Frame<'_>,
+        session_id: Box<str>,
+        transport: TransportData,
+    ) -> (Option<Arc<Session>>, Reply) {
+        let Frame::Request { id, params, .. } = frame else {
+            let error = jsonrpc::invalid_request("`initialize` is a request");
+            return (None, Reply::Ready(Answer::error(None, None, &error)));
+        };
+        let session = Arc::new(Session::new(Some(session_id), transport.principal));
+        match self.initialize(&id, params, &session) {
+            Ok(reply) => (Some(session), reply),
+            Err(error) => (None, Reply::Ready(Answer::error(Some(&id), None, &error))),
+        }
+    }
+
+    /// Serves the body of a POST within `session`.
+    pub(crate) fn post_legacy(
+        &self,
+        frame: Frame<'_>,
+        session: &Arc<Session>,
+        headers: &dyn Headers,
+        transport: TransportData,
+    ) -> Reply {
+        // F-23
+        let known = match headers.get(VERSION_HEADER) {
+            HeaderValue::Absent => true,
+            HeaderValue::One(version) => Revision::from_wire(version)
+                .is_some_and(|revision| revision.era() == Era::Legacy && self.settings.revisions.contains(revision)),
+            HeaderValue::Bad => false,
+        };
+        if !known {
+            let id = if let Frame::Request { id, .. } = &frame { Some(id.clone()) } else { None };
+            let error = jsonrpc::invalid_request("`MCP-Protocol-Version` names no version that is served here");
+            return Reply::Ready(Answer::error(id.as_ref(), session.revision(), &error));
+        }
+        self.legacy(frame, session, Way::Post, transport)
+    }
+
+    /// Serves a batch, which only 2025-03-26 has.
+    pub(crate) fn legacy_batch(
+        &self,
+        frames: Vec<Result<Frame<'_>, Malformed>>,
+        session: &Arc<Session>,
+        transport: &TransportData,
+    ) -> Reply {
+        self.batch(frames, session, Way::Post, transport)
+    }
+
+    pub(super) fn batch(
+        &self,
+        frames: Vec<Result<Frame<'_>, Malformed>>,
+        session: &Arc<Session>,
+        way: Way,
+        transport: &TransportData,
+    ) -> Reply {
+        let revision = session.revision();
+        if revision != Some(Revision::V2025_03_26) {
+            let error = jsonrpc::invalid_request("an array is no message; batches exist only at 2025-03-26");
+            return Reply::Ready(Answer::error(None, revision, &error));
+        }
+        let replies = frames.into_iter().map(|frame| match frame {
+            Ok(Frame::Request { id, method, .. }) if method == "initialize" => {
+                Reply::error(&id, Revision::V2025_03_26, &jsonrpc::invalid_request("`initialize` may not be part of a batch"))
+            }
+            Ok(frame) => self.legacy(frame, session, way, transport.clone()),
+            Err(malformed) => self.malformed(&malformed, Some(session)),
+        });
+        let replies: Vec<_> = replies.filter(|reply| !matches!(reply, Reply::Silent)).collect();
+        if replies.is_empty() { Reply::Silent } else { Reply::Batch(replies) }
+    }
+
+    pub(super) fn legacy(&self, frame: Frame<'_>, session: &Arc<Session>, way: Way, transport: TransportData) -> Reply {
+        match frame {
+            Frame::Request { id, method, params } => self.legacy_request(id, &method, params, session, way, transport),
+            Frame::Notification { method, params } => {
+                self.legacy_notification(&method, params, session);
+                Reply::Silent
+            }
+            Frame::Response { id, outcome } => {
+                outgoing_settled(session, id, outcome);
+                Reply::Silent
+            }
+        }
+    }
+
+    /// The answer to what is no message, if there may be one (A-8, GAP-17). Over HTTP every refusal has a body; on a shared
+    /// link only what was meant as a request is answered.
+    pub(crate) fn malformed(&self, malformed: &Malformed, session: Option<&Arc<Session>>) -> Reply {
+        let Malformed { kind, id, error } = malformed;
+        tracing::debug!(?kind, ?id, code = error.code, message = %error.message, "malformed message");
+        match kind {
+            jsonrpc::Kind::Notification => Reply::Silent,
+            jsonrpc::Kind::Response => {
+                if let (Some(session), Some(id)) = (session, id) {
+                    session.outgoing.settle(id, crate::session::Settled::Malformed(error.message.clone()));
+                }
+                Reply::Silent
+            }
+            jsonrpc::Kind::Request | jsonrpc::Kind::Unknown => {
+                Reply::Ready(Answer::error(id.as_ref(), session.and_then(|session| session.revision()), error))
+            }
+        }
+    }
+
+    fn legacy_request(
+        &self,
+        id: RequestId,
+        name: &str,
+        params: Option<&RawValue>,
+        session: &Arc<Session>,
+        way: Way,
+        transport: TransportData,
+    ) -> Reply {
+        let phase = session.phase();
+        let reply = match (name, &phase) {
+            ("ping", Phase::Fresh | Phase::Open { .. }) => Ok(self.pong(&id, session)),
+            ("initialize", Phase::Fresh) => self.initialize(&id, params, session),
+            ("initialize", Phase::Open { .. }) => Err(jsonrpc::invalid_request("this session is initialized already")),
+            (_, Phase::Fresh) => Err(jsonrpc::invalid_params(format!(
+                "`{name}` before `initialize`, and without `_meta` that names a protocol version"
+            ))),
+            (_, Phase::Closed) => Err(jsonrpc::invalid_request("this session has ended")),
+            (_, Phase::Open { negotiated, .. }) => {
+                self.legacy_in_session(&id, name, params, negotiated, session, way, transport)
+            }
+        };
+        reply.unwrap_or_else(|error| {
+            tracing::debug!(%id, code = error.code, message = %error.message, "request refused");
+            Reply::Ready(Answer::error(Some(&id), session.revision(), &error))
+        })
+    }
+
+    fn legacy_in_session(
+        &self,
+        id: &RequestId,
+        name: &str,
+        params: Option<&RawValue>,
+        negotiated: &Negotiated,
+        session: &Arc<Session>,
+        way: Way,
+        transport: TransportData,
+    ) -> Result<Reply, ErrorObject> {
+        let revision = negotiated.revision;
+        let found = Method::from_wire(name).and_then(|method| Some((method, method.rules(revision)?)));
+        let Some((method, rules)) = found else {
+            return Err(jsonrpc::method_not_found(name, &format!("is unknown at {revision}")));
+        };
+        if method.is_notification() || rules.direction == trueform_schema::Direction::ServerToClient {
+            return Err(jsonrpc::method_not_found(name, "is no request of a client"));
+        }
+        if let Some(capability) = rules.capability.filter(|capability| !self.offers(capability)) {
+            let why = format!("needs the capability `{capability}`, which this server does not declare");
+            return Err(jsonrpc::method_not_found(name, &why));
+        }
+        match method {
+            Method::CallTool => {
+                let exchange = |token| self.legacy_exchange(id, method, negotiated, session, way, transport, token);
+                self.call_tool_legacy(exchange, params)
+            }
+            Method::ListTools => {
+                let params: ListToolsRequestParams = decode_params(method, params)?;
+                self.list_tools(id, revision, params.cursor.as_deref())
+            }
+            Method::SetLevel => {
+                let params: SetLevelRequestParams = decode_params(method, params)?;
+                if !logging::is_known(&params.level) {
+                    return Err(jsonrpc::invalid_params(format!("unknown log level `{}`", params.level.as_str())));
+                }
+                session.log_level.set(&params.level);
+                Ok(Reply::result(id, self.view(revision), &EmptyResult::default()))
+            }
+            _ => Err(jsonrpc::method_not_found(name, "is not served here")),
+        }
+    }
+
+    fn legacy_exchange(
+        &self,
+        id: &RequestId,
+        method: Method,
+        negotiated: &Negotiated,
+        session: &Arc<Session>,
+        way: Way,
+        transport: TransportData,
+        progress_token: Option<ProgressToken>,
+    ) -> Exchange {
+        let outlet = match way {
+            Way::Link => Outlet::Link(session.outbox.clone()),
+            Way::Post => Outlet::Own(Outbox::new()),
+        };
+        Exchange::new(
+            self.clone(),
+            id.clone(),
+            method,
+            negotiated.revision,
+            Peer::Session(negotiated.facts.clone()),
+            Some(session.clone()),
+            transport,
+            progress_token,
+            Threshold::Session(session.log_level.clone()),
+            outlet,
+        )
+    }
+
+    // B-10
+    fn pong(&self, id: &RequestId, session: &Session) -> Reply {
+        let revision = session.revision().unwrap_or(Revision::LATEST_LEGACY);
+        Reply::result(id, self.view(revision), &EmptyResult::default())
+    }
+
+    // B-1, B-2, B-3, TRAP-06
+    fn initialize(&self, id: &RequestId, params: Option<&RawValue>, session: &Arc<Session>) -> Result<Reply, ErrorObject> {
+        let params: InitializeRequestParams = decode_params(Method::Initialize, params)?;
+        let served = self.served(Revisions::until(Revision::LATEST_LEGACY));
+        let Some(newest) = served.first().copied() else {
+            return Err(jsonrpc::unsupported_version(&params.protocol_version, &self.served(Revisions::ALL))); // C-12
+        };
+        let wanted = Revision::from_wire(&params.protocol_version).filter(|revision| served.contains(revision));
+        let revision = wanted.unwrap_or(newest);
+        let facts = PeerFacts { client_info: Some(params.client_info), capabilities: params.capabilities };
+        if !session.open(Negotiated { revision, facts: Arc::new(facts) }) {
+            return Err(jsonrpc::invalid_request("this session is initialized already"));
+        }
+        self.remember(session);
+        tracing::info!(session = session.id(), %revision, "session opened");
+        let mut result = InitializeResult::new(self.capabilities(), revision.as_str(), self.settings.info.clone());
+        result.instructions = self.settings.instructions.clone();
+        Ok(Reply::result(id, self.view(revision), &result))
+    }
+
+    fn legacy_notification(&self, name: &str, params: Option<&RawValue>, session: &Arc<Session>) {
+        match Method::from_wire(name) {
+            Some(Method::Initialized) => session.confirm(),
+            Some(Method::Cancelled) => cancel(params, session),
+            // Progress and roots changes matter to requests that this server sends; unknown ones are nobody's.
+            _ => tracing::debug!(method = name, "notification ignored"),
+        }
+    }
+}
+
+/// O-2: unknown, finished and malformed cancellations are ignored.
+pub(super) fn cancel(params: Option<&RawValue>, session: &Session) {
+    let Ok(params) = decode_params::<CancelledNotificationParams>(Method::Cancelled, params) else { return };
+    let Some(exchange) = params.request_id.and_then(|id| session.in_flight.get(&id)) else { return };
+    tracing::debug!(id = %exchange.id, reason = params.reason.as_deref().map(|reason| reason.len()), "cancelled by the client");
+    exchange.cancelled.fire();
+}
+
+/// The raw JSON of a result, owned.
+pub(crate) fn owned(raw: &RawValue) -> Json {
+    Json::from(raw.to_owned())
+}
+

@@ -1,0 +1,168 @@
+//! Requests of the modern era: each stands on its own, with its version and capabilities in `params._meta`.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use trueform_schema::{
+    ClientCapabilities, DiscoverRequestParams, DiscoverResult, ErrorObject, Implementation, ListToolsRequestParams, LoggingLevel, Method,
+    ProgressToken, RequestId, RequestMetaObject, Revision, Revisions,
+};
+
+use super::{Answer, Engine, Reply, decode_params, line::Link};
+use crate::{
+    exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
+    gate::{self, Headers, Peek},
+    jsonrpc::{self, Frame},
+    logging::{self, Threshold},
+    outbox::Outbox,
+};
+
+/// Where a modern request came from.
+pub(super) enum Site<'a> {
+    Post { headers: &'a dyn Headers, transport: TransportData },
+    Line(&'a Arc<Link>),
+}
+
+impl Engine {
+    /// Serves the body of a POST that belongs to the modern era.
+    pub(crate) fn post_modern(&self, frame: Frame<'_>, headers: &dyn Headers, transport: TransportData) -> Reply {
+        match frame {
+            Frame::Request { id, method, params } => self.modern_request(id, &method, params, Site::Post { headers, transport }),
+            // D-3: accepted, without effect. Cancelling is closing the response stream.
+            Frame::Notification { .. } => Reply::Silent,
+            // F-4, A-18
+            Frame::Response { .. } => {
+                let error = jsonrpc::invalid_request("a response has no place in this era");
+                Reply::Ready(Answer::error(None, Some(Revision::LATEST), &error))
+            }
+        }
+    }
+
+    pub(super) fn modern_request(&self, id: RequestId, name: &str, params: Option<&RawValue>, site: Site<'_>) -> Reply {
+        let method = Method::from_wire(name);
+        let revision = Revision::V2026_07_28;
+        let rules = method.and_then(|method| method.rules(revision));
+        let name_member = rules.and_then(|rules| rules.header_name);
+        let peek = gate::peek(params, name_member);
+        if let Err(refusal) = self.modern_gate(name, name_member, &peek, &site) {
+            return Reply::Ready(refusal.answer(&id));
+        }
+        let (Some(method), Some(rules)) = (method, rules) else {
+            return Reply::error(&id, revision, &jsonrpc::method_not_found(name, "is unknown at 2026-07-28"));
+        };
+        if method.is_notification() || rules.direction == trueform_schema::Direction::ServerToClient {
+            return Reply::error(&id, revision, &jsonrpc::method_not_found(name, "is no request of a client"));
+        }
+        if let Some(capability) = rules.capability.filter(|capability| !self.offers(capability)) {
+            let why = format!("needs the capability `{capability}`, which this server does not declare");
+            return Reply::error(&id, revision, &jsonrpc::method_not_found(name, &why));
+        }
+        let reply = match method {
+            Method::CallTool => self.call_tool_modern(&id, params, site),
+            Method::ListTools => self.list_tools_modern(&id, params),
+            Method::Discover => self.discover(&id, params),
+            Method::SubscriptionsListen => self.listen(&id, params, site),
+            _ => Err(jsonrpc::method_not_found(name, "is not served here")),
+        };
+        reply.unwrap_or_else(|error| Reply::error(&id, revision, &error))
+    }
+
+    /// Everything that must hold before the method is looked at (GAP-2).
+    fn modern_gate(
+        &self,
+        method: &str,
+        name_member: Option<&'static str>,
+        peek: &Peek<'_>,
+        site: &Site<'_>,
+    ) -> Result<(), Refusal> {
+        if let Site::Post { headers, .. } = site {
+            gate::check_standard_headers(*headers, method, name_member, peek).map_err(Refusal)?;
+        }
+        let Some(version) = peek.version() else { return Err(Refusal(gate::missing_meta("protocolVersion"))) };
+        let served = self.served(Revisions::since(Revision::V2026_07_28));
+        if !served.iter().any(|revision| *revision.as_str() == *version) {
+            // The whole list, because a client may well go on in the legacy era (C-7, GAP-3).
+            return Err(Refusal(jsonrpc::unsupported_version(&version, &self.served(Revisions::ALL))));
+        }
+        if !peek.has_capabilities() {
+            return Err(Refusal(gate::missing_meta("clientCapabilities")));
+        }
+        Ok(())
+    }
+
+    // C-9
+    fn discover(&self, id: &RequestId, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
+        let _: DiscoverRequestParams = decode_params(Method::Discover, params)?;
+        let supported = self.served(Revisions::ALL).iter().map(|revision| revision.as_str().to_owned()).collect();
+        let mut result = DiscoverResult::new(self.capabilities(), supported);
+        result.instructions = self.settings.instructions.clone();
+        Ok(Reply::result(id, self.view(Revision::V2026_07_28), &result))
+    }
+
+    fn list_tools_modern(&self, id: &RequestId, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
+        let params: ListToolsRequestParams = decode_params(Method::ListTools, params)?;
+        self.list_tools(id, Revision::V2026_07_28, params.cursor.as_deref())
+    }
+
+    /// The exchange of a modern request, from its decoded `_meta`.
+    pub(super) fn modern_exchange(
+        &self,
+        id: &RequestId,
+        method: Method,
+        meta: Option<RequestMetaObject>,
+        site: Site<'_>,
+    ) -> Result<Exchange, ErrorObject> {
+        let Facts { client_info, capabilities, log_level, progress_token } = facts(meta);
+        if let Some(level) = log_level.as_ref().filter(|level| !logging::is_known(level)) {
+            return Err(jsonrpc::invalid_params(format!("unknown log level `{}`", level.as_str()))); // M-3
+        }
+        let (outlet, session, transport) = match site {
+            Site::Post { transport, .. } => (Outlet::Own(Outbox::new()), None, transport),
+            Site::Line(link) => {
+                let session = link.session();
+                (Outlet::Link(session.outbox.clone()), Some(session.clone()), TransportData::default())
+            }
+        };
+        Ok(Exchange::new(
+            self.clone(),
+            id.clone(),
+            method,
+            Revision::V2026_07_28,
+            Peer::Request(PeerFacts { client_info, capabilities }),
+            session,
+            transport,
+            progress_token,
+            Threshold::of_request(log_level.as_ref()),
+            outlet,
+        ))
+    }
+}
+
+struct Facts {
+    client_info: Option<Implementation>,
+    capabilities: ClientCapabilities,
+    log_level: Option<LoggingLevel>,
+    progress_token: Option<ProgressToken>,
+}
+
+fn facts(meta: Option<RequestMetaObject>) -> Facts {
+    let Some(meta) = meta else {
+        return Facts { client_info: None, capabilities: ClientCapabilities::default(), log_level: None, progress_token: None };
+    };
+    Facts {
+        client_info: meta.client_info,
+        capabilities: meta.client_capabilities.unwrap_or_default(),
+        log_level: meta.log_level,
+        progress_token: meta.progress_token,
+    }
+}
+
+/// A request that the gate turned away: over HTTP always status 400.
+struct Refusal(ErrorObject);
+
+impl Refusal {
+    fn answer(self, id: &RequestId) -> Answer {
+        tracing::debug!(%id, code = self.0.code, message = %self.0.message, "request refused");
+        Answer::error_with_status(400, Some(id), Some(Revision::V2026_07_28), &self.0)
+    }
+}

@@ -1,0 +1,130 @@
+//! `tools/list` and `tools/call`, in both eras.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use serde_json::value::RawValue;
+use trueform_schema::{CallToolRequestParams, Encode, Era, ErrorObject, JsonObject, Method, RequestId, Revision};
+
+use super::{
+    Answer, Engine, Reply, Running, Work, decode_params,
+    modern::Site,
+    running::{End, Pending, span_of},
+};
+use crate::{
+    context::Context,
+    exchange::Exchange,
+    gate::{self, NoHeaders},
+    jsonrpc,
+    tool::{Called, ToolRoute},
+};
+
+impl Engine {
+    pub(super) fn list_tools(&self, id: &RequestId, revision: Revision, cursor: Option<&str>) -> Result<Reply, ErrorObject> {
+        let catalog = self.catalog();
+        let page = catalog.page(cursor, revision, self.view(revision))?;
+        let page = page.as_ref();
+        Ok(Reply::Ready(Answer::result(id, self.view(revision), |_, out| out.extend_from_slice(page))))
+    }
+
+    pub(super) fn call_tool_modern(
+        &self,
+        id: &RequestId,
+        params: Option<&RawValue>,
+        site: Site<'_>,
+    ) -> Result<Reply, ErrorObject> {
+        let params: CallToolRequestParams = decode_params(Method::CallTool, params)?;
+        let catalog = self.catalog();
+        let tool = catalog.tool(&params.name)?;
+        if let Site::Post { headers, .. } = &site {
+            gate::check_param_headers(*headers, tool.header_params(), params.arguments.as_deref())?;
+        }
+        let exchange = self.modern_exchange(id, Method::CallTool, params.meta, site)?;
+        let missing = tool.needs().missing_from(&exchange.peer().capabilities);
+        if !missing.is_empty() {
+            return Err(jsonrpc::capability_missing(&missing.to_string(), missing.as_capabilities()));
+        }
+        self.call(tool, exchange, params.arguments.as_ref())
+    }
+
+    pub(super) fn call_tool_legacy(
+        &self,
+        exchange: impl FnOnce(Option<trueform_schema::ProgressToken>) -> Exchange,
+        params: Option<&RawValue>,
+    ) -> Result<Reply, ErrorObject> {
+        let params: CallToolRequestParams = decode_params(Method::CallTool, params)?;
+        let catalog = self.catalog();
+        let tool = catalog.tool(&params.name)?;
+        let exchange = exchange(params.meta.and_then(|meta| meta.progress_token));
+        let missing = tool.needs().missing_from(&exchange.peer().capabilities);
+        if !missing.is_empty() {
+            // -32021 does not exist before 2026-07-28; what the client asks for is not there for it (B-8).
+            let why = format!("tool `{}` needs the client capability {missing}, which this client did not declare", tool.name());
+            return Err(jsonrpc::invalid_params(why));
+        }
+        self.call(tool, exchange, params.arguments.as_ref())
+    }
+
+    /// Runs the author's function as far as it goes without waiting.
+    fn call(&self, tool: &Arc<ToolRoute>, exchange: Exchange, arguments: Option<&JsonObject>) -> Result<Reply, ErrorObject> {
+        if let Some(session) = &exchange.session {
+            let limit = self.settings.max_in_flight;
+            if session.in_flight.len() >= limit {
+                return Err(jsonrpc::internal(format!("too many calls are running: this server takes {limit} at once")));
+            }
+        }
+        let span = span_of(&exchange, tool.name());
+        let _entered = span.enter();
+        let context = Context(Arc::new(exchange));
+        // The state a panic may leave behind is the author's; the engine's own is not touched while the function runs.
+        let called = catch_unwind(AssertUnwindSafe(|| tool.call(&context, arguments)));
+        let pending = match called {
+            Ok(Called::Ready(outcome)) => return Ok(Reply::Ready(conclude(&context, tool, End::Returned(outcome)))),
+            Err(panic) => return Ok(Reply::Ready(conclude(&context, tool, End::Panicked(panic)))),
+            Ok(Called::Later(future)) => Pending::Future(future),
+            Ok(Called::Blocking(work)) => Pending::Blocking(work),
+        };
+        drop(_entered);
+        let ticket = context.0.session.as_ref().map(|session| session.in_flight.enter(&context.0));
+        let work = Work::Call { tool: tool.clone(), pending };
+        Ok(Reply::Running(Box::new(Running::new(context, work, ticket, span))))
+    }
+}
+
+/// The answer to a call that came to an end.
+pub(super) fn conclude(context: &Context, tool: &ToolRoute, end: End) -> Answer {
+    let exchange = &context.0;
+    let outcome = match end {
+        End::Returned(outcome) => tool.finish(context, outcome),
+        End::Panicked(panic) => {
+            tracing::error!(tool = tool.name(), place = %tool.place(), panic = panic_text(&*panic), "a tool panicked");
+            Ok(crate::tool::failed(&format!("tool `{}` failed: internal error", tool.name())))
+        }
+        End::TimedOut(limit) => {
+            tracing::warn!(tool = tool.name(), ?limit, "a tool ran out of time");
+            Ok(crate::tool::failed(&format!("tool `{}` did not finish within {limit:?}", tool.name())))
+        }
+    };
+    exchange.finish();
+    match outcome {
+        Ok(result) => {
+            tracing::debug!(tool = tool.name(), is_error = result.is_error.unwrap_or(false), "answered");
+            Answer::result(&exchange.id, exchange.view(), |view, out| result.encode(view, out))
+        }
+        Err(error) => {
+            tracing::debug!(tool = tool.name(), code = error.code, message = %error.message, "answered with an error");
+            Answer::error(Some(&exchange.id), Some(exchange.revision), &error)
+        }
+    }
+}
+
+/// What a panic said, for the log.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (None, Some(text)) => text,
+        (None, None) => "(no message)",
+    }
+}

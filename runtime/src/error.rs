@@ -1,0 +1,87 @@
+//! Why a server could not be built or could not go on. Not what a tool returns: see [`ToolError`](crate::ToolError).
+
+use std::{error::Error as StdError, fmt, io};
+
+/// The result of building or running a server.
+pub type Result<T = (), E = Error> = std::result::Result<T, E>;
+
+/// Why a server could not be built or could not go on.
+///
+/// Registration problems are collected, so that all of them are told at once, each with the places it concerns.
+pub struct Error(Box<Kind>);
+
+const _: () = assert!(size_of::<Result>() == size_of::<usize>(), "an error is one pointer wide");
+
+#[derive(Debug)]
+enum Kind {
+    Registration(Vec<String>),
+    Arguments(String),
+    Io { doing: String, source: io::Error },
+    Other(Box<dyn StdError + Send + Sync>),
+}
+
+impl Error {
+    /// Something outside Trueform that ends the server, such as a database that cannot be reached.
+    pub fn other(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self(Box::new(Kind::Other(source.into())))
+    }
+
+    pub(crate) fn registration(problems: Vec<String>) -> Self {
+        Self(Box::new(Kind::Registration(problems)))
+    }
+
+    pub(crate) fn arguments(problem: impl Into<String>) -> Self {
+        Self(Box::new(Kind::Arguments(problem.into())))
+    }
+
+    pub(crate) fn io(doing: impl Into<String>, source: io::Error) -> Self {
+        Self(Box::new(Kind::Io { doing: doing.into(), source }))
+    }
+
+    /// What is wrong with what was registered, one sentence each; empty for other errors.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        match &*self.0 {
+            Kind::Registration(problems) => problems,
+            Kind::Arguments(_) | Kind::Io { .. } | Kind::Other(_) => &[],
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Registration(problems) if problems.len() == 1 => f.write_str(&problems[0]),
+            Kind::Registration(problems) => {
+                write!(f, "{} problems with what was registered:", problems.len())?;
+                problems.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
+            }
+            Kind::Arguments(problem) => f.write_str(problem),
+            Kind::Io { doing, source } => write!(f, "{doing}: {source}"),
+            Kind::Other(source) => source.fmt(f),
+        }
+    }
+}
+
+/// As [`Display`](fmt::Display): this is what a `main` that returns the error prints.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &*self.0 {
+            Kind::Io { source, .. } => Some(source),
+            Kind::Other(source) => source.source(),
+            Kind::Registration(_) | Kind::Arguments(_) => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(source: io::Error) -> Self {
+        Self::other(source)
+    }
+}

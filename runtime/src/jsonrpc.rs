@@ -1,0 +1,25 @@
+//! The JSON-RPC envelope: which of the three kinds of message a frame is, and how answers are framed.
+//!
+//! Works on borrowed bytes and leaves `params`, `result` and `error` as raw JSON. Knows no method, no revision's types
+//! and no transport.
+
+mod error;
+mod frame;
+mod scan;
+mod write;
+
+pub(crate) use self::{
+    error::{
+        capability_missing, code, header_mismatch, internal, invalid_params, invalid_request, method_not_found,
+        params_error, unsupported_version,
+    },
+    frame::{Frame, Incoming, Kind, Malformed, parse, readable_id},
+    write::{NoId, write_error, write_notification, write_request, write_result},
+};
+
+/// Deepest nesting of arrays and objects in a message. Same as the limit of `serde_json`, which holds only where a value
+/// is decoded; this one holds for raw members too.
+pub const MAX_DEPTH: usize = 128;
+
+/// Most messages in one batch (2025-03-26).
+pub const MAX_BATCH: usize = 64;

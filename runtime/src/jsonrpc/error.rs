@@ -1,0 +1,80 @@
+//! Error codes and the sentences that go with them. The only place that spells a code.
+
+use trueform_schema::{DecodeError, ErrorObject, Json, Revision};
+
+/// The codes the specification gives a meaning.
+pub mod code {
+    /// The bytes are not JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// The JSON is no message, or a message that may not be sent now.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// The method is unknown, or not offered at this revision or by these capabilities.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The params do not have the method's form, or name something that does not exist.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// The server failed.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// A header of a 2026-07-28 request is missing or says something else than the body.
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// The request did not declare a client capability that it needs (2026-07-28).
+    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    /// The protocol version of the request is not served (2026-07-28).
+    pub const UNSUPPORTED_VERSION: i64 = -32022;
+}
+
+pub(crate) fn parse(problem: impl Into<String>) -> ErrorObject {
+    ErrorObject::new(code::PARSE_ERROR, format!("parse error: {}", problem.into()))
+}
+
+pub(crate) fn invalid_request(problem: impl Into<String>) -> ErrorObject {
+    ErrorObject::new(code::INVALID_REQUEST, format!("invalid request: {}", problem.into()))
+}
+
+pub(crate) fn method_not_found(method: &str, why: &str) -> ErrorObject {
+    ErrorObject::new(code::METHOD_NOT_FOUND, format!("method `{}` {why}", shortened(method)))
+}
+
+pub(crate) fn invalid_params(problem: impl Into<String>) -> ErrorObject {
+    ErrorObject::new(code::INVALID_PARAMS, problem.into())
+}
+
+/// Params of `method` that do not decode; `data` carries the pointer.
+pub(crate) fn params_error(method: &str, error: &DecodeError) -> ErrorObject {
+    let pointer = format!("/params{}", error.pointer());
+    let message = format!("invalid params of `{method}`: {pointer}: {}", error.message());
+    let data = serde_json::json!({ "pointer": pointer, "problem": error.message() });
+    ErrorObject::new(code::INVALID_PARAMS, message).with_data(Json::from(data))
+}
+
+/// The author's side failed; what exactly is for the log only.
+pub(crate) fn internal(problem: impl Into<String>) -> ErrorObject {
+    ErrorObject::new(code::INTERNAL_ERROR, problem.into())
+}
+
+pub(crate) fn header_mismatch(problem: impl Into<String>) -> ErrorObject {
+    ErrorObject::new(code::HEADER_MISMATCH, format!("header mismatch: {}", problem.into()))
+}
+
+pub(crate) fn unsupported_version(requested: &str, supported: &[Revision]) -> ErrorObject {
+    let supported: Vec<&str> = supported.iter().map(|revision| revision.as_str()).collect();
+    let message = format!("protocol version `{}` is not served here", shortened(requested));
+    let data = serde_json::json!({ "supported": supported, "requested": requested });
+    ErrorObject::new(code::UNSUPPORTED_VERSION, message).with_data(Json::from(data))
+}
+
+/// `required` is the `ClientCapabilities` that are missing.
+pub(crate) fn capability_missing(what: &str, required: serde_json::Value) -> ErrorObject {
+    let message = format!("this request needs the client capability {what}, which it did not declare");
+    let data = serde_json::json!({ "requiredCapabilities": required });
+    ErrorObject::new(code::MISSING_CLIENT_CAPABILITY, message).with_data(Json::from(data))
+}
+
+/// A peer's text, short enough to be repeated to it.
+fn shortened(text: &str) -> String {
+    /// Longest part of a peer's text that goes into a message, in bytes.
+    const LONGEST: usize = 128;
+    match text.char_indices().find(|(at, _)| *at >= LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,380 @@
+//! Bytes to frame: one pass, borrowed, duplicates refused, absent and null kept apart.
+
+use std::{borrow::Cow, fmt};
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use trueform_schema::{ErrorObject, Json, RequestId};
+
+use super::{MAX_BATCH, MAX_DEPTH, error, scan};
+
+/// What one line or one POST body holds.
+#[derive(Debug)]
+pub(crate) enum Incoming<'a> {
+    Single(Frame<'a>),
+    /// An array of messages, which only 2025-03-26 has. Never empty.
+    Batch(Vec<Result<Frame<'a>, Malformed>>),
+}
+
+/// One well-formed message.
+#[derive(Debug)]
+pub(crate) enum Frame<'a> {
+    Request { id: RequestId, method: Cow<'a, str>, params: Option<&'a RawValue> },
+    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
+    Response { id: Option<RequestId>, outcome: Result<&'a RawValue, ErrorObject> },
+}
+
+/// What a malformed message was meant to be: decides whether it may be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Request,
+    Notification,
+    Response,
+    Unknown,
+}
+
+/// A message that is none, and why.
+#[derive(Debug)]
+pub(crate) struct Malformed {
+    pub(crate) kind: Kind,
+    /// The id, where one could be read.
+    pub(crate) id: Option<RequestId>,
+    pub(crate) error: ErrorObject,
+}
+
+/// Splits `bytes` into its messages.
+///
+/// # Errors
+/// -32700 for what is not UTF-8 or not JSON, -32600 for what nests too deep or is no message.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Malformed> {
+    let text = std::str::from_utf8(bytes).map_err(|problem| {
+        let place = problem.valid_up_to();
+        let id = readable_id(&bytes[..place]);
+        Malformed { kind: Kind::Unknown, id, error: error::parse(format!("not UTF-8 at byte {place}")) }
+    })?;
+    if scan::deeper_than(bytes, MAX_DEPTH) {
+        let error = error::invalid_request(format!("nested deeper than {MAX_DEPTH} levels"));
+        return Err(Malformed { kind: Kind::Unknown, id: readable_id(bytes), error });
+    }
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'[') => batch(text).map(Incoming::Batch),
+        _ => single(text).map(Incoming::Single),
+    }
+}
+
+fn batch(text: &str) -> Result<Vec<Result<Frame<'_>, Malformed>>, Malformed> {
+    let refuse = |error| Malformed { kind: Kind::Unknown, id: None, error };
+    let items: Vec<&RawValue> =
+        serde_json::from_str(text).map_err(|problem| refuse(error::parse(problem.to_string())))?;
+    match items.len() {
+        0 => Err(refuse(error::invalid_request("an empty batch"))),
+        count if count > MAX_BATCH => {
+            Err(refuse(error::invalid_request(format!("a batch of {count} messages; at most {MAX_BATCH} are taken"))))
+        }
+        _ => Ok(items.into_iter().map(|item| single(item.get())).collect()),
+    }
+}
+
+fn single(text: &str) -> Result<Frame<'_>, Malformed> {
+    let mut members = Members::default();
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let outcome = (&mut members).deserialize(&mut reader).and_then(|()| reader.end());
+    match outcome {
+        Ok(()) => members.classify(),
+        Err(problem) if problem.is_data() => Err(members.malformed(error::invalid_request("a message is an object"))),
+        Err(problem) => Err(members.malformed(error::parse(problem.to_string()))),
+    }
+}
+
+/// The id of the message that `bytes` begins with, if it can be told although the whole cannot be parsed.
+pub(crate) fn readable_id(bytes: &[u8]) -> Option<RequestId> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(problem) => std::str::from_utf8(&bytes[..problem.valid_up_to()]).ok()?,
+    };
+    let mut members = Members::default();
+    // The error is expected: the members read before it are what counts.
+    let _ = (&mut members).deserialize(&mut serde_json::Deserializer::from_str(text));
+    members.request_id()
+}
+
+/// The members of an envelope, as far as they were read.
+#[derive(Default)]
+struct Members<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    repeated: Option<&'static str>,
+}
+
+impl<'a> Members<'a> {
+    fn classify(self) -> Result<Frame<'a>, Malformed> {
+        if let Some(name) = self.repeated {
+            return Err(self.invalid(format!("`{name}` occurs twice")));
+        }
+        match self.jsonrpc.map(RawValue::get) {
+            Some(r#""2.0""#) => {}
+            Some(other) if serde_json::from_str::<Cow<'_, str>>(other).is_ok_and(|version| version == "2.0") => {}
+            Some(_) => return Err(self.invalid("`jsonrpc` must be \"2.0\"")),
+            None => return Err(self.invalid("`jsonrpc` is missing; it must be \"2.0\"")),
+        }
+        match (self.method, self.result, self.error) {
+            (Some(method), None, None) => {
+                let Ok(Text(method)) = serde_json::from_str(method.get()) else {
+                    return Err(self.invalid("`method` must be a string"));
+                };
+                let Some(id) = self.id else {
+                    return Ok(Frame::Notification { method, params: self.params });
+                };
+                match RequestId::from_json(id.get()) {
+                    Ok(id) => Ok(Frame::Request { id, method, params: self.params }),
+                    Err(problem) => Err(self.invalid(format!("`id`: {problem}"))),
+                }
+            }
+            (None, Some(result), None) => {
+                let Some(id) = self.id.and_then(|id| RequestId::from_json(id.get()).ok()) else {
+                    return Err(self.invalid("a result needs the `id` of its request"));
+                };
+                if !result.get().starts_with('{') {
+                    return Err(self.invalid("`result` must be an object"));
+                }
+                Ok(Frame::Response { id: Some(id), outcome: Ok(result) })
+            }
+            (None, None, Some(error)) => match error_object(error.get()) {
+                // Leniency: the id of an error may be missing or null (A-7, GAP-7).
+                Ok(error) => {
+                    let id = self.id.and_then(|id| RequestId::from_json(id.get()).ok());
+                    Ok(Frame::Response { id, outcome: Err(error) })
+                }
+                Err(problem) => Err(self.invalid(format!("`error`: {problem}"))),
+            },
+            (None, None, None) => Err(self.invalid("`method` is missing")),
+            (None, Some(_), Some(_)) => Err(self.invalid("a response has either `result` or `error`, not both")),
+            (Some(_), _, _) => Err(self.invalid("a message has either `method` or `result` or `error`")),
+        }
+    }
+
+    fn invalid(&self, problem: impl Into<String>) -> Malformed {
+        self.malformed(error::invalid_request(problem.into()))
+    }
+
+    fn malformed(&self, error: ErrorObject) -> Malformed {
+        let kind = match (self.method, self.id, self.result.or(self.error)) {
+            (_, _, Some(_)) => Kind::Response,
+            (Some(_), None, None) => Kind::Notification,
+            (_, Some(_), None) => Kind::Request,
+            (None, None, None) => Kind::Unknown,
+        };
+        Malformed { kind, id: self.request_id(), error }
+    }
+
+    fn request_id(&self) -> Option<RequestId> {
+        RequestId::from_json(self.id?.get()).ok()
+    }
+}
+
+/// A string borrowed where it has no escapes.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> serde::Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(V)
+    }
+}
+
+fn error_object(text: &str) -> Result<ErrorObject, String> {
+    #[derive(serde::Deserialize)]
+    struct Lenient {
+        code: i64,
+        message: String,
+        #[serde(default)]
+        data: Option<Json>,
+    }
+    if !text.starts_with('{') {
+        return Err("expected an object".to_owned());
+    }
+    let lenient: Lenient = serde_json::from_str(text).map_err(|problem| problem.to_string())?;
+    let mut error = ErrorObject::new(lenient.code, lenient.message);
+    error.data = lenient.data;
+    Ok(error)
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Members<'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Members<'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key()? {
+            let (slot, name) = match name {
+                Name::Jsonrpc => (&mut self.jsonrpc, "jsonrpc"),
+                Name::Id => (&mut self.id, "id"),
+                Name::Method => (&mut self.method, "method"),
+                Name::Params => (&mut self.params, "params"),
+                Name::Result => (&mut self.result, "result"),
+                Name::Error => (&mut self.error, "error"),
+                Name::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            let value = map.next_value()?;
+            match slot {
+                None => *slot = Some(value),
+                Some(_) => self.repeated = self.repeated.or(Some(name)),
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Name {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    Other,
+}
+
+impl<'de> serde::Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl Visitor<'_> for V {
+            type Value = Name;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member name")
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Name, E> {
+                Ok(match name {
+                    "jsonrpc" => Name::Jsonrpc,
+                    "id" => Name::Id,
+                    "method" => Name::Method,
+                    "params" => Name::Params,
+                    "result" => Name::Result,
+                    "error" => Name::Error,
+                    _ => Name::Other,
+                })
+            }
+        }
+        deserializer.deserialize_str(V)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn malformed(text: &[u8]) -> (i64, Kind, Option<String>, String) {
+        let Malformed { kind, id, error } = parse(text).expect_err("malformed");
+        (error.code, kind, id.map(|id| id.to_string()), error.message)
+    }
+
+    // A-1, A-2, A-5, A-6, A-7
+    #[test]
+    fn what_is_no_message() {
+        for (text, code, kind, id) in [
+            (&b"hello"[..], -32700, Kind::Unknown, None),
+            (br#"{"jsonrpc":"2.0","id":7,"method":"pi"#, -32700, Kind::Request, Some("7")),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}", -32700, Kind::Unknown, Some("7")),
+            (br#"{"id":1,"method":"ping"}"#, -32600, Kind::Request, Some("1")),
+            (br#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, -32600, Kind::Request, Some("\"a\"")),
+            (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, Kind::Request, None),
+            (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, Kind::Request, None),
+            (br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, -32600, Kind::Request, None),
+            (br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600, Kind::Request, None),
+            (br#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#, -32600, Kind::Request, Some("1")),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"a","method":"a"}"#, -32600, Kind::Request, Some("1")),
+            (br#"{"jsonrpc":"2.0","id":1,"method":5}"#, -32600, Kind::Request, Some("1")),
+            (br#"{"jsonrpc":"2.0","id":1}"#, -32600, Kind::Request, Some("1")),
+            (br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, -32600, Kind::Response, Some("1")),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"a","result":{}}"#, -32600, Kind::Response, Some("1")),
+            (br#"{"jsonrpc":"2.0","id":1,"result":[]}"#, -32600, Kind::Response, Some("1")),
+            (br#"{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}"#, -32600, Kind::Response, Some("1")),
+            (br#"{"jsonrpc":"2.0","method":1}"#, -32600, Kind::Notification, None),
+            (b"{}", -32600, Kind::Unknown, None),
+            (b"5", -32600, Kind::Unknown, None),
+            (b"[]", -32600, Kind::Unknown, None),
+        ] {
+            let found = malformed(text);
+            let text = String::from_utf8_lossy(text);
+            assert_eq!((found.0, found.1, found.2.as_deref()), (code, kind, id), "{text}: {}", found.3);
+        }
+    }
+
+    #[test]
+    fn too_deep() {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}}"#, "[".repeat(200) + &"]".repeat(200));
+        let (code, _, id, message) = malformed(text.as_bytes());
+        assert_eq!((code, id.as_deref()), (-32600, Some("3")), "{message}");
+    }
+
+    #[test]
+    fn what_is_a_message() {
+        let parse = |text| match parse(text) {
+            Ok(Incoming::Single(frame)) => frame,
+            other => panic!("{other:?}"),
+        };
+        match parse(br#" {"params":{"a":1.0},"method":"to\u006fls","jsonrpc":"2.0","id":1.0,"extra":[]} "#) {
+            Frame::Request { id, method, params } => {
+                assert_eq!((id.to_string().as_str(), &*method), ("1.0", "tools"));
+                assert_eq!(params.unwrap().get(), r#"{"a":1.0}"#);
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","method":"x"}"#), Frame::Notification { params: None, .. }));
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#),
+            Frame::Response { id: None, outcome: Err(_) }
+        ));
+    }
+
+    // A-10
+    #[test]
+    fn batches() {
+        match parse(br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"id":2,"method":"ping"},5]"#) {
+            Ok(Incoming::Batch(frames)) => {
+                assert_eq!(frames.len(), 3);
+                assert!(frames[0].is_ok());
+                assert_eq!(frames[1].as_ref().unwrap_err().id, Some(RequestId::from(2)));
+                assert_eq!(frames[2].as_ref().unwrap_err().kind, Kind::Unknown);
+            }
+            other => panic!("{other:?}"),
+        }
+        let many = format!("[{}]", vec!["{}"; MAX_BATCH + 1].join(","));
+        assert!(malformed(many.as_bytes()).3.contains("at most"));
+    }
+}

@@ -1,0 +1,117 @@
+//! What a tool needs its client to be able to do.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+use trueform_schema::ClientCapabilities;
+
+/// Client capabilities that a request cannot do without.
+///
+/// Checked before the tool runs. A modern client that did not declare them is told which (-32021).
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClientNeeds(u8);
+
+impl ClientNeeds {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// `sampling`.
+    pub const SAMPLING: Self = Self(1);
+    /// `sampling.tools`.
+    pub const SAMPLING_TOOLS: Self = Self(1 << 1);
+    /// `elicitation`, in form mode.
+    pub const ELICITATION: Self = Self(1 << 2);
+    /// `elicitation.url`.
+    pub const ELICITATION_URL: Self = Self(1 << 3);
+    /// `roots`.
+    pub const ROOTS: Self = Self(1 << 4);
+
+    const NAMES: [(Self, &'static str); 5] = [
+        (Self::SAMPLING, "sampling"),
+        (Self::SAMPLING_TOOLS, "sampling.tools"),
+        (Self::ELICITATION, "elicitation"),
+        (Self::ELICITATION_URL, "elicitation.url"),
+        (Self::ROOTS, "roots"),
+    ];
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether nothing is needed.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What of it `capabilities` do not declare.
+    pub(crate) fn missing_from(self, capabilities: &ClientCapabilities) -> Self {
+        if self.is_empty() {
+            return self;
+        }
+        let sampling = capabilities.sampling.as_ref();
+        let elicitation = capabilities.elicitation.as_ref();
+        let declared = [
+            (Self::SAMPLING, sampling.is_some()),
+            (Self::SAMPLING_TOOLS, sampling.is_some_and(|sampling| sampling.tools.is_some())),
+            // R-1: an empty object means form mode.
+            (Self::ELICITATION, elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())),
+            (Self::ELICITATION_URL, elicitation.is_some_and(|modes| modes.url.is_some())),
+            (Self::ROOTS, capabilities.roots.is_some()),
+        ];
+        declared.into_iter().fold(self, |missing, (need, declared)| if declared { Self(missing.0 & !need.0) } else { missing })
+    }
+
+    /// The `ClientCapabilities` object that would declare it (C-10).
+    pub(crate) fn as_capabilities(self) -> Value {
+        let mut capabilities = Map::new();
+        for (need, name) in Self::NAMES {
+            if self.0 & need.0 == 0 {
+                continue;
+            }
+            let (name, member) = name.split_once('.').unwrap_or((name, ""));
+            let settings = capabilities.entry(name).or_insert_with(|| json!({}));
+            if !member.is_empty() {
+                settings[member] = json!({});
+            }
+        }
+        Value::Object(capabilities)
+    }
+}
+
+impl fmt::Display for ClientNeeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for (need, name) in Self::NAMES {
+            if self.0 & need.0 != 0 {
+                write!(f, "{}`{name}`", if first { "" } else { ", " })?;
+                first = false;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ClientNeeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClientNeeds({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // C-10
+    #[test]
+    fn what_is_missing() {
+        let needs = ClientNeeds::SAMPLING.and(ClientNeeds::ELICITATION_URL);
+        let capabilities: ClientCapabilities = serde_json::from_str(r#"{"sampling":{},"elicitation":{}}"#).unwrap();
+        let missing = needs.missing_from(&capabilities);
+        assert_eq!(missing, ClientNeeds::ELICITATION_URL);
+        assert_eq!(missing.as_capabilities(), json!({"elicitation": {"url": {}}}));
+        assert_eq!(ClientNeeds::SAMPLING.as_capabilities(), json!({"sampling": {}}));
+        assert!(ClientNeeds::ELICITATION.missing_from(&capabilities).is_empty());
+    }
+}

@@ -1,0 +1,130 @@
+//! Messages on their way out that are no direct answers: progress, log messages, list changes, server requests.
+//!
+//! A bounded queue with one reader. Knows neither tokio nor a transport; whoever writes the bytes polls it.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+/// Most messages that wait in one outbox. Beyond it what may be lost (progress, log messages) is, and the rest is
+/// refused to the sender.
+pub const OUTBOX_LIMIT: usize = 1024;
+
+/// A bounded queue of encoded messages.
+pub(crate) struct Outbox {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Vec<u8>>,
+    reader: Option<Waker>,
+    closed: bool,
+}
+
+/// Why a message was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Too many messages wait already.
+    Full,
+    /// Nobody will read this outbox any more.
+    Closed,
+}
+
+impl Outbox {
+    pub(crate) const fn new() -> Self {
+        Self { state: Mutex::new(State { queue: VecDeque::new(), reader: None, closed: false }) }
+    }
+
+    /// Appends `message`, one JSON-RPC message without a line end.
+    pub(crate) fn push(&self, message: Vec<u8>) -> Result<(), Refused> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(Refused::Closed);
+        }
+        if state.queue.len() >= OUTBOX_LIMIT {
+            return Err(Refused::Full);
+        }
+        state.queue.push_back(message);
+        let reader = state.reader.take();
+        drop(state);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+        Ok(())
+    }
+
+    /// The next message; `None` once closed and empty. One reader at a time.
+    pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        let mut state = self.lock();
+        match state.queue.pop_front() {
+            Some(message) => Poll::Ready(Some(message)),
+            None if state.closed => Poll::Ready(None),
+            None => {
+                if !state.reader.as_ref().is_some_and(|reader| reader.will_wake(cx.waker())) {
+                    state.reader = Some(cx.waker().clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The next message that is there already.
+    pub(crate) fn try_next(&self) -> Option<Vec<u8>> {
+        self.lock().queue.pop_front()
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().queue.is_empty()
+    }
+
+    /// Refuses all later messages; those that wait can still be read.
+    pub(crate) fn close(&self) {
+        let reader = {
+            let mut state = self.lock();
+            state.closed = true;
+            state.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock, so a poisoned one still holds a whole queue.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        f.debug_struct("Outbox").field("waiting", &state.queue.len()).field("closed", &state.closed).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounded_ordered_closable() {
+        let outbox = Outbox::new();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(outbox.poll_next(&mut cx).is_pending());
+        for i in 0..OUTBOX_LIMIT {
+            outbox.push(i.to_string().into_bytes()).unwrap();
+        }
+        assert_eq!(outbox.push(Vec::new()), Err(Refused::Full));
+        assert_eq!(outbox.try_next().unwrap(), b"0");
+        outbox.close();
+        assert_eq!(outbox.push(Vec::new()), Err(Refused::Closed));
+        assert_eq!(outbox.poll_next(&mut cx), Poll::Ready(Some(b"1".to_vec())));
+        while outbox.try_next().is_some() {}
+        assert_eq!(outbox.poll_next(&mut cx), Poll::Ready(None));
+    }
+}

@@ -1,0 +1,9 @@
+//! What nearly every server uses, for `use trueform::prelude::*`.
+
+pub use crate::{
+    Args, Client, Context, DynamicTool, Json, Principal, Server, State, ToolError,
+    schema::{CallToolResult, ContentBlock, LoggingLevel, Revision},
+    schemars::{self, JsonSchema},
+    serde::{self, Deserialize, Serialize},
+};
+pub use trueform_macros::{server, tool, tools};

@@ -1,0 +1,64 @@
+//! Who a request comes from, as far as the server's own authentication knows.
+
+use std::{any::Any, fmt, sync::Arc};
+
+/// The authenticated caller of a request.
+///
+/// Trueform does not authenticate. A tower layer in front of the endpoint does, and puts a `Principal` into the request's
+/// extensions; tools then take it as a parameter, and a session answers only the principal that opened it.
+///
+/// ```
+/// use trueform::Principal;
+///
+/// let alice = Principal::new("alice").with_details(vec!["read", "write"]);
+/// assert_eq!(alice.subject(), "alice");
+/// assert_eq!(alice.details::<Vec<&str>>().unwrap().len(), 2);
+/// ```
+#[derive(Clone)]
+pub struct Principal {
+    subject: Arc<str>,
+    details: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Principal {
+    /// The caller known as `subject`, which must be unique among callers.
+    #[must_use]
+    pub fn new(subject: impl Into<Arc<str>>) -> Self {
+        Self { subject: subject.into(), details: None }
+    }
+
+    /// Attaches what else is known, such as token claims. A second call replaces the first.
+    #[must_use]
+    pub fn with_details<T: Send + Sync + 'static>(mut self, details: T) -> Self {
+        self.details = Some(Arc::new(details));
+        self
+    }
+
+    /// The unique name.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// What [`Principal::with_details`] attached, if it was a `T`.
+    #[must_use]
+    pub fn details<T: 'static>(&self) -> Option<&T> {
+        self.details.as_deref()?.downcast_ref()
+    }
+}
+
+/// Without the details, which may be secret.
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Principal").field("subject", &self.subject).finish_non_exhaustive()
+    }
+}
+
+/// Two principals are the same caller when their subjects are equal.
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.subject == other.subject
+    }
+}
+
+impl Eq for Principal {}

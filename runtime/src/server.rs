@@ -1,0 +1,361 @@
+//! What an author builds: a server's name, what it offers, and how it is served.
+
+use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc};
+
+use trueform_schema::{Icon, Implementation, Revision, Revisions};
+
+use crate::{
+    catalog::{Catalog, Entry},
+    engine::{Engine, Settings},
+    error::{Error, Result},
+    tool::{IntoTools, ToolRoute, ToolSet},
+};
+
+/// Tools per page of `tools/list`, unless [`Server::page_size`] says otherwise. Few clients ask for a second page, so
+/// it is large.
+pub const DEFAULT_PAGE_SIZE: usize = 1000;
+
+/// Most calls that one session or stdio link may have running at once, unless [`Server::max_in_flight`] says otherwise.
+pub const DEFAULT_MAX_IN_FLIGHT: usize = 1024;
+
+/// A server in the making.
+///
+/// ```
+/// use trueform::prelude::*;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # async fn run() -> trueform::Result {
+/// let server = Server::new("calc", "1.0.0").tools(tools![add]);
+/// server.run().await
+/// # }
+/// ```
+#[must_use = "a server does nothing until it is run"]
+pub struct Server {
+    info: Implementation,
+    instructions: Option<String>,
+    tools: ToolSet,
+    has_tools: bool,
+    states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    revisions: Revisions,
+    page_size: usize,
+    max_in_flight: usize,
+    #[cfg(feature = "http")]
+    http: crate::transport::http::HttpConfig,
+    problems: Vec<String>,
+}
+
+impl Server {
+    /// A server called `name`, at its own `version`; both are told to every client.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            info: Implementation::new(name, version),
+            instructions: None,
+            tools: ToolSet::new(),
+            has_tools: false,
+            states: HashMap::new(),
+            revisions: Revisions::ALL,
+            page_size: DEFAULT_PAGE_SIZE,
+            max_in_flight: DEFAULT_MAX_IN_FLIGHT,
+            #[cfg(feature = "http")]
+            http: crate::transport::http::HttpConfig::default(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Sets the name that people are shown. A second call replaces the first, as for the other settings here.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.info.title = Some(title.into());
+        self
+    }
+
+    /// Sets what the server is for, in a sentence for people.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.info.description = Some(description.into());
+        self
+    }
+
+    /// Sets how the server is to be used, in words for the model.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Sets the address of a page about the server.
+    pub fn website_url(mut self, url: impl Into<String>) -> Self {
+        self.info.website_url = Some(url.into());
+        self
+    }
+
+    /// Sets the pictures that stand for the server.
+    pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        self.info.icons = Some(icons.into_iter().collect());
+        self
+    }
+
+    /// Adds tools: a [`tools!`](crate::tools) list, a value whose `impl` is marked `#[server]`, a
+    /// [`DynamicTool`](crate::DynamicTool). The capability is declared even for an empty set.
+    pub fn tools(mut self, tools: impl IntoTools) -> Self {
+        self.tools.extend(tools.into_tools());
+        self.has_tools = true;
+        self
+    }
+
+    /// Makes `value` available to tools, as `State<T>` or by [`Context::state`](crate::Context::state). One value a type.
+    pub fn state<T: Any + Send + Sync>(mut self, value: T) -> Self {
+        self.add_state(TypeId::of::<T>(), std::any::type_name::<T>(), Arc::new(value));
+        self
+    }
+
+    /// Narrows which revisions of the specification are served. All of them unless this is called.
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.revisions = revisions.into_iter().collect();
+        self
+    }
+
+    /// Sets how many tools a page of `tools/list` has; at least 1. [`DEFAULT_PAGE_SIZE`] unless this is called.
+    pub fn page_size(mut self, tools: usize) -> Self {
+        self.page_size = tools;
+        self
+    }
+
+    /// Sets how many calls one session or stdio link may have running; at least 1. [`DEFAULT_MAX_IN_FLIGHT`] unless this is called.
+    pub fn max_in_flight(mut self, calls: usize) -> Self {
+        self.max_in_flight = calls.max(1);
+        self
+    }
+
+    /// Sets how the server is served over HTTP.
+    #[cfg(feature = "http")]
+    pub fn http(mut self, config: crate::transport::http::HttpConfig) -> Self {
+        self.http = config;
+        self
+    }
+
+    /// Adds everything that `other` offers. Its name, version and settings are left behind.
+    pub fn merge(mut self, other: Self) -> Self {
+        self.tools.extend(other.tools);
+        self.has_tools |= other.has_tools;
+        self.problems.extend(other.problems);
+        for (type_id, value) in other.states {
+            self.add_state(type_id, "a type of the merged server", value);
+        }
+        self
+    }
+
+    /// Adds everything that `other` offers, its tools as `prefix_name`.
+    pub fn nest(self, prefix: &str, mut other: Self) -> Self {
+        other.tools = other.tools.prefixed(prefix);
+        self.merge(other)
+    }
+
+    /// Checks everything that was registered.
+    ///
+    /// # Errors
+    /// All problems there are: names that are taken twice or illegal, schemas that no client would understand, values of one
+    /// type registered twice, no revision to serve.
+    pub fn build(self) -> Result<Service> {
+        let mut problems = self.problems;
+        let routes = match self.tools.into_routes() {
+            Ok(routes) => routes,
+            Err(more) => {
+                problems.extend(more);
+                Vec::new()
+            }
+        };
+        if self.revisions.is_empty() {
+            problems.push("`revisions` leaves no revision to serve".to_owned());
+        }
+        if !problems.is_empty() {
+            return Err(Error::registration(problems));
+        }
+        if cfg!(panic = "abort") {
+            tracing::warn!("built with `panic = \"abort\"`: a tool that panics ends the whole server");
+        }
+        let settings = Settings {
+            info: self.info,
+            instructions: self.instructions,
+            revisions: self.revisions,
+            has_tools: self.has_tools,
+            max_in_flight: self.max_in_flight,
+        };
+        let entries = routes.into_iter().map(|route| Entry { route: Arc::new(route), enabled: true }).collect();
+        Ok(Service {
+            engine: Engine::new(settings, self.states, Catalog::new(entries, self.page_size)),
+            #[cfg(feature = "http")]
+            http: Arc::new(self.http),
+        })
+    }
+
+    /// Serves standard input and output, or HTTP where the environment variable `TRUEFORM_HTTP` names an address.
+    ///
+    /// Returns when the client has gone or the process is asked to end, after running calls were drained.
+    ///
+    /// # Errors
+    /// What [`Server::build`] finds, an address that cannot be served, standard streams that fail.
+    pub async fn run(self) -> Result {
+        match std::env::var("TRUEFORM_HTTP") {
+            Ok(address) => self.serve_at(&address).await,
+            Err(_) => self.build()?.serve_stdio().await,
+        }
+    }
+
+    /// As [`Server::run`], for command lines: `--http ADDRESS` serves HTTP there, no argument standard input and output.
+    ///
+    /// ```no_run
+    /// # use trueform::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> trueform::Result {
+    /// Server::new("calc", "1.0.0").run_with(std::env::args().skip(1)).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Server::run`]; other arguments.
+    pub async fn run_with(self, arguments: impl IntoIterator<Item = String>) -> Result {
+        let arguments: Vec<String> = arguments.into_iter().collect();
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match words[..] {
+            [] => self.run().await,
+            ["--http", address] => self.serve_at(address).await,
+            _ => Err(Error::arguments(format!("unknown arguments `{}`; expected `--http ADDRESS` or none", words.join(" ")))),
+        }
+    }
+
+    #[cfg(feature = "http")]
+    async fn serve_at(self, address: &str) -> Result {
+        self.build()?.serve_http(address).await
+    }
+
+    #[cfg(not(feature = "http"))]
+    #[expect(clippy::unused_async, reason = "the same signature with and without the feature")]
+    async fn serve_at(self, address: &str) -> Result {
+        Err(Error::arguments(format!("to serve HTTP at `{address}`, build with the feature `http` of `trueform`")))
+    }
+
+    fn add_state(&mut self, type_id: TypeId, type_name: &str, value: Arc<dyn Any + Send + Sync>) {
+        if self.states.insert(type_id, value).is_some() {
+            self.problems.push(format!("two values of `{type_name}` were registered as state"));
+        }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+/// A server that was checked and can be served, on several transports at once. Clones are the same server.
+#[derive(Clone, Debug)]
+pub struct Service {
+    pub(crate) engine: Engine,
+    #[cfg(feature = "http")]
+    pub(crate) http: Arc<crate::transport::http::HttpConfig>,
+}
+
+impl Service {
+    /// The running server, to change what it offers.
+    #[must_use]
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle::new(self.engine.clone())
+    }
+}
+
+/// A running server: its tools can be changed, and clients that want to know are told.
+#[derive(Clone, Debug)]
+pub struct ServerHandle {
+    engine: Engine,
+}
+
+impl ServerHandle {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+
+    /// Adds tools.
+    ///
+    /// # Errors
+    /// As [`Server::build`]; then nothing is added.
+    pub fn add_tools(&self, tools: impl IntoTools) -> Result {
+        let routes = tools.into_tools().into_routes().map_err(Error::registration)?;
+        if !self.engine.settings.has_tools {
+            return Err(Error::registration(vec![
+                "the server was built without tools, so clients were told that it has none; call `Server::tools` first".to_owned(),
+            ]));
+        }
+        self.engine.change_catalog(|catalog| {
+            let mut entries = catalog.entries().to_vec();
+            let mut problems = Vec::new();
+            for route in routes {
+                match entries.iter().find(|entry| entry.route.name() == route.name()) {
+                    Some(taken) => problems.push(name_taken(&taken.route, &route)),
+                    None => entries.push(Entry { route: Arc::new(route), enabled: true }),
+                }
+            }
+            if !problems.is_empty() {
+                return Err(Error::registration(problems));
+            }
+            Ok(Some(Catalog::new(entries, catalog.page_size())))
+        })?;
+        Ok(())
+    }
+
+    /// Removes the tool `name`. False if there is none. Calls that run already go on.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.change(|entries| {
+            let before = entries.len();
+            entries.retain(|entry| entry.route.name() != name);
+            entries.len() != before
+        })
+    }
+
+    /// Makes the tool `name` visible and callable, or neither. False if there is none, or if it was so already.
+    pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
+        self.change(|entries| match entries.iter_mut().find(|entry| entry.route.name() == name) {
+            Some(entry) if entry.enabled != enabled => {
+                entry.enabled = enabled;
+                true
+            }
+            _ => false,
+        })
+    }
+
+    /// The names of the tools that can be called now, in the order they are listed.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<String> {
+        let catalog = self.engine.catalog();
+        catalog.entries().iter().filter(|entry| entry.enabled).map(|entry| entry.route.name().to_owned()).collect()
+    }
+
+    /// Tells clients that the list of tools changed, for changes that only the author knows of.
+    pub fn notify_tools_changed(&self) {
+        self.engine.tools_changed();
+    }
+
+    /// Ends open subscriptions and asks the transports to drain and stop.
+    pub fn shut_down(&self) {
+        self.engine.shut_down();
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<Entry>) -> bool) -> bool {
+        let changed = self.engine.change_catalog(|catalog| {
+            let mut entries = catalog.entries().to_vec();
+            let changed = change(&mut entries);
+            Ok::<_, std::convert::Infallible>(changed.then(|| Catalog::new(entries, catalog.page_size())))
+        });
+        match changed {
+            Ok(changed) => changed,
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// Says that a name is taken, with both places.
+pub(crate) fn name_taken(first: &ToolRoute, second: &ToolRoute) -> String {
+    format!("two tools are named `{}`: {} and {}", first.name(), first.place(), second.place())
+}

@@ -1,0 +1,149 @@
+//! State of one peer: its phase, what was negotiated, which of its requests are in flight, what it was asked.
+//!
+//! In the legacy era a session is what `initialize` opens. A stdio link has one too, in its fresh phase until then, so that
+//! requests of both eras share one table of ids. Knows no transport.
+
+mod inflight;
+mod outgoing;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use trueform_schema::Revision;
+
+use crate::{Principal, exchange::PeerFacts, logging::SessionLevel, outbox::Outbox};
+
+pub(crate) use self::{
+    inflight::{InFlight, Ticket},
+    outgoing::{Outgoing, Settled},
+};
+
+/// Where a session is in its life.
+#[derive(Clone, Debug)]
+pub(crate) enum Phase {
+    /// No `initialize` yet.
+    Fresh,
+    /// `initialize` was answered.
+    Open { negotiated: Negotiated, confirmed: bool },
+    /// Ended; nothing is served any more.
+    Closed,
+}
+
+/// What `initialize` settled.
+#[derive(Clone, Debug)]
+pub(crate) struct Negotiated {
+    pub(crate) revision: Revision,
+    pub(crate) facts: Arc<PeerFacts>,
+}
+
+/// State of one peer.
+pub(crate) struct Session {
+    id: Option<Box<str>>,
+    principal: Option<Principal>,
+    phase: Mutex<Phase>,
+    pub(crate) log_level: Arc<SessionLevel>,
+    pub(crate) in_flight: InFlight,
+    pub(crate) outgoing: Outgoing,
+    /// Messages that belong to no request: the whole output of a stdio link, the GET stream of an HTTP session.
+    pub(crate) outbox: Arc<Outbox>,
+}
+
+impl Session {
+    pub(crate) fn new(id: Option<Box<str>>, principal: Option<Principal>) -> Self {
+        Self {
+            id,
+            principal,
+            phase: Mutex::new(Phase::Fresh),
+            log_level: Arc::default(),
+            in_flight: InFlight::default(),
+            outgoing: Outgoing::default(),
+            outbox: Arc::new(Outbox::new()),
+        }
+    }
+
+    /// The id the peer knows the session by; none on stdio.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Who opened the session.
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.lock().clone()
+    }
+
+    /// The negotiated revision, once there is one.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        match &*self.lock() {
+            Phase::Open { negotiated, .. } => Some(negotiated.revision),
+            Phase::Fresh | Phase::Closed => None,
+        }
+    }
+
+    /// Moves on from the fresh phase. False if the session was opened or closed before.
+    pub(crate) fn open(&self, negotiated: Negotiated) -> bool {
+        let mut phase = self.lock();
+        match *phase {
+            Phase::Fresh => {
+                *phase = Phase::Open { negotiated, confirmed: false };
+                true
+            }
+            Phase::Open { .. } | Phase::Closed => false,
+        }
+    }
+
+    /// Notes that the client sent `notifications/initialized`.
+    pub(crate) fn confirm(&self) {
+        if let Phase::Open { confirmed, .. } = &mut *self.lock() {
+            *confirmed = true;
+        }
+    }
+
+    /// Whether the server may send what is no answer (B-7).
+    pub(crate) fn is_confirmed(&self) -> bool {
+        matches!(*self.lock(), Phase::Open { confirmed: true, .. })
+    }
+
+    /// Ends the session: its calls are cancelled, its questions fail, its streams end.
+    pub(crate) fn close(&self) {
+        *self.lock() = Phase::Closed;
+        self.in_flight.cancel_all();
+        self.outgoing.fail_all();
+        self.outbox.close();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Phase> {
+        // Nothing that can panic runs under the lock.
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("id", &self.id).field("phase", &*self.lock()).finish_non_exhaustive()
+    }
+}
+
+/// Hands the answer to a request of ours to whoever waits for it; an answer that nobody waits for is logged.
+pub(crate) fn outgoing_settled(
+    session: &Session,
+    id: Option<trueform_schema::RequestId>,
+    outcome: Result<&serde_json::value::RawValue, trueform_schema::ErrorObject>,
+) {
+    let Some(id) = id else {
+        tracing::debug!("an error without id was dropped");
+        return;
+    };
+    let settled = match outcome {
+        Ok(result) => Settled::Result(trueform_schema::Json::from(result.to_owned())),
+        Err(error) => Settled::Error(error),
+    };
+    if !session.outgoing.settle(&id, settled) {
+        tracing::debug!(%id, "an answer to no request of ours was dropped");
+    }
+}
