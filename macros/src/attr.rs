@@ -1,0 +1,396 @@
+//! The words inside `#[tool(…)]` and `#[server(…)]`: which there are, what values they take.
+//!
+//! Nothing here returns an error: what is wrong goes to [`Diagnostics`] and the rest is used.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{
+    Expr, ExprLit, Lit, LitStr, Meta, Path, Token,
+    parse::{Parse, ParseStream, Parser},
+};
+
+use crate::{
+    diagnostics::Diagnostics,
+    text::{is_tool_name, milliseconds, near_miss, quoted},
+};
+
+/// What stands in `#[tool(…)]`.
+#[derive(Default)]
+pub(crate) struct ToolAttr {
+    pub(crate) name: Option<LitStr>,
+    pub(crate) title: Option<LitStr>,
+    pub(crate) description: Option<LitStr>,
+    /// The annotations given: name, value, place.
+    pub(crate) hints: Vec<(&'static str, bool, Span)>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Vec<(String, Lit, bool)>,
+    pub(crate) timeout: Option<Timeout>,
+    /// Where `blocking` stands.
+    pub(crate) blocking: Option<Span>,
+    /// Names of constants of `ClientNeeds`.
+    pub(crate) needs: Vec<Ident>,
+    pub(crate) krate: Option<Path>,
+}
+
+#[derive(Default)]
+pub(crate) struct Icon {
+    pub(crate) src: Option<LitStr>,
+    pub(crate) mime_type: Option<LitStr>,
+    pub(crate) sizes: Option<LitStr>,
+    pub(crate) theme: Option<LitStr>,
+}
+
+/// All in milliseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Timeout {
+    pub(crate) limit: u64,
+    pub(crate) reset_by_progress: bool,
+    pub(crate) hard_limit: Option<u64>,
+}
+
+const KEYS: &[&str] = &[
+    "name",
+    "title",
+    "description",
+    "read_only",
+    "destructive",
+    "idempotent",
+    "open_world",
+    "icons",
+    "meta",
+    "timeout",
+    "blocking",
+    "needs",
+    "crate",
+];
+const NEEDS: &[&str] = &["sampling", "sampling_tools", "sampling_context", "elicitation", "elicitation_url", "roots"];
+const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
+
+impl ToolAttr {
+    pub(crate) fn parse(tokens: TokenStream, diag: &mut Diagnostics) -> Self {
+        let mut attr = Self::default();
+        let mut seen = Vec::new();
+        for meta in metas(tokens, diag) {
+            let Some(key) = known(meta.path(), KEYS, "key", diag) else { continue };
+            if seen.contains(&key) {
+                diag.error(meta.path(), format_args!("`{key}` is given twice"));
+                continue;
+            }
+            seen.push(key);
+            attr.set(key, &meta, diag);
+        }
+        attr.check(diag);
+        attr
+    }
+
+    fn set(&mut self, key: &'static str, meta: &Meta, diag: &mut Diagnostics) {
+        match key {
+            "name" => self.name = tool_name(meta, diag),
+            "title" => self.title = string(meta, diag),
+            "description" => self.description = string(meta, diag),
+            "icons" => self.icons = icons(meta, diag),
+            "meta" => self.meta = open_meta(meta, diag),
+            "timeout" => self.timeout = timeout(meta, diag),
+            "blocking" => {
+                if flag(meta, diag) == Some(true) {
+                    self.blocking = Some(span_of(meta.path()));
+                }
+            }
+            "needs" => self.needs = needs(meta, diag),
+            "crate" => self.krate = path(meta, diag),
+            hint => {
+                if let Some(value) = flag(meta, diag) {
+                    self.hints.push((hint, value, span_of(meta.path())));
+                }
+            }
+        }
+    }
+
+    fn check(&self, diag: &mut Diagnostics) {
+        let set = |hint| self.hints.iter().find(|(name, value, _)| *name == hint && *value);
+        if let (Some(_), Some((.., place))) = (set("read_only"), set("destructive")) {
+            diag.error_at(*place, "a tool that is `read_only` destroys nothing: drop one of the two");
+        }
+    }
+}
+
+/// What stands in `#[server(…)]`: the path of the crate.
+pub(crate) fn server_attr(tokens: TokenStream, diag: &mut Diagnostics) -> Option<Path> {
+    let mut krate = None;
+    for meta in metas(tokens, diag) {
+        if known(meta.path(), &["crate"], "key", diag).is_some() {
+            krate = path(&meta, diag);
+        }
+    }
+    krate
+}
+
+/// The comma-separated items of `tokens`; each that does not parse is reported.
+fn metas(tokens: TokenStream, diag: &mut Diagnostics) -> Vec<Meta> {
+    let mut metas = Vec::new();
+    for piece in pieces(tokens) {
+        match syn::parse2(piece.clone()) {
+            Ok(meta) => metas.push(meta),
+            Err(_) => diag.error(piece, "expected `key`, `key = value` or `key(…)`"),
+        }
+    }
+    metas
+}
+
+/// `tokens`, split at commas.
+fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
+    let mut pieces = vec![TokenStream::new()];
+    for token in tokens {
+        match &token {
+            TokenTree::Punct(punct) if punct.as_char() == ',' => pieces.push(TokenStream::new()),
+            _ => pieces.last_mut().expect("starts with one").extend([token]),
+        }
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}
+
+/// The one of `allowed` that `path` is.
+fn known(path: &Path, allowed: &[&'static str], what: &str, diag: &mut Diagnostics) -> Option<&'static str> {
+    let word = path.to_token_stream().to_string().replace(' ', "");
+    if let Some(key) = allowed.iter().find(|key| **key == word) {
+        return Some(key);
+    }
+    let hint = near_miss(&word, allowed).map(|key| format!("; did you mean `{key}`?")).unwrap_or_default();
+    let list = quoted(allowed.iter().copied());
+    diag.error(path, format_args!("unknown {what} `{word}`{hint}\nknown {what}s: {list}"));
+    None
+}
+
+fn string(meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
+    let key = word(meta);
+    let text = match meta {
+        Meta::NameValue(pair) => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.clone()),
+            other => Err(other.to_token_stream()),
+        },
+        other => Err(other.to_token_stream()),
+    };
+    match text {
+        Ok(text) if text.value().trim().is_empty() => {
+            diag.error(text, format_args!("`{key}` is empty"));
+            None
+        }
+        Ok(text) => Some(text),
+        Err(at) => {
+            diag.error(at, format_args!("expected `{key} = \"…\"`, a string literal"));
+            None
+        }
+    }
+}
+
+fn flag(meta: &Meta, diag: &mut Diagnostics) -> Option<bool> {
+    let key = word(meta);
+    let at = match meta {
+        Meta::Path(_) => return Some(true),
+        Meta::NameValue(pair) => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => return Some(value.value),
+            other => other.to_token_stream(),
+        },
+        Meta::List(list) => list.to_token_stream(),
+    };
+    diag.error(at, format_args!("expected `{key}`, `{key} = true` or `{key} = false`"));
+    None
+}
+
+fn path(meta: &Meta, diag: &mut Diagnostics) -> Option<Path> {
+    let at = match meta {
+        Meta::NameValue(pair) => match &pair.value {
+            Expr::Path(value) => return Some(value.path.clone()),
+            other => other.to_token_stream(),
+        },
+        other => other.to_token_stream(),
+    };
+    diag.error(at, "expected `crate = path`, for example `crate = ::my_sdk::mcp`");
+    None
+}
+
+fn tool_name(meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
+    let name = string(meta, diag)?;
+    if !is_tool_name(&name.value()) {
+        diag.error(&name, illegal_name(&name.value()));
+        return None;
+    }
+    Some(name)
+}
+
+/// Why `name` is not the name of a tool.
+pub(crate) fn illegal_name(name: &str) -> String {
+    format!("`{name}` is not a tool name: it has 1 to 128 of the characters `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`")
+}
+
+fn icons(meta: &Meta, diag: &mut Diagnostics) -> Vec<Icon> {
+    const FORM: &str = "expected `icons(\"https://…\", icon(src = \"…\", mime_type = \"…\", sizes = \"…\", theme = \"…\"))`";
+    let Meta::List(list) = meta else {
+        diag.error(meta, FORM);
+        return Vec::new();
+    };
+    let mut icons = Vec::new();
+    for piece in pieces(list.tokens.clone()) {
+        if let Ok(src) = syn::parse2::<LitStr>(piece.clone()) {
+            icons.push(Icon { src: Some(src), ..Icon::default() });
+            continue;
+        }
+        match syn::parse2::<Meta>(piece.clone()) {
+            Ok(Meta::List(inner)) if inner.path.is_ident("icon") => icons.extend(icon(&inner.tokens, &inner.path, diag)),
+            _ => diag.error(piece, FORM),
+        }
+    }
+    icons
+}
+
+fn icon(tokens: &TokenStream, at: &Path, diag: &mut Diagnostics) -> Option<Icon> {
+    let mut icon = Icon::default();
+    for meta in metas(tokens.clone(), diag) {
+        match known(meta.path(), ICON_KEYS, "icon key", diag)? {
+            "src" => icon.src = string(&meta, diag),
+            "mime_type" => icon.mime_type = string(&meta, diag),
+            "sizes" => icon.sizes = string(&meta, diag),
+            _ => icon.theme = theme(&meta, diag),
+        }
+    }
+    if icon.src.is_none() {
+        diag.error(at, "an icon needs `src = \"…\"`, an `https:` or `data:` URI");
+        return None;
+    }
+    Some(icon)
+}
+
+fn theme(meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
+    let theme = string(meta, diag)?;
+    if !matches!(theme.value().as_str(), "light" | "dark") {
+        diag.error(&theme, "an icon's theme is `light` or `dark`");
+        return None;
+    }
+    Some(theme)
+}
+
+/// `key = literal` items; the flag says that the number is negative.
+fn open_meta(meta: &Meta, diag: &mut Diagnostics) -> Vec<(String, Lit, bool)> {
+    const FORM: &str = "expected `meta(\"com.example/key\" = literal, …)`";
+    let Meta::List(list) = meta else {
+        diag.error(meta, FORM);
+        return Vec::new();
+    };
+    let mut entries: Vec<(String, Lit, bool)> = Vec::new();
+    for piece in pieces(list.tokens.clone()) {
+        match entry.parse2(piece.clone()) {
+            Ok((key, ..)) if entries.iter().any(|(known, ..)| *known == key) => {
+                diag.error(piece, format_args!("`{key}` is given twice"));
+            }
+            Ok(entry) => entries.push(entry),
+            Err(_) => diag.error(piece, FORM),
+        }
+    }
+    entries
+}
+
+fn entry(input: ParseStream<'_>) -> syn::Result<(String, Lit, bool)> {
+    let key = match input.peek(LitStr) {
+        true => input.parse::<LitStr>()?.value(),
+        false => input.parse::<Ident>()?.to_string(),
+    };
+    input.parse::<Token![=]>()?;
+    let negative = input.parse::<Option<Token![-]>>()?.is_some();
+    match input.parse()? {
+        lit @ (Lit::Int(_) | Lit::Float(_)) => Ok((key, lit, negative)),
+        lit @ (Lit::Str(_) | Lit::Bool(_)) if !negative => Ok((key, lit, false)),
+        lit => Err(syn::Error::new_spanned(lit, "not JSON")),
+    }
+}
+
+fn timeout(meta: &Meta, diag: &mut Diagnostics) -> Option<Timeout> {
+    match meta {
+        Meta::NameValue(_) => {
+            let limit = duration(&string(meta, diag)?, diag)?;
+            Some(Timeout { limit, reset_by_progress: false, hard_limit: None })
+        }
+        Meta::List(list) => match (|input: ParseStream<'_>| TimeoutList::parse(input)).parse2(list.tokens.clone()) {
+            Ok(list) => list.lower(diag),
+            Err(_) => {
+                diag.error(meta, TIMEOUT_FORM);
+                None
+            }
+        },
+        Meta::Path(_) => {
+            diag.error(meta, TIMEOUT_FORM);
+            None
+        }
+    }
+}
+
+const TIMEOUT_FORM: &str =
+    "expected `timeout = \"30s\"` or `timeout(\"30s\", reset_by_progress, hard_limit = \"10m\")`";
+
+struct TimeoutList {
+    limit: LitStr,
+    rest: TokenStream,
+}
+
+impl Parse for TimeoutList {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let limit = input.parse()?;
+        input.parse::<Option<Token![,]>>()?;
+        Ok(Self { limit, rest: input.parse()? })
+    }
+}
+
+impl TimeoutList {
+    fn lower(self, diag: &mut Diagnostics) -> Option<Timeout> {
+        let mut timeout = Timeout { limit: duration(&self.limit, diag)?, reset_by_progress: false, hard_limit: None };
+        for meta in metas(self.rest, diag) {
+            match known(meta.path(), &["reset_by_progress", "hard_limit"], "timeout key", diag)? {
+                "reset_by_progress" => timeout.reset_by_progress = flag(&meta, diag)?,
+                _ => {
+                    let limit = string(&meta, diag)?;
+                    timeout.hard_limit = Some(duration(&limit, diag)?);
+                    if timeout.hard_limit <= Some(timeout.limit) {
+                        diag.error(limit, "`hard_limit` is longer than the timeout it bounds");
+                    }
+                }
+            }
+        }
+        if timeout.hard_limit.is_some() && !timeout.reset_by_progress {
+            diag.error(
+                self.limit,
+                "`hard_limit` bounds what `reset_by_progress` extends: add `reset_by_progress`, or drop `hard_limit`",
+            );
+        }
+        Some(timeout)
+    }
+}
+
+fn duration(text: &LitStr, diag: &mut Diagnostics) -> Option<u64> {
+    let milliseconds = milliseconds(&text.value());
+    if milliseconds.is_none() {
+        diag.error(text, "expected a duration above zero such as `500ms`, `30s`, `5m` or `1h`");
+    }
+    milliseconds
+}
+
+fn needs(meta: &Meta, diag: &mut Diagnostics) -> Vec<Ident> {
+    let Meta::List(list) = meta else {
+        diag.error(meta, format_args!("expected `needs(…)` with some of {}", quoted(NEEDS.iter().copied())));
+        return Vec::new();
+    };
+    let mut needs = Vec::new();
+    for meta in metas(list.tokens.clone(), diag) {
+        if let Some(need) = known(meta.path(), NEEDS, "client capability", diag) {
+            needs.push(Ident::new(&need.to_ascii_uppercase(), span_of(meta.path())));
+        }
+    }
+    needs
+}
+
+fn word(meta: &Meta) -> String {
+    meta.path().to_token_stream().to_string()
+}
+
+pub(crate) fn span_of(tokens: impl ToTokens) -> Span {
+    tokens.into_token_stream().into_iter().next().map_or_else(Span::call_site, |token| token.span())
+}

@@ -1,0 +1,93 @@
+//! `#[tool]` on a free function: the function, and a type of the same name that carries the tool.
+//!
+//! The type is a struct with braces: those do not take the value namespace, so the function stays callable, and one
+//! `use` brings both.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{
+    Attribute, Signature, Visibility,
+    parse::{Parse, ParseStream},
+};
+
+use crate::{
+    attr::ToolAttr,
+    diagnostics::Diagnostics,
+    render,
+    tool::{Site, Tool, take_attr},
+};
+
+pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diag = Diagnostics::default();
+    let mut function: Function = match syn::parse2(item.clone()) {
+        Ok(function) => function,
+        Err(error) => {
+            // The item survives, so that the rest of the crate and the editor still see it.
+            diag.push(syn::Error::new(error.span(), format_args!("`#[tool]` makes functions tools: {error}")));
+            let errors = diag.into_tokens();
+            return quote!(#item #errors);
+        }
+    };
+    if take_attr(&mut function.attrs, &mut diag).is_some() {
+        diag.error(&function.sig.ident, "a function is one tool: `#[tool]` is given twice");
+    }
+    let attr = ToolAttr::parse(args, &mut diag);
+    let krate = render::crate_path(attr.krate.as_ref());
+    let is_method = function.sig.receiver().is_some();
+    let tool = Tool::lower(attr, &function.attrs, &mut function.sig, Site::Free, &mut diag);
+    let carrier = match is_method {
+        // A type may not stand in an `impl` block.
+        true => TokenStream::new(),
+        false => carrier(&function, tool.as_ref(), &krate),
+    };
+    let errors = diag.into_tokens();
+    let Function { attrs, vis, sig, body } = &function;
+    quote!(#(#attrs)* #vis #sig #body #carrier #errors)
+}
+
+fn carrier(function: &Function, tool: Option<&Tool>, krate: &TokenStream) -> TokenStream {
+    let (vis, ident) = (&function.vis, &function.sig.ident);
+    let cfgs: Vec<&Attribute> = function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect();
+    let spec = match tool {
+        Some(tool) => render::spec(tool, &callee(ident), None, krate),
+        // Its error is reported; the type is there so that `tools!` adds none.
+        None => quote!(::core::unreachable!()),
+    };
+    quote! {
+        #(#cfgs)*
+        #[doc(hidden)]
+        #[allow(warnings)]
+        #vis struct #ident {}
+        #(#cfgs)*
+        #[allow(warnings)]
+        impl #krate::__private::ToolFunction for #ident {
+            fn spec() -> #krate::__private::ToolSpec {
+                use #krate::__private as __tf;
+                #spec
+            }
+        }
+    }
+}
+
+fn callee(ident: &Ident) -> TokenStream {
+    quote!(#ident)
+}
+
+/// A function whose body is not looked into: what is wrong there is the compiler's to say.
+pub(crate) struct Function {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    pub(crate) body: TokenStream,
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Ok(Self {
+            attrs: Attribute::parse_outer(input)?,
+            vis: input.parse()?,
+            sig: input.parse()?,
+            body: input.parse()?,
+        })
+    }
+}

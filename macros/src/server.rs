@@ -1,0 +1,192 @@
+//! `#[server]` on an `impl` block: the block, and an implementation of `ToolServer` that lists its tools.
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, Generics, ImplItem, Path, Token, Type, Visibility, braced,
+    ext::IdentExt,
+    parse::{Parse, ParseStream},
+    token::Brace,
+};
+
+use crate::{
+    attr::{ToolAttr, server_attr},
+    diagnostics::Diagnostics,
+    function::Function,
+    render,
+    tool::{Site, Tool, take_attr},
+};
+
+pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diag = Diagnostics::default();
+    let krate = render::crate_path(server_attr(args, &mut diag).as_ref());
+    let mut block: Block = match syn::parse2(item.clone()) {
+        Ok(block) => block,
+        Err(error) => {
+            diag.push(error);
+            let errors = diag.into_tokens();
+            return quote!(#item #errors);
+        }
+    };
+    if let Some((path, _)) = &block.trait_ {
+        diag.error(
+            path,
+            "`#[server]` goes on the inherent `impl` block of a type: its tools are methods of that type",
+        );
+    }
+    let tools = tools(&mut block, &mut diag);
+    check_names(&tools, &mut diag);
+    let listing = listing(&block, &tools, &krate);
+    let errors = diag.into_tokens();
+    quote!(#block #listing #errors)
+}
+
+fn tools(block: &mut Block, diag: &mut Diagnostics) -> Vec<Tool> {
+    let mut tools = Vec::new();
+    let mut marked = 0;
+    for item in &mut block.items {
+        let Item::Fn(function) = item else { continue };
+        let Some(args) = take_attr(&mut function.attrs, diag) else { continue };
+        marked += 1;
+        let attr = ToolAttr::parse(args, diag);
+        if let Some(krate) = &attr.krate {
+            diag.error(krate, "`crate` is given once for all: `#[server(crate = …)]`");
+        }
+        tools.extend(Tool::lower(attr, &function.attrs, &mut function.sig, Site::Impl(&block.generics), diag));
+    }
+    if marked == 0 {
+        diag.error(&block.self_ty, "this `#[server]` has no tools: mark its methods `#[tool]`");
+    }
+    tools
+}
+
+/// Two tools of one block have two names, unless `#[cfg]` may keep them apart.
+fn check_names(tools: &[Tool], diag: &mut Diagnostics) {
+    for (index, tool) in tools.iter().enumerate() {
+        let twin = tools[..index].iter().find(|other| other.name == tool.name);
+        let Some(twin) = twin.filter(|twin| twin.cfgs.is_empty() || tool.cfgs.is_empty()) else { continue };
+        let message = format!("`{}` and `{}` are both the tool `{}`", twin.ident, tool.ident, tool.name);
+        match &tool.attr.name {
+            Some(name) => diag.error(name, message),
+            None => diag.error(&tool.ident, message),
+        }
+    }
+}
+
+fn listing(block: &Block, tools: &[Tool], krate: &TokenStream) -> TokenStream {
+    let (generics, _, where_clause) = block.generics.split_for_impl();
+    let self_ty = &block.self_ty;
+    let cfgs: Vec<&Attribute> = block.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect();
+    let owner = owner(self_ty);
+    let specs = tools.iter().map(|tool| {
+        let (cfgs, ident) = (&tool.cfgs, &tool.ident);
+        let spec = render::spec(tool, &quote!(Self::#ident), owner.as_deref(), krate);
+        quote!(#(#cfgs)* #spec)
+    });
+    quote! {
+        #(#cfgs)*
+        #[allow(warnings)]
+        impl #generics #krate::__private::ToolServer for #self_ty #where_clause {
+            fn specs() -> #krate::__private::Vec<#krate::__private::ToolSpec> {
+                use #krate::__private as __tf;
+                __tf::Vec::from([#(#specs),*])
+            }
+        }
+    }
+}
+
+/// The last word of the type's path.
+fn owner(self_ty: &Type) -> Option<String> {
+    match self_ty {
+        Type::Path(path) => path.path.segments.last().map(|last| last.ident.unraw().to_string()),
+        _ => None,
+    }
+}
+
+/// An `impl` block in which only what a tool may be is parsed.
+struct Block {
+    attrs: Vec<Attribute>,
+    unsafety: Option<Token![unsafe]>,
+    impl_token: Token![impl],
+    generics: Generics,
+    trait_: Option<(Path, Token![for])>,
+    self_ty: Type,
+    inner_attrs: Vec<Attribute>,
+    items: Vec<Item>,
+}
+
+enum Item {
+    Fn(Function),
+    /// Constants, types, macro calls.
+    Other(TokenStream),
+}
+
+impl Parse for Block {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = Attribute::parse_outer(input)?;
+        let unsafety = input.parse()?;
+        if !input.peek(Token![impl]) {
+            return Err(input.error("`#[server]` goes on an `impl` block, whose `#[tool]` methods it serves"));
+        }
+        let impl_token = input.parse()?;
+        let mut generics: Generics = match input.peek(Token![<]) && !input.peek2(Token![>]) {
+            true => input.parse()?,
+            false => Generics::default(),
+        };
+        let first: Type = input.parse()?;
+        let (trait_, self_ty) = match input.parse::<Option<Token![for]>>()? {
+            Some(for_token) => match first {
+                Type::Path(path) => (Some((path.path, for_token)), input.parse()?),
+                other => return Err(syn::Error::new_spanned(other, "expected a trait")),
+            },
+            None => (None, first),
+        };
+        generics.where_clause = input.parse()?;
+        let content;
+        braced!(content in input);
+        let inner_attrs = content.call(Attribute::parse_inner)?;
+        let mut items = Vec::new();
+        while !content.is_empty() {
+            items.push(content.parse()?);
+        }
+        Ok(Self { attrs, unsafety, impl_token, generics, trait_, self_ty, inner_attrs, items })
+    }
+}
+
+impl Parse for Item {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let fork = input.fork();
+        if let Ok(attrs) = Attribute::parse_outer(&fork)
+            && let Ok(vis) = fork.parse::<Visibility>()
+            && let Ok(sig) = fork.parse()
+            && fork.peek(Brace)
+            && let Ok(body) = fork.parse::<Group>()
+        {
+            use syn::parse::discouraged::Speculative;
+            input.advance_to(&fork);
+            return Ok(Self::Fn(Function { attrs, vis, sig, body: TokenTree::Group(body).into() }));
+        }
+        let item: ImplItem = input.parse()?;
+        Ok(Self::Other(item.into_token_stream()))
+    }
+}
+
+impl ToTokens for Block {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self { attrs, unsafety, impl_token, generics, trait_, self_ty, inner_attrs, items } = self;
+        let (params, _, where_clause) = generics.split_for_impl();
+        let trait_ = trait_.as_ref().map(|(path, for_token)| quote!(#path #for_token));
+        tokens.extend(quote! {
+            #(#attrs)* #unsafety #impl_token #params #trait_ #self_ty #where_clause { #(#inner_attrs)* #(#items)* }
+        });
+    }
+}
+
+impl ToTokens for Item {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Fn(Function { attrs, vis, sig, body }) => tokens.extend(quote!(#(#attrs)* #vis #sig #body)),
+            Self::Other(other) => other.to_tokens(tokens),
+        }
+    }
+}

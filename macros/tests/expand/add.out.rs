@@ -1,0 +1,50 @@
+/// Add two numbers.
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+#[doc(hidden)]
+#[allow(warnings)]
+struct add {}
+#[allow(warnings)]
+impl ::trueform::__private::ToolFunction for add {
+    fn spec() -> ::trueform::__private::ToolSpec {
+        use ::trueform::__private as __tf;
+        __tf::tool("add", "Add two numbers.", "add", ::core::file!(), ::core::line!())
+            .input("a", "", <i64 as __tf::ToolParameter<_>>::describe)
+            .input("b", "", <i64 as __tf::ToolParameter<_>>::describe)
+            .call(
+                <i64 as __tf::IntoToolResult>::output_schema,
+                |call| {
+                    let arg0 = <i64 as __tf::ToolParameter<_>>::take(call, 0usize)?;
+                    let arg1 = <i64 as __tf::ToolParameter<_>>::take(call, 1usize)?;
+                    __tf::ready(
+                        <i64 as __tf::IntoToolResult>::into_tool_result(add(arg0, arg1)),
+                    )
+                },
+            )
+    }
+}
+/// Says hello.
+pub async fn hello() -> &'static str {
+    "hello"
+}
+#[doc(hidden)]
+#[allow(warnings)]
+pub struct hello {}
+#[allow(warnings)]
+impl ::trueform::__private::ToolFunction for hello {
+    fn spec() -> ::trueform::__private::ToolSpec {
+        use ::trueform::__private as __tf;
+        __tf::tool("hello", "Says hello.", "hello", ::core::file!(), ::core::line!())
+            .call(
+                <&'static str as __tf::IntoToolResult>::output_schema,
+                |_| {
+                    __tf::later(async move {
+                        <&'static str as __tf::IntoToolResult>::into_tool_result(
+                            hello().await,
+                        )
+                    })
+                },
+            )
+    }
+}

@@ -1,0 +1,25 @@
+/// Hashes a file.
+fn hash(path: PathBuf) -> std::io::Result<String> {
+    std::fs::read_to_string(path)
+}
+#[doc(hidden)]
+#[allow(warnings)]
+struct hash {}
+#[allow(warnings)]
+impl ::trueform::__private::ToolFunction for hash {
+    fn spec() -> ::trueform::__private::ToolSpec {
+        use ::trueform::__private as __tf;
+        __tf::tool("hash", "Hashes a file.", "hash", ::core::file!(), ::core::line!())
+            .input("path", "", <PathBuf as __tf::ToolParameter<_>>::describe)
+            .timeout(300000, false, ::core::option::Option::None)
+            .call(
+                <std::io::Result<String> as __tf::IntoToolResult>::output_schema,
+                |call| {
+                    let arg0 = <PathBuf as __tf::ToolParameter<_>>::take(call, 0usize)?;
+                    __tf::blocking(move || <std::io::Result<
+                        String,
+                    > as __tf::IntoToolResult>::into_tool_result(hash(arg0)))
+                },
+            )
+    }
+}

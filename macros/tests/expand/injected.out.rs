@@ -1,0 +1,49 @@
+/// Greets with what the server knows.
+async fn greet(
+    name: String,
+    State(greeting): State<Greeting>,
+    context: Context,
+) -> Result<Json<Greeted>, ToolError> {
+    context.log("greeting");
+    Ok(Json(greeting.to(&name)))
+}
+#[doc(hidden)]
+#[allow(warnings)]
+struct greet {}
+#[allow(warnings)]
+impl ::trueform::__private::ToolFunction for greet {
+    fn spec() -> ::trueform::__private::ToolSpec {
+        use ::trueform::__private as __tf;
+        __tf::tool(
+                "greet",
+                "Greets with what the server knows.",
+                "greet",
+                ::core::file!(),
+                ::core::line!(),
+            )
+            .input("name", "", <String as __tf::ToolParameter<_>>::describe)
+            .input("", "", <State<Greeting> as __tf::UnnamedParameter<_>>::describe)
+            .input("context", "", <Context as __tf::ToolParameter<_>>::describe)
+            .call(
+                <Result<
+                    Json<Greeted>,
+                    ToolError,
+                > as __tf::IntoToolResult>::output_schema,
+                |call| {
+                    let arg0 = <String as __tf::ToolParameter<_>>::take(call, 0usize)?;
+                    let arg1 = <State<
+                        Greeting,
+                    > as __tf::UnnamedParameter<_>>::take(call, 1usize)?;
+                    let arg2 = <Context as __tf::ToolParameter<_>>::take(call, 2usize)?;
+                    __tf::later(async move {
+                        <Result<
+                            Json<Greeted>,
+                            ToolError,
+                        > as __tf::IntoToolResult>::into_tool_result(
+                            greet(arg0, arg1, arg2).await,
+                        )
+                    })
+                },
+            )
+    }
+}

@@ -1,0 +1,1 @@
+const TOOLS: ToolSet = tools![add, #[cfg(feature = "files")] files::remove, add];

@@ -1,0 +1,92 @@
+impl<T: Store> Notes<T>
+where
+    T: 'static,
+{
+    const LIMIT: usize = 10;
+    pub fn new(store: T) -> Self {
+        Self { store }
+    }
+    /// Reads a note.
+    pub async fn read<'a>(&'a self, id: Id) -> Result<&'a str, Error> {
+        self.store.read(id).await
+    }
+    /// Counts the notes.
+    #[cfg(feature = "count")]
+    fn count(&self) -> usize {
+        self.store.len()
+    }
+    /// Says which version runs.
+    fn version() -> &'static str {
+        "1"
+    }
+}
+#[allow(warnings)]
+impl<T: Store> ::trueform::__private::ToolServer for Notes<T>
+where
+    T: 'static,
+{
+    fn specs() -> ::trueform::__private::Vec<::trueform::__private::ToolSpec> {
+        use ::trueform::__private as __tf;
+        __tf::Vec::from([
+            __tf::tool(
+                    "read",
+                    "Reads a note.",
+                    "Notes::read",
+                    ::core::file!(),
+                    ::core::line!(),
+                )
+                .input("id", "", <Id as __tf::ToolParameter<_>>::describe)
+                .read_only(true)
+                .call(
+                    <Result<&'_ str, Error> as __tf::IntoToolResult>::output_schema,
+                    |call| {
+                        let server = call.shared_server::<Self>();
+                        let arg0 = <Id as __tf::ToolParameter<_>>::take(call, 0usize)?;
+                        __tf::later(async move {
+                            <Result<
+                                &'_ str,
+                                Error,
+                            > as __tf::IntoToolResult>::into_tool_result(
+                                Self::read(&server, arg0).await,
+                            )
+                        })
+                    },
+                ),
+            #[cfg(feature = "count")]
+            __tf::tool(
+                    "count",
+                    "Counts the notes.",
+                    "Notes::count",
+                    ::core::file!(),
+                    ::core::line!(),
+                )
+                .call(
+                    <usize as __tf::IntoToolResult>::output_schema,
+                    |call| {
+                        __tf::ready(
+                            <usize as __tf::IntoToolResult>::into_tool_result(
+                                Self::count(call.server::<Self>()),
+                            ),
+                        )
+                    },
+                ),
+            __tf::tool(
+                    "version",
+                    "Says which version runs.",
+                    "Notes::version",
+                    ::core::file!(),
+                    ::core::line!(),
+                )
+                .call(
+                    <&'static str as __tf::IntoToolResult>::output_schema,
+                    |_| {
+                        __tf::ready(
+                            <&'static str as __tf::IntoToolResult>::into_tool_result(
+                                Self::version(),
+                            ),
+                        )
+                    },
+                ),
+        ])
+    }
+}
