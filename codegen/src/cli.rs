@@ -13,6 +13,7 @@ use trueform_codegen::import::normalise;
 use trueform_codegen::problem::Problem;
 use trueform_codegen::provenance::Source;
 use trueform_codegen::store::{self, Origin};
+use trueform_codegen::{Inputs, generate, model, report};
 
 #[derive(Parser)]
 #[command(
@@ -37,6 +38,8 @@ enum Command {
     Import(Import),
     /// Prove that every committed schema is the normal form of its official file
     Check(Check),
+    /// Write the Rust bindings of all schemas in the schema folder
+    Generate(Generate),
     /// Print what changed between two schemas, in the protocol's own terms
     Diff(Diff),
 }
@@ -75,6 +78,19 @@ struct Check {
 }
 
 #[derive(Args)]
+struct Generate {
+    /// Where to write [default: `src` in the schema folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write nothing; name the files that would change and exit with 1 if there are any
+    #[arg(long)]
+    check: bool,
+    /// Write nothing; print every type, what revisions differ in, the rules of unions and the corrections
+    #[arg(long, conflicts_with = "check")]
+    report: bool,
+}
+
+#[derive(Args)]
 struct Diff {
     /// The older schema: a revision (`2025-11-25`), an extension (`tasks`) or a file, official or in normal form
     a: String,
@@ -109,6 +125,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Problem> {
     match &cli.command {
         Command::Import(args) => args.run(&schema_folder(cli)?),
         Command::Check(args) => args.run(&schema_folder(cli)?),
+        Command::Generate(args) => args.run(&schema_folder(cli)?),
         Command::Diff(args) => args.run(cli),
     }
 }
@@ -177,6 +194,37 @@ impl Check {
             .iter()
             .any(|finding| matches!(finding.verdict, Verdict::Wrong(_)));
         Ok(ExitCode::from(u8::from(wrong)))
+    }
+}
+
+impl Generate {
+    fn run(&self, schema: &Path) -> Result<ExitCode, Problem> {
+        let inputs = Inputs::read(schema)?;
+        if self.report {
+            _ = std::io::stdout().write_all(report(&model(&inputs)?).as_bytes());
+            return Ok(ExitCode::SUCCESS);
+        }
+        let generated = generate(&inputs)?;
+        let out = self.out.clone().unwrap_or_else(|| schema.join("src"));
+        if self.check {
+            let stale = store::stale(&out, &generated)?;
+            for file in &stale {
+                say(format_args!(
+                    "stale    `{}`: run `cargo regenerate`",
+                    file.display()
+                ));
+            }
+            return Ok(ExitCode::from(u8::from(!stale.is_empty())));
+        }
+        let written = store::write_generated(&out, &generated)?;
+        for file in &written {
+            let state = if file.exists() { "written" } else { "removed" };
+            say(format_args!("{state}  `{}`", file.display()));
+        }
+        if written.is_empty() {
+            say("nothing changed");
+        }
+        Ok(ExitCode::SUCCESS)
     }
 }
 

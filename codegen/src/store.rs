@@ -3,10 +3,12 @@
 //! Owns where files live and how they are written. The content comes from [`import`](crate::import) and
 //! [`provenance`](crate::provenance).
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::generate::Generated;
 use crate::import::normal_form;
 use crate::problem::Problem;
 use crate::provenance::{self, Entry, Provenance, Source, sha256};
@@ -104,6 +106,70 @@ pub fn write_if_changed(file: &Path, text: &str) -> Result<bool, Problem> {
     fs::write(file, text)
         .map_err(|error| Problem::at("", error.to_string()).in_file(file.display()))?;
     Ok(true)
+}
+
+/// Files below `folder` that differ from `generated`, or that an earlier generation left in a folder of generated files.
+///
+/// # Errors
+/// A folder of generated files cannot be listed.
+pub fn stale(folder: &Path, generated: &Generated) -> Result<Vec<PathBuf>, Problem> {
+    let mut stale = Vec::new();
+    for (name, text) in generated {
+        let file = folder.join(name);
+        if !fs::read_to_string(&file).is_ok_and(|old| old == *text) {
+            stale.push(file);
+        }
+    }
+    stale.extend(leftovers(folder, generated)?);
+    Ok(stale)
+}
+
+/// Writes what is [`stale`], removes leftovers, and answers which files those were.
+///
+/// # Errors
+/// A file cannot be written or removed.
+pub fn write_generated(folder: &Path, generated: &Generated) -> Result<Vec<PathBuf>, Problem> {
+    let mut written = Vec::new();
+    for (name, text) in generated {
+        let file = folder.join(name);
+        if write_if_changed(&file, text)? {
+            written.push(file);
+        }
+    }
+    for file in leftovers(folder, generated)? {
+        fs::remove_file(&file)
+            .map_err(|error| Problem::at("", error.to_string()).in_file(file.display()))?;
+        written.push(file);
+    }
+    Ok(written)
+}
+
+/// Rust files in folders that belong to the generator and that it does not write any more.
+fn leftovers(folder: &Path, generated: &Generated) -> Result<Vec<PathBuf>, Problem> {
+    let owned: BTreeSet<&Path> = generated
+        .keys()
+        .filter_map(|name| Path::new(name).parent())
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .collect();
+    let mut left = Vec::new();
+    for parent in owned {
+        let entries = match fs::read_dir(folder.join(parent)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(unreadable(&folder.join(parent), &error)),
+        };
+        for entry in entries.flatten() {
+            let name = parent.join(entry.file_name());
+            let known = name
+                .to_str()
+                .is_some_and(|name| generated.contains_key(name));
+            if !known && name.extension().is_some_and(|ext| ext == "rs") {
+                left.push(folder.join(name));
+            }
+        }
+    }
+    left.sort();
+    Ok(left)
 }
 
 /// The nearest folder named `schema` with `revisions/` in it, in `start` or above: what commands use unless told.

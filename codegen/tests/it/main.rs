@@ -3,5 +3,7 @@
 mod cli;
 mod diff;
 mod import;
+mod made_up;
+mod regenerate;
 mod support;
 mod values;
