@@ -44,9 +44,11 @@ mod principal;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+mod projection;
 mod server;
 mod session;
 mod signal;
+mod slow;
 pub mod store;
 pub mod tool;
 pub mod transport;

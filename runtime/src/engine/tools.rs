@@ -3,6 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Instant,
 };
 
 use serde_json::value::RawValue;
@@ -17,7 +18,7 @@ use crate::{
     context::Context,
     exchange::Exchange,
     gate::{self, NoHeaders},
-    jsonrpc,
+    jsonrpc, projection,
     tool::{Called, ToolRoute},
 };
 
@@ -79,7 +80,9 @@ impl Engine {
         let _entered = span.enter();
         let context = Context(Arc::new(exchange));
         // The state a panic may leave behind is the author's; the engine's own is not touched while the function runs.
+        let begun = Instant::now();
         let called = catch_unwind(AssertUnwindSafe(|| tool.call(&context, arguments)));
+        crate::slow::report(tool, begun.elapsed());
         let pending = match called {
             Ok(Called::Ready(outcome)) => return Ok(Reply::Ready(conclude(&context, tool, End::Returned(outcome)))),
             Err(panic) => return Ok(Reply::Ready(conclude(&context, tool, End::Panicked(panic)))),
@@ -109,7 +112,8 @@ pub(super) fn conclude(context: &Context, tool: &ToolRoute, end: End) -> Answer 
     };
     exchange.finish();
     match outcome {
-        Ok(result) => {
+        Ok(mut result) => {
+            projection::result(&mut result, tool.definition().output_schema.as_ref(), exchange.revision);
             tracing::debug!(tool = tool.name(), is_error = result.is_error.unwrap_or(false), "answered");
             Answer::result(&exchange.id, exchange.view(), |view, out| result.encode(view, out))
         }

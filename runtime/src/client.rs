@@ -1,0 +1,290 @@
+//! A typed client: what servers are tested with.
+//!
+//! [`Server::connect`](crate::Server::connect) makes one that talks to a server in the same process, over the same bytes
+//! that standard input and output would carry; [`Client::over`] takes any byte stream, such as the pipes of a child process.
+//! It speaks both eras and finds out which by itself.
+//!
+//! ```
+//! use trueform::prelude::*;
+//!
+//! /// Add two numbers.
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Server::new("calc", "1.0.0").tools(tools![add]).connect().await?;
+//!
+//! assert_eq!(client.list_tools().await?[0].name, "add");
+//! let sum = client.call_tool("add", serde_json::json!({ "a": 2, "b": 3 })).await?;
+//! assert_eq!(sum.is_error, None);
+//! client.close().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod error;
+mod handler;
+mod handshake;
+mod link;
+mod notified;
+mod options;
+mod request;
+mod subscription;
+mod tool_call;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::Serialize;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    task::JoinHandle,
+};
+use trueform_schema::{
+    At, Encode, Era, Implementation, Json, ListToolsRequestParams, Method, Revision, ServerCapabilities, SubscriptionFilter,
+    SubscriptionsListenRequestParams, Tool, methods,
+};
+
+use self::{handshake::Server, link::Link, request::Plan};
+
+pub use self::{
+    error::{ClientError, LocalError},
+    handler::{Answering, ClientHandler},
+    notified::{Notifications, Notified},
+    options::{ClientOptions, Negotiation},
+    request::Request,
+    subscription::Subscription,
+    tool_call::ToolCall,
+};
+
+/// A connection to a server. Clones share it; it is closed when the last one is dropped.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    link: Arc<Link>,
+    options: ClientOptions,
+    server: Server,
+    reading: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Client {
+    /// Connects over a byte stream: one JSON-RPC message a line, as on standard input and output.
+    ///
+    /// # Errors
+    /// [`ClientError`] if the two sides find no common revision, or the stream ends first.
+    ///
+    /// ```no_run
+    /// use std::process::Stdio;
+    /// use trueform::client::{Client, ClientOptions};
+    ///
+    /// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut child = tokio::process::Command::new("my-server")
+    ///     .stdin(Stdio::piped())
+    ///     .stdout(Stdio::piped())
+    ///     .kill_on_drop(true)
+    ///     .spawn()?;
+    /// let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else { unreachable!("both are piped") };
+    /// let client = Client::over(stdout, stdin, ClientOptions::new()).await?;
+    /// println!("{} tools", client.list_tools().await?.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn over<R, W>(reader: R, writer: W, options: ClientOptions) -> Result<Self, ClientError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let answers = options.negotiation != Negotiation::Nothing;
+        let (link, reading) = Link::start(reader, writer, options.handler.clone(), answers, options.max_message);
+        match handshake::negotiate(&link, &options).await {
+            Ok(server) => Ok(Self { inner: Arc::new(Inner { link, options, server, reading: Mutex::new(Some(reading)) }) }),
+            Err(error) => {
+                link.close_sending();
+                reading.abort();
+                Err(error)
+            }
+        }
+    }
+
+    /// The revision that the two sides speak.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.inner.server.revision
+    }
+
+    /// What the server calls itself, if it said so.
+    #[must_use]
+    pub fn server_info(&self) -> Option<&Implementation> {
+        self.inner.server.info.as_ref()
+    }
+
+    /// What the server declared it can do.
+    #[must_use]
+    pub fn server_capabilities(&self) -> &ServerCapabilities {
+        &self.inner.server.capabilities
+    }
+
+    /// What the server tells a model about itself.
+    #[must_use]
+    pub fn instructions(&self) -> Option<&str> {
+        self.inner.server.instructions.as_deref()
+    }
+
+    /// All tools, from all pages.
+    ///
+    /// # Errors
+    /// Those of any request.
+    pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
+        let mut tools = Vec::new();
+        let mut params = ListToolsRequestParams::default();
+        loop {
+            let page = self.request::<methods::ListTools>(params.clone()).await?;
+            tools.extend(page.tools);
+            // TRAP-19: only an absent cursor ends the list. One that does not move would never end.
+            match page.next_cursor {
+                Some(next) if params.cursor.as_ref() != Some(&next) => params.cursor = Some(next),
+                Some(_) | None => return Ok(tools),
+            }
+        }
+    }
+
+    /// Calls a tool. `arguments` is anything that serialises to an object, or to nothing, as `()` does.
+    ///
+    /// The call is sent when the returned value is awaited, after options such as [`ToolCall::timeout`] were set, and
+    /// cancelled when the future is dropped. If the server asks for input on the way, the client's
+    /// [`handler`](ClientOptions::handler) answers.
+    ///
+    /// A tool that fails gives a result with `is_error`, not an error.
+    pub fn call_tool(&self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall {
+        ToolCall::new(self.clone(), name.into(), Json::from_value(&arguments))
+    }
+
+    /// Any request, by its method.
+    ///
+    /// ```
+    /// # use trueform::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use trueform_schema::{ListToolsRequestParams, methods::ListTools};
+    ///
+    /// let client = Server::new("empty", "1.0.0").connect().await?;
+    /// let page = client.request::<ListTools>(ListToolsRequestParams::default()).await?;
+    /// assert!(page.tools.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn request<M: methods::Request>(&self, params: M::Params) -> Request<M> {
+        Request::new(self.clone(), params)
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// [`LocalError::Closed`] when the connection is closed.
+    pub fn notify<N>(&self, params: &N::Params) -> Result<(), ClientError>
+    where
+        N: methods::Notification,
+        N::Params: Encode,
+    {
+        let params = At::new(params, self.revision()).to_json();
+        self.inner.link.notify(N::METHOD.as_str(), Some(&params))
+    }
+
+    /// Every notification from now on that belongs to no subscription, progress reports included.
+    #[must_use]
+    pub fn notifications(&self) -> Notifications {
+        Notifications(self.inner.link.notifications())
+    }
+
+    /// Subscribes to changes (2026-07-28) and waits until the server has acknowledged.
+    ///
+    /// # Errors
+    /// [`LocalError::Unavailable`] in the legacy era, where changes come unasked as [`Client::notifications`]; otherwise those
+    /// of any request.
+    pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, ClientError> {
+        if self.revision().era() == Era::Legacy {
+            return Err(LocalError::Unavailable("`subscriptions/listen`", self.revision()).into());
+        }
+        let params = SubscriptionsListenRequestParams::new(filter);
+        let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
+        let id = self.inner.link.new_id();
+        // Before the request leaves, so that no notification is missed.
+        let notified = self.inner.link.subscribe(&id);
+        let pending = self.inner.link.request(id, Method::SubscriptionsListen.as_str(), Some(&params), None, true)?;
+        let limit = self.inner.options.timeout;
+        let acknowledged = tokio::time::timeout(limit, Subscription::acknowledged(pending, notified)).await;
+        acknowledged.unwrap_or_else(|_| Err(LocalError::TimedOut(limit).into()))
+    }
+
+    /// Sends `line` as it is, with a line end. For tests of what no client should send.
+    ///
+    /// # Errors
+    /// [`LocalError::Closed`] when the connection is closed.
+    pub fn send_raw(&self, line: impl Into<Vec<u8>>) -> Result<(), ClientError> {
+        self.inner.link.send(line.into())
+    }
+
+    /// The next message from the server that is no answer to a typed request, as it was written; `None` when the connection
+    /// is closed. The last 1,024 are kept.
+    pub async fn next_message(&self) -> Option<String> {
+        self.inner.link.next_unclaimed().await
+    }
+
+    /// Tells the server that nothing more will be sent. Answers still come.
+    pub fn close_sending(&self) {
+        self.inner.link.close_sending();
+    }
+
+    /// Ends the connection and waits until the server has answered what it will and closed its side.
+    pub async fn close(self) {
+        self.inner.link.close_sending();
+        let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(reading) = reading {
+            // It ends with the stream, whatever became of it.
+            let _ = reading.await;
+        }
+    }
+
+    /// Sends a request and waits for its raw result.
+    async fn send(&self, method: Method, params: &dyn Encode, mut plan: Plan) -> Result<Json, ClientError> {
+        let Inner { link, options, .. } = &*self.inner;
+        let id = link.new_id();
+        let wants_progress = plan.on_progress.is_some() || options.reset_by_progress;
+        let token = wants_progress.then_some(&id);
+        let params = match options.negotiation {
+            Negotiation::Nothing => At::new(params, self.revision()).to_json(),
+            _ => request::stamped(params, self.revision(), options, token, plan.log_level.as_ref())?,
+        };
+        let pending = link.request(id.clone(), method.as_str(), Some(&params), plan.on_progress.take(), true)?;
+        let longest = options.reset_by_progress.then_some(options.longest);
+        request::wait(pending, plan.timeout.unwrap_or(options.timeout), longest).await
+    }
+
+    fn handler(&self) -> &dyn ClientHandler {
+        &*self.inner.options.handler
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.link.close();
+        let reading = self.reading.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(reading) = reading {
+            reading.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("server", &self.inner.server).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! Why a request of the client has no result: this side's reasons and the server's, kept apart.
+
+use std::{fmt, io, time::Duration};
+
+use trueform_schema::{DecodeError, ErrorObject, Revision};
+
+/// Why a request has no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// It never left, or no usable answer came.
+    Local(LocalError),
+    /// The server answered with an error.
+    Remote(ErrorObject),
+}
+
+/// Reasons that lie on this side of the connection. None of them is ever made from an answer's `error`.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LocalError {
+    /// The connection is closed.
+    Closed,
+    /// No answer came in this time. The server was told that the request is cancelled.
+    TimedOut(Duration),
+    /// What is to be sent has no JSON form, or not the one the request needs.
+    Encode(String),
+    /// The answer does not have the form of the method's result.
+    Decode(DecodeError),
+    /// The server speaks none of the revisions this client was told to use; holds what it offered.
+    Version(Vec<String>),
+    /// The negotiated revision has no such method or feature.
+    Unavailable(&'static str, Revision),
+    /// The server keeps asking for input; holds how many rounds there were.
+    TooManyRounds(u32),
+    /// The byte stream failed.
+    Io(io::Error),
+}
+
+impl ClientError {
+    /// The code of the server's error.
+    #[must_use]
+    pub fn code(&self) -> Option<i64> {
+        match self {
+            Self::Remote(error) => Some(error.code),
+            Self::Local(_) => None,
+        }
+    }
+
+    /// The server's error.
+    #[must_use]
+    pub fn remote(&self) -> Option<&ErrorObject> {
+        match self {
+            Self::Remote(error) => Some(error),
+            Self::Local(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(error) => error.fmt(f),
+            Self::Remote(error) => write!(f, "the server answered with error {}: {}", error.code, error.message),
+        }
+    }
+}
+
+impl fmt::Display for LocalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("the connection is closed"),
+            Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
+            Self::Encode(problem) => write!(f, "cannot be sent: {problem}"),
+            Self::Decode(error) => write!(f, "the answer does not fit the method: {error}"),
+            Self::Version(offered) => write!(f, "no common protocol version; the server offers {offered:?}"),
+            Self::Unavailable(what, revision) => write!(f, "{what} does not exist at revision {revision}"),
+            Self::TooManyRounds(rounds) => write!(f, "the server still asked for input after {rounds} rounds"),
+            Self::Io(error) => write!(f, "the connection failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Local(LocalError::Io(error)) => Some(error),
+            Self::Local(LocalError::Decode(error)) => Some(error),
+            Self::Local(_) | Self::Remote(_) => None,
+        }
+    }
+}
+
+impl From<LocalError> for ClientError {
+    fn from(error: LocalError) -> Self {
+        Self::Local(error)
+    }
+}
+
+impl From<DecodeError> for ClientError {
+    fn from(error: DecodeError) -> Self {
+        Self::Local(LocalError::Decode(error))
+    }
+}

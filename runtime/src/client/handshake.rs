@@ -1,0 +1,121 @@
+//! Finding the revision of a connection: `server/discover` in the modern era, `initialize` in the legacy one.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use trueform_schema::{
+    DiscoverResult, Era, ErrorObject, Implementation, InitializeRequestParams, InitializeResult, Json, Map, Method,
+    Revision, ServerCapabilities, decode, methods,
+};
+
+use super::{
+    ClientOptions, Negotiation,
+    error::{ClientError, LocalError},
+    link::Link,
+    request::{method_of, stamped, wait},
+};
+use crate::jsonrpc::code;
+
+/// What the client knows of the server.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    pub(super) revision: Revision,
+    pub(super) info: Option<Implementation>,
+    pub(super) capabilities: ServerCapabilities,
+    pub(super) instructions: Option<String>,
+}
+
+/// Settles the revision as `options` say.
+pub(super) async fn negotiate(link: &Arc<Link>, options: &ClientOptions) -> Result<Server, ClientError> {
+    match options.negotiation {
+        Negotiation::Nothing => Ok(Server {
+            revision: Revision::LATEST,
+            info: None,
+            capabilities: ServerCapabilities::default(),
+            instructions: None,
+        }),
+        Negotiation::Exactly(revision) if revision.era() == Era::Modern => discover(link, options, revision, options.timeout).await,
+        Negotiation::Exactly(revision) => initialize(link, options, revision, |offered| offered == revision).await,
+        Negotiation::Offer(revision) => initialize(link, options, revision, |_| true).await,
+        Negotiation::Automatic => automatic(link, options).await,
+    }
+}
+
+// D-5, D-6, D-7, C-8
+async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<Server, ClientError> {
+    let legacy = || initialize(link, options, Revision::LATEST_LEGACY, |_| true);
+    match discover(link, options, Revision::LATEST, options.probe_timeout).await {
+        Err(ClientError::Remote(error)) if error.code == code::UNSUPPORTED_VERSION => {
+            let offered = supported(&error);
+            match best(&offered) {
+                Some(revision) if revision.era() == Era::Modern => discover(link, options, revision, options.timeout).await,
+                // GAP-3
+                Some(_) => legacy().await,
+                None => Err(LocalError::Version(offered).into()),
+            }
+        }
+        Err(ClientError::Remote(error)) if (-32099..=-32020).contains(&error.code) => Err(ClientError::Remote(error)),
+        Err(ClientError::Local(error @ (LocalError::Closed | LocalError::Io(_)))) => Err(error.into()),
+        Err(ClientError::Local(LocalError::Version(offered))) => match best(&offered) {
+            Some(revision) if revision.era() == Era::Legacy => legacy().await,
+            _ => Err(LocalError::Version(offered).into()),
+        },
+        Err(_) => legacy().await,
+        Ok(server) => Ok(server),
+    }
+}
+
+async fn discover(link: &Arc<Link>, options: &ClientOptions, revision: Revision, timeout: Duration) -> Result<Server, ClientError> {
+    let params = stamped(&Map::<Json>::new(), revision, options, None, None)?;
+    let result = exchange(link, Method::Discover, &params, timeout, true).await?;
+    let result: DiscoverResult = decode::from_str(result.get())?;
+    if !result.supported_versions.iter().any(|version| version == revision.as_str()) {
+        return Err(LocalError::Version(result.supported_versions).into());
+    }
+    let info = result.meta.and_then(|meta| meta.server_info);
+    Ok(Server { revision, info, capabilities: result.capabilities, instructions: result.instructions })
+}
+
+// B-1, B-4, B-5
+async fn initialize(
+    link: &Arc<Link>,
+    options: &ClientOptions,
+    revision: Revision,
+    accept: impl Fn(Revision) -> bool,
+) -> Result<Server, ClientError> {
+    let params = InitializeRequestParams::new(options.capabilities.clone(), options.info.clone(), revision.as_str().to_owned());
+    let params = stamped(&params, revision, options, None, None)?;
+    let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
+    let result: InitializeResult = decode::from_str(result.get())?;
+    let offered = Revision::from_wire(&result.protocol_version).filter(|offered| offered.era() == Era::Legacy && accept(*offered));
+    let Some(revision) = offered else {
+        return Err(LocalError::Version(vec![result.protocol_version]).into());
+    };
+    link.notify(method_of::<methods::Initialized>(), None)?;
+    Ok(Server {
+        revision,
+        info: Some(result.server_info),
+        capabilities: result.capabilities,
+        instructions: result.instructions,
+    })
+}
+
+async fn exchange(link: &Arc<Link>, method: Method, params: &Json, timeout: Duration, cancellable: bool) -> Result<Json, ClientError> {
+    let pending = link.request(link.new_id(), method.as_str(), Some(params), None, cancellable)?;
+    wait(pending, timeout, None).await
+}
+
+/// The versions that an unsupported-version error lists.
+fn supported(error: &ErrorObject) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Data {
+        supported: Vec<String>,
+    }
+    let data = error.data.as_ref().and_then(|data| data.parse::<Data>().ok());
+    data.map_or_else(Vec::new, |data| data.supported)
+}
+
+/// The newest version of `offered` that this crate knows.
+fn best(offered: &[String]) -> Option<Revision> {
+    offered.iter().filter_map(|version| Revision::from_wire(version)).max()
+}

@@ -1,0 +1,94 @@
+//! Notifications of the server, as they arrived, and the receiver of those that belong to no request.
+
+use std::fmt;
+
+use tokio::sync::broadcast::{self, error::RecvError};
+use trueform_schema::{DecodeError, Json, decode, methods::Notification};
+
+/// A notification that the server sent.
+#[derive(Clone)]
+pub struct Notified {
+    pub(super) method: Box<str>,
+    pub(super) params: Option<Json>,
+}
+
+impl Notified {
+    /// The method, as it was written.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The params, as they were written.
+    #[must_use]
+    pub fn params(&self) -> Option<&Json> {
+        self.params.as_ref()
+    }
+
+    /// Whether it is an `N`.
+    #[must_use]
+    pub fn is<N: Notification>(&self) -> bool {
+        *self.method == *N::METHOD.as_str()
+    }
+
+    /// The params of an `N`; `None` if it is another notification.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if it claims to be an `N` and does not have its form.
+    pub fn get<N: Notification>(&self) -> Result<Option<N::Params>, DecodeError> {
+        if !self.is::<N>() {
+            return Ok(None);
+        }
+        decode::from_str(self.params.as_ref().map_or("{}", Json::get)).map(Some)
+    }
+}
+
+impl fmt::Debug for Notified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notified").field("method", &self.method).field("params", &self.params).finish()
+    }
+}
+
+/// Receives every notification of a connection from its making on, subscriptions' own excepted.
+///
+/// At most 1,024 wait; a reader that is slower loses the oldest.
+#[derive(Debug)]
+pub struct Notifications(pub(super) broadcast::Receiver<Notified>);
+
+impl Notifications {
+    /// The next notification; `None` when the connection is closed.
+    pub async fn next(&mut self) -> Option<Notified> {
+        loop {
+            match self.0.recv().await {
+                Ok(notified) => return Some(notified),
+                Err(RecvError::Lagged(lost)) => tracing::warn!(lost, "notifications were not read in time"),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// The params of the next `N`, leaving others out; `None` when the connection is closed or they do not decode.
+    pub async fn next_of<N: Notification>(&mut self) -> Option<N::Params> {
+        loop {
+            match self.next().await?.get::<N>() {
+                Ok(None) => {}
+                Ok(Some(params)) => return Some(params),
+                Err(error) => {
+                    tracing::warn!(%error, "a notification does not have the form of its method");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// A notification that is there already.
+    pub fn try_next(&mut self) -> Option<Notified> {
+        loop {
+            match self.0.try_recv() {
+                Ok(notified) => return Some(notified),
+                Err(broadcast::error::TryRecvError::Lagged(_)) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! How a client introduces itself, which revisions it speaks and how long it waits.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use trueform_schema::{ClientCapabilities, Implementation, Revision};
+
+use super::handler::ClientHandler;
+
+/// How a [`Client`](super::Client) connects.
+///
+/// ```
+/// use std::time::Duration;
+/// use trueform::client::{ClientOptions, Negotiation};
+/// use trueform_schema::Revision;
+///
+/// let old = ClientOptions::new()
+///     .negotiation(Negotiation::Exactly(Revision::V2025_06_18))
+///     .timeout(Duration::from_secs(5));
+/// # let _ = old;
+/// ```
+#[derive(Clone)]
+pub struct ClientOptions {
+    pub(super) info: Implementation,
+    pub(super) capabilities: ClientCapabilities,
+    pub(super) negotiation: Negotiation,
+    pub(super) timeout: Duration,
+    pub(super) longest: Duration,
+    pub(super) reset_by_progress: bool,
+    pub(super) probe_timeout: Duration,
+    pub(super) max_message: usize,
+    pub(super) handler: Arc<dyn ClientHandler>,
+}
+
+/// How the revision of a connection is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Negotiation {
+    /// Asks by `server/discover`; a server that does not know the question is spoken to in the legacy era (D-5, D-6, D-7).
+    #[default]
+    Automatic,
+    /// Speaks this revision, and no other: a server that counters with another one is left.
+    Exactly(Revision),
+    /// Offers this legacy revision by `initialize` and takes whichever legacy revision the server answers with.
+    Offer(Revision),
+    /// Sends nothing at all on its own: no handshake, no `_meta`, no answers to the server's requests. For tests that write
+    /// every message themselves. Typed requests are encoded at the latest revision.
+    Nothing,
+}
+
+impl ClientOptions {
+    /// Longest wait for an answer by default.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+    /// Longest wait by default for a request whose progress keeps resetting the clock.
+    pub const DEFAULT_LONGEST: Duration = Duration::from_secs(600);
+    /// Longest wait by default for the answer to `server/discover` before the server is taken for a legacy one.
+    pub const DEFAULT_PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+    /// The defaults: automatic negotiation, no capabilities, the timeouts above.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            info: Implementation::new("trueform-client", env!("CARGO_PKG_VERSION")),
+            capabilities: ClientCapabilities::default(),
+            negotiation: Negotiation::Automatic,
+            timeout: Self::DEFAULT_TIMEOUT,
+            longest: Self::DEFAULT_LONGEST,
+            reset_by_progress: false,
+            probe_timeout: Self::DEFAULT_PROBE_TIMEOUT,
+            max_message: crate::transport::DEFAULT_MAX_LINE * 4,
+            handler: Arc::new(super::handler::NoHandler),
+        }
+    }
+
+    /// Defaults, speaking `revision` and no other.
+    #[must_use]
+    pub fn at(revision: Revision) -> Self {
+        Self::new().negotiation(Negotiation::Exactly(revision))
+    }
+
+    /// What the client calls itself.
+    #[must_use]
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// What the client declares it can do. Goes with a [`handler`](Self::handler) that does it.
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    /// How the revision is found.
+    #[must_use]
+    pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
+        self.negotiation = negotiation;
+        self
+    }
+
+    /// Longest wait for an answer. A call can set its own.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Starts the clock of a request anew whenever its progress is reported, up to `longest` in all (O-6).
+    #[must_use]
+    pub fn reset_by_progress(mut self, longest: Duration) -> Self {
+        self.reset_by_progress = true;
+        self.longest = longest;
+        self
+    }
+
+    /// Longest wait for the answer to `server/discover` before the server is taken for a legacy one.
+    #[must_use]
+    pub fn probe_timeout(mut self, timeout: Duration) -> Self {
+        self.probe_timeout = timeout;
+        self
+    }
+
+    /// Longest message taken from the server, in bytes; longer ones are skipped and logged. 64 MiB by default.
+    #[must_use]
+    pub fn max_message(mut self, bytes: usize) -> Self {
+        self.max_message = bytes;
+        self
+    }
+
+    /// Who answers the server's questions.
+    #[must_use]
+    pub fn handler(mut self, handler: impl ClientHandler + 'static) -> Self {
+        self.handler = Arc::new(handler);
+        self
+    }
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for ClientOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientOptions")
+            .field("info", &self.info)
+            .field("capabilities", &self.capabilities)
+            .field("negotiation", &self.negotiation)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}

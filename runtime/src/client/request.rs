@@ -1,0 +1,164 @@
+//! One request: what goes into its `_meta`, how long it is waited for, and what becomes of its answer.
+
+use std::{
+    fmt,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    time::Duration,
+};
+
+use serde::Deserialize;
+use tokio::time::{Instant, sleep_until};
+use trueform_schema::{
+    At, Encode, Era, Json, LoggingLevel, Map, ProgressNotificationParams, RequestId, Revision, View, decode, methods,
+    methods::Notification,
+};
+
+use super::{
+    Client, ClientOptions,
+    error::{ClientError, LocalError},
+    link::{OnProgress, Pending},
+    notified::Notified,
+};
+
+/// A request that is sent when awaited, and cancelled when its future is dropped before the answer came.
+#[must_use = "a request is sent when it is awaited"]
+pub struct Request<M: methods::Request> {
+    client: Client,
+    params: M::Params,
+    plan: Plan,
+}
+
+/// What a caller can decide about one request.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) timeout: Option<Duration>,
+    pub(super) on_progress: Option<OnProgress>,
+    pub(super) log_level: Option<LoggingLevel>,
+}
+
+impl<M: methods::Request> Request<M> {
+    pub(super) fn new(client: Client, params: M::Params) -> Self {
+        Self { client, params, plan: Plan::default() }
+    }
+
+    /// Longest wait for this answer, instead of the client's.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.plan.timeout = Some(timeout);
+        self
+    }
+
+    /// Asks for progress and calls `report` with each report that arrives before the answer, in order.
+    pub fn on_progress(mut self, report: impl FnMut(ProgressNotificationParams) + Send + 'static) -> Self {
+        self.plan.on_progress(report);
+        self
+    }
+
+    /// Asks for log messages of at least this level with this request; without it a modern server sends none. Has no effect
+    /// in the legacy era, where `logging/setLevel` decides.
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.plan.log_level = Some(level);
+        self
+    }
+}
+
+impl Plan {
+    pub(super) fn on_progress(&mut self, mut report: impl FnMut(ProgressNotificationParams) + Send + 'static) {
+        self.on_progress = Some(Box::new(move |notified: Notified| match notified.get::<methods::Progress>() {
+            Ok(Some(params)) => report(params),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "a progress report does not have its form"),
+        }));
+    }
+}
+
+impl<M> IntoFuture for Request<M>
+where
+    M: methods::Request + 'static,
+    M::Params: Encode + Send + 'static,
+    M::Result: for<'de> Deserialize<'de> + Send + 'static,
+{
+    type Output = Result<M::Result, ClientError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let result = self.client.send(M::METHOD, &self.params, self.plan).await?;
+            Ok(decode::from_str(result.get())?)
+        })
+    }
+}
+
+impl<M: methods::Request> fmt::Debug for Request<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("method", &M::METHOD).finish_non_exhaustive()
+    }
+}
+
+/// The params of a request at `revision`, with the `_meta` that the revision and the plan ask for.
+pub(super) fn stamped(
+    params: &dyn Encode,
+    revision: Revision,
+    options: &ClientOptions,
+    progress_token: Option<&RequestId>,
+    log_level: Option<&LoggingLevel>,
+) -> Result<Json, ClientError> {
+    let mut text = Vec::with_capacity(128);
+    params.encode(View::at(revision), &mut text);
+    let mut members: Map<Json> = serde_json::from_slice(&text).map_err(encode_error)?;
+    let mut meta: Map<Json> = match members.get("_meta") {
+        Some(meta) => meta.parse().map_err(encode_error)?,
+        None => Map::new(),
+    };
+    if let Some(token) = progress_token {
+        meta.insert("progressToken", Json::from_value(token).map_err(encode_error)?);
+    }
+    // C-1, C-3
+    if revision.era() == Era::Modern {
+        let mut stamp = |name: &str, value: Json| {
+            let name = format!("io.modelcontextprotocol/{name}");
+            if !meta.contains_key(&name) {
+                meta.insert(name, value);
+            }
+        };
+        stamp("protocolVersion", Json::from_value(revision.as_str()).map_err(encode_error)?);
+        stamp("clientInfo", At::new(&options.info, revision).to_json());
+        stamp("clientCapabilities", At::new(&options.capabilities, revision).to_json());
+        if let Some(level) = log_level {
+            stamp("logLevel", Json::from_value(level).map_err(encode_error)?);
+        }
+    }
+    if !meta.is_empty() {
+        members.insert("_meta", Json::from_value(&meta).map_err(encode_error)?);
+    }
+    Json::from_value(&members).map_err(encode_error)
+}
+
+fn encode_error(error: serde_json::Error) -> ClientError {
+    LocalError::Encode(error.to_string()).into()
+}
+
+/// Waits for the answer, at most as long as `timeout`, and `longest` where progress resets the clock (O-6).
+pub(super) async fn wait(mut pending: Pending, timeout: Duration, longest: Option<Duration>) -> Result<Json, ClientError> {
+    let start = Instant::now();
+    let mut deadline = start + timeout;
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut pending.answer => {
+                pending.done();
+                return answer.unwrap_or_else(|_| Err(LocalError::Closed.into()));
+            }
+            () = pending.progressed.notified(), if longest.is_some() => {
+                let end = start + longest.unwrap_or(timeout);
+                deadline = end.min(Instant::now() + timeout);
+            }
+            () = sleep_until(deadline) => return Err(LocalError::TimedOut(start.elapsed()).into()),
+        }
+    }
+}
+
+/// The name of a notification, for messages written without a type.
+pub(super) fn method_of<N: Notification>() -> &'static str {
+    N::METHOD.as_str()
+}

@@ -1,0 +1,228 @@
+//! Splits a byte stream into lines of bounded length.
+//!
+//! Owns the read buffer. Knows neither JSON nor where the bytes come from; what a line means is the engine's business.
+
+use std::{
+    io,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
+
+use memchr::memchr;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Longest line taken by default, in bytes: 16 MiB.
+pub(crate) const DEFAULT_MAX_LINE: usize = 16 << 20;
+
+/// Size of the buffer while lines are short; what a pipe holds on Linux.
+const USUAL: usize = 64 << 10;
+/// A buffer that grew beyond this for one line is given back after it.
+const WORTH_KEEPING: usize = 1 << 20;
+/// Least room for a read.
+const LEAST_ROOM: usize = 8 << 10;
+/// How much of a line that is too long is kept, to find its id in.
+const PREFIX: usize = 4 << 10;
+
+/// Bytes read and not yet handed out.
+pub(crate) struct Lines {
+    buffer: Vec<u8>,
+    /// Where the first byte not handed out is.
+    start: usize,
+    /// Everything from `start` up to here has no line end.
+    scanned: usize,
+    limit: usize,
+    /// A line that is too long is being skipped; this is how it began.
+    skipping: Option<Vec<u8>>,
+}
+
+/// One line, without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    /// A line within the limit.
+    Whole(&'a [u8]),
+    /// How a line began that was longer than the limit and is gone.
+    TooLong(Vec<u8>),
+}
+
+impl Lines {
+    /// Lines of at most `limit` bytes.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { buffer: Vec::with_capacity(USUAL), start: 0, scanned: 0, limit, skipping: None }
+    }
+
+    /// Reads once. `Ready(Ok(0))` is the end of the stream.
+    pub(crate) fn poll_read<R>(&mut self, cx: &mut Context<'_>, mut reader: Pin<&mut R>) -> Poll<io::Result<usize>>
+    where
+        R: AsyncRead + ?Sized,
+    {
+        self.make_room();
+        // The future of `read_buf` keeps nothing between polls, so a new one each time loses nothing.
+        let read = pin!(AsyncReadExt::read_buf(&mut reader, &mut self.buffer));
+        std::future::Future::poll(read, cx)
+    }
+
+    /// The next line that is complete. Lines of white space only are left out.
+    pub(crate) fn next(&mut self) -> Option<Line<'_>> {
+        loop {
+            let Some(skip) = memchr(b'\n', &self.buffer[self.scanned..]) else {
+                self.scanned = self.buffer.len();
+                self.drop_if_too_long();
+                return None;
+            };
+            let (start, end) = (self.start, self.scanned + skip);
+            self.start = end + 1;
+            self.scanned = self.start;
+            if let Some(prefix) = self.skipping.take() {
+                return Some(Line::TooLong(prefix));
+            }
+            if end - start > self.limit {
+                return Some(Line::TooLong(self.buffer[start..start + PREFIX.min(self.limit)].to_vec()));
+            }
+            if let Some((start, end)) = trimmed(&self.buffer, start, end) {
+                return Some(Line::Whole(&self.buffer[start..end]));
+            }
+        }
+    }
+
+    /// What is left at the end of the stream: a last line without its end.
+    pub(crate) fn last(&mut self) -> Option<Line<'_>> {
+        let (start, end) = (self.start, self.buffer.len());
+        self.start = end;
+        self.scanned = end;
+        if let Some(prefix) = self.skipping.take() {
+            return Some(Line::TooLong(prefix));
+        }
+        let (start, end) = trimmed(&self.buffer, start, end)?;
+        Some(Line::Whole(&self.buffer[start..end]))
+    }
+
+    /// Whether [`Lines::next`] has another line.
+    pub(crate) fn has_next(&self) -> bool {
+        memchr(b'\n', &self.buffer[self.scanned..]).is_some()
+    }
+
+    fn make_room(&mut self) {
+        if self.start == self.buffer.len() {
+            self.buffer.clear();
+            if self.buffer.capacity() > WORTH_KEEPING {
+                self.buffer.shrink_to(USUAL);
+            }
+            self.start = 0;
+            self.scanned = 0;
+        }
+        if self.buffer.capacity() - self.buffer.len() >= LEAST_ROOM {
+            return;
+        }
+        if self.start != 0 {
+            self.buffer.drain(..self.start);
+            self.scanned -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.capacity() - self.buffer.len() < LEAST_ROOM {
+            // Doubling; pages never written to cost nothing.
+            self.buffer.reserve(LEAST_ROOM.max(self.buffer.len()));
+        }
+    }
+
+    /// Keeps memory bounded while a line that is too long arrives.
+    fn drop_if_too_long(&mut self) {
+        let waiting = self.buffer.len() - self.start;
+        if self.skipping.is_none() {
+            if waiting <= self.limit {
+                return;
+            }
+            self.skipping = Some(self.buffer[self.start..self.start + PREFIX.min(self.limit)].to_vec());
+        }
+        self.start = self.buffer.len();
+    }
+}
+
+/// The part of `bytes[start..end]` without white space around it; `None` if there is nothing else.
+fn trimmed(bytes: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    let line = &bytes[start..end];
+    let first = line.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    let last = line.iter().rposition(|byte| !byte.is_ascii_whitespace())?;
+    Some((start + first, start + last + 1))
+}
+
+impl std::fmt::Debug for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lines").field("waiting", &(self.buffer.len() - self.start)).field("limit", &self.limit).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of `input`, read in chunks of `chunk` bytes.
+    fn split(input: &[u8], chunk: usize, limit: usize) -> Vec<String> {
+        let mut lines = Lines::new(limit);
+        let mut found = Vec::new();
+        let describe = |line: Line<'_>| match line {
+            Line::Whole(line) => String::from_utf8_lossy(line).into_owned(),
+            Line::TooLong(prefix) => format!("too long: {}", String::from_utf8_lossy(&prefix)),
+        };
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        for mut part in input.chunks(chunk) {
+            while !part.is_empty() {
+                assert!(lines.poll_read(&mut cx, Pin::new(&mut part)).is_ready());
+                loop {
+                    let expected = lines.has_next();
+                    match lines.next() {
+                        Some(line) => found.push(describe(line)),
+                        None => break,
+                    }
+                    assert!(expected);
+                }
+            }
+        }
+        found.extend(lines.last().map(describe));
+        found
+    }
+
+    // E-1
+    #[test]
+    fn whatever_the_chunks_are() {
+        let input = b"one\r\n\n  \r\ntwo\nthree \n\nlast";
+        for chunk in 1..input.len() {
+            assert_eq!(split(input, chunk, 100), ["one", "two", "three", "last"], "chunks of {chunk}");
+        }
+        assert_eq!(split(b"one\n", 9, 100), ["one"]);
+        assert!(split(b"\n \r\n", 9, 100).is_empty());
+    }
+
+    // Y-6
+    #[test]
+    fn long_lines_are_skipped_and_told() {
+        for chunk in 1..30 {
+            assert_eq!(
+                split(b"12345678\n123456789012\n1\n123456789012", chunk, 8),
+                ["12345678", "too long: 12345678", "1", "too long: 12345678"],
+                "chunks of {chunk}"
+            );
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_given_back() {
+        let mut lines = Lines::new(4 << 20);
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let chunk = vec![b'a'; 1 << 20];
+        for _ in 0..64 {
+            let mut part = &chunk[..];
+            while !part.is_empty() {
+                assert!(lines.poll_read(&mut cx, Pin::new(&mut part)).is_ready());
+                assert!(lines.next().is_none());
+            }
+        }
+        assert!(lines.buffer.capacity() <= 16 << 20, "{}", lines.buffer.capacity());
+        let mut end = &b"\nx\n"[..];
+        assert!(lines.poll_read(&mut cx, Pin::new(&mut end)).is_ready());
+        assert!(matches!(lines.next(), Some(Line::TooLong(prefix)) if prefix.len() == PREFIX));
+        assert_eq!(lines.next(), Some(Line::Whole(b"x")));
+        assert!(lines.next().is_none());
+        assert!(lines.poll_read(&mut cx, Pin::new(&mut &b"y"[..])).is_ready());
+        assert_eq!(lines.buffer.capacity(), USUAL);
+    }
+}

@@ -1,0 +1,349 @@
+//! Serves one byte stream that carries a message a line: stdio, memory, a socket of any kind (E-1, E-11).
+//!
+//! One task owns the connection. It reads what is there, hands line after line to the engine, collects the answers in one
+//! buffer and writes that once when nothing more is waiting. A call is polled once in place and moves to a task of its own
+//! only if it is not ready then, so a short call costs neither a task nor a channel.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    task::JoinSet,
+    time::Sleep,
+};
+
+use super::lines::{DEFAULT_MAX_LINE, Line, Lines};
+use crate::{
+    drive::{Batch, Driving},
+    engine::{Answer, Engine, Link, Reply},
+    error::{Error, Result},
+    outbox::Outbox,
+    server::Service,
+    signal::Signal,
+};
+
+/// A buffer with this much to write is written before anything else is done.
+const FULL: usize = 64 << 10;
+
+/// Bounds of one connection.
+///
+/// ```
+/// use std::time::Duration;
+/// use trueform::transport::StreamSettings;
+///
+/// let settings = StreamSettings::new().max_line(1 << 20).drain(Duration::from_secs(1));
+/// # let _ = settings;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct StreamSettings {
+    max_line: usize,
+    drain: Duration,
+}
+
+impl StreamSettings {
+    /// Longest line taken by default, in bytes: 16 MiB.
+    pub const DEFAULT_MAX_LINE: usize = DEFAULT_MAX_LINE;
+    /// How long calls may still run by default when nothing more is read.
+    pub const DEFAULT_DRAIN: Duration = Duration::from_secs(5);
+
+    /// The defaults.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { max_line: Self::DEFAULT_MAX_LINE, drain: Self::DEFAULT_DRAIN }
+    }
+
+    /// Sets the longest line taken, in bytes. A longer one is skipped without being kept, and answered with -32600.
+    #[must_use]
+    pub const fn max_line(mut self, bytes: usize) -> Self {
+        self.max_line = bytes;
+        self
+    }
+
+    /// Sets how long calls may still run after the end of the input, or after the server was asked to shut down. What has
+    /// not ended then is dropped.
+    #[must_use]
+    pub const fn drain(mut self, time: Duration) -> Self {
+        self.drain = time;
+        self
+    }
+}
+
+impl Default for StreamSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Service {
+    /// Serves one byte stream that carries a message a line, such as a Unix or TCP socket, until it ends or the server shuts
+    /// down. Both eras share it. Streams of one server can be served side by side.
+    ///
+    /// ```
+    /// # use trueform::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> trueform::Result {
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let service = Server::new("calc", "1.0.0").build()?;
+    /// let (near, far) = tokio::io::duplex(4096);
+    /// let (reader, writer) = tokio::io::split(far);
+    /// let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
+    ///
+    /// let (reader, writer) = tokio::io::split(near);
+    /// let client = Client::over(reader, writer, ClientOptions::new()).await?;
+    /// assert_eq!(client.server_info().map(|info| &*info.name), Some("calc"));
+    /// # drop(serving);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What writing fails with, unless it says that the peer is gone.
+    pub async fn serve_stream<R, W>(&self, reader: R, writer: W) -> Result
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        self.serve_stream_with(reader, writer, StreamSettings::new()).await
+    }
+
+    /// As [`Service::serve_stream`], within other bounds.
+    ///
+    /// # Errors
+    /// As [`Service::serve_stream`].
+    pub async fn serve_stream_with<R, W>(&self, reader: R, writer: W, settings: StreamSettings) -> Result
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let served = serve(self.engine.clone(), Box::new(reader), Box::new(writer), settings).await;
+        served.map_err(|error| Error::io("the stream failed", error))
+    }
+}
+
+/// Serves until the input ends or the server shuts down, and what runs then is done or out of time.
+///
+/// # Errors
+/// What the writer fails with, unless it says that the peer is gone.
+pub(crate) async fn serve(
+    engine: Engine,
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+    settings: StreamSettings,
+) -> io::Result<()> {
+    let link = engine.open_link();
+    let mut connection = Connection {
+        outbox: link.outbox().clone(),
+        link,
+        engine,
+        reader,
+        writer,
+        lines: Lines::new(settings.max_line),
+        settings,
+        out: Vec::new(),
+        written: 0,
+        unflushed: false,
+        calls: JoinSet::new(),
+        ending: Arc::default(),
+        draining: None,
+    };
+    std::future::poll_fn(|cx| connection.poll(cx)).await
+}
+
+struct Connection {
+    engine: Engine,
+    link: Arc<Link>,
+    outbox: Arc<Outbox>,
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
+    settings: StreamSettings,
+    lines: Lines,
+    /// Bytes to write; those before `written` are.
+    out: Vec<u8>,
+    written: usize,
+    unflushed: bool,
+    /// Calls that were not ready at once.
+    calls: JoinSet<Option<Answer>>,
+    /// Ends this connection's subscriptions.
+    ending: Arc<Signal>,
+    /// Set once nothing more is read: when to stop waiting for what runs.
+    draining: Option<Pin<Box<Sleep>>>,
+}
+
+impl Connection {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            if self.draining.is_none() && self.engine.shutdown.poll_fired(cx).is_ready() {
+                tracing::debug!("shutdown: no more requests are read");
+                self.drain();
+            }
+            let more = self.receive(cx);
+            self.collect(cx);
+            match self.poll_write(cx) {
+                Poll::Ready(Ok(())) if more => continue,
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(gone(error)),
+                // A peer that does not read is not read from, once there is enough to write.
+                Poll::Pending if self.is_full() && self.draining.is_none() => return Poll::Pending,
+                Poll::Pending => {}
+            }
+            match &mut self.draining {
+                None => ready!(self.poll_read(cx)),
+                Some(_) if self.is_done() => return Poll::Ready(Ok(())),
+                Some(deadline) => {
+                    ready!(deadline.as_mut().poll(cx));
+                    tracing::warn!(calls = self.calls.len(), "calls that did not end in time are dropped");
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
+    }
+
+    /// Serves the lines that are there. True if it stopped because there is much to write.
+    fn receive(&mut self, cx: &mut Context<'_>) -> bool {
+        loop {
+            if self.is_full() {
+                return self.lines.has_next();
+            }
+            let reply = match self.lines.next() {
+                Some(line) => reply_to(&self.engine, &self.link, line, self.settings.max_line),
+                None => return false,
+            };
+            self.take(reply, cx);
+        }
+    }
+
+    fn take(&mut self, reply: Reply, cx: &mut Context<'_>) {
+        let mut driving = match reply {
+            Reply::Silent => return,
+            Reply::Ready(answer) => return self.answer(&answer),
+            Reply::Running(running) => Driving::One(running.drive().ending_with(&self.ending)),
+            Reply::Batch(replies) => Driving::Many(Batch::new(replies)),
+        };
+        match Pin::new(&mut driving).poll(cx) {
+            Poll::Ready(Some(answer)) => self.answer(&answer),
+            Poll::Ready(None) => {}
+            Poll::Pending => {
+                self.calls.spawn(driving);
+            }
+        }
+    }
+
+    /// Takes the answers of calls that ended meanwhile, and what was sent besides.
+    fn collect(&mut self, cx: &mut Context<'_>) {
+        while !self.is_full() {
+            match self.calls.poll_join_next(cx) {
+                Poll::Ready(Some(Ok(Some(answer)))) => self.answer(&answer),
+                Poll::Ready(Some(Ok(None))) => {}
+                Poll::Ready(Some(Err(error))) => tracing::error!(%error, "a call was lost"),
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+        while !self.is_full() {
+            match self.outbox.poll_next(cx) {
+                Poll::Ready(Some(message)) => self.append(&message),
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+    }
+
+    /// Appends an answer, after everything that was sent before it.
+    fn answer(&mut self, answer: &Answer) {
+        while let Some(message) = self.outbox.try_next() {
+            self.append(&message);
+        }
+        self.append(&answer.body);
+    }
+
+    fn append(&mut self, message: &[u8]) {
+        tracing::trace!(message = %String::from_utf8_lossy(message), "sent");
+        self.out.reserve(message.len() + 1);
+        self.out.extend_from_slice(message);
+        self.out.push(b'\n');
+    }
+
+    fn is_full(&self) -> bool {
+        self.out.len() - self.written >= FULL
+    }
+
+    /// Writes and flushes all there is.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        /// A buffer that grew beyond this is given back.
+        const WORTH_KEEPING: usize = 1 << 20;
+        while self.written < self.out.len() {
+            match ready!(Pin::new(&mut self.writer).poll_write(cx, &self.out[self.written..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => self.written += count,
+            }
+            self.unflushed = true;
+        }
+        self.out.clear();
+        self.written = 0;
+        if self.out.capacity() > WORTH_KEEPING {
+            self.out.shrink_to(FULL);
+        }
+        if self.unflushed {
+            ready!(Pin::new(&mut self.writer).poll_flush(cx))?;
+            self.unflushed = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Ready once something new was read, or nothing more will be.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match ready!(self.lines.poll_read(cx, Pin::new(&mut *self.reader))) {
+            Ok(0) => tracing::debug!("end of input"),
+            Ok(_) => return Poll::Ready(()),
+            Err(error) => tracing::warn!(%error, "reading failed"),
+        }
+        if let Some(line) = self.lines.last() {
+            let reply = reply_to(&self.engine, &self.link, line, self.settings.max_line);
+            self.take(reply, cx);
+        }
+        self.drain();
+        Poll::Ready(())
+    }
+
+    /// From now on only what runs is waited for.
+    fn drain(&mut self) {
+        self.ending.fire();
+        self.draining = Some(Box::pin(tokio::time::sleep(self.settings.drain)));
+    }
+
+    fn is_done(&self) -> bool {
+        self.calls.is_empty() && self.out.is_empty() && !self.unflushed && self.outbox.is_empty()
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.link.close();
+    }
+}
+
+fn reply_to(engine: &Engine, link: &Arc<Link>, line: Line<'_>, limit: usize) -> Reply {
+    match line {
+        Line::Whole(line) => {
+            tracing::trace!(message = %String::from_utf8_lossy(line), "received");
+            engine.receive_line(link, line)
+        }
+        Line::TooLong(prefix) => engine.line_too_long(link, &prefix, limit),
+    }
+}
+
+/// What the end of the writer means.
+fn gone(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::WriteZero => {
+            tracing::debug!(%error, "the peer is gone");
+            Ok(())
+        }
+        _ => Err(error),
+    }
+}
