@@ -66,12 +66,23 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
             let message = format!("the extension `{name}` extends the unknown revision `{}`", facts.revision);
             return Err(Problem::at("", message).in_file("overlay.toml"));
         };
+        let file = format!("extensions/{name}.json");
+        let core_document = &inputs.revisions[&facts.revision];
+        let mut shared = shared(document, core_document);
+        let mut ours = normalise::definitions(document).map_err(|problem| problem.in_file(&file))?;
+        // An extension's file lacks what it does not refer to, such as the base of the params.
+        for (name, schema) in normalise::definitions(core_document)? {
+            if !methods::is_envelope(&name, &schema) && !ours.contains_key(&name) {
+                shared.insert(name.clone());
+                ours.insert(name, schema);
+            }
+        }
+        methods::inherit_meta(&mut ours);
         let mut revisions = vec![Definitions::new(); names.len()];
-        revisions[revision] =
-            definitions(document).map_err(|problem| problem.in_file(format!("extensions/{name}.json")))?;
+        revisions[revision] = ours;
         let extension = merge::merge(&Sources {
             names: names.clone(),
-            shared: shared(document, &inputs.revisions[&facts.revision]),
+            shared,
             revisions,
             modern_since,
             overlay,

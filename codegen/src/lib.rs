@@ -15,10 +15,12 @@ pub mod normalise;
 pub mod overlay;
 pub mod problem;
 pub mod provenance;
+mod report;
 pub mod store;
 
 pub use self::{
     generate::{Generated, generate, model},
     load::Inputs,
     model::Model,
+    report::report,
 };

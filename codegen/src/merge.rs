@@ -228,6 +228,7 @@ impl<'a> Merger<'a> {
             for (name, schema) in definitions {
                 let reached = self.definitions.contains_key(&(revision, name.clone()))
                     || self.sources.shared.contains(name)
+                    || self.sources.core.is_some() && self.entries.contains_key(name)
                     || methods::is_envelope(name, schema);
                 if !reached {
                     unreached.entry(name.clone()).or_default().add(revision);

@@ -48,11 +48,32 @@ impl DecodeError {
             Some(at) => full[..at].to_owned(),
             None => full,
         };
-        let pointer = match error.line() {
+        let mut pointer = match error.line() {
             0 => String::new(),
             line => pointer_at(text.as_bytes(), offset(text, line, error.column())),
         };
-        Self { pointer, message }
+        match replayed_parts(&message) {
+            None => Self { pointer, message },
+            Some((earlier, member, message)) => {
+                if earlier {
+                    // The reader stood at a later member of the same object.
+                    pointer.truncate(pointer.rfind('/').unwrap_or(0));
+                }
+                pointer.push_str(member);
+                Self::new(pointer, message)
+            }
+        }
+    }
+
+    /// The message of the same error in member `key` of the object being read, whose value was read before; `at_end`
+    /// says that the object has no further members. [`DecodeError::locate`] finds the place in it again.
+    pub(crate) fn replayed(self, key: &str, at_end: bool) -> String {
+        let intro = if at_end { MEMBER } else { EARLIER };
+        let key = match key {
+            "" => String::new(),
+            key => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        };
+        format!("{intro}{key}{}`: {}", self.pointer, self.message)
     }
 
     /// JSON pointer (RFC 6901) to the value at fault; empty for the whole.
@@ -85,6 +106,19 @@ impl fmt::Display for DecodeError {
 }
 
 impl std::error::Error for DecodeError {}
+
+const MEMBER: &str = "in member `";
+const EARLIER: &str = "in earlier member `";
+
+/// Whether the reader was past the member, its pointer, and the message proper.
+fn replayed_parts(message: &str) -> Option<(bool, &str, &str)> {
+    let (earlier, rest) = match message.strip_prefix(EARLIER) {
+        Some(rest) => (true, rest),
+        None => (false, message.strip_prefix(MEMBER)?),
+    };
+    let (member, message) = rest.split_once("`: ")?;
+    Some((earlier, member, message))
+}
 
 /// Offset of the byte after the last one `serde_json` looked at; its columns count bytes.
 fn offset(text: &str, line: usize, column: usize) -> usize {

@@ -19,13 +19,24 @@
 
 pub mod decode;
 mod encode;
+pub mod ext;
+#[rustfmt::skip]
+#[allow(
+    clippy::large_enum_variant,
+    clippy::needless_pass_by_value,
+    reason = "generated: one form for all types"
+)]
+mod generated;
 mod id;
 mod json;
 mod map;
+pub mod methods;
 mod revision;
 #[doc(hidden)]
 pub mod support;
 
+#[doc(inline)]
+pub use self::generated::*;
 pub use self::{
     decode::DecodeError,
     encode::{At, Encode, View},

@@ -1,8 +1,21 @@
 //! What the generated code calls. Not part of the public interface.
 
+mod read;
+mod write;
+
+pub use self::{
+    read::{
+        ByType, Cases, Members, Present, Record, Tagged, by_type, cases, distinct, need, present, record, seen,
+        tagged, text,
+    },
+    write::ObjectWriter,
+};
+
+use std::future::{Ready, ready};
+
 use serde::{Serialize, Serializer};
 
-use crate::{Encode, Json, JsonObject, View};
+use crate::{DecodeError, Encode, ErrorObject, Json, JsonObject, Method, Revision, View, methods::Rules};
 
 /// Appends `text` as a JSON string.
 pub fn write_str(text: &str, out: &mut Vec<u8>) {
@@ -112,3 +125,54 @@ impl<T: Encode> Encode for Vec<T> {
         out.push(b']');
     }
 }
+
+/// The params to decode: absent ones are an empty object, unless `method` needs some at `revision`.
+pub fn params<'a>(
+    rules: Option<&Rules>,
+    method: Method,
+    revision: Revision,
+    params: Option<&'a str>,
+) -> Result<&'a str, DecodeError> {
+    match (params, rules) {
+        (Some(params), _) => Ok(params),
+        (None, Some(rules)) if rules.params_required => {
+            let message = format!("missing `params`, which `{}` needs at {revision}", method.as_str());
+            Err(DecodeError::new("", message))
+        }
+        (None, _) => Ok("{}"),
+    }
+}
+
+/// The error for a method that `sender` never sends.
+#[cold]
+pub fn foreign(sender: &str, method: Method) -> DecodeError {
+    DecodeError::new("", format!("`{}` is not sent by the {sender} in this form", method.as_str()))
+}
+
+/// The answer of a handler that does not implement `method`.
+pub fn method_not_found<T>(method: Method) -> Ready<Result<T, ErrorObject>> {
+    ready(Err(not_found(method)))
+}
+
+/// `-32601` for `method`.
+#[cold]
+pub fn not_found(method: Method) -> ErrorObject {
+    ErrorObject::new(-32601, format!("method not found: `{}`", method.as_str()))
+}
+
+/// `Serialize` and `Deserialize` of generated types: written through `Encode`, read by the named algorithm.
+macro_rules! wire {
+    ($read:ident: $($name:ident),* $(,)?) => {$(
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::support::serialize(self, serializer)
+            }
+        }
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::support::$read(deserializer)
+            }
+        }
+    )*};
+}
+pub(crate) use wire;

@@ -120,11 +120,12 @@ impl<'a> Merger<'a> {
                 }
             }
             let first = at_member[0].clone();
-            let ty = match self.constant(name, member) {
-                Some(value) => TypeRef::Constant(value),
-                None => self.position(&at, None, at_member)?,
+            let ty = match (self.position(&at, None, at_member)?, self.constant(name, member)) {
+                (TypeRef::String, Some(value)) => TypeRef::Constant(value),
+                (ty, _) => ty,
             };
             let required = Bits(known.0 & !optional.0);
+            let default = self.sources.overlay.defaults.get(member).cloned();
             let rust_name = match self.sources.overlay.fields.get(member) {
                 Some(name) => name.clone(),
                 None => snake(member),
@@ -144,8 +145,9 @@ impl<'a> Merger<'a> {
             fields.push(Field {
                 json_name: member.clone(),
                 rust_name,
-                default: self.sources.overlay.defaults.get(member).cloned(),
-                always: required.covers(revisions),
+                // What the encoder can fill in stays optional, whoever requires it.
+                always: required.covers(revisions) && !(default.is_some() && matches!(ty, TypeRef::Integer | TypeRef::Named(_))),
+                default,
                 ty,
                 known,
                 required,

@@ -1,0 +1,159 @@
+//! Pass 6: what each side sends, one enumeration each, decoded straight to one params type; and a handler trait for
+//! each side, one method per request.
+
+use std::fmt::Write as _;
+
+use super::{Context, rust};
+use crate::{model::MethodDef, names::snake};
+
+pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
+    for (name, sender, notification) in [
+        ("ClientRequest", "client", false),
+        ("ClientNotification", "client", true),
+        ("ServerRequest", "server", false),
+        ("ServerNotification", "server", true),
+    ] {
+        let methods = sent(cx, sender, notification);
+        if !methods.is_empty() {
+            messages(cx, name, sender, notification, &methods, out);
+        }
+    }
+    let client = sent(cx, "client", false);
+    let server = sent(cx, "server", false);
+    let mut handlers = String::new();
+    if !client.is_empty() {
+        handler(cx, "ServerHandler", "ClientRequest", "server", &client, &mut handlers);
+    }
+    if !server.is_empty() {
+        handler(cx, "ClientHandler", "ServerRequest", "client", &server, &mut handlers);
+    }
+    if !handlers.is_empty() {
+        let _ = write!(
+            out,
+            "/// Handler traits for both sides, and what calls their methods.\npub mod handler {{\n\
+             use std::future::Future;\nuse super::*;\n{handlers}}}\n"
+        );
+    }
+}
+
+fn sent<'a>(cx: &Context<'a>, sender: &str, notification: bool) -> Vec<&'a MethodDef> {
+    cx.model
+        .methods
+        .values()
+        .filter(|method| method.notification == notification)
+        .filter(|method| {
+            method.rules.values().any(|rules| match sender {
+                "client" => rules.from_client,
+                _ => rules.from_server,
+            })
+        })
+        .collect()
+}
+
+fn messages(
+    cx: &Context<'_>,
+    name: &str,
+    sender: &str,
+    notification: bool,
+    methods: &[&MethodDef],
+    out: &mut String,
+) {
+    let what = if notification { "notification" } else { "request" };
+    let of = match cx.extension {
+        Some((extension, _)) => format!(" of the {extension} extension"),
+        None => String::new(),
+    };
+    let _ = write!(
+        out,
+        "/// A {what} that a {sender} sends{of}, with its params.\n#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub enum {name} {{\n"
+    );
+    for method in methods {
+        let _ = writeln!(out, "/// `{}`.\n{}({}),", method.wire, method.name, rust(&method.params));
+    }
+    let _ = write!(
+        out,
+        "}}\nimpl {name} {{\n\
+         /// Decodes the params of `method`, straight into their one type; absent params are an empty object.\n///\n\
+         /// # Errors\n/// The params do not have the form of the type, are missing where `revision` requires them, or the \
+         {sender} does not\n/// send `method`. The pointer of the error is relative to the params.\n\
+         pub fn decode(revision: Revision, method: Method, params: Option<&str>) -> Result<Self, DecodeError> {{\n\
+         let params = support::params({}, method, revision, params)?;\nOk(match method {{\n",
+        match cx.extension {
+            Some(_) => "rules(method, revision)",
+            None => "method.rules(revision)",
+        }
+    );
+    for method in methods {
+        let _ = writeln!(out, "Method::{0} => Self::{0}(decode::from_str(params)?),", method.name);
+    }
+    let _ = write!(
+        out,
+        "_ => return Err(support::foreign({sender:?}, method)),\n}})\n}}\n\
+         /// The method.\n#[must_use]\npub const fn method(&self) -> Method {{\nmatch self {{\n"
+    );
+    for method in methods {
+        let _ = writeln!(out, "Self::{0}(_) => Method::{0},", method.name);
+    }
+    out.push_str("}\n}\n}\n");
+    let _ = write!(
+        out,
+        "/// Writes the params.\nimpl Encode for {name} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\nmatch self {{\n"
+    );
+    for method in methods {
+        let _ = writeln!(out, "Self::{}(params) => params.encode(view, out),", method.name);
+    }
+    out.push_str("}\n}\n}\n");
+}
+
+fn handler(
+    cx: &Context<'_>,
+    name: &str,
+    request: &str,
+    side: &str,
+    methods: &[&MethodDef],
+    out: &mut String,
+) {
+    let of = match cx.extension {
+        Some((extension, _)) => format!(" of the {extension} extension"),
+        None => String::new(),
+    };
+    let _ = write!(
+        out,
+        "/// What a {side} answers{of}. A method that is not implemented answers \"method not found\".\npub trait {name} {{\n\
+         /// What comes with every request: the peer, its revision, the session.\ntype Context: ?Sized + Sync;\n"
+    );
+    for method in methods {
+        let Some(result) = &method.result else { continue };
+        let _ = write!(
+            out,
+            "/// Answers `{}`.\nfn {}(&self, cx: &Self::Context, params: {}) -> impl Future<Output = Result<{}, ErrorObject>> + Send {{\n\
+             let _ = (cx, params);\nsupport::method_not_found(Method::{})\n}}\n",
+            method.wire,
+            snake(&method.name),
+            rust(&method.params),
+            rust(result),
+            method.name
+        );
+    }
+    let _ = write!(
+        out,
+        "}}\n/// Calls the method of `handler` that answers `request`.\n///\n/// # Errors\n\
+         /// What the handler answers with, or \"method not found\" where `revision` does not have the method.\n\
+         pub async fn dispatch_to_{side}<H: {name}>(handler: &H, cx: &H::Context, revision: Revision, request: {request}) \
+         -> Result<Box<dyn Encode + Send>, ErrorObject> {{\n\
+         if {}.is_none() {{ return Err(support::not_found(request.method())); }}\nOk(match request {{\n",
+        match cx.extension {
+            Some(_) => "rules(request.method(), revision)",
+            None => "request.method().rules(revision)",
+        }
+    );
+    for method in methods {
+        let _ = writeln!(
+            out,
+            "{request}::{}(params) => Box::new(handler.{}(cx, params).await?),",
+            method.name,
+            snake(&method.name)
+        );
+    }
+    out.push_str("})\n}\n");
+}

@@ -1,0 +1,145 @@
+//! The method table: one enumeration of wire methods, the rules of each revision, and a marker type per method.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use super::{Context, rust};
+use crate::model::{Bits, MethodDef, MethodRules};
+
+pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
+    match cx.extension {
+        None => {
+            enumeration(cx, out);
+            out.push_str("impl Method {\n");
+            rules(
+                cx,
+                "What `revision` says about the method; `None` if it does not have it.",
+                "pub fn rules(self, revision: Revision)",
+                out,
+            );
+            out.push_str("}\n");
+        }
+        Some(_) => rules(
+            cx,
+            "What the extension says about `method` at `revision`; `None` if it does not have it.",
+            "pub fn rules(method: Method, revision: Revision)",
+            out,
+        ),
+    }
+    markers(cx, out);
+}
+
+fn enumeration(cx: &Context<'_>, out: &mut String) {
+    // One enumeration for core and extensions: a peer's message names a method before anyone knows whose it is.
+    let mut all: BTreeMap<&str, (&MethodDef, Option<&str>)> = BTreeMap::new();
+    for (name, extension) in &cx.model.extensions {
+        all.extend(extension.methods.values().map(|m| (m.wire.as_str(), (m, Some(name.as_str())))));
+    }
+    all.extend(cx.model.methods.values().map(|m| (m.wire.as_str(), (m, None))));
+    let methods: Vec<(&MethodDef, Option<&str>)> = all.into_values().collect();
+    out.push_str("/// A method on the wire, of any revision or extension.\n");
+    out.push_str("#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\n#[non_exhaustive]\npub enum Method {\n");
+    for (method, extension) in &methods {
+        let mut known = Bits::default();
+        method.rules.keys().for_each(|revision| known.add(*revision));
+        let neutral = match extension {
+            Some(name) => format!("`{}`, of the {name} extension.", method.wire),
+            None => format!("`{}`.", method.wire),
+        };
+        cx.doc(&format!("Method.{}", method.name), &neutral, known, Bits(0), out);
+        let _ = writeln!(out, "{},", method.name);
+    }
+    out.push_str("}\nimpl Method {\n/// Every method, in the order of their wire names.\n");
+    let _ = write!(out, "pub const ALL: [Self; {}] = [", methods.len());
+    for (method, _) in &methods {
+        let _ = write!(out, "Self::{},", method.name);
+    }
+    out.push_str("];\n/// The method that `wire` names.\n#[must_use]\npub fn from_wire(wire: &str) -> Option<Self> {\nSome(match wire {\n");
+    for (method, _) in &methods {
+        let _ = writeln!(out, "{:?} => Self::{},", method.wire, method.name);
+    }
+    out.push_str("_ => return None,\n})\n}\n/// The name on the wire.\n#[must_use]\npub const fn as_str(self) -> &'static str {\nmatch self {\n");
+    for (method, _) in &methods {
+        let _ = writeln!(out, "Self::{} => {:?},", method.name, method.wire);
+    }
+    out.push_str("}\n}\n/// Whether it is a notification, which is never answered.\n#[must_use]\npub const fn is_notification(self) -> bool {\nmatches!(self, ");
+    let notifications: Vec<String> = methods
+        .iter()
+        .filter(|(method, _)| method.notification)
+        .map(|(method, _)| format!("Self::{}", method.name))
+        .collect();
+    let _ = write!(out, "{})\n}}\n}}\n", notifications.join(" | "));
+}
+
+fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
+    let subject = if cx.extension.is_some() { "method" } else { "self" };
+    let _ = write!(
+        out,
+        "/// {doc}\n#[must_use]\n{signature} -> Option<&'static Rules> {{\n\
+         let table: &'static [(Revisions, Rules)] = match {subject} {{\n"
+    );
+    for method in cx.model.methods.values() {
+        let mut groups: Vec<(Bits, &MethodRules)> = Vec::new();
+        for (revision, rules) in &method.rules {
+            match groups.iter_mut().find(|(_, known)| *known == rules) {
+                Some((bits, _)) => bits.add(*revision),
+                None => groups.push((Bits::of(*revision), rules)),
+            }
+        }
+        let _ = write!(out, "Method::{} => &[", method.name);
+        for (bits, rules) in groups {
+            let direction = match (rules.from_client, rules.from_server) {
+                (true, true) => "Both",
+                (true, false) => "ClientToServer",
+                _ => "ServerToClient",
+            };
+            let _ = write!(
+                out,
+                "({}, Rules {{ direction: Direction::{direction}, capability: {:?}, header_name: {:?}, \
+                 input_required: {}, params_required: {}, results: &{:?} }}),",
+                cx.set(bits),
+                rules.capability,
+                rules.header_name,
+                rules.input_required,
+                rules.params_required,
+                rules.results
+            );
+        }
+        out.push_str("],\n");
+    }
+    let extensions = cx.model.extensions.values().flat_map(|extension| extension.methods.values());
+    let missing = cx.extension.is_some()
+        || extensions.into_iter().any(|method| !cx.model.methods.contains_key(&method.wire));
+    if missing {
+        out.push_str("_ => &[],\n");
+    }
+    out.push_str(
+        "};\ntable.iter().find(|(known, _)| known.contains(revision)).map(|(_, rules)| rules)\n}\n",
+    );
+}
+
+fn markers(cx: &Context<'_>, out: &mut String) {
+    out.push_str(match cx.extension {
+        // The core's are re-exported beside the traits.
+        None => "pub(crate) mod markers {\n",
+        Some(_) => "/// Markers of the methods.\npub mod methods {\n",
+    });
+    out.push_str("use super::{Method, Notification, Request};\n");
+    for method in cx.model.methods.values() {
+        let name = &method.name;
+        let _ = write!(out, "/// Marker of `{}`.\n#[derive(Clone, Copy, Debug)]\npub enum {name} {{}}\n", method.wire);
+        let params = rust(&method.params);
+        let _ = match &method.result {
+            Some(result) => write!(
+                out,
+                "impl Request for {name} {{ const METHOD: Method = Method::{name}; type Params = super::{params}; \
+                 type Result = super::{}; }}\n",
+                rust(result)
+            ),
+            None => write!(
+                out,
+                "impl Notification for {name} {{ const METHOD: Method = Method::{name}; type Params = super::{params}; }}\n"
+            ),
+        };
+    }
+    out.push_str("}\n");
+}

@@ -1,0 +1,189 @@
+//! Structs: the fields, a constructor from what is always required, setters, and reading and writing.
+
+use std::fmt::Write as _;
+
+use super::{Context, parameter, rust};
+use crate::model::{Bits, Field, TypeDef, TypeRef};
+
+pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
+    declaration(cx, ty, fields, out);
+    methods(ty, fields, out);
+    writer(cx, ty, fields, out);
+    reader(ty, fields, out);
+}
+
+fn is_constant(field: &Field) -> bool {
+    matches!(field.ty, TypeRef::Constant(_))
+}
+
+/// Whether the field has a type of its own, not `Option` of it.
+fn is_plain(field: &Field) -> bool {
+    field.always
+}
+
+fn declaration(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
+    let name = &ty.name;
+    cx.doc(name, &format!("`{name}` of the Model Context Protocol."), ty.known, Bits(0), out);
+    let default = match fields.iter().any(|field| is_plain(field) && !is_constant(field)) {
+        true => "",
+        false => ", Default",
+    };
+    let _ = writeln!(out, "#[derive(Clone, Debug, PartialEq{default})]\n#[non_exhaustive]\npub struct {name} {{");
+    for field in fields.iter().filter(|field| !is_constant(field)) {
+        let path = format!("{name}.{}", field.json_name);
+        cx.doc(&path, &format!("`{}`.", field.json_name), field.known, ty.known, out);
+        let spelled = rust(&field.ty);
+        let spelled = if is_plain(field) { spelled } else { format!("Option<{spelled}>") };
+        let _ = writeln!(out, "pub {}: {spelled},", field.rust_name);
+    }
+    out.push_str("extras: Extras,\n}\n");
+}
+
+fn methods(ty: &TypeDef, fields: &[Field], out: &mut String) {
+    let name = &ty.name;
+    let own = || fields.iter().filter(|field| !is_constant(field));
+    let mut params = Vec::new();
+    let mut inits = String::new();
+    for field in own() {
+        match is_plain(field) {
+            true => {
+                let (declared, value) = parameter(&field.ty, &field.rust_name);
+                params.push(format!("{}: {declared}", field.rust_name));
+                let _ = write!(inits, "{}: {value},", field.rust_name);
+            }
+            false => {
+                let _ = write!(inits, "{}: None,", field.rust_name);
+            }
+        }
+    }
+    let body = match params.is_empty() {
+        true => "Self::default()".to_owned(),
+        false => format!("Self {{ {inits} extras: Extras::default() }}"),
+    };
+    let about = match params.is_empty() {
+        true => "without members.",
+        false => "with the members that every revision requires.",
+    };
+    let article = match name.starts_with(['A', 'E', 'I', 'O', 'U']) {
+        true => "An",
+        false => "A",
+    };
+    let _ = write!(
+        out,
+        "impl {name} {{\n/// {article} `{name}` {about}\n#[must_use]\npub fn new({}) -> Self {{ {body} }}\n",
+        params.join(", ")
+    );
+    for field in own().filter(|field| !is_plain(field)) {
+        let (declared, value) = parameter(&field.ty, &field.rust_name);
+        let _ = write!(
+            out,
+            "/// Sets [`{0}`](Self::{1}).\n#[must_use]\npub fn with_{1}(mut self, {1}: {declared}) -> Self {{ \
+             self.{1} = Some({value}); self }}\n",
+            field.json_name, field.rust_name
+        );
+    }
+    out.push_str(
+        "/// Members that no revision knows.\n#[must_use]\npub fn extras(&self) -> &Extras { &self.extras }\n\
+         /// Members that no revision knows, to change.\npub fn extras_mut(&mut self) -> &mut Extras { &mut self.extras }\n}\n",
+    );
+}
+
+fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
+    let _ = write!(
+        out,
+        "impl Encode for {} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\n\
+         let mut object = ObjectWriter::new(view, out);\n",
+        ty.name
+    );
+    // Constants first: whoever reads the object then knows at once what it is.
+    let (constants, others): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| is_constant(field));
+    for field in constants.into_iter().chain(others) {
+        let key = &field.json_name;
+        let name = &field.rust_name;
+        let everywhere = field.known.covers(ty.known);
+        let known = || cx.set(field.known);
+        let _ = match (&field.ty, &field.default) {
+            (TypeRef::Constant(value), _) if everywhere => writeln!(out, "object.constant({key:?}, {value:?});"),
+            (TypeRef::Constant(value), _) => {
+                writeln!(out, "object.constant_in({key:?}, {}, {value:?});", known())
+            }
+            (_, Some(default)) if !is_plain(field) => writeln!(
+                out,
+                "object.defaulted({key:?}, {}, {}, &self.{name}, {default:?});",
+                known(),
+                cx.set(field.required)
+            ),
+            _ if key == SERVER_INFO && !is_plain(field) => {
+                writeln!(out, "object.stamp({key:?}, {}, &self.{name});", known())
+            }
+            _ if key == "_meta" && !is_plain(field) && stamped(cx, &field.ty).is_some() => writeln!(
+                out,
+                "object.result_meta({key:?}, {}, &self.{name});",
+                cx.set(stamped(cx, &field.ty).unwrap_or_default())
+            ),
+            _ => {
+                let verb = if is_plain(field) { "required" } else { "optional" };
+                match everywhere {
+                    true => writeln!(out, "object.{verb}({key:?}, &self.{name});"),
+                    false => writeln!(out, "object.{verb}_in({key:?}, {}, &self.{name});", known()),
+                }
+            }
+        };
+    }
+    let keys: Vec<String> = fields.iter().map(|field| format!("{:?}", field.json_name)).collect();
+    let _ = write!(out, "object.end(&self.extras, &[{}]);\n}}\n}}\n", keys.join(", "));
+}
+
+/// The member of a result's `_meta` that the encoder fills.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// The revisions in which `ty`, the type of a `_meta`, has the server's identity.
+fn stamped(cx: &Context<'_>, ty: &TypeRef) -> Option<Bits> {
+    let TypeRef::Named(name) = ty else { return None };
+    match &cx.model.get(name)?.shape {
+        crate::model::Shape::Struct { fields } => {
+            fields.iter().find(|field| field.json_name == SERVER_INFO).map(|field| field.known)
+        }
+        _ => None,
+    }
+}
+
+fn reader(ty: &TypeDef, fields: &[Field], out: &mut String) {
+    let _ = write!(
+        out,
+        "impl Record for {} {{\nfn read<'de, A: MapAccess<'de>>(mut members: Members<'de, A>) -> Result<Self, A::Error> {{\n",
+        ty.name
+    );
+    for field in fields {
+        let init = if is_constant(field) { "false" } else { "None" };
+        let _ = writeln!(out, "let mut {} = {init};", field.rust_name);
+    }
+    out.push_str("let mut extras = Extras::default();\nwhile let Some(key) = members.key()? {\nmatch &*key {\n");
+    for field in fields {
+        let key = &field.json_name;
+        let name = &field.rust_name;
+        let _ = match &field.ty {
+            TypeRef::Constant(value) => {
+                writeln!(out, "{key:?} => members.constant({key:?}, {value:?}, &mut {name})?,")
+            }
+            TypeRef::Integer => writeln!(out, "{key:?} => members.integer({key:?}, &mut {name})?,"),
+            TypeRef::Nullable(inner) if **inner == TypeRef::Integer => {
+                writeln!(out, "{key:?} => members.nullable_integer({key:?}, &mut {name})?,")
+            }
+            _ => writeln!(out, "{key:?} => members.put({key:?}, &mut {name})?,"),
+        };
+    }
+    out.push_str("_ => members.extra(key, &mut extras)?,\n}\n}\n");
+    let mut inits = String::new();
+    for field in fields {
+        let key = &field.json_name;
+        let name = &field.rust_name;
+        let _ = match (is_constant(field), is_plain(field)) {
+            (true, true) => writeln!(out, "support::seen({key:?}, {name})?;"),
+            (true, false) => writeln!(out, "let _ = {name};"),
+            (false, true) => write!(inits, "{name}: support::need({key:?}, {name})?,"),
+            (false, false) => write!(inits, "{name},"),
+        };
+    }
+    let _ = write!(out, "Ok(Self {{ {inits} extras: support::distinct(extras)? }})\n}}\n}}\n");
+}

@@ -1,0 +1,164 @@
+//! Unions: one variant per member type, `Unknown` for those of revisions to come, and reading by the union's rule.
+
+use std::fmt::Write as _;
+
+use super::{Context, rust};
+use crate::{
+    model::{Bits, Rule, TypeDef, TypeRef, Variant},
+    problem::Problem,
+};
+
+/// Writes the union and returns the reading algorithm of `support` that it uses.
+pub(super) fn emit(
+    cx: &Context<'_>,
+    ty: &TypeDef,
+    variants: &[Variant],
+    rule: &Rule,
+    out: &mut String,
+) -> Result<&'static str, Problem> {
+    let name = &ty.name;
+    let open = !matches!(rule, Rule::Json(_));
+    cx.doc(name, &format!("`{name}` of the Model Context Protocol."), ty.known, Bits(0), out);
+    let _ = writeln!(out, "#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub enum {name} {{");
+    for variant in variants {
+        let path = format!("{name}.{}", variant.name);
+        cx.doc(&path, &format!("A `{}`.", rust(&variant.ty)), variant.known, ty.known, out);
+        let _ = writeln!(out, "{}({}),", variant.name, rust(&variant.ty));
+    }
+    if open {
+        out.push_str("/// A member that no revision knows, as it came.\nUnknown(Json),\n");
+    }
+    out.push_str("}\n");
+    for variant in variants {
+        if variants.iter().filter(|other| other.ty == variant.ty).count() == 1 {
+            let _ = writeln!(
+                out,
+                "impl From<{0}> for {name} {{ fn from(value: {0}) -> Self {{ Self::{1}(value) }} }}",
+                rust(&variant.ty),
+                variant.name
+            );
+        }
+    }
+    let _ = write!(
+        out,
+        "impl Encode for {name} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\nmatch self {{\n"
+    );
+    for variant in variants {
+        let _ = writeln!(out, "Self::{}(value) => value.encode(view, out),", variant.name);
+    }
+    if open {
+        out.push_str("Self::Unknown(json) => json.encode(view, out),\n");
+    }
+    out.push_str("}\n}\n}\n");
+    read(name, variants, rule, out)
+}
+
+fn read(
+    name: &str,
+    variants: &[Variant],
+    rule: &Rule,
+    out: &mut String,
+) -> Result<&'static str, Problem> {
+    let record = |i: usize| format!("Record::read(members).map(Self::{})", variants[i].name);
+    let unknown = "members.unknown().map(Self::Unknown)";
+    if !matches!(rule, Rule::Json(_)) {
+        if let Some(variant) = variants.iter().find(|variant| !matches!(variant.ty, TypeRef::Named(_))) {
+            let message = format!("variant `{}` of `{name}` is no object; only a rule by JSON type can tell", variant.name);
+            return Err(Problem::at("", message).in_file("overlay.toml"));
+        }
+    }
+    match rule {
+        Rule::Tag { member, values, absent } => {
+            let _ = write!(
+                out,
+                "impl support::Tagged for {name} {{\nconst TAG: &'static str = {member:?};\n\
+                 fn pick<'de, A: MapAccess<'de>>(tag: Option<&str>, members: Members<'de, A>) -> Result<Self, A::Error> {{\n\
+                 match tag {{\n"
+            );
+            for (value, i) in values {
+                let _ = writeln!(out, "Some({value:?}) => {},", record(*i));
+            }
+            let _ = writeln!(out, "Some(_) => {unknown},");
+            let _ = match absent {
+                Some(i) => writeln!(out, "None => {},", record(*i)),
+                None => writeln!(out, "None => Err(members.untagged({member:?})),"),
+            };
+            out.push_str("}\n}\n}\n");
+            Ok("tagged")
+        }
+        Rule::Present(members) => {
+            let names: Vec<String> = members.keys().map(|name| format!("{name:?}")).collect();
+            let _ = write!(
+                out,
+                "impl support::Present for {name} {{\nconst DECIDERS: &'static [&'static str] = &[{}];\n\
+                 fn pick<'de, A: MapAccess<'de>>(member: Option<&str>, members: Members<'de, A>) -> Result<Self, A::Error> {{\n\
+                 match member {{\n",
+                names.join(", ")
+            );
+            for (member, i) in members {
+                let _ = writeln!(out, "Some({member:?}) => {},", record(*i));
+            }
+            let _ = write!(out, "_ => {unknown},\n}}\n}}\n}}\n");
+            Ok("present")
+        }
+        Rule::Cases(cases) => {
+            let _ = write!(
+                out,
+                "impl support::Cases for {name} {{\n\
+                 fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error> {{\n"
+            );
+            let mut always = false;
+            for (case, i) in cases {
+                let mut conditions = Vec::new();
+                for (member, values) in &case.tags {
+                    let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+                    conditions.push(format!("members.is({member:?}, &[{}])", values.join(", ")));
+                }
+                conditions.extend(case.has.iter().map(|member| format!("members.has({member:?})")));
+                match conditions.is_empty() {
+                    true => {
+                        always = true;
+                        out.push_str(&record(*i));
+                        break;
+                    }
+                    false => {
+                        let _ = writeln!(out, "if {} {{ return {}; }}", conditions.join(" && "), record(*i));
+                    }
+                }
+            }
+            if !always {
+                out.push_str(unknown);
+            }
+            out.push_str("\n}\n}\n");
+            Ok("cases")
+        }
+        Rule::Json(types) => {
+            let expected: Vec<&str> = types.keys().map(String::as_str).collect();
+            let _ = writeln!(
+                out,
+                "impl support::ByType for {name} {{\nconst EXPECTED: &'static str = {:?};",
+                expected.join(" or ")
+            );
+            for (kind, i) in types {
+                let variant = &variants[*i].name;
+                let _ = match kind.as_str() {
+                    "string" => writeln!(out, "fn string(text: &str) -> Option<Self> {{ Some(Self::{variant}(text.into())) }}"),
+                    "number" => writeln!(out, "fn number(number: f64) -> Option<Self> {{ Some(Self::{variant}(number)) }}"),
+                    "boolean" => writeln!(out, "fn boolean(value: bool) -> Option<Self> {{ Some(Self::{variant}(value)) }}"),
+                    "array" => writeln!(
+                        out,
+                        "fn array<'de, A: serde::de::SeqAccess<'de>>(items: A) -> Result<Self, A::Error> {{ \
+                         serde::Deserialize::deserialize(serde::de::value::SeqAccessDeserializer::new(items)).map(Self::{variant}) }}"
+                    ),
+                    _ => writeln!(
+                        out,
+                        "fn object<'de, A: MapAccess<'de>>(members: A) -> Result<Self, A::Error> {{ \
+                         serde::Deserialize::deserialize(serde::de::value::MapAccessDeserializer::new(members)).map(Self::{variant}) }}"
+                    ),
+                };
+            }
+            out.push_str("}\n");
+            Ok("by_type")
+        }
+    }
+}
