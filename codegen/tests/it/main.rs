@@ -4,6 +4,7 @@ mod cli;
 mod diff;
 mod import;
 mod made_up;
+mod proof;
 mod regenerate;
 mod support;
 mod values;

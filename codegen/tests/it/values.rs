@@ -188,6 +188,7 @@ impl<'a> Values<'a> {
 
     fn object(&mut self, schema: &'a Value, size: Size, depth: usize) -> Value {
         let required: Vec<&str> = strings(schema.get("required"));
+        let asks_for_input = schema.pointer("/properties/inputRequests").is_some();
         let mut out = Map::new();
         for (name, schema) in schema
             .get("properties")
@@ -201,7 +202,13 @@ impl<'a> Values<'a> {
                 Size::Random => self.choices.one_in(2),
             };
             if wanted || required.contains(&name.as_str()) {
-                out.insert(name.clone(), self.value(schema, size, depth + 1));
+                // The schema allows any string; the specification says which result each one announces.
+                let value = match (name.as_str(), schema.get("const")) {
+                    ("resultType", None) if asks_for_input => json!("input_required"),
+                    ("resultType", None) => json!("complete"),
+                    _ => self.value(schema, size, depth + 1),
+                };
+                out.insert(name.clone(), value);
             }
         }
         for name in required {
@@ -406,7 +413,9 @@ fn damage(value: &mut Value, choices: &mut Choices) {
         Value::Array(elements) if choices.one_in(2) => elements.push(anything(choices, DEPTH)),
         Value::String(text) if choices.one_in(2) => text.push_str("\u{20}!"),
         Value::Number(number) if choices.one_in(2) => {
-            let damaged = number.as_f64().map_or(0.5, |number| number * -1.5 + 0.25);
+            // Beyond 2^53 integers have no exact float, and are refused as floats.
+            let damaged = number.as_f64().filter(|number| number.abs() < 1e15);
+            let damaged = damaged.map_or(0.5, |number| number * -1.5 + 0.25);
             *value = Number::from_f64(damaged).map_or(Value::Null, Value::Number);
         }
         _ => *value = anything(choices, DEPTH),

@@ -1,0 +1,15 @@
+// Every generated type of the module; written by the test that reads it.
+
+table! {
+    CancelTaskRequestParams
+    CancelTaskResult
+    CreateTaskResult
+    GetTaskRequestParams
+    GetTaskResult
+    TaskStatus
+    TaskStatusNotificationParams
+    TaskSubscriptionAcknowledgedNotifications
+    TaskSubscriptionNotifications
+    UpdateTaskRequestParams
+    UpdateTaskResult
+}
