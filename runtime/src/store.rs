@@ -1,0 +1,105 @@
+//! Where legacy HTTP state may live outside one process: sessions, and the events of streams that can be resumed.
+//!
+//! This module owns the two traits and their bounded in-memory versions. It knows nothing of HTTP and decides nothing
+//! about the protocol: a session's state is opaque bytes here, an event is a message with a place in a stream.
+
+mod event;
+mod memory_events;
+mod memory_sessions;
+mod session;
+
+use std::{
+    error::Error,
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+pub use self::{
+    event::{EventId, EventStore, InvalidEventId, Replay, StoredEvent},
+    memory_events::{
+        DEFAULT_SESSION_BYTES, DEFAULT_SESSION_EVENTS, DEFAULT_TOTAL_BYTES, MemoryEventStore,
+    },
+    memory_sessions::{DEFAULT_MAX_RECORDS, DEFAULT_RECORD_LIFE, MemorySessionStore},
+    session::{MessageSink, SessionRecord, SessionStore},
+};
+
+/// What a store method gives: a value that is there already, or one that has to be waited for.
+///
+/// A store in memory answers at once and costs no allocation; a store behind a network boxes a future.
+///
+/// ```
+/// use trueform::store::StoreFuture;
+///
+/// let at_once = StoreFuture::ready(1);
+/// let in_a_while = StoreFuture::later(async { 2 });
+/// # drop((at_once, in_a_while));
+/// ```
+pub enum StoreFuture<'a, T> {
+    /// The value is there. `None` once it has been taken.
+    Ready(Option<T>),
+    /// The value is on its way.
+    Later(Pin<Box<dyn Future<Output = T> + Send + 'a>>),
+}
+
+impl<'a, T> StoreFuture<'a, T> {
+    /// A value that is there already.
+    #[must_use]
+    pub fn ready(value: T) -> Self {
+        Self::Ready(Some(value))
+    }
+
+    /// A value that `future` gives.
+    #[must_use]
+    pub fn later(future: impl Future<Output = T> + Send + 'a) -> Self {
+        Self::Later(Box::pin(future))
+    }
+}
+
+impl<T: Unpin> Future for StoreFuture<'_, T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        match self.get_mut() {
+            Self::Ready(value) => match value.take() {
+                Some(value) => Poll::Ready(value),
+                // Polled after completion: never ready again, as the trait allows.
+                None => Poll::Pending,
+            },
+            Self::Later(future) => future.as_mut().poll(cx),
+        }
+    }
+}
+
+impl<T> fmt::Debug for StoreFuture<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ready(_) => "StoreFuture::Ready",
+            Self::Later(_) => "StoreFuture::Later",
+        })
+    }
+}
+
+/// Why a store could not do what was asked. The text is for the log; peers get a short sentence.
+#[derive(Debug)]
+pub struct StoreError(Box<dyn Error + Send + Sync>);
+
+impl StoreError {
+    /// Wraps what went wrong.
+    pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(cause.into())
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the store failed: {}", self.0)
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
+}

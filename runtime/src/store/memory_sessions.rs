@@ -1,0 +1,233 @@
+//! Session records kept in memory, for several servers in one process and for tests of what shares sessions.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+
+use super::{MessageSink, SessionRecord, SessionStore, StoreError, StoreFuture};
+
+/// Records kept at once, unless set otherwise.
+pub const DEFAULT_MAX_RECORDS: usize = 100_000;
+
+/// How long an untouched record lives, unless set otherwise: 30 minutes.
+pub const DEFAULT_RECORD_LIFE: Duration = Duration::from_secs(30 * 60);
+
+/// Locks that records are spread over.
+const SHARDS: usize = 16;
+
+/// A [`SessionStore`] in memory. When it is full the longest untouched record makes room.
+///
+/// One server needs none: it keeps its own sessions anyway. Give one store to several servers of a process, and a
+/// session that one of them opened is served by all:
+///
+/// ```
+/// use std::sync::Arc;
+/// use trueform::store::MemorySessionStore;
+///
+/// let shared = Arc::new(MemorySessionStore::new());
+/// # drop(shared);
+/// ```
+pub struct MemorySessionStore {
+    shards: Box<[Mutex<Shard>]>,
+    hasher: RandomState,
+    shard_records: usize,
+    life: Duration,
+}
+
+type Shard = HashMap<Box<str>, Kept>;
+
+struct Kept {
+    record: SessionRecord,
+    touched: Instant,
+    sink: Option<MessageSink>,
+}
+
+impl Default for MemorySessionStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemorySessionStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemorySessionStore").field("life", &self.life).finish_non_exhaustive()
+    }
+}
+
+impl MemorySessionStore {
+    /// A store with the default bounds.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
+            shard_records: DEFAULT_MAX_RECORDS.div_ceil(SHARDS),
+            life: DEFAULT_RECORD_LIFE,
+        }
+    }
+
+    /// Sets how many records are kept, rounded up to a multiple of 16. A second call replaces the first.
+    #[must_use]
+    pub fn max_records(mut self, records: usize) -> Self {
+        self.shard_records = records.div_ceil(SHARDS).max(1);
+        self
+    }
+
+    /// Sets how long an untouched record lives. A second call replaces the first.
+    #[must_use]
+    pub fn record_life(mut self, life: Duration) -> Self {
+        self.life = life;
+        self
+    }
+
+    fn shard(&self, id: &str) -> MutexGuard<'_, Shard> {
+        let index = self.hasher.hash_one(id) as usize % SHARDS;
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `act` on the live record of `id`, if there is one; an expired one is dropped.
+    fn with<T>(&self, id: &str, act: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+        let mut shard = self.shard(id);
+        let kept = shard.get_mut(id)?;
+        if self.life <= kept.touched.elapsed() {
+            shard.remove(id);
+            return None;
+        }
+        Some(act(kept))
+    }
+}
+
+impl SessionStore for MemorySessionStore {
+    fn save<'a>(
+        &'a self,
+        id: &'a str,
+        record: SessionRecord,
+    ) -> StoreFuture<'a, Result<(), StoreError>> {
+        let now = Instant::now();
+        let mut shard = self.shard(id);
+        if self.shard_records <= shard.len() && !shard.contains_key(id) {
+            shard.retain(|_, kept| now.duration_since(kept.touched) < self.life);
+        }
+        if self.shard_records <= shard.len() && !shard.contains_key(id) {
+            let oldest = shard.iter().min_by_key(|(_, kept)| kept.touched).map(|(id, _)| id.clone());
+            if let Some(oldest) = oldest {
+                shard.remove(&oldest);
+            }
+        }
+        shard.insert(id.into(), Kept { record, touched: now, sink: None });
+        StoreFuture::ready(Ok(()))
+    }
+
+    fn load<'a>(
+        &'a self,
+        id: &'a str,
+    ) -> StoreFuture<'a, Result<Option<SessionRecord>, StoreError>> {
+        StoreFuture::ready(Ok(self.with(id, |kept| {
+            kept.touched = Instant::now();
+            kept.record.clone()
+        })))
+    }
+
+    fn touch<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<bool, StoreError>> {
+        let touched = self.with(id, |kept| kept.touched = Instant::now());
+        StoreFuture::ready(Ok(touched.is_some()))
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<bool, StoreError>> {
+        let live = self.with(id, |_| ()).is_some();
+        self.shard(id).remove(id);
+        StoreFuture::ready(Ok(live))
+    }
+
+    fn deliver<'a>(
+        &'a self,
+        id: &'a str,
+        message: Bytes,
+    ) -> StoreFuture<'a, Result<bool, StoreError>> {
+        // The sink runs outside the lock: it may come back to this store.
+        let sink = self.with(id, |kept| kept.sink.clone()).flatten();
+        StoreFuture::ready(Ok(sink.is_some_and(|sink| sink(message))))
+    }
+
+    fn attach<'a>(
+        &'a self,
+        id: &'a str,
+        sink: MessageSink,
+    ) -> StoreFuture<'a, Result<(), StoreError>> {
+        self.with(id, |kept| kept.sink = Some(sink));
+        StoreFuture::ready(Ok(()))
+    }
+
+    fn detach<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<(), StoreError>> {
+        self.with(id, |kept| kept.sink = None);
+        StoreFuture::ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+
+    fn now<T: Unpin>(future: StoreFuture<'_, Result<T, StoreError>>) -> T {
+        match future {
+            StoreFuture::Ready(Some(value)) => value.expect("memory does not fail"),
+            _ => panic!("memory answers at once"),
+        }
+    }
+
+    fn record(text: &'static str) -> SessionRecord {
+        SessionRecord::new(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[test]
+    fn keeps_replaces_and_ends() {
+        let store = MemorySessionStore::new();
+        now(store.save("a", record("one")));
+        now(store.save("a", record("two").with_principal(Some("ann".into()))));
+        let found = now(store.load("a")).expect("kept");
+        assert_eq!((&*found.state, found.principal.as_deref()), (&b"two"[..], Some("ann")));
+        assert!(now(store.remove("a")));
+        assert!(!now(store.remove("a")));
+        assert_eq!(now(store.load("a")), None);
+    }
+
+    #[test]
+    fn expires_and_is_bounded() {
+        let store = MemorySessionStore::new().record_life(Duration::ZERO);
+        now(store.save("a", record("one")));
+        assert_eq!(now(store.load("a")), None);
+
+        let store = MemorySessionStore::new().max_records(16);
+        for number in 0..200 {
+            now(store.save(&number.to_string(), record("x")));
+        }
+        let kept: usize = store.shards.iter().map(|shard| shard.lock().expect("unpoisoned").len()).sum();
+        assert!(kept <= 16, "{kept}");
+    }
+
+    #[test]
+    fn delivers_to_whoever_holds_the_stream() {
+        let store = MemorySessionStore::new();
+        now(store.save("a", record("one")));
+        assert!(!now(store.deliver("a", Bytes::from_static(b"{}"))));
+        let taken = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&taken);
+        now(store.attach("a", Arc::new(move |_| counter.fetch_add(1, Ordering::Relaxed) < 1)));
+        assert!(now(store.deliver("a", Bytes::from_static(b"{}"))));
+        assert!(!now(store.deliver("a", Bytes::from_static(b"{}"))), "a full sink says so");
+        now(store.detach("a"));
+        assert!(!now(store.deliver("a", Bytes::from_static(b"{}"))));
+        assert_eq!(taken.load(Ordering::Relaxed), 2);
+    }
+}

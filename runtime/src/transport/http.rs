@@ -1,0 +1,116 @@
+//! Streamable HTTP: one endpoint, both eras, on axum.
+//!
+//! [`Server::into_router`] gives an [`axum::Router`] to compose with an application of one's own and with tower layers;
+//! [`Server::serve_http`] serves it alone, within bounds and with a graceful end. What may be sent and what it means is
+//! the engine's business; here are methods, headers, media types, sessions by their id, and streams.
+//!
+//! ```
+//! use axum::{Router, routing::get};
+//! use trueform::prelude::*;
+//! use trueform::transport::http::HttpConfig;
+//!
+//! /// Add two numbers.
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # fn main() -> trueform::Result {
+//! let config = HttpConfig::default().allowed_hosts(["tools.example.com"]);
+//! let server = Server::new("calc", "1.0.0").tools(tools![add]).http(config);
+//! let app: Router = Router::new().route("/health", get(|| async { "ok" })).merge(server.into_router()?);
+//! # drop(app);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Behind `axum::serve`
+//!
+//! Answers that are event streams need `TCP_NODELAY`, which `axum::serve` sets only for a listener with
+//! [`axum::serve::ListenerExt::tap_io`]; `serve_http` always sets it.
+//!
+//! # Browsers
+//!
+//! Pages of the endpoint's own origin and on loopback names may call; others have to be listed in
+//! [`HttpConfig::allowed_origins`]. Beyond that a browser needs CORS headers, which are a layer's job, such as
+//! `tower_http::cors`: allow the methods POST, GET and DELETE, the headers `content-type`, `authorization`,
+//! `mcp-protocol-version`, `mcp-session-id`, `mcp-method`, `mcp-name`, `last-event-id`, and expose `mcp-session-id`.
+
+mod admit;
+mod body;
+mod calls;
+mod config;
+mod endpoint;
+mod limit;
+mod listen;
+mod live;
+mod pipe;
+mod post;
+mod refusal;
+mod reply;
+mod serve;
+mod sessions;
+mod shared;
+mod sse;
+mod standalone;
+
+use std::sync::Arc;
+
+use axum::Router;
+
+pub use self::{
+    admit::InvalidSetting,
+    config::{
+        DEFAULT_DRAIN, DEFAULT_HEAD_TIMEOUT, DEFAULT_KEEP_ALIVE, DEFAULT_MAX_BODY, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_HEAD,
+        DEFAULT_MAX_IN_FLIGHT, DEFAULT_MAX_SESSIONS, DEFAULT_PATH, DEFAULT_RETRY, DEFAULT_SESSION_IDLE, DEFAULT_SSE_AFTER,
+        HttpConfig, Streams,
+    },
+    endpoint::{HttpFuture, HttpService},
+    pipe::{PIPE_BYTES, PIPE_LIMIT},
+};
+use self::endpoint::Endpoint;
+use crate::{
+    error::{Error, Result},
+    server::{Server, Service},
+};
+
+impl Server {
+    /// A router that serves this server at the `path` of its [settings](HttpConfig), to be merged into an application.
+    ///
+    /// # Errors
+    /// What [`Server::build`] finds; an illegal entry among the settings.
+    pub fn into_router(self) -> Result<Router> {
+        self.build()?.into_router()
+    }
+}
+
+impl Service {
+    /// A router that serves this server at the `path` of its [settings](HttpConfig), to be merged into an application.
+    ///
+    /// Each router has its own sessions. Tools reach the request's [`http::request::Parts`], with whatever layers put into
+    /// its extensions, by [`Context::extension`](crate::Context::extension); a [`Principal`](crate::Principal) among them is
+    /// who calls.
+    ///
+    /// # Errors
+    /// An illegal entry among the settings.
+    pub fn into_router(self) -> Result<Router> {
+        mount(&self.into_http_service()?.0).map_err(Error::other)
+    }
+
+    /// A tower service that serves this server at whatever path it is called for.
+    ///
+    /// # Errors
+    /// An illegal entry among the settings.
+    pub fn into_http_service(self) -> Result<HttpService> {
+        Endpoint::new(self.engine, self.http, None).map(HttpService).map_err(Error::other)
+    }
+}
+
+fn mount(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
+    let path = endpoint.config.path.as_str();
+    // The router would panic at what follows.
+    if !path.starts_with('/') || path.contains(['{', '}', '*', '?', '#']) || path.contains("/:") {
+        return Err(InvalidSetting::new("path", path));
+    }
+    Ok(Router::new().route_service(path, HttpService(endpoint.clone())))
+}

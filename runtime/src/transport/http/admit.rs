@@ -1,0 +1,477 @@
+//! Who may call at all: the `Host` and `Origin` rules, and the media types of both directions.
+//!
+//! Reads headers in place, without a copy; decides nothing about the protocol.
+
+use std::{fmt, net::SocketAddr};
+
+use http::{HeaderMap, Uri, header};
+
+use super::{config::HttpConfig, refusal::Refusal};
+
+/// Which hosts and origins are served, compiled from the settings.
+#[derive(Debug)]
+pub(super) struct Policy {
+    any_host: bool,
+    /// Any IP address is a good host: an attacker's DNS name is what rebinding needs.
+    ip_hosts: bool,
+    hosts: Vec<HostRule>,
+    any_origin: bool,
+    origins: Vec<OriginRule>,
+}
+
+#[derive(Debug)]
+struct HostRule {
+    name: Box<str>,
+    port: Option<u16>,
+}
+
+#[derive(Debug)]
+struct OriginRule {
+    scheme: Box<str>,
+    host: HostRule,
+}
+
+/// An entry of `allowed_hosts` or `allowed_origins` that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidSetting {
+    setting: &'static str,
+    entry: String,
+}
+
+impl fmt::Display for InvalidSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = match self.setting {
+            "allowed_hosts" => "`name`, `name:port` or `*`",
+            "allowed_origins" => "`scheme://name`, `scheme://name:port` or `*`",
+            _ => "a path that begins with `/` and has neither `{` nor `*`",
+        };
+        write!(f, "`{}` is no entry of `{}`; expected {form}", self.entry, self.setting)
+    }
+}
+
+impl std::error::Error for InvalidSetting {}
+
+impl InvalidSetting {
+    pub(super) fn new(setting: &'static str, entry: &str) -> Self {
+        Self { setting, entry: entry.to_owned() }
+    }
+}
+
+impl Policy {
+    /// The rules of `config`, and those that follow from the address that is listened on.
+    pub(super) fn new(
+        config: &HttpConfig,
+        address: Option<SocketAddr>,
+    ) -> Result<Self, InvalidSetting> {
+        let mut policy = Self {
+            any_host: false,
+            ip_hosts: address.is_some_and(|address| address.ip().is_unspecified()),
+            hosts: Vec::new(),
+            any_origin: false,
+            origins: Vec::new(),
+        };
+        if let Some(address) = address.filter(|address| !address.ip().is_unspecified()) {
+            policy.hosts.push(HostRule { name: address.ip().to_string().into(), port: None });
+        }
+        for entry in &config.allowed_hosts {
+            match (entry.as_str(), host_rule(entry)) {
+                ("*", _) => policy.any_host = true,
+                (_, Some(rule)) => policy.hosts.push(rule),
+                (_, None) => return Err(InvalidSetting::new("allowed_hosts", entry)),
+            }
+        }
+        for entry in &config.allowed_origins {
+            match (entry.as_str(), origin_rule(entry)) {
+                ("*", _) => policy.any_origin = true,
+                (_, Some(rule)) => policy.origins.push(rule),
+                (_, None) => return Err(InvalidSetting::new("allowed_origins", entry)),
+            }
+        }
+        Ok(policy)
+    }
+
+    /// Whether the request may be served, by its `Host` and `Origin` (F-2, F-3).
+    ///
+    /// A request without `Host` comes from no browser and passes; so does one without `Origin`.
+    pub(super) fn admit(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+        let host = match (uri.authority(), single(headers, header::HOST)) {
+            // HTTP/2 and absolute-form targets carry the host in the target, which wins (RFC 9112 §3.2.2).
+            (Some(authority), _) => Some(authority.as_str()),
+            (None, One::Absent) => None,
+            (None, One::Text(host)) => Some(host),
+            (None, One::Unusable) => return Err(Refusal::Host("unreadable".into())),
+        };
+        if let Some(host) = host
+            && !self.admits_host(host)
+        {
+            return Err(Refusal::Host(host.into()));
+        }
+        match single(headers, header::ORIGIN) {
+            One::Absent => Ok(()),
+            One::Text(origin) if self.admits_origin(origin, host) => Ok(()),
+            One::Text(origin) => Err(Refusal::Origin(origin.into())),
+            One::Unusable => Err(Refusal::Origin("unreadable".into())),
+        }
+    }
+
+    fn admits_host(&self, host: &str) -> bool {
+        if self.any_host {
+            return true;
+        }
+        let Some((name, port)) = split_authority(host) else { return false };
+        is_loopback(name)
+            || (self.ip_hosts && is_ip(name))
+            || self.hosts.iter().any(|rule| rule.matches(name, port, None))
+    }
+
+    fn admits_origin(&self, origin: &str, host: Option<&str>) -> bool {
+        let Some((scheme, authority)) = origin.split_once("://") else {
+            // `null` ends here: a sandboxed page or a file can be anybody's.
+            return false;
+        };
+        let Some((name, port)) = split_authority(authority) else { return false };
+        if self.any_origin {
+            return true;
+        }
+        let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+        if web && (is_loopback(name) || host.is_some_and(|host| same_host(scheme, authority, host)))
+        {
+            return true;
+        }
+        self.origins.iter().any(|rule| {
+            rule.scheme.eq_ignore_ascii_case(scheme)
+                && rule.host.matches(name, port, default_port(scheme))
+        })
+    }
+}
+
+impl HostRule {
+    /// A rule without a port stands for every port where `default` is `None`, else for the default port.
+    fn matches(&self, name: &str, port: Option<u16>, default: Option<u16>) -> bool {
+        if !self.name.eq_ignore_ascii_case(name) {
+            return false;
+        }
+        match (self.port, default) {
+            (None, None) => true,
+            (Some(wanted), None) => port == Some(wanted),
+            (wanted, Some(_)) => wanted.or(default) == port.or(default),
+        }
+    }
+}
+
+fn host_rule(entry: &str) -> Option<HostRule> {
+    let (name, port) = split_authority(entry)?;
+    let plain = name.bytes().all(|byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':')
+    });
+    plain.then(|| HostRule { name: name.into(), port })
+}
+
+fn origin_rule(entry: &str) -> Option<OriginRule> {
+    let (scheme, authority) = entry.split_once("://")?;
+    let good = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let host = host_rule(authority)?;
+    good.then(|| OriginRule { scheme: scheme.into(), host })
+}
+
+/// `name`, `name:port`, `[v6]` or `[v6]:port` into its parts; the name of a v6 address comes without its brackets.
+fn split_authority(authority: &str) -> Option<(&str, Option<u16>)> {
+    let (name, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (name, after) = rest.split_once(']')?;
+            match after.strip_prefix(':') {
+                Some(port) => (name, Some(port)),
+                None if after.is_empty() => (name, None),
+                None => return None,
+            }
+        }
+        None => match authority.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (authority, None),
+        },
+    };
+    if name.is_empty() {
+        return None;
+    }
+    match port {
+        None | Some("") => Some((name, None)),
+        Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some((name, Some(port.parse().ok()?)))
+        }
+        Some(_) => None,
+    }
+}
+
+fn is_loopback(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "::1"
+}
+
+fn is_ip(name: &str) -> bool {
+    name.parse::<std::net::IpAddr>().is_ok()
+}
+
+fn default_port(scheme: &str) -> Option<u16> {
+    match scheme {
+        "https" => Some(443),
+        _ => Some(80),
+    }
+}
+
+/// Whether a page at `scheme://authority` is on the host that the request itself is for.
+fn same_host(scheme: &str, authority: &str, host: &str) -> bool {
+    match (split_authority(authority), split_authority(host)) {
+        (Some((a, a_port)), Some((b, b_port))) => {
+            let default = default_port(scheme);
+            a.eq_ignore_ascii_case(b) && a_port.or(default) == b_port.or(default)
+        }
+        _ => false,
+    }
+}
+
+/// A header that may occur once.
+pub(super) enum One<'a> {
+    Absent,
+    Text(&'a str),
+    /// It occurs twice, or is no visible ASCII.
+    Unusable,
+}
+
+/// The value of a header that may occur once, without the white space around it.
+pub(super) fn single(headers: &HeaderMap, name: impl header::AsHeaderName) -> One<'_> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => One::Absent,
+        (Some(value), None) => match value.to_str() {
+            Ok(text) => One::Text(text.trim_matches([' ', '\t'])),
+            Err(_) => One::Unusable,
+        },
+        (Some(_), Some(_)) => One::Unusable,
+    }
+}
+
+/// What the client takes as an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Accepts {
+    pub(super) json: bool,
+    pub(super) events: bool,
+}
+
+/// Reads `Accept` leniently: types and wildcards count unless their weight is 0; no header admits everything (F-7).
+pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
+    let mut found = Accepts { json: false, events: false };
+    let mut values = headers.get_all(header::ACCEPT).iter().peekable();
+    if values.peek().is_none() {
+        return Accepts { json: true, events: true };
+    }
+    for value in values {
+        let Ok(text) = value.to_str() else { continue };
+        for range in text.split(',') {
+            let (kind, parameters) = match range.split_once(';') {
+                Some((kind, parameters)) => (kind.trim(), parameters),
+                None => (range.trim(), ""),
+            };
+            if !parameters.is_empty() && weighs_nothing(parameters) {
+                continue;
+            }
+            let is = |name: &str| kind.eq_ignore_ascii_case(name);
+            if kind == "*/*" {
+                found = Accepts { json: true, events: true };
+            } else if is("application/json") || is("application/*") {
+                found.json = true;
+            } else if is("text/event-stream") || is("text/*") {
+                found.events = true;
+            }
+        }
+    }
+    found
+}
+
+fn weighs_nothing(parameters: &str) -> bool {
+    parameters.split(';').any(|parameter| match parameter.split_once('=') {
+        Some((name, weight)) if name.trim().eq_ignore_ascii_case("q") => {
+            weight.trim().parse::<f32>().is_ok_and(|weight| weight == 0.0)
+        }
+        _ => false,
+    })
+}
+
+/// Whether the body is said to be JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    match single(headers, header::CONTENT_TYPE) {
+        One::Text(text) => {
+            let kind = text.split(';').next().unwrap_or_default().trim();
+            kind.eq_ignore_ascii_case("application/json")
+        }
+        One::Absent | One::Unusable => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(
+                HeaderName::from_static(name),
+                HeaderValue::from_str(value).expect("a test's header"),
+            );
+        }
+        map
+    }
+
+    fn policy(hosts: &[&str], origins: &[&str], address: Option<&str>) -> Policy {
+        let config = HttpConfig::default()
+            .allowed_hosts(hosts.iter().copied())
+            .allowed_origins(origins.iter().copied());
+        Policy::new(&config, address.map(|text| text.parse().expect("an address")))
+            .expect("good settings")
+    }
+
+    fn status(policy: &Policy, pairs: &[(&'static str, &str)]) -> u16 {
+        match policy.admit(&headers(pairs), &Uri::from_static("/mcp")) {
+            Ok(()) => 200,
+            Err(refusal) => refusal.status().as_u16(),
+        }
+    }
+
+    // F-3
+    #[test]
+    fn hosts() {
+        let local = policy(&[], &[], Some("127.0.0.1:8080"));
+        let open = policy(&[], &[], Some("0.0.0.0:8080"));
+        let lan = policy(&[], &[], Some("192.168.0.7:8080"));
+        let named = policy(&["example.com", "only.example.com:8080", "[2001:db8::1]"], &[], None);
+        let any = policy(&["*"], &[], None);
+        for (policy, host, expected) in [
+            (&local, "localhost", 200),
+            (&local, "LOCALHOST:3000", 200),
+            (&local, "127.0.0.1:1", 200),
+            (&local, "[::1]:8080", 200),
+            (&local, "[::1]", 200),
+            (&local, "evil.example.com", 403),
+            (&local, "localhost.evil.com", 403),
+            (&local, "localhost:80@evil.com", 403),
+            (&local, "127.0.0.2", 403),
+            (&local, "192.168.0.7", 403),
+            (&local, "", 403),
+            (&local, ":80", 403),
+            (&local, "[::1", 403),
+            (&local, "localhost:99999", 403),
+            (&lan, "192.168.0.7:8080", 200),
+            (&lan, "192.168.0.8:8080", 403),
+            (&open, "192.168.0.7:8080", 200),
+            (&open, "[2001:db8::1]:8080", 200),
+            (&open, "evil.example.com", 403),
+            (&named, "example.com", 200),
+            (&named, "Example.Com:443", 200),
+            (&named, "only.example.com:8080", 200),
+            (&named, "only.example.com", 403),
+            (&named, "only.example.com:80", 403),
+            (&named, "[2001:db8::1]:9", 200),
+            (&named, "sub.example.com", 403),
+            (&any, "whatever.example.com", 200),
+        ] {
+            assert_eq!(status(policy, &[("host", host)]), expected, "{host}");
+        }
+        assert_eq!(status(&local, &[]), 200, "no browser leaves the header out");
+        assert_eq!(status(&local, &[("host", "localhost"), ("host", "localhost")]), 403);
+        let absolute = Uri::from_static("http://evil.example.com/mcp");
+        assert!(local.admit(&headers(&[("host", "localhost")]), &absolute).is_err());
+    }
+
+    // F-2
+    #[test]
+    fn origins() {
+        let local = policy(&["example.com"], &[], Some("127.0.0.1:8080"));
+        let listed = policy(&[], &["https://app.example.com", "http://x.example.com:8080"], None);
+        let any = policy(&[], &["*"], None);
+        for (policy, host, origin, expected) in [
+            (&local, "localhost:8080", "http://localhost:8080", 200),
+            (&local, "localhost:8080", "http://127.0.0.1:5173", 200),
+            (&local, "localhost:8080", "http://[::1]:5173", 200),
+            (&local, "localhost:8080", "http://evil.example.com", 403),
+            (&local, "localhost:8080", "http://localhost.evil.com", 403),
+            (&local, "localhost:8080", "null", 403),
+            (&local, "localhost:8080", "", 403),
+            (&local, "localhost:8080", "localhost", 403),
+            (&local, "localhost:8080", "file://", 403),
+            (&local, "localhost:8080", "chrome-extension://localhost", 403),
+            (&local, "example.com", "https://example.com", 200),
+            (&local, "example.com:443", "https://example.com", 200),
+            (&local, "example.com:8443", "https://example.com", 403),
+            (&listed, "localhost", "https://app.example.com", 200),
+            (&listed, "localhost", "https://APP.example.com:443", 200),
+            (&listed, "localhost", "http://app.example.com", 403),
+            (&listed, "localhost", "https://app.example.com:8443", 403),
+            (&listed, "localhost", "http://x.example.com:8080", 200),
+            (&listed, "localhost", "http://x.example.com", 403),
+            (&any, "localhost", "https://whatever.example.com", 200),
+            (&any, "localhost", "null", 403),
+        ] {
+            let got = status(policy, &[("host", host), ("origin", origin)]);
+            assert_eq!(got, expected, "{origin} at {host}");
+        }
+        let twice = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://a.b")];
+        assert_eq!(status(&local, &twice), 403);
+    }
+
+    #[test]
+    fn bad_settings_are_named() {
+        for (hosts, origins) in [
+            (&["http://example.com"][..], &[][..]),
+            (&["a b"], &[]),
+            (&[""], &[]),
+            (&[], &["example.com"][..]),
+            (&[], &["null"]),
+            (&[], &["https://"]),
+            (&[], &["https://a/b"]),
+        ] {
+            let config = HttpConfig::default()
+                .allowed_hosts(hosts.iter().copied())
+                .allowed_origins(origins.iter().copied());
+            let error = Policy::new(&config, None).expect_err("a bad entry").to_string();
+            assert!(error.contains(hosts.iter().chain(origins).next().expect("one")), "{error}");
+        }
+    }
+
+    // F-7
+    #[test]
+    fn accept() {
+        for (values, json, events) in [
+            (&[][..], true, true),
+            (&["application/json, text/event-stream"], true, true),
+            (&["application/json", "text/event-stream"], true, true),
+            (&["application/json"], true, false),
+            (&["Text/Event-Stream;q=0.5"], false, true),
+            (&["*/*"], true, true),
+            (&["application/*"], true, false),
+            (&["text/*;q=0.1, image/png"], false, true),
+            (&["text/html"], false, false),
+            (&["application/json;q=0, text/event-stream"], false, true),
+            (&["application/json; charset=utf-8"], true, false),
+            (&[""], false, false),
+        ] {
+            let pairs: Vec<_> = values.iter().map(|value| ("accept", *value)).collect();
+            assert_eq!(accepts(&headers(&pairs)), Accepts { json, events }, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn content_type() {
+        for (value, expected) in [
+            ("application/json", true),
+            ("Application/JSON; charset=utf-8", true),
+            ("application/json;charset=UTF-8", true),
+            ("text/plain", false),
+            ("application/jsonp", false),
+            ("application/x-www-form-urlencoded", false),
+        ] {
+            assert_eq!(is_json(&headers(&[("content-type", value)])), expected, "{value}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,235 @@
+//! Bodies of event streams, with comments while they are silent. Each poll gives at most one event, as one buffer.
+
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    body::Body,
+    response::Response,
+};
+use bytes::Bytes;
+use http::{HeaderValue, header};
+use http_body::Frame;
+use tokio::time::{Instant, Sleep};
+
+use super::{
+    calls::{Calls, Said},
+    live::keep,
+    pipe::Pipe,
+    sessions::Active,
+    sse, standalone,
+};
+use crate::{
+    signal::Signal,
+    store::{EventId, EventStore},
+};
+
+/// Where the events of a stream come from.
+pub(super) trait Source: Send + Unpin + 'static {
+    /// The next event; `None` at the end of the stream.
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+}
+
+/// The response whose body is `source`, after the events in `first`.
+pub(super) fn event_stream(first: VecDeque<Bytes>, source: impl Source, keep_alive: Duration) -> Response {
+    let body = Events { first, source, silence: Silence::new(keep_alive), ended: false };
+    headed(Body::new(body))
+}
+
+/// The response that consists of `events` and ends.
+pub(super) fn complete_stream(events: impl IntoIterator<Item = Bytes>) -> Response {
+    let mut whole = Vec::new();
+    for event in events {
+        whole.extend_from_slice(&event);
+    }
+    headed(Body::from(whole))
+}
+
+fn headed(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Tells nginx not to collect events (F-31).
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+struct Events<S> {
+    first: VecDeque<Bytes>,
+    source: S,
+    silence: Silence,
+    ended: bool,
+}
+
+impl<S: Source> http_body::Body for Events<S> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = self.get_mut();
+        if let Some(event) = this.first.pop_front() {
+            return Poll::Ready(Some(Ok(Frame::data(event))));
+        }
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        match this.source.poll_event(cx) {
+            Poll::Ready(Some(event)) => {
+                this.silence.broken();
+                Poll::Ready(Some(Ok(Frame::data(event))))
+            }
+            Poll::Ready(None) => {
+                this.ended = true;
+                Poll::Ready(None)
+            }
+            Poll::Pending if this.silence.poll_too_long(cx) => Poll::Ready(Some(Ok(Frame::data(sse::KEEP_ALIVE)))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended && self.first.is_empty()
+    }
+}
+
+/// Measures how long nothing was sent. The timer is set when it is first needed and moved when it fires, not for each
+/// event.
+struct Silence {
+    since: Instant,
+    longest: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Silence {
+    fn new(longest: Duration) -> Self {
+        Self { since: Instant::now(), longest, timer: None }
+    }
+
+    fn broken(&mut self) {
+        self.since = Instant::now();
+    }
+
+    /// Whether it is time for a sign of life; else the task of `cx` is woken when it may be. Never for an interval of
+    /// zero, or one beyond what clocks measure.
+    fn poll_too_long(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(until) = self.since.checked_add(self.longest).filter(|_| !self.longest.is_zero()) else {
+            return false;
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        if timer.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        let now = Instant::now();
+        let too_long = until <= now;
+        if too_long {
+            self.since = now;
+        }
+        timer.as_mut().reset(self.since + self.longest);
+        // Registers the task for the new time.
+        let _ = timer.as_mut().poll(cx);
+        too_long
+    }
+}
+
+/// Calls that are driven by their own response: dropping it drops them (F-14).
+pub(super) struct Inline(pub(super) Calls);
+
+impl Source for Inline {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.0.poll_next(cx).map(|said| match said? {
+            Said::Message(message) => Some(sse::event(None, &message)),
+            Said::Answer(answer) => Some(sse::event(None, &answer.body)),
+        })
+    }
+}
+
+/// Events that a task writes.
+pub(super) struct Piped {
+    pub(super) pipe: Arc<Pipe>,
+    /// An open stream is use of the session.
+    pub(super) _active: Option<Active>,
+}
+
+impl Source for Piped {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.pipe.poll_next(cx)
+    }
+}
+
+impl Drop for Piped {
+    fn drop(&mut self) {
+        self.pipe.abandon();
+    }
+}
+
+/// Messages of a session that belong to no request.
+pub(super) struct Unrelated {
+    pub(super) active: Active,
+    /// Tells that another connection takes over, or that the session or the server ends.
+    pub(super) reader: Arc<Signal>,
+    /// Where events are kept, on streams that can be resumed.
+    pub(super) store: Option<Arc<dyn EventStore>>,
+    /// An event that is being kept, before it is sent.
+    pub(super) keeping: Option<Keeping>,
+}
+
+type Keeping = Pin<Box<dyn Future<Output = Bytes> + Send>>;
+
+impl Unrelated {
+    pub(super) fn new(active: Active, reader: Arc<Signal>, store: Option<Arc<dyn EventStore>>) -> Self {
+        Self { active, reader, store, keeping: None }
+    }
+}
+
+impl Source for Unrelated {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(keeping) = &mut self.keeping {
+            let Poll::Ready(event) = keeping.as_mut().poll(cx) else { return Poll::Pending };
+            self.keeping = None;
+            return Poll::Ready(Some(event));
+        }
+        let entry = self.active.entry();
+        // Held while a message is taken and kept, so that whoever takes over finds it either there or waiting (F-16).
+        let mut place = entry.lock_standalone();
+        if standalone::is_over(&self.reader, cx) {
+            return Poll::Ready(None);
+        }
+        let message = match entry.session().outbox.poll_next(cx) {
+            Poll::Ready(Some(message)) => message,
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Pending => return Poll::Pending,
+        };
+        let Some(store) = &self.store else {
+            return Poll::Ready(Some(sse::event(None, &message)));
+        };
+        let (stream, position) = place.next_place();
+        let id = EventId { stream, position };
+        let event = sse::event(Some(id), &message);
+        let (store, kept_for) = (store.clone(), entry.clone());
+        let mut keeping: Keeping = Box::pin(async move {
+            keep(&*store, kept_for.id(), id, message.into()).await;
+            event
+        });
+        match keeping.as_mut().poll(cx) {
+            Poll::Ready(event) => Poll::Ready(Some(event)),
+            Poll::Pending => {
+                drop(place);
+                self.keeping = Some(keeping);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Unrelated {
+    fn drop(&mut self) {
+        self.active.entry().lock_standalone().leave(&self.reader);
+    }
+}

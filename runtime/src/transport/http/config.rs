@@ -1,0 +1,263 @@
+//! The settings of the HTTP transport, with the reason for each default.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::store::{EventStore, MemoryEventStore, SessionStore};
+
+/// Path of the endpoint unless set otherwise.
+pub const DEFAULT_PATH: &str = "/mcp";
+
+/// Largest request body unless set otherwise, in bytes: 4 MiB, as other servers take.
+pub const DEFAULT_MAX_BODY: usize = 4 << 20;
+
+/// Requests at work at once unless set otherwise. A request costs a few kilobytes and its tool's own needs.
+pub const DEFAULT_MAX_IN_FLIGHT: usize = 4096;
+
+/// Legacy sessions open at once unless set otherwise. At most 4 KiB each while idle.
+pub const DEFAULT_MAX_SESSIONS: usize = 10_000;
+
+/// How long a session lives without activity unless set otherwise: 30 minutes, longer than people's coffee breaks.
+pub const DEFAULT_SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// How long a call may be silent before its answer becomes an event stream, unless set otherwise: 500 ms. Proxies and
+/// clients give up on answers whose head does not come; most calls are done by then and get plain JSON.
+pub const DEFAULT_SSE_AFTER: Duration = Duration::from_millis(500);
+
+/// Time between comments on a silent event stream unless set otherwise: 15 s, below the idle limits of usual proxies.
+pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How long a client is told to wait before it resumes a stream, unless set otherwise: 1 s.
+pub const DEFAULT_RETRY: Duration = Duration::from_secs(1);
+
+/// How long calls may go on after the signal to stop, unless set otherwise: 10 s, the grace of container runtimes.
+pub const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
+
+/// Largest head of a request, request line and headers, unless set otherwise: 64 KiB.
+pub const DEFAULT_MAX_HEAD: usize = 64 << 10;
+
+/// How long a client may take to send the head of a request, unless set otherwise: 30 s.
+pub const DEFAULT_HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Connections open at once unless set otherwise.
+pub const DEFAULT_MAX_CONNECTIONS: usize = 10_000;
+
+/// Settings of the HTTP transport.
+///
+/// ```
+/// use std::time::Duration;
+/// use trueform::http::HttpConfig;
+///
+/// let config = HttpConfig::default()
+///     .allowed_hosts(["tools.example.com"])
+///     .allowed_origins(["https://app.example.com"])
+///     .session_idle(Duration::from_secs(3600));
+/// assert_eq!(config.path, "/mcp");
+/// ```
+///
+/// Every setter replaces what an earlier call set.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpConfig {
+    /// Path of the endpoint. Default: [`DEFAULT_PATH`].
+    pub path: String,
+    /// Names that the `Host` header may have, beside those that follow from the address that is listened on: loopback
+    /// names for a loopback address, any IP address for an unspecified one. `example.com` stands for all its ports,
+    /// `example.com:8080` for one, `*` for every host.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may call, such as `https://app.example.com`, beside the endpoint's own origin and pages
+    /// on loopback names. `*` stands for every origin but `null`.
+    pub allowed_origins: Vec<String>,
+    /// Largest request body, in bytes. Default: [`DEFAULT_MAX_BODY`].
+    pub max_body: usize,
+    /// Requests at work at once; one more is answered 503. Streams that only listen do not count. Default:
+    /// [`DEFAULT_MAX_IN_FLIGHT`].
+    pub max_in_flight: usize,
+    /// Legacy sessions open at once; one more ends the session that was idle longest. Default:
+    /// [`DEFAULT_MAX_SESSIONS`].
+    pub max_sessions: usize,
+    /// How long a session lives without activity. A call at work and an open stream are activity. Default:
+    /// [`DEFAULT_SESSION_IDLE`].
+    pub session_idle: Duration,
+    /// How long a call may be silent before its answer becomes an event stream. Default: [`DEFAULT_SSE_AFTER`].
+    pub sse_after: Duration,
+    /// Time between comments on a silent event stream. Default: [`DEFAULT_KEEP_ALIVE`].
+    pub keep_alive: Duration,
+    /// How long a client is told to wait before it resumes a stream. Default: [`DEFAULT_RETRY`].
+    pub retry: Duration,
+    /// How long calls may go on after the signal to stop. Default: [`DEFAULT_DRAIN`].
+    pub drain: Duration,
+    /// Largest head of a request, in bytes; at least 8 KiB are taken. Default: [`DEFAULT_MAX_HEAD`]. For
+    /// [`serve_http`](crate::Server::serve_http) only.
+    pub max_head: usize,
+    /// How long a client may take to send the head of a request. Default: [`DEFAULT_HEAD_TIMEOUT`]. For
+    /// [`serve_http`](crate::Server::serve_http) only.
+    pub head_timeout: Duration,
+    /// Connections open at once; more wait to be accepted. Default: [`DEFAULT_MAX_CONNECTIONS`]. For
+    /// [`serve_http`](crate::Server::serve_http) only.
+    pub max_connections: usize,
+    /// When answers may be event streams. Default: [`Streams::WhereAccepted`].
+    pub streams: Streams,
+    /// Keeps events so that clients of 2025-11-25 can resume a broken stream. `None`: streams cannot be resumed.
+    /// Default: a [`MemoryEventStore`].
+    pub event_store: Option<Arc<dyn EventStore>>,
+    /// Shares sessions with other processes. `None`, the default: a session is served by this process alone.
+    pub session_store: Option<Arc<dyn SessionStore>>,
+}
+
+/// When answers may be event streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Streams {
+    /// A call that says something while it works, or takes its time, is answered with an event stream, if the client
+    /// accepts one.
+    #[default]
+    WhereAccepted,
+    /// Calls are always answered with one JSON object; what they say meanwhile is dropped. Streams that a client asks
+    /// for are still served.
+    Never,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            path: DEFAULT_PATH.to_owned(),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            max_body: DEFAULT_MAX_BODY,
+            max_in_flight: DEFAULT_MAX_IN_FLIGHT,
+            max_sessions: DEFAULT_MAX_SESSIONS,
+            session_idle: DEFAULT_SESSION_IDLE,
+            sse_after: DEFAULT_SSE_AFTER,
+            keep_alive: DEFAULT_KEEP_ALIVE,
+            retry: DEFAULT_RETRY,
+            drain: DEFAULT_DRAIN,
+            max_head: DEFAULT_MAX_HEAD,
+            head_timeout: DEFAULT_HEAD_TIMEOUT,
+            max_connections: DEFAULT_MAX_CONNECTIONS,
+            streams: Streams::default(),
+            event_store: Some(Arc::new(MemoryEventStore::new())),
+            session_store: None,
+        }
+    }
+}
+
+impl HttpConfig {
+    /// Sets [`path`](Self::path).
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Sets [`allowed_hosts`](Self::allowed_hosts).
+    #[must_use]
+    pub fn allowed_hosts<I: IntoIterator<Item: Into<String>>>(mut self, hosts: I) -> Self {
+        self.allowed_hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`allowed_origins`](Self::allowed_origins).
+    #[must_use]
+    pub fn allowed_origins<I: IntoIterator<Item: Into<String>>>(mut self, origins: I) -> Self {
+        self.allowed_origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`max_body`](Self::max_body).
+    #[must_use]
+    pub fn max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// Sets [`max_in_flight`](Self::max_in_flight).
+    #[must_use]
+    pub fn max_in_flight(mut self, requests: usize) -> Self {
+        self.max_in_flight = requests;
+        self
+    }
+
+    /// Sets [`max_sessions`](Self::max_sessions).
+    #[must_use]
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// Sets [`session_idle`](Self::session_idle).
+    #[must_use]
+    pub fn session_idle(mut self, idle: Duration) -> Self {
+        self.session_idle = idle;
+        self
+    }
+
+    /// Sets [`sse_after`](Self::sse_after).
+    #[must_use]
+    pub fn sse_after(mut self, delay: Duration) -> Self {
+        self.sse_after = delay;
+        self
+    }
+
+    /// Sets [`keep_alive`](Self::keep_alive).
+    #[must_use]
+    pub fn keep_alive(mut self, interval: Duration) -> Self {
+        self.keep_alive = interval;
+        self
+    }
+
+    /// Sets [`retry`](Self::retry).
+    #[must_use]
+    pub fn retry(mut self, delay: Duration) -> Self {
+        self.retry = delay;
+        self
+    }
+
+    /// Sets [`drain`](Self::drain).
+    #[must_use]
+    pub fn drain(mut self, deadline: Duration) -> Self {
+        self.drain = deadline;
+        self
+    }
+
+    /// Sets [`max_head`](Self::max_head).
+    #[must_use]
+    pub fn max_head(mut self, bytes: usize) -> Self {
+        self.max_head = bytes;
+        self
+    }
+
+    /// Sets [`head_timeout`](Self::head_timeout).
+    #[must_use]
+    pub fn head_timeout(mut self, timeout: Duration) -> Self {
+        self.head_timeout = timeout;
+        self
+    }
+
+    /// Sets [`max_connections`](Self::max_connections).
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections;
+        self
+    }
+
+    /// Sets [`streams`](Self::streams).
+    #[must_use]
+    pub fn streams(mut self, streams: Streams) -> Self {
+        self.streams = streams;
+        self
+    }
+
+    /// Sets [`event_store`](Self::event_store).
+    #[must_use]
+    pub fn event_store(mut self, store: Option<Arc<dyn EventStore>>) -> Self {
+        self.event_store = store;
+        self
+    }
+
+    /// Sets [`session_store`](Self::session_store).
+    #[must_use]
+    pub fn session_store(mut self, store: Option<Arc<dyn SessionStore>>) -> Self {
+        self.session_store = store;
+        self
+    }
+}

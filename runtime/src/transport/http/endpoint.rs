@@ -1,0 +1,301 @@
+//! The endpoint as a tower service: it receives requests, and hands each to what serves its method.
+//!
+//! The future of a request is a plain enum. A request whose answer is ready when its body is there costs no task, no
+//! channel and no boxed future.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use axum::{body::Body, extract::Request, response::Response};
+use bytes::{Bytes, BytesMut};
+use http::{Method, header, request::Parts};
+use http_body::Body as _;
+
+use super::{
+    admit::{self, Accepts, InvalidSetting, One, Policy},
+    config::HttpConfig,
+    limit::{Limit, Permit},
+    listen, post,
+    refusal::Refusal,
+    sessions::{Active, Sessions},
+};
+use crate::{
+    Principal,
+    engine::Engine,
+    gate::{HeaderValue, Headers, SESSION_HEADER, VERSION_HEADER},
+    store::EventStore,
+};
+
+/// What all requests of an endpoint share.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    pub(super) engine: Engine,
+    pub(super) config: Arc<HttpConfig>,
+    pub(super) sessions: Sessions,
+    pub(super) at_work: Arc<Limit>,
+    policy: Policy,
+    stopping: AtomicBool,
+}
+
+impl Endpoint {
+    pub(super) fn new(
+        engine: Engine,
+        config: Arc<HttpConfig>,
+        address: Option<std::net::SocketAddr>,
+    ) -> Result<Arc<Self>, InvalidSetting> {
+        Ok(Arc::new(Self {
+            engine,
+            policy: Policy::new(&config, address)?,
+            sessions: Sessions::new(config.max_sessions, config.session_idle),
+            at_work: Limit::new(config.max_in_flight),
+            stopping: AtomicBool::new(false),
+            config,
+        }))
+    }
+
+    /// Ends the streams that only listen, and opens none any more.
+    pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.sessions.end_streams();
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn event_store(&self) -> Option<&Arc<dyn EventStore>> {
+        self.config.event_store.as_ref()
+    }
+
+    /// The session that the request names, if it is open here and the caller's.
+    pub(super) fn session_of(&self, parts: &Parts) -> Result<Active, Refusal> {
+        let id = named_session(parts)?;
+        self.sessions.find(id, parts.extensions.get::<Principal>()).ok_or(Refusal::SessionUnknown)
+    }
+}
+
+/// The session id that the request carries.
+pub(super) fn named_session(parts: &Parts) -> Result<&str, Refusal> {
+    match admit::single(&parts.headers, SESSION_HEADER) {
+        One::Text(id) => Ok(id),
+        One::Absent => Err(Refusal::SessionMissing),
+        One::Unusable => Err(Refusal::SessionHeaderUnusable),
+    }
+}
+
+/// The headers of an HTTP request, for the engine.
+pub(super) struct HttpHeaders<'a>(pub(super) &'a http::HeaderMap);
+
+impl Headers for HttpHeaders<'_> {
+    fn get(&self, name: &str) -> HeaderValue<'_> {
+        match admit::single(self.0, name) {
+            One::Absent => HeaderValue::Absent,
+            One::Text(text) => HeaderValue::One(text),
+            One::Unusable => HeaderValue::Bad,
+        }
+    }
+}
+
+/// The protocol version that the request names, as far as it can be read.
+pub(super) fn named_version(parts: &Parts) -> Option<trueform_schema::Revision> {
+    match admit::single(&parts.headers, VERSION_HEADER) {
+        One::Text(version) => trueform_schema::Revision::from_wire(version),
+        One::Absent | One::Unusable => None,
+    }
+}
+
+/// The Streamable HTTP endpoint of a server, as a [`tower`](https://docs.rs/tower) service.
+///
+/// It answers at whatever path it is mounted. [`into_router`](crate::Server::into_router) wraps it into an
+/// [`axum::Router`]; use the service itself with other frameworks. Clones share everything.
+///
+/// A [`Principal`] in the extensions of a request, put there by a layer, is who calls. Tools reach the request's
+/// [`http::request::Parts`] by [`Context::extension`](crate::Context::extension).
+#[derive(Clone)]
+pub struct HttpService(pub(super) Arc<Endpoint>);
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService").field("engine", &self.0.engine).finish_non_exhaustive()
+    }
+}
+
+impl tower::Service<Request> for HttpService {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = HttpFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> HttpFuture {
+        let (parts, body) = request.into_parts();
+        HttpFuture(self.0.start(parts, body))
+    }
+}
+
+/// The response of an [`HttpService`].
+pub struct HttpFuture(State);
+
+impl fmt::Debug for HttpFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpFuture")
+    }
+}
+
+/// How far a request is.
+pub(super) enum State {
+    Done(Option<Response>),
+    /// The body of a POST comes in.
+    Receiving(Box<Receiving>),
+    /// There is something to wait for.
+    Waiting(Pin<Box<dyn Future<Output = Response> + Send>>),
+}
+
+impl State {
+    pub(super) fn waiting(future: impl Future<Output = Response> + Send + 'static) -> Self {
+        Self::Waiting(Box::pin(future))
+    }
+
+    pub(super) fn refused(refusal: &Refusal) -> Self {
+        tracing::debug!(?refusal, "request refused");
+        Self::Done(Some(refusal.respond_without_id()))
+    }
+}
+
+impl From<Response> for State {
+    fn from(response: Response) -> Self {
+        Self::Done(Some(response))
+    }
+}
+
+impl Future for HttpFuture {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let state = &mut self.get_mut().0;
+        loop {
+            match state {
+                State::Done(response) => {
+                    // Polled after completion: never ready again.
+                    return response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
+                }
+                State::Receiving(receiving) => *state = ready!(receiving.poll(cx)),
+                State::Waiting(future) => {
+                    let response = ready!(future.as_mut().poll(cx));
+                    *state = State::Done(Some(response));
+                }
+            }
+        }
+    }
+}
+
+/// A POST whose body comes in.
+pub(super) struct Receiving {
+    endpoint: Arc<Endpoint>,
+    parts: Option<Parts>,
+    body: Body,
+    /// The body so far. One that comes in one piece is not copied.
+    first: Bytes,
+    more: BytesMut,
+    accepts: Accepts,
+    permit: Option<Permit>,
+}
+
+impl Receiving {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<State> {
+        let whole = match ready!(self.poll_whole(cx)) {
+            Ok(whole) => whole,
+            Err(refusal) => return Poll::Ready(State::refused(&refusal)),
+        };
+        // Taken once: the state that is returned replaces this one.
+        let Some(parts) = self.parts.take() else { return Poll::Pending };
+        Poll::Ready(post::received(&self.endpoint, parts, whole, self.accepts, self.permit.take()))
+    }
+
+    fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Refusal>> {
+        let limit = self.endpoint.config.max_body;
+        loop {
+            let data = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => data,
+                    Err(_trailers) => continue,
+                },
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "a body ended early");
+                    return Poll::Ready(Err(Refusal::BodyBroken));
+                }
+                None if self.more.is_empty() => return Poll::Ready(Ok(std::mem::take(&mut self.first))),
+                None => return Poll::Ready(Ok(std::mem::take(&mut self.more).freeze())),
+            };
+            let so_far = self.first.len().max(self.more.len());
+            if limit < so_far + data.len() {
+                return Poll::Ready(Err(Refusal::BodyTooLarge(limit)));
+            }
+            if so_far == 0 {
+                self.first = data;
+                continue;
+            }
+            if self.more.is_empty() {
+                let expected = self.body.size_hint().lower() as usize;
+                self.more.reserve(so_far + data.len() + expected.min(limit));
+                self.more.extend_from_slice(&std::mem::take(&mut self.first));
+            }
+            self.more.extend_from_slice(&data);
+        }
+    }
+}
+
+impl Endpoint {
+    fn start(self: &Arc<Self>, parts: Parts, body: Body) -> State {
+        if let Err(refusal) = self.policy.admit(&parts.headers, &parts.uri) {
+            return State::refused(&refusal);
+        }
+        match parts.method {
+            Method::POST => match self.admit_post(&parts) {
+                Ok((accepts, permit)) => State::Receiving(Box::new(Receiving {
+                    endpoint: self.clone(),
+                    parts: Some(parts),
+                    body,
+                    first: Bytes::new(),
+                    more: BytesMut::new(),
+                    accepts,
+                    permit: Some(permit),
+                })),
+                Err(refusal) => State::refused(&refusal),
+            },
+            Method::GET => listen::get(self, parts),
+            Method::DELETE => listen::delete(self, parts),
+            _ => State::refused(&Refusal::Method),
+        }
+    }
+
+    /// What can be told of a POST before its body.
+    fn admit_post(&self, parts: &Parts) -> Result<(Accepts, Permit), Refusal> {
+        if !admit::is_json(&parts.headers) {
+            return Err(Refusal::ContentType);
+        }
+        let accepts = admit::accepts(&parts.headers);
+        if !accepts.json && !accepts.events {
+            return Err(Refusal::Accept("`application/json` or `text/event-stream`"));
+        }
+        let length = match admit::single(&parts.headers, header::CONTENT_LENGTH) {
+            One::Text(length) => length.parse().unwrap_or(0),
+            One::Absent | One::Unusable => 0usize,
+        };
+        if self.config.max_body < length {
+            return Err(Refusal::BodyTooLarge(self.config.max_body));
+        }
+        let permit = self.at_work.enter().ok_or(Refusal::Busy)?;
+        Ok((accepts, permit))
+    }
+}

@@ -1,0 +1,178 @@
+//! GET and DELETE, which only legacy sessions have: the stream that belongs to no request, resumption, and the end.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use http::{StatusCode, request::Parts};
+use trueform_schema::{Era, Revisions};
+
+use super::{
+    admit::{self, One},
+    body::{Piped, Unrelated, event_stream},
+    endpoint::{Endpoint, State, named_session, named_version},
+    live::keep,
+    pipe::Pipe,
+    refusal::Refusal,
+    reply::Resumable,
+    sessions::Active,
+    shared, sse,
+};
+use crate::{
+    gate::VERSION_HEADER,
+    store::{EventId, EventStore, Replay},
+};
+
+/// Header by which a client says what it has seen of a stream.
+const LAST_EVENT: &str = "last-event-id";
+
+/// Opens the session's own stream, or resumes one of its streams.
+pub(super) fn get(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
+    let last = match admit::single(&parts.headers, LAST_EVENT) {
+        One::Absent => None,
+        One::Text(last) => Some(last.parse::<EventId>()),
+        One::Unusable => return State::refused(&Refusal::Event),
+    };
+    if !admit::accepts(&parts.headers).events {
+        return State::refused(&Refusal::Accept("`text/event-stream`"));
+    }
+    if let Err(refusal) = legacy_only(endpoint, &parts) {
+        return State::refused(&refusal);
+    }
+    let endpoint = endpoint.clone();
+    State::waiting(async move {
+        let served = async {
+            let active = session(&endpoint, &parts).await?;
+            match last {
+                None => open(&endpoint, active).await,
+                Some(Ok(last)) => resume(&endpoint, active, last).await,
+                Some(Err(_)) => Err(Refusal::Event),
+            }
+        };
+        served.await.unwrap_or_else(|refusal| {
+            tracing::debug!(?refusal, "request refused");
+            refusal.respond_without_id()
+        })
+    })
+}
+
+/// Ends a session (F-21, F-22).
+pub(super) fn delete(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
+    if let Err(refusal) = legacy_only(endpoint, &parts) {
+        return State::refused(&refusal);
+    }
+    let endpoint = endpoint.clone();
+    State::waiting(async move {
+        let active = match session(&endpoint, &parts).await {
+            Ok(active) => active,
+            Err(refusal) => return refusal.respond_without_id(),
+        };
+        let entry = active.entry();
+        endpoint.sessions.end(entry);
+        tracing::info!(session = entry.id(), "session ended by its client");
+        shared::forget(&endpoint, entry).await;
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        response
+    })
+}
+
+/// The modern era has neither GET nor DELETE (F-33).
+fn legacy_only(endpoint: &Endpoint, parts: &Parts) -> Result<(), Refusal> {
+    let modern = named_version(parts).is_some_and(|revision| revision.era() == Era::Modern);
+    let legacy = Revisions::until(trueform_schema::Revision::LATEST_LEGACY);
+    if modern || !endpoint.engine.settings.revisions.intersects(legacy) {
+        return Err(Refusal::NoStreamInModernEra);
+    }
+    Ok(())
+}
+
+async fn session(endpoint: &Endpoint, parts: &Parts) -> Result<Active, Refusal> {
+    named_session(parts)?;
+    shared::fetch(endpoint, parts).await?;
+    let active = endpoint.session_of(parts)?;
+    // F-23
+    match admit::single(&parts.headers, VERSION_HEADER) {
+        One::Absent => Ok(active),
+        One::Text(version) => match named_version(parts) {
+            Some(revision) if endpoint.engine.settings.revisions.contains(revision) => Ok(active),
+            _ => Err(Refusal::Version(version.to_owned())),
+        },
+        One::Unusable => Err(Refusal::Version("unreadable".to_owned())),
+    }
+}
+
+/// Opens the stream of what belongs to no request. A session has one (F-16).
+async fn open(endpoint: &Endpoint, active: Active) -> Result<Response, Refusal> {
+    let entry = active.entry().clone();
+    let reader = entry.lock_standalone().open().ok_or(Refusal::StreamTaken)?;
+    let store = Resumable::of(&entry, endpoint.event_store()).map(|resumable| resumable.store);
+    let source = Unrelated::new(active, reader, store.clone());
+    let mut first = VecDeque::new();
+    if let Some(store) = store {
+        let (stream, position) = entry.lock_standalone().next_place();
+        let id = EventId { stream, position };
+        keep(&*store, entry.id(), id, Bytes::new()).await;
+        first.push_back(sse::priming(id, endpoint.config.retry));
+    }
+    if endpoint.is_stopping() {
+        // Looked at after the stream was registered, so that it is either refused here or ended with the others.
+        return Err(Refusal::Stopping);
+    }
+    Ok(event_stream(first, source, endpoint.config.keep_alive))
+}
+
+/// Goes on with a stream after the event `last` (F-18, G-7).
+async fn resume(endpoint: &Endpoint, active: Active, last: EventId) -> Result<Response, Refusal> {
+    let entry = active.entry().clone();
+    let Resumable { store, .. } = Resumable::of(&entry, endpoint.event_store()).ok_or(Refusal::Event)?;
+    let keep_alive = endpoint.config.keep_alive;
+
+    if entry.lock_standalone().number() == Some(last.stream) {
+        let missed = replay(&*store, entry.id(), last).await?;
+        let reader = entry.lock_standalone().take_over();
+        // Whoever read until now may have taken one more message: looked at again after it cannot any more.
+        let missed = replay(&*store, entry.id(), last).await.unwrap_or(missed);
+        let first = events(last.stream, missed, u64::MAX);
+        return Ok(event_stream(first, Unrelated::new(active, reader, Some(store)), keep_alive));
+    }
+
+    let pipe = Arc::new(Pipe::default());
+    // Before the look into the store, so that no event falls between the two.
+    let live = entry.live(last.stream).and_then(|live| Some((live.attach(pipe.clone())?, live)));
+    let missed = replay(&*store, entry.id(), last).await;
+    let from = match &live {
+        Some((from, _)) => *from,
+        None => {
+            pipe.end();
+            u64::MAX
+        }
+    };
+    if let (Err(_), Some((_, live))) = (&missed, &live) {
+        live.detach();
+    }
+    let first = events(last.stream, missed?, from);
+    Ok(event_stream(first, Piped { pipe, _active: Some(active) }, keep_alive))
+}
+
+async fn replay(store: &dyn EventStore, session: &str, last: EventId) -> Result<Replay, Refusal> {
+    match store.replay(session, last).await {
+        Ok(Some(replay)) => Ok(replay),
+        Ok(None) => Err(Refusal::Event),
+        Err(error) => {
+            tracing::error!(%error, session, "events could not be looked up");
+            Err(Refusal::Store)
+        }
+    }
+}
+
+/// The events before position `until`; those from there on come by the pipe.
+fn events(stream: u64, replay: Replay, until: u64) -> VecDeque<Bytes> {
+    let missed = replay.events.into_iter().filter(|event| event.position < until);
+    missed
+        .map(|event| {
+            let id = EventId { stream, position: event.position };
+            sse::event(Some(id), &event.message)
+        })
+        .collect()
+}

@@ -1,0 +1,205 @@
+//! A resumable stream while it is written: its events are kept by the event store, and sent to whoever reads it now.
+//!
+//! An event is kept before it is sent. So a reader that attaches gets everything before some position from the store
+//! and everything from there on through its pipe, without a gap and without a repetition.
+
+use std::{
+    sync::{
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+
+use super::{
+    pipe::{NotTaken, Pipe},
+    sse,
+};
+use crate::store::{EventId, EventStore};
+
+/// The number of a stream that no other stream of any session has, in this process or (by chance of 2⁻⁶⁴) in another.
+pub(super) fn new_stream_number() -> u64 {
+    static NEXT: LazyLock<AtomicU64> =
+        LazyLock::new(|| AtomicU64::new(uuid::Uuid::new_v4().as_u64_pair().1));
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A stream that is being written.
+#[derive(Debug)]
+pub(super) struct LiveStream {
+    number: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Events before this position have been handed to whoever was reading.
+    sent: u64,
+    reader: Option<Arc<Pipe>>,
+    ended: bool,
+}
+
+impl LiveStream {
+    /// A stream that `reader` reads from its beginning.
+    pub(super) fn new(reader: Arc<Pipe>) -> Self {
+        let state = State { reader: Some(reader), ..State::default() };
+        Self { number: new_stream_number(), state: Mutex::new(state) }
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Sends the event that opens the stream. The one task that writes the stream calls this and the next two.
+    pub(super) async fn open(&self, store: &dyn EventStore, session: &str, retry: Duration) {
+        let id = EventId { stream: self.number, position: 0 };
+        keep(store, session, id, Bytes::new()).await;
+        self.send(0, sse::priming(id, retry), false);
+    }
+
+    /// Keeps and sends `message`; `last` for an answer, which a full pipe does not drop.
+    pub(super) async fn publish(
+        &self,
+        store: &dyn EventStore,
+        session: &str,
+        message: Vec<u8>,
+        last: bool,
+    ) {
+        let position = self.lock().sent;
+        let id = EventId { stream: self.number, position };
+        let event = sse::event(Some(id), &message);
+        keep(store, session, id, message.into()).await;
+        self.send(position, event, last);
+    }
+
+    /// Ends the stream; whoever reads gets what waits, then the end.
+    pub(super) async fn end(&self, store: &dyn EventStore, session: &str) {
+        if let Err(error) = store.end(session, self.number).await {
+            tracing::warn!(%error, session, "the end of a stream could not be noted");
+        }
+        let reader = {
+            let mut state = self.lock();
+            state.ended = true;
+            state.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.end();
+        }
+    }
+
+    /// Makes `pipe` the reader, in place of any other, which ends. Gives the position from which on events will come
+    /// through `pipe`; `None` if the stream has ended.
+    pub(super) fn attach(&self, pipe: Arc<Pipe>) -> Option<u64> {
+        let (earlier, from) = {
+            let mut state = self.lock();
+            if state.ended {
+                return None;
+            }
+            (state.reader.replace(pipe), state.sent)
+        };
+        if let Some(earlier) = earlier {
+            earlier.end();
+        }
+        Some(from)
+    }
+
+    /// Ends the connection that reads now; the stream goes on, for a reader that attaches later.
+    pub(super) fn detach(&self) {
+        let reader = self.lock().reader.take();
+        if let Some(reader) = reader {
+            reader.end();
+        }
+    }
+
+    fn send(&self, position: u64, event: Bytes, last: bool) {
+        let mut state = self.lock();
+        state.sent = position + 1;
+        let Some(reader) = &state.reader else { return };
+        let sent = match last {
+            true => {
+                reader.push_last(event);
+                Ok(())
+            }
+            false => reader.push(event),
+        };
+        match sent {
+            Ok(()) => {}
+            Err(NotTaken::Gone) => state.reader = None,
+            Err(NotTaken::Full) => {
+                // It reads too slowly. Everything is in the store, so it may come back for it.
+                reader.end();
+                state.reader = None;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps an event. Failing to is no reason not to send it: the stream can then not be resumed from before it.
+pub(super) async fn keep(store: &dyn EventStore, session: &str, id: EventId, message: Bytes) {
+    if let Err(error) = store.append(session, id, message).await {
+        tracing::warn!(%error, session, event = %id, "an event could not be kept for resumption");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use super::{super::pipe::PIPE_LIMIT, *};
+    use crate::store::MemoryEventStore;
+
+    fn drain(pipe: &Pipe) -> (Vec<String>, bool) {
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut events = Vec::new();
+        loop {
+            match pipe.poll_next(&mut cx) {
+                Poll::Ready(Some(event)) => events.push(String::from_utf8_lossy(&event).into_owned()),
+                Poll::Ready(None) => return (events, true),
+                Poll::Pending => return (events, false),
+            }
+        }
+    }
+
+    // F-17, F-18
+    #[tokio::test]
+    async fn a_second_reader_takes_over_without_gap_or_repetition() {
+        let store = MemoryEventStore::new();
+        let first = Arc::new(Pipe::default());
+        let live = LiveStream::new(first.clone());
+        live.open(&store, "s", Duration::from_secs(1)).await;
+        live.publish(&store, "s", b"1".to_vec(), false).await;
+        assert_eq!(drain(&first).0.len(), 2);
+
+        let second = Arc::new(Pipe::default());
+        assert_eq!(live.attach(second.clone()), Some(2));
+        assert_eq!(drain(&first), (vec![], true));
+        live.publish(&store, "s", b"2".to_vec(), true).await;
+        live.end(&store, "s").await;
+        let (events, ended) = drain(&second);
+        assert!(ended && events.len() == 1 && events[0].ends_with("data: 2\n\n"), "{events:?}");
+        assert_eq!(live.attach(first), None, "an ended stream is read from the store alone");
+
+        let after = EventId { stream: live.number(), position: 0 };
+        let replay = store.replay("s", after).await.expect("memory").expect("kept");
+        assert_eq!(replay.events.len(), 2);
+        assert!(replay.ended);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_does_not_read_is_let_go() {
+        let store = MemoryEventStore::new();
+        let pipe = Arc::new(Pipe::default());
+        let live = LiveStream::new(pipe.clone());
+        for _ in 0..PIPE_LIMIT + 2 {
+            live.publish(&store, "s", b"x".to_vec(), false).await;
+        }
+        let (events, ended) = drain(&pipe);
+        assert_eq!((events.len(), ended), (PIPE_LIMIT, true));
+    }
+}

@@ -1,0 +1,164 @@
+//! Events on their way from a task that works to the one connection that reads them.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use bytes::Bytes;
+
+/// Most events that wait for a slow reader; beyond it the writer is told.
+pub const PIPE_LIMIT: usize = 1024;
+
+/// Most bytes that wait for a slow reader: 4 MiB, or one event if that is larger.
+pub const PIPE_BYTES: usize = 4 << 20;
+
+/// A bounded queue with one reader.
+#[derive(Debug, Default)]
+pub(super) struct Pipe(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Bytes>,
+    bytes: usize,
+    reader: Option<Waker>,
+    ended: bool,
+    abandoned: bool,
+}
+
+/// Why an event was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotTaken {
+    /// The reader is too slow.
+    Full,
+    /// There is no reader any more, or the stream was ended.
+    Gone,
+}
+
+impl Pipe {
+    /// Appends `event`.
+    pub(super) fn push(&self, event: Bytes) -> Result<(), NotTaken> {
+        let mut state = self.lock();
+        if state.ended || state.abandoned {
+            return Err(NotTaken::Gone);
+        }
+        let full = PIPE_LIMIT <= state.queue.len() || PIPE_BYTES < state.bytes + event.len();
+        if full && !state.queue.is_empty() {
+            return Err(NotTaken::Full);
+        }
+        state.append(event);
+        wake(state);
+        Ok(())
+    }
+
+    /// Appends `event` though the pipe is full: the last of a stream is not dropped.
+    pub(super) fn push_last(&self, event: Bytes) {
+        let mut state = self.lock();
+        if !state.ended && !state.abandoned {
+            state.append(event);
+            wake(state);
+        }
+    }
+
+    /// Ends the stream: the reader gets what waits, then the end.
+    pub(super) fn end(&self) {
+        let mut state = self.lock();
+        state.ended = true;
+        wake(state);
+    }
+
+    /// Notes that the reader has gone.
+    pub(super) fn abandon(&self) {
+        let mut state = self.lock();
+        state.abandoned = true;
+        state.queue = VecDeque::new();
+        state.bytes = 0;
+    }
+
+    /// The next event; `None` at the end.
+    pub(super) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut state = self.lock();
+        match state.queue.pop_front() {
+            Some(event) => {
+                state.bytes -= event.len();
+                Poll::Ready(Some(event))
+            }
+            None if state.ended => Poll::Ready(None),
+            None => {
+                state.reader = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock, so a poisoned one still holds a whole queue.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn append(&mut self, event: Bytes) {
+        self.bytes += event.len();
+        self.queue.push_back(event);
+    }
+}
+
+fn wake(mut state: MutexGuard<'_, State>) {
+    let reader = state.reader.take();
+    drop(state);
+    if let Some(reader) = reader {
+        reader.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(pipe: &Pipe) -> Poll<Option<Bytes>> {
+        pipe.poll_next(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn ordered_and_ended() {
+        let pipe = Pipe::default();
+        assert_eq!(next(&pipe), Poll::Pending);
+        assert_eq!(pipe.push("a".into()), Ok(()));
+        pipe.push_last("b".into());
+        pipe.end();
+        assert_eq!(pipe.push("c".into()), Err(NotTaken::Gone));
+        assert_eq!(next(&pipe), Poll::Ready(Some("a".into())));
+        assert_eq!(next(&pipe), Poll::Ready(Some("b".into())));
+        assert_eq!(next(&pipe), Poll::Ready(None));
+    }
+
+    // Y-6
+    #[test]
+    fn bounded_by_events_and_by_bytes() {
+        let pipe = Pipe::default();
+        for _ in 0..PIPE_LIMIT {
+            assert_eq!(pipe.push("x".into()), Ok(()));
+        }
+        assert_eq!(pipe.push("x".into()), Err(NotTaken::Full));
+        pipe.push_last("answer".into());
+
+        let pipe = Pipe::default();
+        let large = Bytes::from(vec![b'x'; PIPE_BYTES + 1]);
+        assert_eq!(pipe.push(large.clone()), Ok(()), "one event passes, however large");
+        assert_eq!(pipe.push("x".into()), Err(NotTaken::Full));
+        assert_eq!(next(&pipe), Poll::Ready(Some(large)));
+        assert_eq!(pipe.push("x".into()), Ok(()));
+    }
+
+    #[test]
+    fn an_abandoned_pipe_keeps_nothing() {
+        let pipe = Pipe::default();
+        assert_eq!(pipe.push("x".into()), Ok(()));
+        pipe.abandon();
+        assert_eq!(pipe.push("x".into()), Err(NotTaken::Gone));
+        pipe.push_last("x".into());
+        assert!(pipe.lock().queue.is_empty());
+    }
+}

@@ -1,0 +1,202 @@
+//! An HTTP server of one's own: accepts connections within bounds, and drains them when asked to stop.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::Router;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host},
+    sync::watch,
+    task::JoinSet,
+};
+
+use super::{config::HttpConfig, endpoint::Endpoint, mount};
+use crate::{
+    engine::Shared,
+    error::{Error, Result},
+    server::{Server, Service},
+    signal::Fired,
+    transport::asked_to_end,
+};
+
+/// How long accepting pauses when the process is out of sockets.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Least size of the buffer that heads are read into; hyper takes no smaller one.
+const LEAST_HEAD: usize = 8 << 10;
+
+/// Environment variables that add to the settings of the same name: entries with commas between them.
+const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
+const ORIGINS_VARIABLE: &str = "TRUEFORM_ALLOWED_ORIGINS";
+
+impl Server {
+    /// Serves HTTP at `address`, as [`Service::serve_http`].
+    ///
+    /// # Errors
+    /// What [`Server::build`] finds, and as [`Service::serve_http`].
+    pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result {
+        self.build()?.serve_http(address).await
+    }
+}
+
+impl Service {
+    /// Serves HTTP at `address`, such as `127.0.0.1:8080`, until SIGTERM or Ctrl-C asks the process to end, or
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. Then calls at work are waited for, at most
+    /// for the `drain` setting; streams that only listen end at once. A second signal cuts the wait short.
+    ///
+    /// When it listens it writes the line `listening on http://ADDRESS/mcp` to standard error, with the port that port 0
+    /// stood for. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
+    /// [settings](HttpConfig) of the same name.
+    ///
+    /// Bind a loopback address unless a layer in front of the server authenticates callers (F-3).
+    ///
+    /// Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// The address cannot be resolved or listened on; an illegal entry among the settings.
+    pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result {
+        let resolving = |error| Error::io("the address to serve HTTP at", error);
+        let addresses: Vec<SocketAddr> = lookup_host(address).await.map_err(resolving)?.collect();
+        let listener = TcpListener::bind(&*addresses).await.map_err(|error| {
+            let tried = addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            Error::io(format!("listening on {tried}"), error)
+        })?;
+        self.serve_http_on(listener).await
+    }
+
+    /// As [`Service::serve_http`], on a socket that listens already.
+    ///
+    /// # Errors
+    /// As [`Service::serve_http`].
+    pub async fn serve_http_on(&self, listener: TcpListener) -> Result {
+        let address = listener.local_addr().map_err(|error| Error::io("the socket to serve HTTP on", error))?;
+        let config = with_environment(&self.http);
+        let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address)).map_err(Error::other)?;
+        let router = mount(&endpoint).map_err(Error::other)?;
+        announce(address, &config);
+        serve(listener, router, &endpoint).await;
+        Ok(())
+    }
+}
+
+/// One line for people and scripts that wait for it; standard error, because standard output may be somebody's data.
+fn announce(address: SocketAddr, config: &HttpConfig) {
+    tracing::info!(%address, path = config.path, "listening");
+    eprintln!("listening on http://{address}{}", config.path);
+    if address.ip().is_unspecified() && config.allowed_hosts.is_empty() {
+        tracing::warn!(
+            "callers must use an IP address: no host name is allowed; see the `allowed_hosts` setting and {HOSTS_VARIABLE}"
+        );
+    }
+}
+
+fn with_environment(config: &Arc<HttpConfig>) -> Arc<HttpConfig> {
+    let (hosts, origins) = (entries(HOSTS_VARIABLE), entries(ORIGINS_VARIABLE));
+    if hosts.is_empty() && origins.is_empty() {
+        return config.clone();
+    }
+    let mut config = HttpConfig::clone(config);
+    config.allowed_hosts.extend(hosts);
+    config.allowed_origins.extend(origins);
+    Arc::new(config)
+}
+
+fn entries(variable: &str) -> Vec<String> {
+    let value = std::env::var(variable).unwrap_or_default();
+    value.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect()
+}
+
+async fn serve(listener: TcpListener, router: Router, endpoint: &Arc<Endpoint>) {
+    let (stop, stopping) = watch::channel(());
+    let mut connections = JoinSet::new();
+    accept(listener, router, endpoint, &stopping, &mut connections).await;
+    tracing::info!(connections = connections.len(), "stopping");
+    endpoint.engine.shut_down();
+    endpoint.stop();
+    drop((stop, stopping));
+    let drained = async {
+        while connections.join_next().await.is_some() {}
+        endpoint.at_work.empty().await;
+    };
+    let drained = tokio::select! {
+        drained = tokio::time::timeout(endpoint.config.drain, drained) => drained.is_ok(),
+        () = asked_to_end() => false,
+    };
+    if !drained {
+        tracing::warn!("calls were still at work when the time to drain was over");
+        endpoint.sessions.close_all();
+        connections.shutdown().await;
+    }
+}
+
+/// Takes connections until the server is asked to stop.
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    endpoint: &Arc<Endpoint>,
+    stopping: &watch::Receiver<()>,
+    connections: &mut JoinSet<()>,
+) {
+    let shut_down = Fired(endpoint.engine.shared(), |shared: &Shared| &shared.shutdown);
+    let mut asked = std::pin::pin!(async {
+        tokio::select! {
+            () = asked_to_end() => {}
+            () = shut_down => {}
+        }
+    });
+    loop {
+        let accepted = tokio::select! {
+            () = &mut asked => return,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept(), if connections.len() < endpoint.config.max_connections => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                connections.spawn(connection(stream, router.clone(), endpoint.config.clone(), stopping.clone()));
+            }
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "no connection can be taken");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Whether accepting failed because of the connection that was to be accepted.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+    )
+}
+
+async fn connection(stream: TcpStream, router: Router, config: Arc<HttpConfig>, mut stopping: watch::Receiver<()>) {
+    // Events are small writes; without this each would wait for the acknowledgement of the one before.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection without TCP_NODELAY");
+    }
+    let service = hyper::service::service_fn(move |request| tower::Service::call(&mut router.clone(), request));
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(config.head_timeout)
+        .max_buf_size(config.max_head.max(LEAST_HEAD))
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        // The sender is dropped when the server stops.
+        _ = stopping.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection broke");
+    }
+}

@@ -1,0 +1,379 @@
+//! The legacy sessions of this endpoint: found by id, bound to a principal, ended when idle.
+//!
+//! Spread over locks that are held for a look-up only, never across an await. There is no task behind it: sessions whose
+//! time has come are looked for while others are opened and used.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::{live::LiveStream, standalone::Standalone};
+use crate::{Principal, session::Session};
+
+/// Locks that sessions are spread over.
+const SHARDS: usize = 32;
+
+/// Least time between two looks through one shard for sessions whose time has come.
+const SWEEP_EVERY: Duration = Duration::from_secs(30);
+
+type Shard = HashMap<u128, Arc<Entry>>;
+
+/// All open sessions.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    shards: Box<[Mutex<Shard>]>,
+    swept: Box<[AtomicU64]>,
+    started: Instant,
+    idle: Duration,
+    shard_limit: usize,
+}
+
+/// One open session.
+#[derive(Debug)]
+pub(super) struct Entry {
+    session: Arc<Session>,
+    /// Calls at work and open streams.
+    busy: AtomicUsize,
+    /// When it was last used, in milliseconds since the table was made.
+    touched: AtomicU64,
+    /// The stream of messages that belong to no request.
+    pub(super) standalone: Mutex<Standalone>,
+    /// Resumable streams that are still written.
+    live: Mutex<Vec<Arc<LiveStream>>>,
+    /// The state as it was last saved, where sessions are shared.
+    pub(super) saved: Mutex<Option<Bytes>>,
+}
+
+/// Keeps a session from being idle until dropped.
+#[derive(Debug)]
+pub(super) struct Active {
+    entry: Arc<Entry>,
+    started: Instant,
+}
+
+/// The table is full of sessions at work.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Full;
+
+/// A new id for a session: unguessable, and visible ASCII (F-19).
+pub(super) fn new_id() -> Box<str> {
+    let mut buffer = Uuid::encode_buffer();
+    Box::from(&*Uuid::new_v4().hyphenated().encode_lower(&mut buffer))
+}
+
+/// What the table knows a session by; `None` for a text that is no id of this server.
+fn key(id: &str) -> Option<u128> {
+    const LENGTH: usize = uuid::fmt::Hyphenated::LENGTH;
+    (id.len() == LENGTH).then(|| Uuid::try_parse(id).ok()).flatten().map(|id| id.as_u128())
+}
+
+impl Sessions {
+    pub(super) fn new(limit: usize, idle: Duration) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            swept: (0..SHARDS).map(|_| AtomicU64::new(0)).collect(),
+            started: Instant::now(),
+            idle,
+            shard_limit: limit.div_ceil(SHARDS).max(1),
+        }
+    }
+
+    /// Keeps `session`. When its part of the table is full, the session that was idle longest ends.
+    ///
+    /// Sessions that ended on the way are closed and returned.
+    pub(super) fn insert(&self, session: Arc<Session>) -> Result<(Active, Vec<Arc<Entry>>), Full> {
+        let Some(key) = session.id().and_then(key) else { return Err(Full) };
+        let now = self.now();
+        let entry = Arc::new(Entry {
+            session,
+            busy: AtomicUsize::new(0),
+            touched: AtomicU64::new(now),
+            standalone: Mutex::default(),
+            live: Mutex::default(),
+            saved: Mutex::default(),
+        });
+        let active = self.activate(entry.clone());
+        let mut ended = Vec::new();
+        {
+            let mut shard = self.shard(key);
+            if self.shard_limit <= shard.len() {
+                self.sweep(&mut shard, now, &mut ended);
+            }
+            if self.shard_limit <= shard.len() {
+                let idle = shard.iter().filter(|(_, entry)| !entry.is_busy());
+                let oldest = idle.min_by_key(|(_, entry)| entry.touched.load(Ordering::Relaxed));
+                let Some(oldest) = oldest.map(|(key, _)| *key) else { return Err(Full) };
+                ended.extend(shard.remove(&oldest));
+            }
+            shard.insert(key, entry);
+        }
+        for entry in &ended {
+            tracing::info!(session = entry.session.id(), "session ended to make room");
+            entry.close();
+        }
+        Ok((active, ended))
+    }
+
+    /// The open session `id` of `principal`. Somebody else's does not exist for the caller (Y-1).
+    pub(super) fn find(&self, id: &str, principal: Option<&Principal>) -> Option<Active> {
+        let key = key(id)?;
+        let now = self.now();
+        let mut ended = Vec::new();
+        let found = {
+            let mut shard = self.shard(key);
+            self.sweep_sometimes(key, &mut shard, now, &mut ended);
+            // Made active under the lock, so that nothing ends it in between.
+            shard.get(&key).cloned().map(|entry| self.activate(entry))
+        };
+        for entry in ended {
+            tracing::info!(session = entry.session.id(), idle = ?self.idle, "idle session ended");
+            entry.close();
+        }
+        let active = found?;
+        if active.entry.session.principal() != principal {
+            tracing::warn!(session = id, "a session was asked for by another principal");
+            return None;
+        }
+        Some(active)
+    }
+
+    /// Ends a session that [`Sessions::find`] gave.
+    pub(super) fn end(&self, entry: &Entry) {
+        if let Some(key) = entry.session.id().and_then(key) {
+            self.shard(key).remove(&key);
+        }
+        entry.close();
+    }
+
+    /// Ends the connections that only listen, for a server that stops.
+    pub(super) fn end_streams(&self) {
+        for shard in &self.shards {
+            let entries: Vec<_> = lock(shard).values().cloned().collect();
+            for entry in entries {
+                entry.lock_standalone().end();
+            }
+        }
+    }
+
+    /// Ends every session, and with it what it has at work.
+    pub(super) fn close_all(&self) {
+        for shard in &self.shards {
+            let entries: Vec<_> = lock(shard).drain().map(|(_, entry)| entry).collect();
+            for entry in entries {
+                entry.close();
+            }
+        }
+    }
+
+    /// The session `id`, whoever asks.
+    pub(super) fn peek(&self, id: &str) -> Option<Arc<Entry>> {
+        let key = key(id)?;
+        self.shard(key).get(&key).cloned()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).len()).sum()
+    }
+
+    fn activate(&self, entry: Arc<Entry>) -> Active {
+        entry.busy.fetch_add(1, Ordering::Relaxed);
+        Active { entry, started: self.started }
+    }
+
+    fn sweep_sometimes(&self, key: u128, shard: &mut Shard, now: u64, ended: &mut Vec<Arc<Entry>>) {
+        let last = &self.swept[index(key)];
+        let every = self.idle.min(SWEEP_EVERY).as_millis() as u64;
+        if every <= now.saturating_sub(last.load(Ordering::Relaxed)) {
+            last.store(now, Ordering::Relaxed);
+            self.sweep(shard, now, ended);
+            return;
+        }
+        // One that is asked for between two sweeps must not live longer for it.
+        if shard.get(&key).is_some_and(|entry| self.is_over(entry, now)) {
+            ended.extend(shard.remove(&key));
+        }
+    }
+
+    fn sweep(&self, shard: &mut Shard, now: u64, ended: &mut Vec<Arc<Entry>>) {
+        ended.extend(shard.extract_if(|_, entry| self.is_over(entry, now)).map(|(_, entry)| entry));
+    }
+
+    fn is_over(&self, entry: &Entry, now: u64) -> bool {
+        let idle = now.saturating_sub(entry.touched.load(Ordering::Relaxed));
+        !entry.is_busy() && self.idle.as_millis() as u64 <= idle
+    }
+
+    fn now(&self) -> u64 {
+        millis_since(self.started)
+    }
+
+    fn shard(&self, key: u128) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[index(key)])
+    }
+}
+
+/// Ids are random, so any of their bits spread them.
+fn index(key: u128) -> usize {
+    key as usize % SHARDS
+}
+
+fn millis_since(start: Instant) -> u64 {
+    start.elapsed().as_millis() as u64
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What runs under these locks leaves the data whole wherever it could panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Entry {
+    pub(super) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// The id that the client knows.
+    pub(super) fn id(&self) -> &str {
+        // Only sessions with an id are kept in the table.
+        self.session.id().unwrap_or_default()
+    }
+
+    pub(super) fn lock_standalone(&self) -> MutexGuard<'_, Standalone> {
+        lock(&self.standalone)
+    }
+
+    /// The resumable stream `number`, while it is written.
+    pub(super) fn live(&self, number: u64) -> Option<Arc<LiveStream>> {
+        self.lock_live().iter().find(|stream| stream.number() == number).cloned()
+    }
+
+    pub(super) fn add_live(&self, stream: Arc<LiveStream>) {
+        self.lock_live().push(stream);
+    }
+
+    pub(super) fn remove_live(&self, stream: &LiveStream) {
+        let mut live = self.lock_live();
+        live.retain(|kept| kept.number() != stream.number());
+        if live.is_empty() {
+            // An idle session keeps nothing of its calls.
+            *live = Vec::new();
+        }
+    }
+
+    fn lock_live(&self) -> MutexGuard<'_, Vec<Arc<LiveStream>>> {
+        lock(&self.live)
+    }
+
+    fn is_busy(&self) -> bool {
+        0 < self.busy.load(Ordering::Relaxed)
+    }
+
+    fn close(&self) {
+        self.session.close();
+        self.lock_standalone().end();
+    }
+}
+
+impl Active {
+    pub(super) fn entry(&self) -> &Arc<Entry> {
+        &self.entry
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        // The time first: what is no longer busy was used just now.
+        self.entry.touched.store(millis_since(self.started), Ordering::Relaxed);
+        self.entry.busy.fetch_sub(1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(principal: Option<&str>) -> (Box<str>, Arc<Session>) {
+        let id = new_id();
+        let principal = principal.map(|name| Principal::new(name.to_owned()));
+        (id.clone(), Arc::new(Session::new(Some(id), principal)))
+    }
+
+    // F-19
+    #[test]
+    fn ids_are_visible_ascii_and_differ() {
+        let (one, two) = (new_id(), new_id());
+        assert!(one.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
+        assert!(one != two && key(&one).is_some());
+        for text in ["", "x", "00000000000000000000000000000000", "00000000-0000-0000-0000-00000000000g"] {
+            assert_eq!(key(text), None, "{text}");
+        }
+    }
+
+    // Y-1
+    #[test]
+    fn sessions_belong_to_their_principal() {
+        let sessions = Sessions::new(10, Duration::from_secs(60));
+        let (id, opened) = session(Some("ann"));
+        drop(sessions.insert(opened).expect("room"));
+        assert!(sessions.find(&id, Some(&Principal::new("ann"))).is_some());
+        assert!(sessions.find(&id, Some(&Principal::new("bob"))).is_none());
+        assert!(sessions.find(&id, None).is_none());
+        assert!(sessions.find(&new_id(), None).is_none());
+    }
+
+    // F-21
+    #[test]
+    fn ended_sessions_are_gone_and_closed() {
+        let sessions = Sessions::new(10, Duration::from_secs(60));
+        let (id, opened) = session(None);
+        let (active, _) = sessions.insert(opened.clone()).expect("room");
+        sessions.end(active.entry());
+        assert!(sessions.find(&id, None).is_none());
+        assert!(matches!(opened.phase(), crate::session::Phase::Closed));
+    }
+
+    #[test]
+    fn idle_sessions_end_and_busy_ones_do_not() {
+        let sessions = Sessions::new(10, Duration::ZERO);
+        let (idle, opened) = session(None);
+        drop(sessions.insert(opened).expect("room"));
+        let (busy, opened) = session(None);
+        let active = sessions.insert(opened).expect("room");
+        assert!(sessions.find(&idle, None).is_none());
+        assert!(sessions.find(&busy, None).is_some());
+        drop(active);
+        assert!(sessions.find(&busy, None).is_none());
+        assert_eq!(sessions.len(), 0);
+    }
+
+    #[test]
+    fn a_full_table_lets_the_longest_idle_go_and_keeps_the_busy() {
+        let sessions = Sessions::new(1, Duration::from_secs(60));
+        let mut kept = Vec::new();
+        // Every part of the table takes one: the first of each part stays at work.
+        let refused = (0..SHARDS * 20).filter(|_| match sessions.insert(session(None).1) {
+            Ok((active, ended)) => {
+                assert!(ended.is_empty());
+                kept.push(active);
+                false
+            }
+            Err(Full) => true,
+        });
+        let refused = refused.count();
+        assert_eq!(kept.len() + refused, SHARDS * 20);
+        assert_eq!(sessions.len(), kept.len());
+        kept.clear();
+        let ended: usize = (0..SHARDS * 20)
+            .map(|_| sessions.insert(session(None).1).expect("idle ones make room").1.len())
+            .sum();
+        assert!(0 < ended && sessions.len() <= SHARDS);
+    }
+}

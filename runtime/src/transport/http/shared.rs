@@ -1,0 +1,153 @@
+//! Sessions that other processes serve too: fetched from the store when they are not known here, saved when they changed.
+//!
+//! Without a `session_store` nothing in here does anything.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::request::Parts;
+use serde::{Deserialize, Serialize};
+use trueform_schema::{ClientCapabilities, Implementation, Revision};
+
+use super::{
+    endpoint::{Endpoint, named_session},
+    refusal::Refusal,
+    sessions::{Entry, Full},
+};
+use crate::{
+    Principal,
+    exchange::PeerFacts,
+    gate::SESSION_HEADER,
+    session::{Negotiated, Phase, Session},
+    store::{SessionRecord, SessionStore, StoreError},
+};
+
+/// What was negotiated, as processes tell each other.
+#[derive(Debug, Deserialize, Serialize)]
+struct Snapshot {
+    revision: Box<str>,
+    confirmed: bool,
+    client_info: Option<Implementation>,
+    capabilities: ClientCapabilities,
+    log_level: u8,
+}
+
+/// Makes the session that the request names known here, if it is open anywhere. One that was ended elsewhere ends here.
+pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(), Refusal> {
+    let Some(store) = endpoint.config.session_store.as_deref() else { return Ok(()) };
+    // What is wrong with the header is told by whoever needs it.
+    let Ok(id) = named_session(parts) else { return Ok(()) };
+    let found = match endpoint.sessions.peek(id) {
+        Some(entry) => {
+            if !store.touch(id).await.map_err(|error| failed(&error))? {
+                tracing::info!(session = id, "session ended elsewhere");
+                endpoint.sessions.end(&entry);
+            }
+            return Ok(());
+        }
+        None => store.load(id).await.map_err(|error| failed(&error))?,
+    };
+    let Some(session) = found.and_then(|record| restored(id, &record)) else { return Ok(()) };
+    let session = Arc::new(session);
+    endpoint.engine.remember(&session);
+    match endpoint.sessions.insert(session) {
+        Ok((_, ended)) => {
+            forget_all(endpoint, &ended);
+            Ok(())
+        }
+        Err(Full) => Err(Refusal::TooManySessions),
+    }
+}
+
+/// Saves the session that `response` opened or that `named` was, if it changed.
+pub(super) async fn save(endpoint: &Endpoint, named: Option<&str>, response: &Response) {
+    let Some(store) = endpoint.config.session_store.as_deref() else { return };
+    let opened = response.headers().get(SESSION_HEADER).and_then(|id| id.to_str().ok());
+    let Some(entry) = opened.or(named).and_then(|id| endpoint.sessions.peek(id)) else { return };
+    let Some(state) = snapshot(entry.session()) else { return };
+    if entry.saved.lock().is_ok_and(|saved| saved.as_ref() == Some(&state)) {
+        return;
+    }
+    let principal = entry.session().principal().map(|principal| principal.subject().into());
+    let record = SessionRecord::new(state.clone()).with_principal(principal);
+    match store.save(entry.id(), record).await {
+        Ok(()) => {
+            if let Ok(mut saved) = entry.saved.lock() {
+                *saved = Some(state);
+            }
+        }
+        Err(error) => tracing::error!(%error, session = entry.id(), "a session could not be saved"),
+    }
+}
+
+/// Drops what stores keep of a session that has ended.
+pub(super) async fn forget(endpoint: &Endpoint, entry: &Entry) {
+    if let Some(store) = endpoint.event_store() {
+        told(entry, store.forget(entry.id()).await);
+    }
+    if let Some(store) = &endpoint.config.session_store {
+        told(entry, store.remove(entry.id()).await.map(drop));
+    }
+}
+
+/// As [`forget`], for sessions that ended while something else was done. Records of sessions that only made room here
+/// stay: other processes may serve them.
+pub(super) fn forget_all(endpoint: &Arc<Endpoint>, ended: &[Arc<Entry>]) {
+    let Some(store) = endpoint.event_store().filter(|_| !ended.is_empty()).cloned() else { return };
+    let ended = ended.to_vec();
+    tokio::spawn(async move {
+        for entry in ended {
+            told(&entry, store.forget(entry.id()).await);
+        }
+    });
+}
+
+fn told(entry: &Entry, outcome: Result<(), StoreError>) {
+    if let Err(error) = outcome {
+        tracing::warn!(%error, session = entry.id(), "what was kept of an ended session could not be dropped");
+    }
+}
+
+fn failed(error: &StoreError) -> Refusal {
+    tracing::error!(%error, "a session could not be looked up");
+    Refusal::Store
+}
+
+fn snapshot(session: &Session) -> Option<Bytes> {
+    let Phase::Open { negotiated, confirmed } = session.phase() else { return None };
+    let snapshot = Snapshot {
+        revision: negotiated.revision.as_str().into(),
+        confirmed,
+        client_info: negotiated.facts.client_info.clone(),
+        capabilities: negotiated.facts.capabilities.clone(),
+        log_level: session.log_level.rank(),
+    };
+    match serde_json::to_vec(&snapshot) {
+        Ok(state) => Some(state.into()),
+        Err(error) => {
+            tracing::error!(%error, "a session could not be written");
+            None
+        }
+    }
+}
+
+fn restored(id: &str, record: &SessionRecord) -> Option<Session> {
+    let snapshot: Snapshot = match serde_json::from_slice(&record.state) {
+        Ok(snapshot) => snapshot,
+        Err(error) => {
+            tracing::error!(%error, session = id, "a session of the store could not be read");
+            return None;
+        }
+    };
+    let principal = record.principal.as_deref().map(Principal::new);
+    let session = Session::new(Some(id.into()), principal);
+    let facts = PeerFacts { client_info: snapshot.client_info, capabilities: snapshot.capabilities };
+    let revision = Revision::from_wire(&snapshot.revision)?;
+    session.open(Negotiated { revision, facts: Arc::new(facts) });
+    if snapshot.confirmed {
+        session.confirm();
+    }
+    session.log_level.set_rank(snapshot.log_level);
+    Some(session)
+}

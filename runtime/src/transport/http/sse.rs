@@ -1,0 +1,68 @@
+//! Server-sent events: how a message becomes an event. One event is one buffer, so that it leaves in one write.
+
+use std::{fmt::Write as _, time::Duration};
+
+use bytes::Bytes;
+
+use crate::store::EventId;
+
+/// A comment that keeps proxies from taking a silent stream for a dead one; clients skip it (F-31, G-13).
+pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
+
+/// `message`, one JSON text, as an event.
+///
+/// A line end between the tokens of the JSON would end the `data` field, and inside strings JSON has none: it becomes a
+/// space.
+pub(super) fn event(id: Option<EventId>, message: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(message.len() + if id.is_some() { 64 } else { 8 });
+    if let Some(id) = id {
+        push_id(&mut out, id);
+    }
+    out.extend_from_slice(b"data: ");
+    let start = out.len();
+    out.extend_from_slice(message);
+    for byte in &mut out[start..] {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    out.extend_from_slice(b"\n\n");
+    out.into()
+}
+
+/// The event that opens a resumable stream: it has an id to resume from, and no message (F-11).
+pub(super) fn priming(id: EventId, retry: Duration) -> Bytes {
+    let mut out = Vec::with_capacity(64);
+    push_id(&mut out, id);
+    // Without the data line parsers would not dispatch the event.
+    out.extend_from_slice(format!("retry: {}\ndata: \n\n", retry.as_millis()).as_bytes());
+    out.into()
+}
+
+fn push_id(out: &mut Vec<u8>, id: EventId) {
+    let mut text = String::with_capacity(48);
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "id: {id}");
+    out.extend_from_slice(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_message_is_one_data_line() {
+        assert_eq!(event(None, b"{\"a\":1}"), "data: {\"a\":1}\n\n");
+        assert_eq!(event(None, b"{\r\n\"a\":\n1}"), "data: {  \"a\": 1}\n\n");
+        let id = EventId { stream: 1, position: 2 };
+        assert_eq!(event(Some(id), b"{}"), "id: 0000000000000001-2\ndata: {}\n\n");
+    }
+
+    // F-11
+    #[test]
+    fn a_priming_event_has_an_id_a_delay_and_empty_data() {
+        let id = EventId { stream: 0xab, position: 0 };
+        let text = "id: 00000000000000ab-0\nretry: 1500\ndata: \n\n";
+        assert_eq!(priming(id, Duration::from_millis(1500)), text);
+    }
+}
