@@ -6,6 +6,7 @@
 mod dispatch;
 mod enums;
 mod methods;
+mod revisions;
 mod structs;
 mod unions;
 
@@ -69,6 +70,9 @@ fn module(
     dispatch::emit(&cx, &mut body);
     kinds.sort_unstable();
     let mut wires = String::new();
+    if extension.is_none() {
+        revisions::emit(&cx, &mut wires);
+    }
     for (reader, names) in kinds {
         let _ = write!(wires, "\nsupport::wire!(\n    {reader}:");
         for name in names {
@@ -102,10 +106,10 @@ fn header(fingerprint: u64) -> String {
 /// The imports that `body` needs.
 fn imports(cx: &Context<'_>, body: &str) -> String {
     let mut names: BTreeSet<String> =
-        ["DecodeError", "Encode", "Extras", "Json", "Revision", "Revisions", "View"].map(str::to_owned).into();
+        ["DecodeError", "Encode", "Extras", "Json", "Revisions", "View"].map(str::to_owned).into();
     collect_leaves(cx.model, &mut names);
     if cx.extension.is_some() {
-        names.extend(["ErrorObject".to_owned(), "Method".to_owned()]);
+        names.extend(["ErrorObject", "Method", "Revision"].map(str::to_owned));
         names.extend(cx.model.external.keys().cloned());
     }
     let words: BTreeSet<&str> = body.split(|c: char| !c.is_alphanumeric() && c != '_').collect();

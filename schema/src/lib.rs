@@ -17,6 +17,10 @@
 //!
 //! The crate knows nothing of transports, sessions or handlers' state; it needs only `serde` and `serde_json`.
 
+// First: the generated code uses its macro.
+#[macro_use]
+mod revision;
+
 pub mod decode;
 mod encode;
 pub mod ext;
@@ -31,7 +35,6 @@ mod id;
 mod json;
 mod map;
 pub mod methods;
-mod revision;
 #[doc(hidden)]
 pub mod support;
 
@@ -43,5 +46,5 @@ pub use self::{
     id::{ProgressToken, RequestId},
     json::{InvalidJson, Json, JsonKind, JsonObject},
     map::{Extras, Map, Meta},
-    revision::{Era, Revision, Revisions, UnknownRevision},
+    revision::{Era, Revisions, UnknownRevision},
 };

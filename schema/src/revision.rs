@@ -1,31 +1,62 @@
 //! The revisions of the specification, as one ordered enum and as a set.
+//!
+//! Which revisions there are is generated; this file holds what is the same whatever they are.
 
 use std::{fmt, str::FromStr};
 
-/// A dated release of the specification. Later releases compare greater.
-///
-/// ```
-/// use trueform_schema::{Era, Revision};
-///
-/// let revision: Revision = "2025-06-18".parse()?;
-/// assert!(revision < Revision::LATEST);
-/// assert_eq!(revision.era(), Era::Legacy);
-/// # Ok::<(), trueform_schema::UnknownRevision>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum Revision {
-    /// 2024-11-05, the first public release.
-    V2024_11_05 = 0,
-    /// 2025-03-26: audio, tool annotations, Streamable HTTP, batches.
-    V2025_03_26 = 1,
-    /// 2025-06-18: structured output, elicitation, resource links.
-    V2025_06_18 = 2,
-    /// 2025-11-25: icons, url elicitation, sampling with tools, experimental tasks.
-    V2025_11_25 = 3,
-    /// 2026-07-28: stateless requests, `server/discover`, `subscriptions/listen`.
-    V2026_07_28 = 4,
+use crate::Revision;
+
+/// The enumeration of revisions, oldest first. The generator writes the list, so that importing a revision is enough.
+macro_rules! revisions {
+    ($($(#[$doc:meta])* $name:ident = $date:literal $era:ident,)*) => {
+        /// A dated release of the specification. Later releases compare greater.
+        ///
+        /// ```
+        /// use trueform_schema::{Era, Revision};
+        ///
+        /// let revision: Revision = "2025-06-18".parse()?;
+        /// assert!(revision < Revision::LATEST);
+        /// assert_eq!(revision.era(), Era::Legacy);
+        /// # Ok::<(), trueform_schema::UnknownRevision>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        #[repr(u8)]
+        pub enum Revision {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Revision {
+            /// Every revision, oldest first.
+            pub const ALL: [Self; [$($date),*].len()] = [$(Self::$name),*];
+            /// The newest revision.
+            pub const LATEST: Self = Self::ALL[Self::ALL.len() - 1];
+            /// The newest revision that `initialize` can negotiate.
+            pub const LATEST_LEGACY: Self = {
+                let mut last = 0;
+                while last + 1 < Self::ALL.len() && matches!(Self::ALL[last + 1].era(), $crate::Era::Legacy) {
+                    last += 1;
+                }
+                Self::ALL[last]
+            };
+
+            /// The date that names the revision on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $date,)*
+                }
+            }
+
+            /// The era the revision belongs to.
+            #[must_use]
+            pub const fn era(self) -> $crate::Era {
+                match self {
+                    $(Self::$name => $crate::Era::$era,)*
+                }
+            }
+        }
+    };
 }
 
 /// How peers of a revision relate requests to each other.
@@ -38,54 +69,33 @@ pub enum Era {
 }
 
 impl Revision {
-    /// Every revision, oldest first.
-    pub const ALL: [Self; 5] = [
-        Self::V2024_11_05,
-        Self::V2025_03_26,
-        Self::V2025_06_18,
-        Self::V2025_11_25,
-        Self::V2026_07_28,
-    ];
-    /// The newest revision.
-    pub const LATEST: Self = Self::V2026_07_28;
-    /// The newest revision that `initialize` can negotiate.
-    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
-
-    /// The date that names the revision on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::V2024_11_05 => "2024-11-05",
-            Self::V2025_03_26 => "2025-03-26",
-            Self::V2025_06_18 => "2025-06-18",
-            Self::V2025_11_25 => "2025-11-25",
-            Self::V2026_07_28 => "2026-07-28",
-        }
-    }
-
     /// The revision that `name` dates, if this crate knows it.
     #[must_use]
     pub const fn from_wire(name: &str) -> Option<Self> {
-        match name.as_bytes() {
-            b"2024-11-05" => Some(Self::V2024_11_05),
-            b"2025-03-26" => Some(Self::V2025_03_26),
-            b"2025-06-18" => Some(Self::V2025_06_18),
-            b"2025-11-25" => Some(Self::V2025_11_25),
-            b"2026-07-28" => Some(Self::V2026_07_28),
-            _ => None,
-        }
-    }
-
-    /// The era the revision belongs to.
-    #[must_use]
-    pub const fn era(self) -> Era {
-        match self {
-            Self::V2026_07_28 => Era::Modern,
-            Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => {
-                Era::Legacy
+        let mut index = 0;
+        while index < Self::ALL.len() {
+            if same(Self::ALL[index].as_str().as_bytes(), name.as_bytes()) {
+                return Some(Self::ALL[index]);
             }
+            index += 1;
         }
+        None
     }
+}
+
+/// Equality that is usable in constants.
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < a.len() {
+        if a[index] != b[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
 }
 
 impl fmt::Display for Revision {
@@ -132,7 +142,7 @@ pub struct Revisions(u8);
 
 impl Revisions {
     /// Every revision.
-    pub const ALL: Self = Self(0b1_1111);
+    pub const ALL: Self = Self(u8::MAX >> (8 - Revision::ALL.len()));
     /// No revision.
     pub const NONE: Self = Self(0);
 
