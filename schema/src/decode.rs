@@ -48,32 +48,24 @@ impl DecodeError {
             Some(at) => full[..at].to_owned(),
             None => full,
         };
-        let mut pointer = match error.line() {
-            0 => String::new(),
+        let (mut pointer, named) = match error.line() {
+            0 => (String::new(), false),
             line => pointer_at(text.as_bytes(), offset(text, line, error.column())),
         };
-        match replayed_parts(&message) {
+        match message
+            .strip_prefix(MEMBER)
+            .and_then(|rest| rest.split_once("`: "))
+        {
             None => Self { pointer, message },
-            Some((earlier, member, message)) => {
-                if earlier {
-                    // The reader stood at a later member of the same object.
+            Some((member, message)) => {
+                // The reader stood somewhere in the object that has the member.
+                if named {
                     pointer.truncate(pointer.rfind('/').unwrap_or(0));
                 }
                 pointer.push_str(member);
                 Self::new(pointer, message)
             }
         }
-    }
-
-    /// The message of the same error in member `key` of the object being read, whose value was read before; `at_end`
-    /// says that the object has no further members. [`DecodeError::locate`] finds the place in it again.
-    pub(crate) fn replayed(self, key: &str, at_end: bool) -> String {
-        let intro = if at_end { MEMBER } else { EARLIER };
-        let key = match key {
-            "" => String::new(),
-            key => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
-        };
-        format!("{intro}{key}{}`: {}", self.pointer, self.message)
     }
 
     /// JSON pointer (RFC 6901) to the value at fault; empty for the whole.
@@ -108,16 +100,20 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 const MEMBER: &str = "in member `";
-const EARLIER: &str = "in earlier member `";
 
-/// Whether the reader was past the member, its pointer, and the message proper.
-fn replayed_parts(message: &str) -> Option<(bool, &str, &str)> {
-    let (earlier, rest) = match message.strip_prefix(EARLIER) {
-        Some(rest) => (true, rest),
-        None => (false, message.strip_prefix(MEMBER)?),
+/// The message of an error in the value of member `key`, for errors that do not know their place: values that were
+/// read before, and what is checked after `serde_json` has read it. [`DecodeError::locate`] makes a pointer of it.
+pub(crate) fn in_member(key: &str, error: &DecodeError) -> String {
+    let key = key.replace('~', "~0").replace('/', "~1");
+    let (inner, message) = match error
+        .message
+        .strip_prefix(MEMBER)
+        .and_then(|rest| rest.split_once("`: "))
+    {
+        Some(inner) => inner,
+        None => ("", &*error.message),
     };
-    let (member, message) = rest.split_once("`: ")?;
-    Some((earlier, member, message))
+    format!("{MEMBER}/{key}{}{inner}`: {message}", error.pointer)
 }
 
 /// Offset of the byte after the last one `serde_json` looked at; its columns count bytes.
@@ -134,8 +130,9 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     (start + column).min(text.len())
 }
 
-/// Pointer to the innermost value that was being read when the reader had consumed `end` bytes of valid JSON `text`.
-fn pointer_at(text: &[u8], end: usize) -> String {
+/// Pointer to the innermost value that was being read when the reader had consumed `end` bytes of valid JSON `text`, and
+/// whether its last token is the name of a member.
+fn pointer_at(text: &[u8], end: usize) -> (String, bool) {
     enum Step {
         Member { key: String, in_value: bool },
         Item(usize),
@@ -161,11 +158,6 @@ fn pointer_at(text: &[u8], end: usize) -> String {
             b'}' | b']' => {
                 path.pop();
             }
-            b':' => {
-                if let Some(Step::Member { in_value, .. }) = path.last_mut() {
-                    *in_value = true;
-                }
-            }
             b',' => match path.last_mut() {
                 Some(Step::Member { in_value, .. }) => *in_value = false,
                 Some(Step::Item(index)) if at + 1 < end => *index += 1,
@@ -177,13 +169,13 @@ fn pointer_at(text: &[u8], end: usize) -> String {
                 while at < text.len() && text[at] != b'"' {
                     at += if text[at] == b'\\' { 2 } else { 1 };
                 }
-                if let Some(Step::Member {
-                    key,
-                    in_value: false,
-                }) = path.last_mut()
+                // From its name on a member may be at fault: it may be unknown or repeated.
+                if let Some(Step::Member { key, in_value }) = path.last_mut()
+                    && !*in_value
                 {
                     let quoted = &text[start..(at + 1).min(text.len())];
                     *key = serde_json::from_slice(quoted).unwrap_or_default();
+                    *in_value = true;
                 }
             }
             _ => {}
@@ -204,7 +196,8 @@ fn pointer_at(text: &[u8], end: usize) -> String {
             }
         }
     }
-    pointer
+    let named = matches!(path.last(), Some(Step::Member { in_value: true, .. }));
+    (pointer, named)
 }
 
 #[cfg(test)]
@@ -275,7 +268,7 @@ mod tests {
             "expected i64",
         );
         check(r#"{"name":"","list":{}}"#, "/list", "expected a sequence");
-        check(r#"[1]"#, "", "invalid");
+        check(r#"[1]"#, "/0", "invalid type");
         check(r#"{"name":"","nope":1}"#, "/nope", "unknown field");
         check(r#"{"name":"a","name":"b"}"#, "/name", "duplicate field");
         check(

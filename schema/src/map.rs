@@ -180,7 +180,10 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
             fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Map<V>, A::Error> {
                 let mut map = Map::new();
                 while let Some(key) = members.next_key::<Box<str>>()? {
-                    map.push(key, members.next_value()?);
+                    let value = members
+                        .next_value()
+                        .map_err(|error| support::within(&key, error))?;
+                    map.push(key, value);
                 }
                 match map.repeated() {
                     Some(key) => Err(A::Error::custom(format_args!("duplicate member `{key}`"))),

@@ -3,10 +3,11 @@
 mod read;
 mod write;
 
+pub(crate) use self::read::within;
 pub use self::{
     read::{
-        ByType, Cases, Members, Present, Record, Tagged, by_type, cases, distinct, need, present, record, seen,
-        tagged, text,
+        ByType, Cases, Members, Present, Record, Tagged, by_type, cases, distinct, need, present,
+        record, seen, tagged, text,
     },
     write::ObjectWriter,
 };
@@ -15,7 +16,9 @@ use std::future::{Ready, ready};
 
 use serde::{Serialize, Serializer};
 
-use crate::{DecodeError, Encode, ErrorObject, Json, JsonObject, Method, Revision, View, methods::Rules};
+use crate::{
+    DecodeError, Encode, ErrorObject, Json, JsonObject, Method, Revision, View, methods::Rules,
+};
 
 /// Appends `text` as a JSON string.
 pub fn write_str(text: &str, out: &mut Vec<u8>) {
@@ -136,7 +139,10 @@ pub fn params<'a>(
     match (params, rules) {
         (Some(params), _) => Ok(params),
         (None, Some(rules)) if rules.params_required => {
-            let message = format!("missing `params`, which `{}` needs at {revision}", method.as_str());
+            let message = format!(
+                "missing `params`, which `{}` needs at {revision}",
+                method.as_str()
+            );
             Err(DecodeError::new("", message))
         }
         (None, _) => Ok("{}"),
@@ -146,7 +152,13 @@ pub fn params<'a>(
 /// The error for a method that `sender` never sends.
 #[cold]
 pub fn foreign(sender: &str, method: Method) -> DecodeError {
-    DecodeError::new("", format!("`{}` is not sent by the {sender} in this form", method.as_str()))
+    DecodeError::new(
+        "",
+        format!(
+            "`{}` is not sent by the {sender} in this form",
+            method.as_str()
+        ),
+    )
 }
 
 /// The answer of a handler that does not implement `method`.

@@ -10,7 +10,7 @@ use serde::{
     de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Unexpected, Visitor},
 };
 
-use crate::{DecodeError, Extras, Json};
+use crate::{DecodeError, Extras, Json, decode};
 
 /// A type read from the members of an object.
 pub trait Record: Sized {
@@ -266,7 +266,7 @@ enum Ahead<'de> {
 #[derive(Debug)]
 enum Pending<'de> {
     None,
-    Json(Cow<'de, str>, Json),
+    Json(Json),
     Tag(Cow<'de, str>),
 }
 
@@ -295,7 +295,7 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
     /// The next member's name.
     pub fn key(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
         if let Some((key, value)) = self.replay.pop() {
-            self.pending = Pending::Json(key.clone(), value);
+            self.pending = Pending::Json(value);
             return Ok(Some(key));
         }
         match std::mem::replace(&mut self.ahead, Ahead::None) {
@@ -318,13 +318,12 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
         }
     }
 
-    fn value<T: DeserializeOwned>(&mut self) -> Result<T, A::Error> {
+    fn value<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, A::Error> {
         match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::None => self.map.next_value(),
-            Pending::Json(key, json) => replayed(&key, &json, self.exhausted),
+            Pending::None => self.map.next_value().map_err(|error| within(name, error)),
+            Pending::Json(json) => replayed(name, &json),
             Pending::Tag(tag) => {
-                let json = Json::from_value(&*tag).map_err(A::Error::custom)?;
-                replayed("", &json, self.exhausted)
+                replayed(name, &Json::from_value(&*tag).map_err(A::Error::custom)?)
             }
         }
     }
@@ -339,11 +338,7 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
     }
 
     /// The same for an integer, which may be written as `1.0`.
-    pub fn integer(
-        &mut self,
-        name: &'static str,
-        slot: &mut Option<i64>,
-    ) -> Result<(), A::Error> {
+    pub fn integer(&mut self, name: &'static str, slot: &mut Option<i64>) -> Result<(), A::Error> {
         self.put_as::<Integral, i64>(name, slot)
     }
 
@@ -364,7 +359,7 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
         if slot.is_some() {
             return Err(A::Error::duplicate_field(name));
         }
-        *slot = Some(self.value::<T>()?.into());
+        *slot = Some(self.value::<T>(name)?.into());
         Ok(())
     }
 
@@ -381,11 +376,11 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
         match std::mem::replace(&mut self.pending, Pending::None) {
             Pending::None => self.map.next_value_seed(Constant(value)),
             Pending::Tag(tag) => Constant(value).visit_str(&tag),
-            Pending::Json(key, json) => {
+            Pending::Json(json) => {
                 let mut text = serde_json::Deserializer::from_str(json.get());
                 Constant(value)
                     .deserialize(&mut text)
-                    .map_err(|error| relocated(&key, &json, &error, self.exhausted))
+                    .map_err(|error| relocated(name, &json, &error))
             }
         }
     }
@@ -393,7 +388,7 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
     /// Keeps the member `key`, which the type does not know.
     pub fn extra(&mut self, key: Cow<'de, str>, extras: &mut Extras) -> Result<(), A::Error> {
         let value = match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::Json(_, json) => json,
+            Pending::Json(json) => json,
             Pending::None => self.map.next_value()?,
             Pending::Tag(tag) => Json::from_value(&*tag).map_err(A::Error::custom)?,
         };
@@ -442,7 +437,10 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
     }
 
     fn buffered(&self, name: &str) -> Option<&Json> {
-        self.replay.iter().find(|(key, _)| key == name).map(|(_, json)| json)
+        self.replay
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, json)| json)
     }
 }
 
@@ -467,14 +465,27 @@ pub fn distinct<E: Error>(extras: Extras) -> Result<Extras, E> {
     }
 }
 
-fn replayed<T: DeserializeOwned, E: Error>(key: &str, json: &Json, exhausted: bool) -> Result<T, E> {
-    serde_json::from_str(json.get()).map_err(|error| relocated(key, json, &error, exhausted))
+fn replayed<T: DeserializeOwned, E: Error>(name: &str, json: &Json) -> Result<T, E> {
+    serde_json::from_str(json.get()).map_err(|error| relocated(name, json, &error))
 }
 
 /// The error of a replayed member, carrying its own pointer: the reader has gone on since.
 #[cold]
-fn relocated<E: Error>(key: &str, json: &Json, error: &serde_json::Error, exhausted: bool) -> E {
-    E::custom(DecodeError::locate(json.get(), error).replayed(key, exhausted))
+fn relocated<E: Error>(name: &str, json: &Json, error: &serde_json::Error) -> E {
+    E::custom(decode::in_member(
+        name,
+        &DecodeError::locate(json.get(), error),
+    ))
+}
+
+/// The error of a member's value, carrying the member's name unless the reader has noted a place already.
+#[cold]
+pub(crate) fn within<E: Error>(name: &str, error: E) -> E {
+    let text = error.to_string();
+    match text.contains(" at line ") {
+        true => error,
+        false => E::custom(decode::in_member(name, &DecodeError::new("", text))),
+    }
 }
 
 /// A member name or tag, borrowed where it has no escapes.
@@ -582,7 +593,10 @@ impl<'de> Deserialize<'de> for Integral {
                 /// Up to here every integer has an exact double.
                 const EXACT: f64 = 9_007_199_254_740_992.0;
                 if number.fract() == 0.0 && number.abs() <= EXACT {
-                    #[expect(clippy::cast_possible_truncation, reason = "checked to be integral and in range")]
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        reason = "checked to be integral and in range"
+                    )]
                     return Ok(Integral(number as i64));
                 }
                 Err(E::invalid_value(Unexpected::Float(number), &self))

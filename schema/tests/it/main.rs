@@ -1,0 +1,5 @@
+//! The generated bindings as a user sees them: what decodes, what is written at which revision, what the table says.
+
+mod decoding;
+mod encoding;
+mod methods;

@@ -1,0 +1,119 @@
+//! The method table, markers, and dispatch to a handler.
+
+use std::{
+    future::Future,
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+
+use trueform_schema::{
+    At, CallToolOutcome, CallToolRequestParams, CallToolResult, ClientRequest, ErrorObject, Method,
+    Revision, ext,
+    handler::{ServerHandler, dispatch_to_server},
+    methods::{CallTool, Direction, Request},
+};
+
+#[test]
+fn names_round_trip() {
+    for method in Method::ALL {
+        assert_eq!(Method::from_wire(method.as_str()), Some(method));
+        assert_eq!(
+            method.is_notification(),
+            method.as_str().starts_with("notifications/")
+        );
+    }
+    assert_eq!(Method::from_wire("tools/Call"), None);
+}
+
+#[test]
+fn rules_differ_by_revision() {
+    let rules = |method: Method, revision| method.rules(revision);
+    assert!(rules(Method::Initialize, Revision::V2025_11_25).is_some());
+    assert!(rules(Method::Initialize, Revision::V2026_07_28).is_none());
+    assert!(rules(Method::Discover, Revision::V2025_11_25).is_none());
+
+    let old = rules(Method::CallTool, Revision::V2024_11_05).unwrap();
+    assert_eq!(
+        (old.capability, old.header_name, old.input_required),
+        (Some("tools"), None, false)
+    );
+    let new = rules(Method::CallTool, Revision::V2026_07_28).unwrap();
+    assert_eq!((new.header_name, new.input_required), (Some("name"), true));
+    assert_eq!(new.results, ["InputRequiredResult", "CallToolResult"]);
+
+    let progress = |revision| rules(Method::Progress, revision).unwrap().direction;
+    assert_eq!(progress(Revision::V2025_11_25), Direction::Both);
+    assert_eq!(progress(Revision::V2026_07_28), Direction::ServerToClient);
+    assert_eq!(
+        rules(Method::Complete, Revision::V2024_11_05)
+            .unwrap()
+            .capability,
+        None
+    );
+}
+
+#[test]
+fn extensions_have_rules_of_their_own() {
+    let revision = Revision::V2026_07_28;
+    assert!(Method::UpdateTask.rules(revision).is_none());
+    let rules = ext::tasks::rules(Method::UpdateTask, revision).unwrap();
+    assert_eq!(rules.header_name, Some("taskId"));
+    assert!(ext::tasks::rules(Method::GetTask, Revision::V2025_11_25).is_none());
+    assert!(Method::GetTask.rules(Revision::V2025_11_25).is_some());
+    let decoded =
+        ext::tasks::ClientRequest::decode(revision, Method::CancelTask, Some(r#"{"taskId":"t"}"#));
+    assert!(
+        matches!(decoded, Ok(ext::tasks::ClientRequest::CancelTask(params)) if params.task_id == "t")
+    );
+}
+
+#[test]
+fn markers_tie_params_and_result() {
+    fn method<R: Request<Params = CallToolRequestParams, Result = CallToolOutcome>>() -> Method {
+        R::METHOD
+    }
+    assert_eq!(method::<CallTool>(), Method::CallTool);
+}
+
+struct Echo;
+
+impl ServerHandler for Echo {
+    type Context = str;
+
+    async fn call_tool(
+        &self,
+        cx: &str,
+        params: CallToolRequestParams,
+    ) -> Result<CallToolOutcome, ErrorObject> {
+        assert_eq!(cx, "peer");
+        assert_eq!(params.name, "echo");
+        Ok(CallToolResult::new(Vec::new()).into())
+    }
+}
+
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the handler waits for nothing"),
+    }
+}
+
+#[test]
+fn dispatch_reaches_the_one_method() {
+    let revision = Revision::V2025_06_18;
+    let request =
+        ClientRequest::decode(revision, Method::CallTool, Some(r#"{"name":"echo"}"#)).unwrap();
+    let Ok(result) = now(dispatch_to_server(&Echo, "peer", revision, request)) else {
+        panic!()
+    };
+    assert_eq!(At::new(&*result, revision).to_string(), r#"{"content":[]}"#);
+
+    let request = ClientRequest::decode(revision, Method::ListTools, None).unwrap();
+    let Err(error) = now(dispatch_to_server(&Echo, "peer", revision, request)) else {
+        panic!()
+    };
+    assert_eq!(
+        (error.code, &*error.message),
+        (-32601, "method not found: `tools/list`")
+    );
+}
