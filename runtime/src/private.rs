@@ -1,0 +1,16 @@
+//! What the expansions of Trueform's macros name. Not a public interface: it may change in any release.
+
+// `#[tool]` and `#[server]`: each parameter, the result, the tool itself.
+pub use std::vec::Vec;
+
+pub use crate::{
+    needs::ClientNeeds,
+    tool::{IntoToolResult, ToolParameter, macro_support::*},
+};
+
+// A parameter with attributes becomes a struct that derives from these.
+pub use schemars;
+pub use serde;
+
+// `tools!`
+pub use trueform_macros::tools;

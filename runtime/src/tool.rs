@@ -1,0 +1,60 @@
+//! What authors write: functions as tools, what they may take, what they may return, how they fail.
+//!
+//! A tool is registered once, as a [`ToolRoute`]: its definition for `tools/list`, the compiled checks of its schemas,
+//! and a function pointer over type-erased state. Nothing here is generic after that, and nothing here knows a
+//! transport. The `#[tool]` and `#[server]` macros emit calls to the builder in `spec`; everything else is in this
+//! module.
+
+mod arguments;
+mod call;
+mod content;
+mod dynamic;
+mod error;
+mod injected;
+mod input;
+mod output;
+mod parameter;
+mod report;
+mod result;
+mod route;
+mod schema;
+mod set;
+mod spec;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use self::{
+    call::{CallError, Called, Outcome, Timeout},
+    injected::RequiredState,
+    route::ToolRoute,
+};
+pub use self::{
+    call::Call,
+    content::{Audio, Blob, Image, IntoContent},
+    dynamic::DynamicTool,
+    error::ToolError,
+    injected::{Extension, FromContext, State},
+    parameter::{Args, ToolArgs, ToolParameter},
+    result::{IntoToolError, IntoToolResult, Json},
+    set::{IntoTools, ToolSet},
+};
+
+use trueform_schema::{CallToolResult, ContentBlock, TextContent};
+
+/// A result that tells the model, in `message`, that the call failed (I-5).
+pub(crate) fn failed(message: &str) -> CallToolResult {
+    CallToolResult::new(vec![ContentBlock::Text(TextContent::new(message))]).with_is_error(true)
+}
+
+/// What expansions of the macros call, apart from the traits above.
+pub(crate) mod macro_support {
+    pub use super::{
+        call::{Called, Outcome, Refused, blocking, later, ready},
+        input::InputSchema,
+        output::OutputSchema,
+        parameter::{Field, UnnamedParameter},
+        set::{ToolFunction, ToolServer},
+        spec::{ToolSpec, tool},
+    };
+}

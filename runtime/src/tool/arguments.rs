@@ -1,0 +1,217 @@
+//! Splits the text of an arguments object by parameter, in one pass and without a tree.
+//!
+//! The text comes from a `JsonObject`, so it is valid JSON; text that is not is refused, never trusted.
+
+use std::borrow::Cow;
+
+/// Which names a tool takes, and which parameter each belongs to.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Name on the wire of each parameter; empty for those that are no arguments.
+    pub(super) parameters: Vec<Box<str>>,
+    /// Names that belong to no single parameter: the members of an `Args` struct.
+    pub(super) others: Vec<Box<str>>,
+    /// Whether other names are refused.
+    pub(super) closed: bool,
+}
+
+/// Why the text was not split.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// A name that the tool does not take.
+    Unknown,
+    /// A name that is there twice.
+    Twice(String),
+    /// Not the text of an object.
+    Malformed,
+}
+
+impl Names {
+    /// Puts the text of each parameter's argument into its slot.
+    pub(super) fn split<'a>(&self, text: &'a str, slots: &mut [Option<&'a str>]) -> Result<(), Unfit> {
+        let mut members = Members::of(text).ok_or(Unfit::Malformed)?;
+        while let Some((name, value)) = members.next().map_err(|Broken| Unfit::Malformed)? {
+            match self.slot(&name) {
+                Some(slot) => {
+                    if slots[slot].replace(value).is_some() {
+                        return Err(Unfit::Twice(name.into_owned()));
+                    }
+                }
+                None if self.closed && !self.others.iter().any(|other| **other == *name) => return Err(Unfit::Unknown),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn slot(&self, name: &str) -> Option<usize> {
+        match name {
+            // Stands for parameters that are no arguments.
+            "" => None,
+            name => self.parameters.iter().position(|parameter| **parameter == *name),
+        }
+    }
+}
+
+/// The members of an object, one after the other.
+struct Members<'a> {
+    text: &'a str,
+    at: usize,
+    first: bool,
+}
+
+struct Broken;
+
+impl<'a> Members<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let mut this = Self { text, at: 0, first: true };
+        this.skip_space();
+        this.eat(b'{').then_some(this)
+    }
+
+    fn next(&mut self) -> Result<Option<(Cow<'a, str>, &'a str)>, Broken> {
+        self.skip_space();
+        if self.eat(b'}') {
+            return Ok(None);
+        }
+        if !self.first {
+            if !self.eat(b',') {
+                return Err(Broken);
+            }
+            self.skip_space();
+        }
+        self.first = false;
+        let name = self.string()?;
+        self.skip_space();
+        if !self.eat(b':') {
+            return Err(Broken);
+        }
+        self.skip_space();
+        let start = self.at;
+        self.skip_value()?;
+        Ok(Some((unquoted(name)?, &self.text[start..self.at])))
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// A string with its quotes.
+    fn string(&mut self) -> Result<&'a str, Broken> {
+        let start = self.at;
+        if !self.eat(b'"') {
+            return Err(Broken);
+        }
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b'"') => break,
+                Some(b'\\') => self.at += 2,
+                Some(_) => self.at += 1,
+                None => return Err(Broken),
+            }
+        }
+        self.at += 1;
+        self.text.get(start..self.at).ok_or(Broken)
+    }
+
+    fn skip_value(&mut self) -> Result<(), Broken> {
+        match self.peek() {
+            Some(b'"') => self.string().map(|_| ()),
+            Some(b'{' | b'[') => self.skip_container(),
+            Some(_) => {
+                let bytes = self.text.as_bytes();
+                while !matches!(bytes.get(self.at), None | Some(b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r')) {
+                    self.at += 1;
+                }
+                Ok(())
+            }
+            None => Err(Broken),
+        }
+    }
+
+    fn skip_container(&mut self) -> Result<(), Broken> {
+        let mut depth = 0_usize;
+        loop {
+            match self.peek().ok_or(Broken)? {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The text that a JSON string stands for.
+fn unquoted(string: &str) -> Result<Cow<'_, str>, Broken> {
+    if string.contains('\\') {
+        return serde_json::from_str(string).map(Cow::Owned).map_err(|_| Broken);
+    }
+    string.get(1..string.len() - 1).map(Cow::Borrowed).ok_or(Broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(closed: bool) -> Names {
+        Names { parameters: vec!["a".into(), "".into(), "b".into()], others: vec!["other".into()], closed }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<[Option<&str>; 3], Unfit>) {
+        let mut slots = [None; 3];
+        let split = names(true).split(text, &mut slots);
+        assert_eq!(split.map(|()| slots), expected, "{text}");
+    }
+
+    #[test]
+    fn splits() {
+        check("{}", Ok([None, None, None]));
+        check(r#" { "a" : 1 , "b":[1,{"a":"}]\""}] } "#, Ok([Some("1"), None, Some(r#"[1,{"a":"}]\""}]"#)]));
+        check(r#"{"b":"x\\","a":null}"#, Ok([Some("null"), None, Some(r#""x\\""#)]));
+        check(r#"{"\u0061":1.5e3,"other":{}}"#, Ok([Some("1.5e3"), None, None]));
+        check(r#"{"c":1}"#, Err(Unfit::Unknown));
+        check(r#"{"":1}"#, Err(Unfit::Unknown));
+        check(r#"{"a":1,"a":2}"#, Err(Unfit::Twice("a".to_owned())));
+    }
+
+    #[test]
+    fn open_names() {
+        let mut slots = [None; 3];
+        assert_eq!(names(false).split(r#"{"c":1,"a":2}"#, &mut slots), Ok(()));
+        assert_eq!(slots[0], Some("2"));
+    }
+
+    // Whatever the text, no panic and no out-of-range access.
+    #[test]
+    fn text_that_is_not_an_object() {
+        let text = r#"{"a": [1, {"x": "y\"é"}], "b" : "\u00e9", "other": null}"#;
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+            check(&text[..end], Err(Unfit::Malformed));
+        }
+        for text in ["", "[]", "1", r#"{"a"}"#, r#"{"a" 1}"#, r#"{"a":1 "b":2}"#, r#"{,}"#, r#"{"\"#, r#"{"a":"\"#] {
+            check(text, Err(Unfit::Malformed));
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! One call of a tool, as the macros' code sees it, and how it may end.
+
+use std::{any::Any, fmt, future::Future, pin::Pin, time::Duration};
+
+use trueform_schema::CallToolResult;
+
+use super::error::ToolError;
+use crate::context::Context;
+
+/// What a tool's code is called with: who asks, and the arguments as JSON text, split by parameter.
+pub struct Call<'a> {
+    pub(super) context: &'a Context,
+    pub(super) server: &'a Server,
+    /// All arguments, an object.
+    pub(super) text: &'a str,
+    /// For each parameter, its argument.
+    pub(super) slots: &'a [Option<&'a str>],
+    /// For each parameter, its name on the wire.
+    pub(super) names: &'a [Box<str>],
+}
+
+/// The value whose methods are tools; a unit for functions.
+pub(super) type Server = std::sync::Arc<dyn Any + Send + Sync>;
+
+/// The code of a tool: takes the parameters, calls the function, converts its result.
+pub(crate) type Handler = fn(&Call<'_>) -> Result<Called, Refused>;
+
+/// What became of a call so far.
+pub enum Called {
+    /// It is done.
+    Ready(Outcome),
+    /// It is a future.
+    Later(Pin<Box<dyn Future<Output = Outcome> + Send>>),
+    /// It is work that holds its thread.
+    Blocking(Box<dyn FnOnce() -> Outcome + Send>),
+}
+
+/// How a call ends.
+pub type Outcome = Result<CallToolResult, CallError>;
+
+/// Why a call has no result.
+#[derive(Debug)]
+pub enum CallError {
+    /// The arguments are not what the tool takes; the text says in what way, for the model (I-6).
+    Arguments(String),
+    /// The tool says so.
+    Tool(ToolError),
+}
+
+/// Why a parameter could not be made.
+pub struct Refused(Box<Reason>);
+
+pub(super) enum Reason {
+    /// The argument of the parameter at this index does not decode. `text` is what was decoded.
+    Argument { index: usize, error: serde_json::Error },
+    /// All arguments together do not decode.
+    Arguments(serde_json::Error),
+    /// The context does not have what is to be injected.
+    Injected(ToolError),
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeout {
+    /// From the start, or from the last report of progress.
+    pub limit: Duration,
+    /// Whether a report of progress starts the time anew.
+    pub reset_by_progress: bool,
+    /// From the start, whatever is reported.
+    pub hard_limit: Option<Duration>,
+}
+
+impl Call<'_> {
+    /// The value whose method is called.
+    ///
+    /// # Panics
+    /// Never where the macros call it: they register the same `S` that they ask for.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn server<S: Any>(&self) -> &S {
+        self.server.downcast_ref().expect("a tool is registered with the value whose type its code names")
+    }
+
+    /// Shared ownership of [`Call::server`].
+    ///
+    /// # Panics
+    /// As [`Call::server`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn shared_server<S: Any + Send + Sync>(&self) -> std::sync::Arc<S> {
+        let server = self.server.clone().downcast();
+        server.expect("a tool is registered with the value whose type its code names")
+    }
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("context", &self.context).finish_non_exhaustive()
+    }
+}
+
+impl Refused {
+    #[cold]
+    pub(super) fn argument(index: usize, error: serde_json::Error) -> Self {
+        Self(Box::new(Reason::Argument { index, error }))
+    }
+
+    #[cold]
+    pub(super) fn arguments(error: serde_json::Error) -> Self {
+        Self(Box::new(Reason::Arguments(error)))
+    }
+
+    #[cold]
+    pub(super) fn injected(error: ToolError) -> Self {
+        Self(Box::new(Reason::Injected(error)))
+    }
+
+    pub(super) fn into_reason(self) -> Reason {
+        *self.0
+    }
+}
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Reason::Argument { index, error } => f.debug_tuple("Argument").field(index).field(error).finish(),
+            Reason::Arguments(error) => f.debug_tuple("Arguments").field(error).finish(),
+            Reason::Injected(error) => f.debug_tuple("Injected").field(error).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ready(_) => "Ready",
+            Self::Later(_) => "Later",
+            Self::Blocking(_) => "Blocking",
+        })
+    }
+}
+
+/// The call ended at once.
+///
+/// # Errors
+/// Never; the type is what a tool's code returns.
+pub fn ready(outcome: Outcome) -> Result<Called, Refused> {
+    Ok(Called::Ready(outcome))
+}
+
+/// The call goes on as a future.
+///
+/// # Errors
+/// Never; the type is what a tool's code returns.
+pub fn later<F: Future<Output = Outcome> + Send + 'static>(future: F) -> Result<Called, Refused> {
+    Ok(Called::Later(Box::pin(future)))
+}
+
+/// The call goes on where it may hold its thread.
+///
+/// # Errors
+/// Never; the type is what a tool's code returns.
+pub fn blocking<F: FnOnce() -> Outcome + Send + 'static>(work: F) -> Result<Called, Refused> {
+    Ok(Called::Blocking(Box::new(work)))
+}

@@ -1,0 +1,176 @@
+//! What one block of content can be made of.
+
+use std::borrow::Cow;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use trueform_schema::{
+    AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
+    TextContent,
+};
+
+/// A value that is one block of content: text, a number, an image.
+///
+/// Implement it for types of your own that tools return.
+///
+/// ```
+/// use trueform::{prelude::*, schema::TextContent, tool::IntoContent};
+///
+/// struct Celsius(f64);
+///
+/// impl IntoContent for Celsius {
+///     fn into_content(self) -> ContentBlock {
+///         TextContent::new(format!("{:.1} °C", self.0)).into()
+///     }
+/// }
+///
+/// /// Says how warm it is.
+/// #[tool]
+/// fn temperature() -> Celsius {
+///     Celsius(21.5)
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be content",
+    note = "text, numbers, `Image`, `Audio`, `Blob` and the content types of `trueform::schema` can"
+)]
+pub trait IntoContent {
+    /// The block.
+    fn into_content(self) -> ContentBlock;
+}
+
+/// An image, as its encoded bytes.
+///
+/// ```
+/// use trueform::{prelude::*, tool::Image};
+///
+/// /// Draws a dot.
+/// #[tool]
+/// fn dot() -> Image {
+///     Image::png(b"\x89PNG\r\n\x1a\n...")
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Image(ImageContent);
+
+impl Image {
+    /// Encoded bytes of the media type `mime_type`.
+    pub fn new(mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Self(ImageContent::new(STANDARD.encode(bytes), mime_type))
+    }
+
+    /// A PNG file.
+    pub fn png(bytes: impl AsRef<[u8]>) -> Self {
+        Self::new("image/png", bytes)
+    }
+
+    /// A JPEG file.
+    pub fn jpeg(bytes: impl AsRef<[u8]>) -> Self {
+        Self::new("image/jpeg", bytes)
+    }
+
+    /// A WebP file.
+    pub fn webp(bytes: impl AsRef<[u8]>) -> Self {
+        Self::new("image/webp", bytes)
+    }
+
+    /// The text of an SVG file.
+    pub fn svg(text: impl AsRef<str>) -> Self {
+        Self::new("image/svg+xml", text.as_ref())
+    }
+}
+
+/// A sound, as its encoded bytes. Clients of 2024-11-05 get it as an embedded resource.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Audio(AudioContent);
+
+impl Audio {
+    /// Encoded bytes of the media type `mime_type`.
+    pub fn new(mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Self(AudioContent::new(STANDARD.encode(bytes), mime_type))
+    }
+
+    /// A WAV file.
+    pub fn wav(bytes: impl AsRef<[u8]>) -> Self {
+        Self::new("audio/wav", bytes)
+    }
+
+    /// An MP3 file.
+    pub fn mp3(bytes: impl AsRef<[u8]>) -> Self {
+        Self::new("audio/mpeg", bytes)
+    }
+
+    /// An Ogg file.
+    pub fn ogg(bytes: impl AsRef<[u8]>) -> Self {
+        Self::new("audio/ogg", bytes)
+    }
+}
+
+/// Bytes of any kind, embedded under a URI that says what they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blob(EmbeddedResource);
+
+impl Blob {
+    /// Bytes of the media type `mime_type`, which are (or could be) found at `uri`.
+    pub fn new(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        let blob = BlobResourceContents::new(STANDARD.encode(bytes), uri).with_mime_type(mime_type);
+        Self(EmbeddedResource::new(ResourceContents::from(blob)))
+    }
+}
+
+fn text(text: impl Into<String>) -> ContentBlock {
+    ContentBlock::from(TextContent::new(text))
+}
+
+macro_rules! text_content {
+    ($($ty:ty)*) => {$(
+        impl IntoContent for $ty {
+            fn into_content(self) -> ContentBlock {
+                text(self)
+            }
+        }
+    )*};
+}
+
+text_content!(String &str Box<str> Cow<'_, str>);
+
+macro_rules! displayed_content {
+    ($($ty:ty)*) => {$(
+        impl IntoContent for $ty {
+            fn into_content(self) -> ContentBlock {
+                text(self.to_string())
+            }
+        }
+    )*};
+}
+
+displayed_content!(std::sync::Arc<str> bool char i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
+
+macro_rules! block_content {
+    ($($ty:ty)*) => {$(
+        impl IntoContent for $ty {
+            fn into_content(self) -> ContentBlock {
+                self.into()
+            }
+        }
+    )*};
+}
+
+block_content!(ContentBlock TextContent ImageContent AudioContent ResourceLink EmbeddedResource Image Audio Blob);
+
+impl From<Image> for ContentBlock {
+    fn from(image: Image) -> Self {
+        image.0.into()
+    }
+}
+
+impl From<Audio> for ContentBlock {
+    fn from(audio: Audio) -> Self {
+        audio.0.into()
+    }
+}
+
+impl From<Blob> for ContentBlock {
+    fn from(blob: Blob) -> Self {
+        blob.0.into()
+    }
+}

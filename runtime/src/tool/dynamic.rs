@@ -1,0 +1,175 @@
+//! Tools that are known only at run time: a schema and a closure.
+
+use std::{fmt, future::Future, panic::Location, pin::Pin, sync::Arc};
+
+use serde_json::Value;
+use trueform_schema::{Icon, Json, JsonObject, Meta, Tool, ToolAnnotations};
+
+use super::{
+    arguments::Names,
+    call::{Call, Called, Outcome, Refused, Timeout},
+    result::IntoToolResult,
+    route::{Definition, Place, ToolRoute},
+    set::{IntoTools, ToolSet},
+};
+use crate::{context::Context, needs::ClientNeeds};
+
+/// A tool whose schema is not written as Rust types: loaded from a file, a database, another server.
+///
+/// Arguments are checked against the schema before the handler is called, results against the output schema. The schema
+/// is taken as it stands: names that it does not forbid are allowed.
+///
+/// ```
+/// use serde_json::json;
+/// use trueform::prelude::*;
+///
+/// let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
+/// let hello = DynamicTool::new("hello", schema)
+///     .description("Says hello.")
+///     .handler(|_context, arguments| async move { format!("hello to {arguments}") });
+/// let server = Server::new("greeter", "1.0.0").tools(hello);
+/// # assert!(server.build().is_ok());
+/// ```
+#[must_use = "a tool does nothing until it is registered"]
+pub struct DynamicTool {
+    tool: Tool,
+    timeout: Option<Timeout>,
+    needs: ClientNeeds,
+    place: Place,
+    handler: Option<Handler>,
+    problems: Vec<String>,
+}
+
+type Handler = Arc<dyn Fn(Context, JsonObject) -> Pin<Box<dyn Future<Output = Outcome> + Send>> + Send + Sync>;
+
+impl DynamicTool {
+    /// A tool called `name` whose arguments `input_schema` describes: a JSON Schema of type `object`.
+    #[track_caller]
+    pub fn new(name: impl Into<String>, input_schema: Value) -> Self {
+        let name = name.into();
+        let mut problems = Vec::new();
+        let input_schema = object(input_schema, &name, "input", &mut problems);
+        Self {
+            tool: Tool::new(input_schema, name),
+            timeout: None,
+            needs: ClientNeeds::NONE,
+            place: Place::dynamic(Location::caller()),
+            handler: None,
+            problems,
+        }
+    }
+
+    /// Sets what the tool does, in words for the model. A second call replaces the first, as for the other settings here.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.tool.description = Some(description.into());
+        self
+    }
+
+    /// Sets the name that people are shown.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.tool.title = Some(title.into());
+        self
+    }
+
+    /// Sets the JSON Schema of the structured result.
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.tool.output_schema = Some(object(schema, &self.tool.name, "output", &mut self.problems));
+        self
+    }
+
+    /// Sets the hints for clients.
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.tool.annotations = Some(annotations);
+        self
+    }
+
+    /// Sets the pictures that stand for the tool.
+    pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        self.tool.icons = Some(icons.into_iter().collect());
+        self
+    }
+
+    /// Adds a member to `_meta`.
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Json>) -> Self {
+        self.tool.meta.get_or_insert_with(Meta::new).insert(key.into(), value.into());
+        self
+    }
+
+    /// Sets how long a call may take.
+    pub fn timeout(mut self, limit: std::time::Duration) -> Self {
+        self.timeout = Some(Timeout { limit, reset_by_progress: false, hard_limit: None });
+        self
+    }
+
+    /// Sets what the client must be able to do.
+    pub fn needs(mut self, needs: ClientNeeds) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    /// Sets the code. It is given arguments that the schema allows, and may return what functions marked `#[tool]` may.
+    pub fn handler<F, R>(mut self, handler: impl Fn(Context, JsonObject) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoToolResult,
+    {
+        self.handler = Some(Arc::new(move |context, arguments| {
+            let future = handler(context, arguments);
+            Box::pin(async move { future.await.into_tool_result() })
+        }));
+        self
+    }
+}
+
+impl IntoTools for DynamicTool {
+    fn into_tools(self) -> ToolSet {
+        let mut set = ToolSet::new();
+        set.add(self.register());
+        set
+    }
+}
+
+impl DynamicTool {
+    fn register(mut self) -> Result<ToolRoute, Vec<String>> {
+        let Some(handler) = self.handler else {
+            self.problems.push(format!("tool `{}` ({}) has no handler", self.tool.name, self.place));
+            return Err(self.problems);
+        };
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        let definition = Definition {
+            tool: self.tool,
+            place: self.place,
+            // One parameter that is no argument.
+            names: Names { parameters: vec!["".into()], others: Vec::new(), closed: false },
+            checked: true,
+            states: Vec::new(),
+            timeout: self.timeout,
+            needs: self.needs,
+        };
+        ToolRoute::new(definition, call, Arc::new(handler))
+    }
+}
+
+fn call(call: &Call<'_>) -> Result<Called, Refused> {
+    let handler = call.server::<Handler>();
+    let arguments: JsonObject = serde_json::from_str(call.text).map_err(Refused::arguments)?;
+    Ok(Called::Later(handler(call.context.clone(), arguments)))
+}
+
+fn object(schema: Value, name: &str, which: &str, problems: &mut Vec<String>) -> JsonObject {
+    match schema {
+        Value::Object(schema) => JsonObject::from(schema),
+        _ => {
+            problems.push(format!("the {which} schema of tool `{name}` is no object"));
+            JsonObject::empty()
+        }
+    }
+}
+
+impl fmt::Debug for DynamicTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicTool").field("tool", &self.tool).field("place", &self.place).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,152 @@
+//! What a tool gets without its caller sending it.
+
+use std::{
+    any::{Any, TypeId, type_name},
+    ops::Deref,
+    sync::Arc,
+};
+
+use super::error::ToolError;
+use crate::{Principal, context::Context};
+
+/// A type that a tool can take as a parameter without it being an argument.
+///
+/// No such type may implement `JsonSchema`: the compiler could not tell it from an argument.
+///
+/// ```
+/// use trueform::{FromContext, prelude::*};
+///
+/// /// The language of the caller.
+/// struct Language(String);
+///
+/// impl FromContext for Language {
+///     fn from_context(context: &Context) -> Result<Self, ToolError> {
+///         let caller = context.principal().ok_or_else(|| ToolError::new("nobody is signed in"))?;
+///         Ok(Self(caller.details().cloned().unwrap_or_else(|| "en".to_owned())))
+///     }
+/// }
+///
+/// /// Says hello.
+/// #[tool]
+/// fn hello(name: String, Language(language): Language) -> String {
+///     match language.as_str() {
+///         "fr" => format!("bonjour, {name}"),
+///         _ => format!("hello, {name}"),
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be injected into a tool",
+    note = "`Context`, `State<T>`, `Extension<T>`, `Principal` and `Option` of them can; for others implement `FromContext`"
+)]
+pub trait FromContext: Sized {
+    /// Takes the value out of the request that is served.
+    ///
+    /// # Errors
+    /// If it is not there; the call fails with that error.
+    fn from_context(context: &Context) -> Result<Self, ToolError>;
+
+    /// Says what the server must have for this to work, so that a server without it does not start.
+    #[doc(hidden)]
+    fn require(_needed: &mut Vec<RequiredState>) {}
+}
+
+impl FromContext for Context {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.clone())
+    }
+}
+
+/// A value that the server holds for all its tools, registered with [`Server::state`](crate::Server::state).
+///
+/// ```
+/// use trueform::prelude::*;
+///
+/// struct Greeting(String);
+///
+/// /// Says hello.
+/// #[tool]
+/// fn hello(name: String, greeting: State<Greeting>) -> String {
+///     format!("{}, {name}", greeting.0.0)
+/// }
+/// ```
+#[derive(Debug)]
+pub struct State<T>(pub Arc<T>);
+
+impl<T> Clone for State<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Any + Send + Sync> FromContext for State<T> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        let missing = || ToolError::internal(format!("the server has no state of type `{}`", type_name::<T>()));
+        context.state().map(Self).ok_or_else(missing)
+    }
+
+    fn require(needed: &mut Vec<RequiredState>) {
+        needed.push(RequiredState { id: TypeId::of::<T>(), name: type_name::<T>() });
+    }
+}
+
+/// State that a tool cannot do without.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct RequiredState {
+    pub(crate) id: TypeId,
+    pub(crate) name: &'static str,
+}
+
+/// The authenticated caller; a call without one fails. Take `Option<Principal>` where both will do.
+impl FromContext for Principal {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        context.principal().cloned().ok_or_else(|| ToolError::new("this tool is for authenticated callers only"))
+    }
+}
+
+/// `None` where the value is not there.
+impl<T: FromContext> FromContext for Option<T> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(T::from_context(context).ok())
+    }
+}
+
+/// Data of the transport: over HTTP what a tower layer put into the request's extensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extension<T>(pub T);
+
+impl<T: Clone + Any + Send + Sync> FromContext for Extension<T> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        let missing = || ToolError::internal(format!("the request has no extension of type `{}`", type_name::<T>()));
+        extension(context).cloned().map(Self).ok_or_else(missing)
+    }
+}
+
+#[cfg(not(feature = "http"))]
+fn extension<T: Any + Send + Sync>(context: &Context) -> Option<&T> {
+    context.extension()
+}
+
+#[cfg(feature = "http")]
+fn extension<T: Any + Send + Sync>(context: &Context) -> Option<&T> {
+    let parts = context.extension::<http::request::Parts>();
+    parts.and_then(|parts| parts.extensions.get()).or_else(|| context.extension())
+}
+
+/// The headers of the HTTP request; a call over another transport fails. Take `Option<HeaderMap>` where both will do.
+#[cfg(feature = "http")]
+impl FromContext for http::HeaderMap {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        let parts = context.extension::<http::request::Parts>();
+        parts.map(|parts| parts.headers.clone()).ok_or_else(|| ToolError::new("this tool is for HTTP only"))
+    }
+}

@@ -1,0 +1,184 @@
+//! The input schema of a tool, gathered parameter by parameter.
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::{
+    arguments::Names,
+    injected::RequiredState,
+    schema::{as_object, finished, input_generator, is_enforced_by_type},
+};
+
+/// Collects what the parameters of a tool say of themselves.
+#[derive(Debug)]
+pub struct InputSchema {
+    generator: SchemaGenerator,
+    /// Name and description of the parameter whose turn it is.
+    current: (&'static str, &'static str),
+    names: Names,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+    /// The schema of an `Args` parameter.
+    whole: Option<Map<String, Value>>,
+    states: Vec<RequiredState>,
+    problems: Vec<String>,
+}
+
+/// A finished input schema and what the call path needs to know of it.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub(super) schema: Map<String, Value>,
+    pub(super) names: Names,
+    /// Whether the arguments must be checked against the schema, or decoding them says it all.
+    pub(super) checked: bool,
+    pub(super) states: Vec<RequiredState>,
+    pub(super) problems: Vec<String>,
+}
+
+impl InputSchema {
+    pub(super) fn new() -> Self {
+        Self {
+            generator: input_generator(),
+            current: ("", ""),
+            names: Names::default(),
+            properties: Map::new(),
+            required: Vec::new(),
+            whole: None,
+            states: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// The next parameter describes itself.
+    pub(super) fn parameter(&mut self, name: &'static str, description: &'static str, describe: fn(&mut Self)) {
+        self.current = (name, description);
+        let before = self.names.parameters.len();
+        describe(self);
+        if self.names.parameters.len() == before {
+            self.names.parameters.push("".into());
+        }
+    }
+
+    pub(super) fn generator(&mut self) -> &mut SchemaGenerator {
+        &mut self.generator
+    }
+
+    pub(super) fn injected(&mut self) -> &mut Vec<RequiredState> {
+        &mut self.states
+    }
+
+    /// The parameter is an argument.
+    pub(super) fn argument(&mut self, schema: Schema, required: bool) {
+        self.property(self.current.0.to_owned(), schema.to_value(), required);
+    }
+
+    /// The parameter is an argument with attributes: the one property of `schema`.
+    pub(super) fn field(&mut self, schema: Schema) {
+        let mut object = as_object(schema.to_value());
+        let properties = object.get_mut("properties").and_then(Value::as_object_mut).map(std::mem::take);
+        let Some((name, schema)) = properties.into_iter().flatten().next() else {
+            self.problems.push(format!("the schema of parameter `{}` has no property", self.current.0));
+            return;
+        };
+        let required = object.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
+        self.property(name, schema, required);
+    }
+
+    /// The parameter is all arguments.
+    pub(super) fn whole(&mut self, schema: Schema, type_name: &str) {
+        if self.whole.is_some() {
+            self.problems.push("takes two `Args`: each would be all arguments".to_owned());
+        }
+        let schema = as_object(schema.to_value());
+        if !is_object_schema(&schema) {
+            self.problems.push(format!("takes `Args<{type_name}>`, whose schema is not that of an object"));
+        }
+        self.whole = Some(schema);
+    }
+
+    fn property(&mut self, name: String, schema: Value, required: bool) {
+        let mut schema = as_object(schema);
+        let (_, description) = self.current;
+        if !description.trim().is_empty() {
+            // What is said at the parameter is more to the point than what its type says of itself.
+            schema.shift_remove("description");
+            schema.insert("description".to_owned(), description.trim().into());
+        }
+        if required {
+            self.required.push(name.as_str().into());
+        }
+        self.names.parameters.push(name.as_str().into());
+        if self.properties.insert(name.clone(), Value::Object(schema)).is_some() {
+            self.problems.push(format!("has two parameters named `{name}`"));
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Input {
+        let schema = match self.whole.take() {
+            Some(_) if !self.properties.is_empty() => {
+                let names: Vec<_> = self.properties.keys().map(|name| format!("`{name}`")).collect();
+                let names = names.join(", ");
+                self.problems.push(format!("takes `Args`, which is all arguments, and {names}; move {names} into its struct"));
+                Map::new()
+            }
+            Some(whole) => self.close(whole),
+            None => self.of_properties(),
+        };
+        let mut schema = Value::Object(schema);
+        // Before the formats are gone: they say which bounds are the type's own.
+        let mut definitions = self.generator.definitions().values();
+        let enforced = is_enforced_by_type(&schema) && definitions.all(is_enforced_by_type);
+        schema = finished(schema, &mut self.generator);
+        Input {
+            schema: as_object(schema),
+            names: self.names,
+            checked: !enforced,
+            states: self.states,
+            problems: self.problems,
+        }
+    }
+
+    fn of_properties(&mut self) -> Map<String, Value> {
+        self.names.closed = true;
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), "object".into());
+        if !self.properties.is_empty() {
+            schema.insert("properties".to_owned(), Value::Object(std::mem::take(&mut self.properties)));
+        }
+        if !self.required.is_empty() {
+            schema.insert("required".to_owned(), Value::Array(std::mem::take(&mut self.required)));
+        }
+        schema.insert("additionalProperties".to_owned(), json!(false));
+        schema
+    }
+
+    /// The schema of a struct as an input schema: of type `object`, and closed unless it says something on that itself.
+    fn close(&mut self, mut schema: Map<String, Value>) -> Map<String, Value> {
+        schema.shift_remove("description");
+        let mut closed = Map::new();
+        closed.insert("type".to_owned(), "object".into());
+        let combined = ["allOf", "anyOf", "oneOf", "$ref", "if", "patternProperties"].iter().any(|keyword| schema.contains_key(*keyword));
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            for property in properties.values_mut().filter(|property| property.is_boolean()) {
+                // Some revisions allow objects only here.
+                *property = Value::Object(as_object(property.take()));
+            }
+            self.names.others = properties.keys().map(|name| name.as_str().into()).collect();
+        }
+        for (keyword, value) in schema {
+            closed.insert(keyword, value);
+        }
+        if !combined {
+            self.names.closed = *closed.entry("additionalProperties").or_insert(json!(false)) == json!(false);
+        }
+        closed
+    }
+}
+
+fn is_object_schema(schema: &Map<String, Value>) -> bool {
+    match schema.get("type") {
+        Some(ty) => ty == "object",
+        // An enum or a flattened struct: its parts are objects if it is.
+        None => ["allOf", "anyOf", "oneOf", "$ref"].iter().any(|keyword| schema.contains_key(*keyword)),
+    }
+}

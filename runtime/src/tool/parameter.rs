@@ -1,0 +1,202 @@
+//! The parameters of a tool: arguments, all arguments as one struct, and what is injected. The type decides which.
+
+use schemars::JsonSchema;
+use serde::{
+    de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer},
+    forward_to_deserialize_any,
+};
+
+use super::{
+    call::{Call, Refused},
+    injected::FromContext,
+    input::InputSchema,
+};
+
+/// All arguments of a tool as one struct, instead of a parameter for each.
+///
+/// The schema of `T` is the input schema of the tool.
+///
+/// ```
+/// use serde::Deserialize;
+/// use trueform::{prelude::*, schemars::JsonSchema};
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Add {
+///     /// The first number.
+///     a: i64,
+///     /// The second number.
+///     b: i64,
+/// }
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(Args(Add { a, b }): Args<Add>) -> i64 {
+///     a + b
+/// }
+/// # assert_eq!(add(Args(Add { a: 1, b: 2 })), 3);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Args<T>(pub T);
+
+/// What may be the parameter of a tool.
+///
+/// `Kind` says in which way and is always inferred: an argument, all arguments ([`Args`]), or injected
+/// ([`FromContext`]). Implemented for all types that can be any of them; not to be implemented elsewhere.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "neither an argument nor injected",
+    note = "an argument derives two traits: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
+    note = "what a tool gets without asking its caller implements `trueform::FromContext`, as `Context` and `State<T>` do"
+)]
+pub trait ToolParameter<Kind>: Sized {
+    #[doc(hidden)]
+    fn describe(input: &mut InputSchema);
+
+    #[doc(hidden)]
+    fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused>;
+}
+
+/// The kinds of parameters.
+#[derive(Debug)]
+pub enum Argument {}
+#[derive(Debug)]
+pub enum Attributed {}
+#[derive(Debug)]
+pub enum Whole {}
+#[derive(Debug)]
+pub enum Injected {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> ToolParameter<Argument> for T {
+    fn describe(input: &mut InputSchema) {
+        let schema = input.generator().subschema_for::<T>();
+        input.argument(schema, absent::<T>().is_err());
+    }
+
+    fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused> {
+        let decoded = match call.slots[index] {
+            Some(text) => serde_json::from_str(text),
+            None => absent(),
+        };
+        decoded.map_err(|error| Refused::argument(index, error))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromContext> ToolParameter<Injected> for T {
+    fn describe(input: &mut InputSchema) {
+        T::require(input.injected());
+    }
+
+    fn take(call: &Call<'_>, _index: usize) -> Result<Self, Refused> {
+        T::from_context(call.context).map_err(Refused::injected)
+    }
+}
+
+/// What [`Args`] may hold.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the arguments of a tool",
+    label = "not deserialisable, or without a schema",
+    note = "derive both traits: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`"
+)]
+pub trait ToolArgs: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> ToolArgs for T {}
+
+impl<T: ToolArgs> ToolParameter<Whole> for Args<T> {
+    fn describe(input: &mut InputSchema) {
+        let schema = T::json_schema(input.generator());
+        input.whole(schema, std::any::type_name::<T>());
+    }
+
+    fn take(call: &Call<'_>, _index: usize) -> Result<Self, Refused> {
+        serde_json::from_str(call.text).map(Args).map_err(Refused::arguments)
+    }
+}
+
+/// A parameter with attributes: `T` is a struct of one field that carries them.
+#[derive(Debug)]
+pub struct Field<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema> ToolParameter<Attributed> for Field<T> {
+    fn describe(input: &mut InputSchema) {
+        let schema = T::json_schema(input.generator());
+        input.field(schema);
+    }
+
+    fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused> {
+        let member = OneMember { name: &call.names[index], text: call.slots[index] };
+        T::deserialize(MapAccessDeserializer::new(member)).map(Field).map_err(|error| Refused::argument(index, error))
+    }
+}
+
+/// A parameter that is a pattern, and so has no name that could be an argument's.
+#[diagnostic::on_unimplemented(
+    message = "an argument of a tool needs a name",
+    label = "this pattern has none",
+    note = "name the parameter and take it apart in the function, or take all arguments as one `Args<T>`"
+)]
+pub trait UnnamedParameter<Kind>: ToolParameter<Kind> {
+    /// See [`ToolParameter::describe`].
+    #[doc(hidden)]
+    fn describe(input: &mut InputSchema) {
+        <Self as ToolParameter<Kind>>::describe(input);
+    }
+
+    /// See [`ToolParameter::take`].
+    #[doc(hidden)]
+    fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused> {
+        <Self as ToolParameter<Kind>>::take(call, index)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromContext> UnnamedParameter<Injected> for T {}
+impl<T: ToolArgs> UnnamedParameter<Whole> for Args<T> {}
+
+/// What an absent argument is: for `Option` and its like a value, else an error.
+fn absent<T: DeserializeOwned>() -> serde_json::Result<T> {
+    T::deserialize(Absent)
+}
+
+struct Absent;
+
+impl<'de> Deserializer<'de> for Absent {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> serde_json::Result<V::Value> {
+        Err(serde_json::Error::custom("missing"))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> serde_json::Result<V::Value> {
+        visitor.visit_none()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// An object with one member, or none.
+struct OneMember<'a> {
+    name: &'a str,
+    text: Option<&'a str>,
+}
+
+impl<'de> MapAccess<'de> for OneMember<'de> {
+    type Error = serde_json::Error;
+
+    fn next_key_seed<K: serde::de::DeserializeSeed<'de>>(&mut self, seed: K) -> serde_json::Result<Option<K::Value>> {
+        match self.text {
+            Some(_) => seed.deserialize(self.name.into_deserializer()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn next_value_seed<V: serde::de::DeserializeSeed<'de>>(&mut self, seed: V) -> serde_json::Result<V::Value> {
+        let text = self.text.take().unwrap_or_default();
+        seed.deserialize(&mut serde_json::Deserializer::from_str(text))
+    }
+}

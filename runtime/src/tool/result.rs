@@ -1,0 +1,146 @@
+//! What a tool may return.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use trueform_schema::{CallToolResult, ContentBlock};
+
+use super::{call::Outcome, content::IntoContent, error::ToolError, output::OutputSchema};
+
+/// A structured result: any value with a schema, which becomes the tool's `outputSchema`.
+///
+/// The value is checked against that schema before it is sent, and sent as text too, for clients that know no
+/// structured results.
+///
+/// ```
+/// use serde::Serialize;
+/// use trueform::{prelude::*, schemars::JsonSchema};
+///
+/// #[derive(Serialize, JsonSchema)]
+/// struct Sum {
+///     sum: i64,
+/// }
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> Json<Sum> {
+///     Json(Sum { sum: a + b })
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+/// What a tool may return: text, numbers, content, [`Json`], a whole [`CallToolResult`]; `Option` of these, `Vec` of
+/// content, `Result` with any error, or nothing.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a tool",
+    label = "not a result",
+    note = "return text, a number, content such as `Image`, or `Json<T>` for a structured value with \
+            `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`",
+    note = "and these in a `Result` with any error, in an `Option`, and content in a `Vec`"
+)]
+pub trait IntoToolResult {
+    /// The result of the call.
+    ///
+    /// # Errors
+    /// If the tool failed.
+    #[doc(hidden)]
+    fn into_tool_result(self) -> Outcome;
+
+    /// Describes the structured result, if it is one.
+    #[doc(hidden)]
+    fn output_schema(_output: &mut OutputSchema) {}
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: IntoContent> IntoToolResult for T {
+    fn into_tool_result(self) -> Outcome {
+        Ok(CallToolResult::new(vec![self.into_content()]))
+    }
+}
+
+impl<T: IntoContent> IntoToolResult for Vec<T> {
+    fn into_tool_result(self) -> Outcome {
+        let content: Vec<ContentBlock> = self.into_iter().map(IntoContent::into_content).collect();
+        Ok(CallToolResult::new(content))
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Outcome {
+        Ok(CallToolResult::new(Vec::<ContentBlock>::new()))
+    }
+}
+
+impl IntoToolResult for CallToolResult {
+    fn into_tool_result(self) -> Outcome {
+        Ok(self)
+    }
+}
+
+/// What [`Json`] may hold.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a structured result",
+    label = "not serialisable, or without a schema",
+    note = "derive both traits: `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`"
+)]
+pub trait ToolOutput: Serialize + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + JsonSchema> ToolOutput for T {}
+
+impl<T: ToolOutput> IntoToolResult for Json<T> {
+    fn into_tool_result(self) -> Outcome {
+        structured(trueform_schema::Json::from_value(&self.0))
+    }
+
+    fn output_schema(output: &mut OutputSchema) {
+        output.structured::<T>();
+    }
+}
+
+/// Not generic over what was serialised.
+fn structured(json: serde_json::Result<trueform_schema::Json>) -> Outcome {
+    let json = json.map_err(ToolError::internal)?;
+    // The text that says the same is added when the result is finished.
+    Ok(CallToolResult::new(Vec::<ContentBlock>::new()).with_structured_content(json))
+}
+
+/// `None` is a result without content; where there is an output schema, `null`.
+impl<T: IntoToolResult> IntoToolResult for Option<T> {
+    fn into_tool_result(self) -> Outcome {
+        match self {
+            Some(result) => result.into_tool_result(),
+            // With an output schema, the `null` is added when the result is finished.
+            None => ().into_tool_result(),
+        }
+    }
+
+    fn output_schema(output: &mut OutputSchema) {
+        T::output_schema(output);
+        output.nullable();
+    }
+}
+
+/// The error of a tool: whatever converts into [`ToolError`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool",
+    label = "not an error",
+    note = "return an error type that is `Send + Sync + 'static`, a boxed error, `anyhow::Error`, a `String`, or `ToolError`"
+)]
+pub trait IntoToolError: Into<ToolError> {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<ToolError>> IntoToolError for E {}
+
+impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
+    fn into_tool_result(self) -> Outcome {
+        match self {
+            Ok(result) => result.into_tool_result(),
+            Err(error) => Err(error.into().into()),
+        }
+    }
+
+    fn output_schema(output: &mut OutputSchema) {
+        T::output_schema(output);
+    }
+}

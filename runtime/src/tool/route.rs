@@ -1,0 +1,285 @@
+//! A registered tool: how it is called and how its result is finished.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::Value;
+use trueform_schema::{CallToolResult, ContentBlock, ErrorObject, Json, JsonObject, TextContent, Tool, View};
+
+use super::{
+    arguments::Names,
+    call::{Call, CallError, Called, Handler, Outcome, Reason, Server, Timeout},
+    error::Chain,
+    injected::RequiredState,
+    report::{self, Failure},
+};
+use crate::{
+    check::{CompileOptions, HeaderParam, Schema, SchemaError},
+    context::Context,
+    jsonrpc,
+    needs::ClientNeeds,
+    projection,
+};
+
+/// Most parameters whose arguments are split without an allocation.
+const INLINE_SLOTS: usize = 8;
+
+/// A tool, ready to be listed and called.
+pub(crate) struct ToolRoute {
+    definition: Definition,
+    handler: Handler,
+    server: Server,
+    input: Schema,
+    output: Option<Schema>,
+    header_params: Vec<HeaderParam>,
+    /// Whether older revisions get the structured content wrapped; `None` without an output schema.
+    wraps_output: Option<bool>,
+}
+
+/// What is known of a tool apart from its code.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) tool: Tool,
+    pub(super) place: Place,
+    pub(super) names: Names,
+    /// Whether arguments are checked against the schema before they are decoded.
+    pub(super) checked: bool,
+    pub(super) states: Vec<RequiredState>,
+    pub(super) timeout: Option<Timeout>,
+    pub(super) needs: ClientNeeds,
+}
+
+/// Where a tool was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(Arc<str>);
+
+impl Place {
+    pub(super) fn function(name: &str, file: &str, line: u32) -> Self {
+        Self(format!("fn `{name}` at {file}:{line}").into())
+    }
+
+    pub(super) fn dynamic(location: &std::panic::Location<'_>) -> Self {
+        Self(format!("the dynamic tool at {}:{}", location.file(), location.line()).into())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl ToolRoute {
+    /// Compiles the schemas and checks what clients would stumble over.
+    pub(super) fn new(definition: Definition, handler: Handler, server: Server) -> Result<Self, Vec<String>> {
+        let Definition { tool, place, .. } = &definition;
+        let mut problems = Vec::new();
+        if !is_tool_name(&tool.name) {
+            problems.push(illegal_name(&tool.name, place));
+        }
+        let input_schema = tool.input_schema.to_value();
+        // Z-5
+        if input_schema.get("type").and_then(Value::as_str) != Some("object") {
+            problems.push(format!("the input schema of tool `{}` ({place}) needs `\"type\": \"object\"` at its root", tool.name));
+        }
+        let mut compile = |schema: &Value, which: &str| {
+            let complain = |error: SchemaError| format!("the {which} schema of tool `{}` ({place}): {error}", tool.name);
+            let compiled = Schema::compile(schema, CompileOptions::default());
+            compiled.map_err(|errors| problems.extend(errors.into_iter().map(complain))).ok()
+        };
+        let input = compile(&input_schema, "input");
+        let output = tool.output_schema.as_ref().map(|schema| compile(&schema.to_value(), "output"));
+        let header_params = match crate::check::header_params(&input_schema) {
+            Ok(params) => params,
+            Err(errors) => {
+                let complain = |error: String| format!("the input schema of tool `{}` ({place}): {error}", tool.name);
+                problems.extend(errors.into_iter().map(complain));
+                Vec::new()
+            }
+        };
+        if let Some(meta) = &tool.meta {
+            let reserved = meta.keys().filter(|key| is_reserved(key));
+            problems.extend(reserved.map(|key| format!("`{key}` in the `_meta` of tool `{}` ({place}) is reserved for the protocol", tool.name)));
+        }
+        match (input, output, problems.is_empty()) {
+            (Some(input), output, true) => {
+                let wraps_output = definition.tool.output_schema.as_ref().map(|schema| !projection::has_object_root(schema));
+                Ok(Self { input, output: output.flatten(), definition, handler, server, header_params, wraps_output })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// The tool as `tools/list` shows it, as the revision of `view` can decode it.
+    pub(crate) fn definition_at(&self, view: View<'_>) -> Tool {
+        match view.revision() {
+            Some(revision) => projection::tool(&self.definition.tool, revision).into_owned(),
+            None => self.definition.tool.clone(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.definition.tool.name
+    }
+
+    /// Where the tool was written.
+    pub(crate) fn place(&self) -> &Place {
+        &self.definition.place
+    }
+
+    /// What the client must be able to do.
+    pub(crate) fn needs(&self) -> ClientNeeds {
+        self.definition.needs
+    }
+
+    /// Arguments that HTTP headers repeat.
+    pub(crate) fn header_params(&self) -> &[HeaderParam] {
+        &self.header_params
+    }
+
+    pub(crate) fn timeout(&self) -> Option<Timeout> {
+        self.definition.timeout
+    }
+
+    /// State that the server must have.
+    pub(crate) fn required_states(&self) -> &[RequiredState] {
+        &self.definition.states
+    }
+
+    /// The same tool under another name.
+    pub(super) fn renamed(mut self, name: String) -> Result<Self, Vec<String>> {
+        if !is_tool_name(&name) {
+            return Err(vec![illegal_name(&name, &self.definition.place)]);
+        }
+        self.definition.tool.name = name;
+        Ok(self)
+    }
+
+    /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are told
+    /// all at once (TRAP-09, GAP-13).
+    pub(crate) fn call(&self, context: &Context, arguments: Option<&JsonObject>) -> Called {
+        let text = arguments.map_or("{}", |arguments| arguments.get());
+        match self.attempt(context, text) {
+            Ok(called) => called,
+            Err(failure) => self.explain(context, text, failure),
+        }
+    }
+
+    fn attempt(&self, context: &Context, text: &str) -> Result<Called, Failure> {
+        let names = &self.definition.names;
+        let (mut inline, mut heap);
+        let slots: &mut [Option<&str>] = match names.parameters.len() {
+            count @ ..=INLINE_SLOTS => {
+                inline = [None; INLINE_SLOTS];
+                &mut inline[..count]
+            }
+            count => {
+                heap = vec![None; count];
+                &mut heap
+            }
+        };
+        names.split(text, slots)?;
+        if self.definition.checked {
+            self.input.check_str(text)?;
+        }
+        let call = Call { context, server: &self.server, text, slots, names: &names.parameters };
+        (self.handler)(&call).map_err(Failure::from)
+    }
+
+    #[cold]
+    fn explain(&self, context: &Context, text: &str, failure: Failure) -> Called {
+        if let Failure::Refused(Reason::Injected(error)) = failure {
+            return Called::Ready(Err(CallError::Tool(error)));
+        }
+        let mut value: Value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) => return self.refuse(&report::not_json(&error)),
+        };
+        if let Err(violations) = self.input.check(&value) {
+            tracing::debug!(tool = self.name(), violations = %violations.for_log(), "arguments that do not fit");
+            return self.refuse(&violations.to_string());
+        }
+        // Models write 30.0 for 30: an integer to JSON Schema, a float to serde.
+        if !self.input.normalise_integral_floats(&mut value).is_empty()
+            && let Ok(called) = self.attempt(context, &value.to_string())
+        {
+            return called;
+        }
+        self.refuse(&failure.told(text, &self.definition.names))
+    }
+
+    fn refuse(&self, problem: &str) -> Called {
+        let text = format!("the arguments of tool `{}` do not fit:\n{problem}", self.name());
+        Called::Ready(Err(CallError::Arguments(text)))
+    }
+
+    /// What is sent for `outcome`: a result that keeps what the tool's definition promises, or an error.
+    pub(crate) fn finish(&self, context: &Context, outcome: Outcome) -> Result<CallToolResult, ErrorObject> {
+        let mut result = match outcome {
+            Ok(result) => result,
+            Err(CallError::Arguments(text)) => super::failed(&text),
+            Err(CallError::Tool(error)) => {
+                if let Some(source) = error.source() {
+                    tracing::warn!(tool = self.name(), place = %self.place(), error = %Chain(source), "a tool failed");
+                }
+                error.into_result()?
+            }
+        };
+        if result.is_error == Some(true) {
+            // It need not match the output schema, so it would hide the real error from clients that check.
+            result.structured_content = None;
+        } else {
+            self.check_output(&mut result)?;
+        }
+        if let Some(structured) = &result.structured_content
+            && result.content.is_empty()
+        {
+            // I-9
+            result.content.push(ContentBlock::Text(TextContent::new(structured.get())));
+        }
+        projection::result(&mut result, self.wraps_output, context.revision());
+        Ok(result)
+    }
+
+    /// I-7: nothing leaves that the output schema forbids.
+    fn check_output(&self, result: &mut CallToolResult) -> Result<(), ErrorObject> {
+        let Some(schema) = &self.output else { return Ok(()) };
+        let structured = result.structured_content.get_or_insert_with(Json::null);
+        match schema.check_str(structured.get()) {
+            Ok(()) => Ok(()),
+            Err(violations) => {
+                tracing::error!(
+                    tool = self.name(),
+                    place = %self.place(),
+                    violations = %violations.for_log(),
+                    "a result that the output schema forbids was held back"
+                );
+                Err(jsonrpc::internal(format!("tool `{}` returned a result that its output schema forbids", self.name())))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ToolRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolRoute").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// Z-7.
+fn is_tool_name(name: &str) -> bool {
+    (1..=128).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+}
+
+fn illegal_name(name: &str, place: &Place) -> String {
+    format!(
+        "`{name}` ({place}) is not a tool name: it has 1 to 128 of the characters \
+         `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`"
+    )
+}
+
+/// Whether a `_meta` key belongs to the protocol (Z-10, Z-11): its prefix has `mcp` or `modelcontextprotocol` as second label.
+fn is_reserved(key: &str) -> bool {
+    let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
+    matches!(prefix.split('.').nth(1), Some("mcp" | "modelcontextprotocol"))
+}
