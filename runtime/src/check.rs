@@ -1,0 +1,188 @@
+//! JSON Schema, compiled: the check of arguments and structured results, and what it says when they are wrong.
+//!
+//! Covers what schemars writes and people use, of 2020-12 and draft-07: types, `enum`, `const`, objects, arrays,
+//! strings with `pattern` and the common formats, numbers compared exactly, `allOf`/`anyOf`/`oneOf`/`not`,
+//! conditions, dependencies, and references inside of the document. The rest (`unevaluatedProperties`, dynamic
+//! references, look-around in patterns, …) is a compile error that says so, never silently skipped. Nothing is
+//! ever fetched. Knows nothing of MCP.
+
+mod coerce;
+mod compile;
+mod describe;
+mod equal;
+mod error;
+mod format;
+mod header_params;
+mod node;
+mod number;
+mod path;
+mod pattern;
+mod stream;
+mod suggest;
+#[cfg(test)]
+mod tests;
+mod violation;
+mod walk;
+
+use std::fmt;
+
+use serde_json::Value;
+
+pub(crate) use self::suggest::closest as did_you_mean;
+
+pub use self::{
+    error::{SchemaError, SchemaErrorKind},
+    header_params::{HeaderKind, HeaderParam, header_params},
+    violation::{Found, MAX_POINTER, MAX_SHOWN, MAX_VIOLATIONS, Violation, Violations},
+};
+
+/// How deep subschemas may be nested in a document, in JSON levels; as deep as a message may be.
+pub const MAX_SCHEMA_DEPTH: usize = 128;
+
+/// How many subschemas one document may have. The largest published tool schemas have some hundreds.
+pub const MAX_SUBSCHEMAS: usize = 20_000;
+
+/// How deep the check of one value may go, counting levels of the value and of the schemas applied to it.
+pub const MAX_CHECK_DEPTH: usize = 320;
+
+/// Default of [`CompileOptions::max_steps`]: several for every value in a message of 10 MB, spent in a second or two.
+pub const MAX_STEPS: u64 = 20_000_000;
+
+/// A JSON Schema, ready to check values.
+///
+/// ```
+/// # use trueform::check::{CompileOptions, Schema};
+/// # use serde_json::json;
+/// let schema = Schema::compile(
+///     &json!({
+///         "type": "object",
+///         "properties": {"path": {"type": "string"}, "token_budget": {"type": "integer"}},
+///         "required": ["path"],
+///         "additionalProperties": false,
+///     }),
+///     CompileOptions::default(),
+/// )
+/// .expect("a valid schema");
+///
+/// assert!(schema.check_str(r#"{"path":"/tmp"}"#).is_ok());
+/// let violations = schema.check(&json!({"path": 5, "tokenBudget": 1})).expect_err("both are wrong");
+/// assert_eq!(
+///     violations.to_string(),
+///     "/path: expected string, found integer 5\n\
+///      /tokenBudget: expected only `path`, `token_budget`, found unknown property `tokenBudget`; \
+///      did you mean `token_budget`?"
+/// );
+/// ```
+pub struct Schema {
+    nodes: node::Nodes,
+}
+
+/// How a schema is compiled.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub struct CompileOptions {
+    /// Whether `format` is checked. Default: [`Formats::Assert`].
+    pub formats: Formats,
+    /// How much work one check may be, in schemas applied to values. Default: [`MAX_STEPS`]. A check that needs
+    /// more fails with the keyword `limit`.
+    pub max_steps: u64,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self {
+            formats: Formats::Assert,
+            max_steps: MAX_STEPS,
+        }
+    }
+}
+
+impl CompileOptions {
+    /// Sets [`formats`](Self::formats).
+    #[must_use]
+    pub fn formats(mut self, formats: Formats) -> Self {
+        self.formats = formats;
+        self
+    }
+
+    /// Sets [`max_steps`](Self::max_steps).
+    #[must_use]
+    pub fn max_steps(mut self, max_steps: u64) -> Self {
+        self.max_steps = max_steps;
+        self
+    }
+}
+
+/// What `format` means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Formats {
+    /// `date`, `time`, `date-time`, `email`, `hostname`, `ipv4`, `ipv6`, `uri`, `uri-reference` and `uuid` are
+    /// checked; other names, schemars' numeric ones among them, are annotations.
+    #[default]
+    Assert,
+    /// All formats are annotations.
+    Annotate,
+}
+
+impl Schema {
+    /// Compiles a schema document.
+    ///
+    /// `$schema` may be absent, 2020-12 or draft-07.
+    ///
+    /// # Errors
+    /// All faults found, at least one: malformed keywords, unknown dialects, references that leave the document
+    /// or lead nowhere, vocabulary that is not covered, and documents beyond [`MAX_SCHEMA_DEPTH`] or
+    /// [`MAX_SUBSCHEMAS`].
+    pub fn compile(schema: &Value, options: CompileOptions) -> Result<Self, Vec<SchemaError>> {
+        compile::compile(schema, &options).map(|nodes| Self { nodes })
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn check(&self, value: &Value) -> Result<(), Violations> {
+        walk::check(&self.nodes, value)
+    }
+
+    /// Checks JSON text without building a tree, where the schema allows; [`check`](Self::check) otherwise.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); text that is not JSON is a violation of the keyword `json`.
+    pub fn check_str(&self, text: &str) -> Result<(), Violations> {
+        if stream::accepts(&self.nodes, text) {
+            return Ok(());
+        }
+        self.check_parsed(text)
+    }
+
+    #[cold]
+    fn check_parsed(&self, text: &str) -> Result<(), Violations> {
+        match serde_json::from_str(text) {
+            Ok(value) => self.check(&value),
+            Err(error) => Err(Violations::one(violation::not_json(&error))),
+        }
+    }
+
+    /// Whether the value passes; cheaper than [`check`](Self::check) where nobody reads the violations.
+    #[must_use]
+    pub fn accepts(&self, value: &Value) -> bool {
+        walk::Walk::new(&self.nodes).passes(self.nodes.root, value)
+    }
+
+    /// Turns integral floats within ±2^53 into integers where the schema demands an integer.
+    ///
+    /// Models send `30.0` for 30; JSON Schema calls that an integer, serde does not. Returns the JSON pointers of
+    /// what changed, at most [`MAX_VIOLATIONS`] of them.
+    pub fn normalise_integral_floats(&self, value: &mut Value) -> Vec<String> {
+        coerce::integral_floats(&self.nodes, value)
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema")
+            .field("subschemas", &self.nodes.list.len())
+            .finish_non_exhaustive()
+    }
+}

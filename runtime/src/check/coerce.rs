@@ -1,0 +1,99 @@
+//! Integral floats where the schema demands an integer: `30.0` becomes `30`, and nothing else changes.
+//!
+//! Directed by the schema alone; a place that also allows fractions is left as it was sent.
+
+use serde_json::{Number, Value};
+
+use super::{
+    MAX_CHECK_DEPTH,
+    node::{NodeId, Nodes, TypeSet},
+    path::Path,
+    violation::MAX_VIOLATIONS,
+    walk::Walk,
+};
+
+/// The largest magnitude up to which every integer has a float of its own, 2^53.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Rewrites `value` in place; the pointers of what changed, of at most [`MAX_VIOLATIONS`] places.
+pub(super) fn integral_floats(nodes: &Nodes, value: &mut Value) -> Vec<String> {
+    let mut coerce = Coerce {
+        nodes,
+        changed: Vec::new(),
+    };
+    coerce.node(nodes.root, value, &Path::Root, 0);
+    coerce.changed
+}
+
+struct Coerce<'s> {
+    nodes: &'s Nodes,
+    changed: Vec<String>,
+}
+
+impl Coerce<'_> {
+    fn node(&mut self, id: NodeId, value: &mut Value, at: &Path<'_>, depth: usize) {
+        let nodes = self.nodes;
+        let Some(rules) = nodes.rules(id).filter(|_| depth < MAX_CHECK_DEPTH) else {
+            return;
+        };
+        let depth = depth + 1;
+        match value {
+            Value::Number(number) => {
+                let integers_only = rules.types.intersects(TypeSet::INTEGER)
+                    && !rules.types.intersects(TypeSet::FRACTION);
+                if let Some(integer) = as_integer(number).filter(|_| integers_only) {
+                    *number = integer;
+                    if self.changed.len() < MAX_VIOLATIONS {
+                        self.changed.push(at.pointer());
+                    }
+                }
+            }
+            Value::Array(items) => {
+                if let Some(rules) = &rules.array {
+                    for (i, item) in items.iter_mut().enumerate() {
+                        let id = rules.prefix.get(i).copied().unwrap_or(rules.items);
+                        self.node(id, item, &at.index(i), depth);
+                    }
+                }
+            }
+            Value::Object(members) => {
+                if let Some(rules) = &rules.object {
+                    for (name, member) in members {
+                        let at = at.key(name);
+                        let own = rules.member(name).and_then(|member| member.schema);
+                        let matching = rules
+                            .patterns
+                            .iter()
+                            .filter(|(pattern, _)| pattern.matches(name));
+                        let mut ids: Vec<NodeId> =
+                            own.into_iter().chain(matching.map(|&(_, id)| id)).collect();
+                        if ids.is_empty() {
+                            ids.push(rules.additional);
+                        }
+                        for id in ids {
+                            self.node(id, member, &at, depth);
+                        }
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::String(_) => {}
+        }
+        let Some(apply) = &rules.apply else { return };
+        for &id in apply.reference.iter().chain(&apply.all) {
+            self.node(id, value, at, depth);
+        }
+        // An integral float is an integer to the schema, so the branch that was meant accepts the value as it is.
+        let branches = apply.any.iter().flatten().chain(apply.one.iter().flatten());
+        let chosen = branches
+            .copied()
+            .find(|&id| Walk::new(nodes).passes(id, value));
+        if let Some(id) = chosen {
+            self.node(id, value, at, depth);
+        }
+    }
+}
+
+fn as_integer(number: &Number) -> Option<Number> {
+    let float = number.as_f64().filter(|_| number.is_f64())?;
+    (float.fract() == 0.0 && float.abs() <= EXACT).then(|| Number::from(float as i64))
+}

@@ -1,0 +1,193 @@
+//! From a JSON Schema document to the arena of `node`.
+//!
+//! A work list instead of recursion: neither deep nesting nor long chains of references can exhaust the stack.
+//! Nothing is ever fetched; a reference is found in the document or is an error.
+
+mod finish;
+mod keywords;
+mod refs;
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::{Map, Value};
+
+use super::{
+    CompileOptions, MAX_SCHEMA_DEPTH, MAX_SUBSCHEMAS, SchemaError,
+    SchemaErrorKind::{self, Dialect as UnknownDialect, Malformed, TooLarge},
+    node::{Node, NodeId, Nodes},
+    path::push_escaped,
+};
+
+/// Errors of one schema beyond this many are not collected.
+const MAX_ERRORS: usize = 32;
+
+pub(super) fn compile(root: &Value, options: &CompileOptions) -> Result<Nodes, Vec<SchemaError>> {
+    let dialect = Dialect::of(root).map_err(|error| vec![error])?;
+    let mut compiler = Compiler {
+        root,
+        dialect,
+        options,
+        anchors: None,
+        ids: HashMap::new(),
+        nodes: vec![Some(Node::Any), Some(Node::Never)],
+        pointers: vec![String::new(), String::new()],
+        queue: VecDeque::new(),
+        errors: Vec::new(),
+    };
+    let root = compiler.enqueue(root, String::new());
+    compiler.drain();
+    if !compiler.errors.is_empty() {
+        return Err(compiler.errors);
+    }
+    finish::finish(compiler.nodes, &compiler.pointers, root, options.max_steps)
+        .map_err(|error| vec![error])
+}
+
+/// The dialects with a compiled vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// Also what an absent `$schema` means; reads draft-07's idioms as well.
+    Draft2020,
+    Draft07,
+}
+
+impl Dialect {
+    fn of(root: &Value) -> Result<Self, SchemaError> {
+        let Some(named) = root.get("$schema") else {
+            return Ok(Self::Draft2020);
+        };
+        Self::named(named).ok_or_else(|| {
+            let reason =
+                format!("dialect {named} is not supported; use 2020-12 (the default) or draft-07");
+            SchemaError::new("/$schema", UnknownDialect, reason)
+        })
+    }
+
+    fn named(name: &Value) -> Option<Self> {
+        let name = name.as_str()?;
+        let name = name.strip_suffix('#').unwrap_or(name);
+        match name
+            .strip_prefix("https://")
+            .or_else(|| name.strip_prefix("http://"))?
+        {
+            "json-schema.org/draft/2020-12/schema" => Some(Self::Draft2020),
+            "json-schema.org/draft-07/schema" => Some(Self::Draft07),
+            _ => None,
+        }
+    }
+}
+
+struct Compiler<'v> {
+    root: &'v Value,
+    dialect: Dialect,
+    options: &'v CompileOptions,
+    /// Filled by the first reference to an anchor.
+    anchors: Option<HashMap<&'v str, (&'v Value, String)>>,
+    /// Places already seen, by address: the document is borrowed for as long as the compiler lives.
+    ids: HashMap<*const Value, NodeId>,
+    nodes: Vec<Option<Node>>,
+    /// Where each node stands in the document.
+    pointers: Vec<String>,
+    queue: VecDeque<(NodeId, &'v Value)>,
+    errors: Vec<SchemaError>,
+}
+
+impl<'v> Compiler<'v> {
+    fn drain(&mut self) {
+        while let Some((id, value)) = self.queue.pop_front() {
+            let pointer = self.pointers[id.0 as usize].clone();
+            let node = match value {
+                Value::Object(object) => {
+                    let rules = self.rules(Place {
+                        object,
+                        pointer: &pointer,
+                    });
+                    if rules.is_trivial() {
+                        Node::Any
+                    } else {
+                        Node::Rules(Box::new(rules))
+                    }
+                }
+                _ => {
+                    self.error(
+                        &pointer,
+                        Malformed,
+                        format!("a schema is an object or a boolean, not {value}"),
+                    );
+                    Node::Never
+                }
+            };
+            self.nodes[id.0 as usize] = Some(node);
+        }
+    }
+
+    /// The node of the schema at `pointer`; compiled later if it is new.
+    fn enqueue(&mut self, value: &'v Value, pointer: String) -> NodeId {
+        match value {
+            Value::Bool(true) => return NodeId::ANY,
+            Value::Bool(false) => return NodeId::NEVER,
+            Value::Object(object) if object.is_empty() => return NodeId::ANY,
+            _ => {}
+        }
+        let address = std::ptr::from_ref(value);
+        if let Some(&id) = self.ids.get(&address) {
+            return id;
+        }
+        if MAX_SUBSCHEMAS <= self.nodes.len() {
+            self.stop("", format!("more than {MAX_SUBSCHEMAS} subschemas"));
+            return NodeId::NEVER;
+        }
+        if MAX_SCHEMA_DEPTH < pointer.matches('/').count() {
+            self.stop(
+                &pointer,
+                format!("nested deeper than {MAX_SCHEMA_DEPTH} levels"),
+            );
+            return NodeId::NEVER;
+        }
+        let id = NodeId(u32::try_from(self.nodes.len()).expect("bounded by MAX_SUBSCHEMAS"));
+        self.ids.insert(address, id);
+        self.nodes.push(None);
+        self.pointers.push(pointer);
+        self.queue.push_back((id, value));
+        id
+    }
+
+    fn error(&mut self, pointer: &str, kind: SchemaErrorKind, reason: impl Into<String>) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(SchemaError::new(pointer, kind, reason));
+        }
+    }
+
+    fn stop(&mut self, pointer: &str, reason: String) {
+        self.queue.clear();
+        if !self.errors.iter().any(|error| error.kind == TooLarge) {
+            self.errors
+                .push(SchemaError::new(pointer, TooLarge, reason));
+        }
+    }
+}
+
+/// A schema object and where it stands.
+#[derive(Clone, Copy)]
+struct Place<'v, 'p> {
+    object: &'v Map<String, Value>,
+    pointer: &'p str,
+}
+
+impl<'v> Place<'v, '_> {
+    fn get(&self, keyword: &str) -> Option<&'v Value> {
+        self.object.get(keyword)
+    }
+
+    fn below(&self, keyword: &str) -> String {
+        let mut pointer = self.pointer.to_owned();
+        push_escaped(&mut pointer, keyword);
+        pointer
+    }
+
+    fn below2(&self, keyword: &str, inner: &str) -> String {
+        let mut pointer = self.below(keyword);
+        push_escaped(&mut pointer, inner);
+        pointer
+    }
+}

@@ -1,0 +1,144 @@
+//! `$ref`: JSON pointers, anchors and the root's own `$id`, all inside of one document.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        SchemaErrorKind::{Malformed, Remote, Unresolved},
+        node::NodeId,
+        path::push_escaped,
+        suggest::closest,
+    },
+    Compiler, Place,
+};
+
+impl<'v> Compiler<'v> {
+    pub(super) fn reference(&mut self, at: Place<'v, '_>) -> Option<NodeId> {
+        let pointer = at.below("$ref");
+        let Some(target) = at.get("$ref").and_then(Value::as_str) else {
+            self.error(&pointer, Malformed, "`$ref` is a string");
+            return None;
+        };
+        let (document, fragment) = target.split_once('#').unwrap_or((target, ""));
+        if !self.is_this_document(document) {
+            let reason = format!(
+                "`{target}` is another document, and those are never fetched; copy it below `$defs` and refer to `#/$defs/…`"
+            );
+            self.error(&pointer, Remote, reason);
+            return None;
+        }
+        match self.resolve(fragment) {
+            Some((value, place)) => Some(self.enqueue(value, place)),
+            None => {
+                let reason = self.unresolved(target, fragment);
+                self.error(&pointer, Unresolved, reason);
+                None
+            }
+        }
+    }
+
+    fn is_this_document(&self, document: &str) -> bool {
+        if document.is_empty() {
+            return true;
+        }
+        let Some(id) = self.root.get("$id").and_then(Value::as_str) else {
+            return false;
+        };
+        let id = id.split_once('#').map_or(id, |(id, _)| id);
+        id == document
+            || (!document.contains(':')
+                && id
+                    .rsplit_once('/')
+                    .is_some_and(|(_, file)| file == document))
+    }
+
+    fn resolve(&mut self, fragment: &str) -> Option<(&'v Value, String)> {
+        let fragment = percent_decoded(fragment)?;
+        if fragment.is_empty() {
+            return Some((self.root, String::new()));
+        }
+        if fragment.starts_with('/') {
+            return self.root.pointer(&fragment).map(|value| (value, fragment));
+        }
+        let root = self.root;
+        let anchors = self.anchors.get_or_insert_with(|| anchors(root));
+        anchors.get(&*fragment).cloned()
+    }
+
+    fn unresolved(&self, target: &str, fragment: &str) -> String {
+        let names = ["$defs", "definitions"].into_iter().flat_map(|keyword| {
+            let defs = self.root.get(keyword).and_then(Value::as_object);
+            defs.into_iter()
+                .flatten()
+                .map(move |(name, _)| (keyword, name.as_str()))
+        });
+        let wanted = fragment.rsplit('/').next().unwrap_or(fragment);
+        match closest(wanted, names.clone().map(|(_, name)| name)) {
+            Some(name) => {
+                let keyword = names
+                    .into_iter()
+                    .find(|&(_, other)| other == name)
+                    .map_or("$defs", |(keyword, _)| keyword);
+                format!(
+                    "`{target}` leads nowhere in this schema; did you mean `#/{keyword}/{name}`?"
+                )
+            }
+            None => format!("`{target}` leads nowhere in this schema"),
+        }
+    }
+}
+
+/// Every `$anchor`, and `$id`s of the form `#name`, which is how draft-07 spelt them.
+fn anchors(root: &Value) -> HashMap<&str, (&Value, String)> {
+    let mut found = HashMap::new();
+    let mut todo = vec![(root, String::new())];
+    while let Some((value, pointer)) = todo.pop() {
+        match value {
+            Value::Object(members) => {
+                let anchor = |keyword: &str| members.get(keyword).and_then(Value::as_str);
+                let names = [
+                    anchor("$anchor"),
+                    anchor("$dynamicAnchor"),
+                    anchor("$id").and_then(|id| id.strip_prefix('#')),
+                ];
+                for name in names.into_iter().flatten().filter(|name| !name.is_empty()) {
+                    found
+                        .entry(name)
+                        .or_insert_with(|| (value, pointer.clone()));
+                }
+                for (name, value) in members {
+                    // Data, not schemas.
+                    if !matches!(name.as_str(), "enum" | "const" | "default" | "examples") {
+                        let mut pointer = pointer.clone();
+                        push_escaped(&mut pointer, name);
+                        todo.push((value, pointer));
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (i, value) in items.iter().enumerate() {
+                    todo.push((value, format!("{pointer}/{i}")));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(c) = rest.next() {
+        if c != b'%' {
+            bytes.push(c);
+            continue;
+        }
+        let high = char::from(rest.next()?).to_digit(16)?;
+        let low = char::from(rest.next()?).to_digit(16)?;
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}

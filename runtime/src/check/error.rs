@@ -1,0 +1,62 @@
+//! Why a schema cannot be compiled.
+
+use std::fmt;
+
+/// One reason why a schema cannot be compiled, and where.
+///
+/// `Display` is one line, such as ``/pattern: patterns with lookahead need the feature `json-schema` ``.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaError {
+    /// JSON pointer into the schema; empty for its root.
+    pub pointer: String,
+    /// What is wrong there, and what is allowed.
+    pub reason: String,
+    /// What sort of fault it is.
+    pub kind: SchemaErrorKind,
+}
+
+/// The sorts of faults a schema can have.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaErrorKind {
+    /// Not a schema: a keyword has a value it cannot have.
+    Malformed,
+    /// `$schema` names a dialect other than 2020-12 and draft-07.
+    Dialect,
+    /// A `$ref` to another document. It is never fetched.
+    Remote,
+    /// A `$ref` to a place that this schema does not have, or that leads back to itself.
+    Unresolved,
+    /// Legal JSON Schema outside of the compiled vocabulary; the feature `json-schema` covers it.
+    Unsupported,
+    /// Beyond [`MAX_SCHEMA_DEPTH`](super::MAX_SCHEMA_DEPTH) or [`MAX_SUBSCHEMAS`](super::MAX_SUBSCHEMAS).
+    TooLarge,
+}
+
+impl SchemaError {
+    pub(super) fn new(
+        pointer: impl Into<String>,
+        kind: SchemaErrorKind,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self {
+            pointer: pointer.into(),
+            reason: reason.into(),
+            kind,
+        }
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.pointer.is_empty() {
+            "(root)"
+        } else {
+            &self.pointer
+        };
+        write!(f, "{place}: {}", self.reason)
+    }
+}
+
+impl std::error::Error for SchemaError {}

@@ -1,0 +1,317 @@
+//! The string formats that are asserted; everything else named by `format` is an annotation.
+//!
+//! Each check is a small reader of its RFC's grammar. None allocates.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Date,
+    Time,
+    DateTime,
+    Email,
+    Hostname,
+    Ipv4,
+    Ipv6,
+    Uri,
+    UriReference,
+    Uuid,
+}
+
+impl Format {
+    /// `None`: an annotation (`int64`, `double`, `password`, …).
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "date" => Self::Date,
+            "time" => Self::Time,
+            "date-time" => Self::DateTime,
+            "email" => Self::Email,
+            "hostname" => Self::Hostname,
+            "ipv4" => Self::Ipv4,
+            "ipv6" => Self::Ipv6,
+            "uri" => Self::Uri,
+            "uri-reference" => Self::UriReference,
+            "uuid" => Self::Uuid,
+            _ => return None,
+        })
+    }
+
+    /// What a person calls it, with an example where the name does not say enough.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Date => "a date like `2026-07-28`",
+            Self::Time => "a time like `14:30:00Z`",
+            Self::DateTime => "a date and time like `2026-07-28T14:30:00Z`",
+            Self::Email => "an email address",
+            Self::Hostname => "a host name",
+            Self::Ipv4 => "an IPv4 address",
+            Self::Ipv6 => "an IPv6 address",
+            Self::Uri => "an absolute URI",
+            Self::UriReference => "a URI or relative reference",
+            Self::Uuid => "a UUID",
+        }
+    }
+
+    pub(super) fn accepts(self, text: &str) -> bool {
+        match self {
+            Self::Date => date(text),
+            Self::Time => time(text),
+            Self::DateTime => date_time(text),
+            Self::Email => email(text),
+            Self::Hostname => hostname(text),
+            Self::Ipv4 => text.parse::<Ipv4Addr>().is_ok(),
+            Self::Ipv6 => text.parse::<Ipv6Addr>().is_ok(),
+            Self::Uri => uri(text),
+            Self::UriReference => uri_reference(text),
+            Self::Uuid => uuid(text),
+        }
+    }
+}
+
+/// RFC 3339 `full-date`.
+fn date(text: &str) -> bool {
+    let b = text.as_bytes();
+    if b.len() != 10 || b[4] != b'-' || b[7] != b'-' {
+        return false;
+    }
+    let (Some(year), Some(month), Some(day)) = (number(&b[..4]), number(&b[5..7]), number(&b[8..]))
+    else {
+        return false;
+    };
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => return false,
+    };
+    1 <= day && day <= days
+}
+
+/// RFC 3339 `full-time`: the offset is mandatory; second 60 only where it can be a leap second.
+fn time(text: &str) -> bool {
+    let b = text.as_bytes();
+    if b.len() < 9 || b[2] != b':' || b[5] != b':' {
+        return false;
+    }
+    let (Some(hour), Some(minute), Some(second)) =
+        (number(&b[..2]), number(&b[3..5]), number(&b[6..8]))
+    else {
+        return false;
+    };
+    if 23 < hour || 59 < minute || 60 < second {
+        return false;
+    }
+    let mut rest = &b[8..];
+    if let [b'.', fraction @ ..] = rest {
+        let digits = fraction.iter().take_while(|c| c.is_ascii_digit()).count();
+        if digits == 0 {
+            return false;
+        }
+        rest = &fraction[digits..];
+    }
+    let Some(offset) = offset_minutes(rest) else {
+        return false;
+    };
+    let utc = (i64::from(hour * 60 + minute) - offset).rem_euclid(24 * 60);
+    second < 60 || utc == 23 * 60 + 59
+}
+
+fn offset_minutes(b: &[u8]) -> Option<i64> {
+    match b {
+        [b'Z' | b'z'] => Some(0),
+        [sign @ (b'+' | b'-'), hours @ .., b':', m1, m2] if hours.len() == 2 => {
+            let hours = number(hours).filter(|&hours| hours <= 23)?;
+            let minutes = number(&[*m1, *m2]).filter(|&minutes| minutes <= 59)?;
+            let offset = i64::from(hours * 60 + minutes);
+            Some(if *sign == b'-' { -offset } else { offset })
+        }
+        _ => None,
+    }
+}
+
+fn date_time(text: &str) -> bool {
+    match (text.get(..10), text.get(10..11), text.get(11..)) {
+        (Some(day), Some("T" | "t"), Some(clock)) => date(day) && time(clock),
+        _ => false,
+    }
+}
+
+fn number(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0, |sum, c| {
+        c.is_ascii_digit().then(|| sum * 10 + u32::from(c - b'0'))
+    })
+}
+
+/// RFC 5321 `Mailbox` with a dot-string or quoted local part and a host name or bracketed address.
+fn email(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else {
+        return false;
+    };
+    if local.is_empty() || 64 < local.len() {
+        return false;
+    }
+    let local_ok = match local.strip_prefix('"') {
+        Some(quoted) => quoted.strip_suffix('"').is_some_and(quoted_text),
+        None => local
+            .split('.')
+            .all(|atom| !atom.is_empty() && atom.bytes().all(is_atom)),
+    };
+    local_ok && email_domain(domain)
+}
+
+fn email_domain(domain: &str) -> bool {
+    match domain
+        .strip_prefix('[')
+        .and_then(|inner| inner.strip_suffix(']'))
+    {
+        Some(literal) => match literal.strip_prefix("IPv6:") {
+            Some(v6) => v6.parse::<Ipv6Addr>().is_ok(),
+            None => literal.parse::<Ipv4Addr>().is_ok(),
+        },
+        None => hostname(domain),
+    }
+}
+
+fn quoted_text(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    while let Some(c) = bytes.next() {
+        match c {
+            b'\\' => match bytes.next() {
+                Some(b' '..=b'~') => {}
+                _ => return false,
+            },
+            b'"' => return false,
+            b' '..=b'~' => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn is_atom(c: u8) -> bool {
+    c.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&c)
+}
+
+/// RFC 1123: labels of letters, digits and inner hyphens.
+fn hostname(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 253 && text.split('.').all(label)
+}
+
+fn label(label: &str) -> bool {
+    let bytes = label.as_bytes();
+    let inner_hyphens = match bytes {
+        [] => return false,
+        [first, .., last] => *first != b'-' && *last != b'-',
+        [only] => *only != b'-',
+    };
+    inner_hyphens
+        && bytes.len() <= 63
+        && bytes
+            .iter()
+            .all(|c| c.is_ascii_alphanumeric() || *c == b'-')
+}
+
+fn uuid(text: &str) -> bool {
+    let b = text.as_bytes();
+    b.len() == 36
+        && b.iter().enumerate().all(|(i, c)| match i {
+            8 | 13 | 18 | 23 => *c == b'-',
+            _ => c.is_ascii_hexdigit(),
+        })
+}
+
+/// RFC 3986 `URI`: a scheme, then a hierarchical part.
+fn uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
+    is_scheme(scheme) && after_scheme(rest)
+}
+
+fn uri_reference(text: &str) -> bool {
+    if uri(text) {
+        return true;
+    }
+    // A colon in the first segment of a relative path would read as a scheme.
+    let first = text.split(['/', '?', '#']).next().unwrap_or("");
+    !first.contains(':') && after_scheme(text)
+}
+
+fn is_scheme(scheme: &str) -> bool {
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c))
+}
+
+fn after_scheme(rest: &str) -> bool {
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    if !spelled(fragment, b"!$&'()*+,;=:@/?") || !spelled(query, b"!$&'()*+,;=:@/?") {
+        return false;
+    }
+    match rest.strip_prefix("//") {
+        Some(rest) => {
+            let end = rest.find('/').unwrap_or(rest.len());
+            authority(&rest[..end]) && spelled(&rest[end..], b"!$&'()*+,;=:@/")
+        }
+        None => spelled(rest, b"!$&'()*+,;=:@/"),
+    }
+}
+
+fn authority(text: &str) -> bool {
+    let (user, host_port) = text.rsplit_once('@').unwrap_or(("", text));
+    if !spelled(user, b"!$&'()*+,;=:") {
+        return false;
+    }
+    let (host_ok, port) = match host_port.strip_prefix('[') {
+        Some(literal) => match literal.split_once(']') {
+            Some((address, after)) => (ip_literal(address), after),
+            None => return false,
+        },
+        None => {
+            let end = host_port.find(':').unwrap_or(host_port.len());
+            (
+                spelled(&host_port[..end], b"!$&'()*+,;="),
+                &host_port[end..],
+            )
+        }
+    };
+    host_ok
+        && (port.is_empty()
+            || port
+                .strip_prefix(':')
+                .is_some_and(|p| p.bytes().all(|c| c.is_ascii_digit())))
+}
+
+fn ip_literal(address: &str) -> bool {
+    let Some(future) = address.strip_prefix(['v', 'V']) else {
+        return address.parse::<Ipv6Addr>().is_ok();
+    };
+    future.split_once('.').is_some_and(|(version, rest)| {
+        !version.is_empty()
+            && version.bytes().all(|c| c.is_ascii_hexdigit())
+            && !rest.is_empty()
+            && !rest.contains('%')
+            && spelled(rest, b"!$&'()*+,;=:")
+    })
+}
+
+/// Unreserved characters, percent triplets and the given others.
+fn spelled(text: &str, others: &[u8]) -> bool {
+    let mut bytes = text.bytes();
+    while let Some(c) = bytes.next() {
+        match c {
+            b'%' => match (bytes.next(), bytes.next()) {
+                (Some(a), Some(b)) if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => {}
+                _ => return false,
+            },
+            b'-' | b'.' | b'_' | b'~' => {}
+            c if c.is_ascii_alphanumeric() || others.contains(&c) => {}
+            _ => return false,
+        }
+    }
+    true
+}

@@ -1,0 +1,261 @@
+//! The check of JSON text as it streams by: no tree and, for text without escapes, no allocation.
+//!
+//! Only ever says yes. Where it says no, `walk` decides on the tree and finds the words; so this file has to be
+//! right only about what it accepts.
+
+use serde::de::{
+    self, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::Value;
+
+use super::{
+    node::{ArrayRules, Member, Node, NodeId, Nodes, ObjectRules, Plan, Rules, TypeSet},
+    number::Num,
+    walk::{
+        Walk,
+        leaf::{broken_bounds, broken_strings},
+    },
+};
+
+/// Whether the text is JSON that the schema accepts. `false` means: ask the tree.
+pub(super) fn accepts(nodes: &Nodes, text: &str) -> bool {
+    if nodes
+        .rules(nodes.root)
+        .is_some_and(|rules| rules.plan == Plan::Tree)
+    {
+        return false;
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let seed = Seed {
+        nodes,
+        id: nodes.root,
+    };
+    seed.deserialize(&mut deserializer).is_ok() && deserializer.end().is_ok()
+}
+
+/// How serde_json announces numbers when somebody turns on its `arbitrary_precision`: as objects.
+const DISGUISED: &str = "$serde_json::private::";
+
+#[derive(Clone, Copy)]
+struct Seed<'s> {
+    nodes: &'s Nodes,
+    id: NodeId,
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let rules = match self.nodes.node(self.id) {
+            Node::Any => return deserializer.deserialize_ignored_any(IgnoredAny).map(drop),
+            Node::Never => return Err(no()),
+            Node::Rules(rules) => rules,
+        };
+        match rules.plan {
+            Plan::Stream | Plan::ByType => deserializer.deserialize_any(Streamed {
+                nodes: self.nodes,
+                rules,
+            }),
+            Plan::Tree => {
+                let value: Value = de::Deserialize::deserialize(deserializer)?;
+                yes_if(Walk::new(self.nodes).passes(self.id, &value))
+            }
+        }
+    }
+}
+
+/// Dropped unread: the tree has the words.
+fn no<E: Error>() -> E {
+    E::custom("")
+}
+
+fn yes_if<E: Error>(ok: bool) -> Result<(), E> {
+    if ok { Ok(()) } else { Err(no()) }
+}
+
+#[derive(Clone, Copy)]
+struct Streamed<'s> {
+    nodes: &'s Nodes,
+    rules: &'s Rules,
+}
+
+impl<'s> Streamed<'s> {
+    /// The rules for a value of this kind, if the type is allowed.
+    fn of_kind(&self, kind: TypeSet) -> Option<&'s Rules> {
+        let own = Some(self.rules).filter(|rules| rules.types.intersects(kind))?;
+        let Some(apply) = own.apply.as_ref().filter(|_| own.plan == Plan::ByType) else {
+            return Some(own);
+        };
+        let branches = apply.any.as_ref().or(apply.one.as_ref())?;
+        let mut rules = branches.iter().filter_map(|&id| self.nodes.rules(id));
+        rules.find(|rules| rules.types.intersects(kind))
+    }
+
+    fn number(&self, number: Num) -> bool {
+        let kind = if number.is_integral() {
+            TypeSet::INTEGER
+        } else {
+            TypeSet::FRACTION
+        };
+        self.of_kind(kind).is_some_and(|rules| {
+            rules
+                .number
+                .as_ref()
+                .is_none_or(|rules| broken_bounds(rules, number).iter().all(Option::is_none))
+                && literals_accept(rules, |literal| match literal {
+                    Value::Number(literal) => Num::of(literal) == number,
+                    _ => false,
+                })
+        })
+    }
+
+    fn array(&self) -> Option<Option<&'s ArrayRules>> {
+        let rules = self.of_kind(TypeSet::ARRAY)?;
+        literals_accept(rules, |_| false).then_some(rules.array.as_deref())
+    }
+
+    fn object(&self) -> Option<Option<&'s ObjectRules>> {
+        let rules = self.of_kind(TypeSet::OBJECT)?;
+        literals_accept(rules, |_| false).then_some(rules.object.as_deref())
+    }
+
+    fn at(&self, id: NodeId) -> Seed<'s> {
+        Seed {
+            nodes: self.nodes,
+            id,
+        }
+    }
+}
+
+fn literals_accept(rules: &Rules, same: impl Fn(&Value) -> bool) -> bool {
+    rules.constant.as_ref().is_none_or(&same)
+        && rules
+            .options
+            .as_ref()
+            .is_none_or(|options| options.iter().any(&same))
+}
+
+impl<'de> Visitor<'de> for Streamed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a value that its schema allows")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        let rules = self.of_kind(TypeSet::NULL);
+        yes_if(rules.is_some_and(|rules| literals_accept(rules, Value::is_null)))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        let rules = self.of_kind(TypeSet::BOOLEAN);
+        yes_if(rules.is_some_and(|rules| {
+            literals_accept(rules, |literal| literal.as_bool() == Some(value))
+        }))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        yes_if(self.number(Num::Int(i128::from(value))))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        yes_if(self.number(Num::Int(i128::from(value))))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+        yes_if(self.number(Num::of_f64(value)))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
+        let rules = self.of_kind(TypeSet::STRING);
+        yes_if(rules.is_some_and(|rules| {
+            rules
+                .string
+                .as_ref()
+                .is_none_or(|rules| broken_strings(rules, value).iter().all(Option::is_none))
+                && literals_accept(rules, |literal| literal.as_str() == Some(value))
+        }))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let Some(rules) = self.array() else {
+            return Err(no());
+        };
+        let Some(rules) = rules else {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(());
+        };
+        let mut count = 0;
+        loop {
+            let id = rules.prefix.get(count).copied().unwrap_or(rules.items);
+            if seq.next_element_seed(self.at(id))?.is_none() {
+                break;
+            }
+            count += 1;
+        }
+        yes_if(rules.min <= count && rules.max.is_none_or(|max| count <= max))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Some(rules) = self.object() else {
+            return Err(no());
+        };
+        let mut missing: u64 = match rules.map_or(0, |rules| rules.required.len()) {
+            64.. => u64::MAX,
+            required => (1 << required) - 1,
+        };
+        let mut count = 0;
+        while let Some(name) = map.next_key_seed(Name { rules })? {
+            count += 1;
+            let id = match name {
+                Known::Member(member) => {
+                    missing &= !member.required.map_or(0, |place| 1 << place);
+                    member.schema
+                }
+                Known::Other => None,
+                Known::Disguised => return Err(no()),
+            };
+            let id = id.unwrap_or_else(|| rules.map_or(NodeId::ANY, |rules| rules.additional));
+            map.next_value_seed(self.at(id))?;
+        }
+        let fits = rules
+            .and_then(|rules| rules.max)
+            .is_none_or(|max| count <= max);
+        yes_if(missing == 0 && fits)
+    }
+}
+
+/// Reads a member's name into what the schema knows of it.
+struct Name<'s> {
+    rules: Option<&'s ObjectRules>,
+}
+
+enum Known<'s> {
+    Member(&'s Member),
+    Other,
+    Disguised,
+}
+
+impl<'s, 'de> DeserializeSeed<'de> for Name<'s> {
+    type Value = Known<'s>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Known<'s>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'s> Visitor<'_> for Name<'s> {
+    type Value = Known<'s>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a member name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Known<'s>, E> {
+        Ok(match self.rules.and_then(|rules| rules.member(name)) {
+            Some(member) => Known::Member(member),
+            None if name.starts_with(DISGUISED) => Known::Disguised,
+            None => Known::Other,
+        })
+    }
+}

@@ -1,0 +1,490 @@
+//! Agreement with the `jsonschema` crate: schemas and values from one generator, the same verdict from both.
+//!
+//! Values are drawn from the small world that the schemas talk about, so that about half of them pass.
+
+use std::cell::Cell;
+
+use proptest::{
+    collection::{btree_map, vec},
+    prelude::*,
+    sample::select,
+    test_runner::{Config, TestRunner},
+};
+use serde_json::{Map, Value, json};
+
+use super::super::{CompileOptions, Formats, Schema};
+
+const NAMES: [&str; 5] = ["a", "b", "ab", "x-y", "kind"];
+
+const CASES: u32 = 1500;
+
+fn scalar() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        select(vec![-3_i64, -1, 0, 1, 2, 3, 5, 10, i64::MAX, i64::MIN]).prop_map(Value::from),
+        select(vec![
+            0_u64,
+            u64::MAX,
+            9_007_199_254_740_993,
+            9_007_199_254_740_992
+        ])
+        .prop_map(Value::from),
+        select(vec![
+            0.0,
+            -0.0,
+            0.1,
+            0.3,
+            0.5,
+            1.0,
+            1.5,
+            2.0,
+            -1.5,
+            1e20,
+            9_007_199_254_740_992.0
+        ])
+        .prop_map(Value::from),
+        text().prop_map(Value::from),
+    ]
+}
+
+fn text() -> impl Strategy<Value = &'static str> {
+    select(vec![
+        "", "a", "b", "ab", "x-y", "ü", "äöü", "aaa", "10", "true", "😀", "a\"b", "a\nb",
+    ])
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    scalar().prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            btree_map(select(NAMES.to_vec()), inner, 0..4).prop_map(object),
+        ]
+    })
+}
+
+fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    Value::Object(
+        members
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
+}
+
+fn types() -> impl Strategy<Value = Value> {
+    let names = || {
+        select(vec![
+            "null", "boolean", "integer", "number", "string", "array", "object",
+        ])
+    };
+    prop_oneof![
+        names().prop_map(Value::from),
+        proptest::collection::btree_set(names(), 1..4).prop_map(|set| json!(set)),
+    ]
+}
+
+fn bound() -> impl Strategy<Value = Value> {
+    select(vec![
+        json!(0),
+        json!(1),
+        json!(-1),
+        json!(1.0),
+        json!(0.5),
+        json!(2),
+        json!(9_007_199_254_740_992_u64),
+        json!(u64::MAX),
+    ])
+}
+
+fn count() -> impl Strategy<Value = Value> {
+    select(vec![json!(0), json!(1), json!(2), json!(3), json!(2.0)])
+}
+
+fn name_list() -> impl Strategy<Value = Value> {
+    proptest::collection::btree_set(select(NAMES.to_vec()), 0..3).prop_map(|set| json!(set))
+}
+
+fn pattern() -> impl Strategy<Value = &'static str> {
+    select(vec![
+        "^a",
+        "b$",
+        "^[a-z]+$",
+        "^.$",
+        "-",
+        r"^\w*$",
+        r"^\d+$",
+        "a|ü",
+        "^(?:a|b){1,2}$",
+    ])
+}
+
+/// A keyword without subschemas.
+fn leaf() -> impl Strategy<Value = (&'static str, Value)> {
+    prop_oneof![
+        4 => types().prop_map(|value| ("type", value)),
+        1 => value().prop_map(|value| ("const", value)),
+        1 => vec(value(), 1..4).prop_map(|values| ("enum", Value::from(values))),
+        1 => bound().prop_map(|value| ("minimum", value)),
+        1 => bound().prop_map(|value| ("maximum", value)),
+        1 => bound().prop_map(|value| ("exclusiveMinimum", value)),
+        1 => bound().prop_map(|value| ("exclusiveMaximum", value)),
+        1 => select(vec![json!(1), json!(2), json!(0.5), json!(0.1), json!(1.5)]).prop_map(|value| ("multipleOf", value)),
+        1 => count().prop_map(|value| ("minLength", value)),
+        1 => count().prop_map(|value| ("maxLength", value)),
+        1 => pattern().prop_map(|value| ("pattern", value.into())),
+        1 => count().prop_map(|value| ("minItems", value)),
+        1 => count().prop_map(|value| ("maxItems", value)),
+        1 => any::<bool>().prop_map(|value| ("uniqueItems", value.into())),
+        1 => count().prop_map(|value| ("minProperties", value)),
+        1 => count().prop_map(|value| ("maxProperties", value)),
+        2 => name_list().prop_map(|value| ("required", value)),
+        1 => btree_map(select(NAMES.to_vec()), name_list(), 0..2).prop_map(|map| ("dependentRequired", object(map))),
+        1 => select(vec!["int64", "double", "uint8"]).prop_map(|name| ("format", name.into())),
+        1 => select(vec!["#/$defs/d", "#/$defs/e", "#here"]).prop_map(|target| ("$ref", target.into())),
+    ]
+}
+
+/// A keyword with subschemas.
+fn branch(inner: &BoxedStrategy<Value>) -> impl Strategy<Value = (&'static str, Value)> + use<> {
+    let one = |keyword: &'static str| inner.clone().prop_map(move |schema| (keyword, schema));
+    let list = |keyword: &'static str| {
+        vec(inner.clone(), 1..4).prop_map(move |list| (keyword, Value::from(list)))
+    };
+    let map = |keyword: &'static str| {
+        btree_map(select(NAMES.to_vec()), inner.clone(), 0..4)
+            .prop_map(move |map| (keyword, object(map)))
+    };
+    prop_oneof![
+        4 => map("properties"),
+        2 => one("additionalProperties"),
+        1 => btree_map(pattern(), inner.clone(), 0..3).prop_map(|map| ("patternProperties", object(map))),
+        1 => one("propertyNames"),
+        2 => one("items"),
+        2 => list("prefixItems"),
+        1 => one("contains"),
+        1 => list("allOf"),
+        2 => list("anyOf"),
+        2 => list("oneOf"),
+        1 => one("not"),
+        1 => one("if"),
+        1 => one("then"),
+        1 => one("else"),
+        1 => map("dependentSchemas"),
+    ]
+}
+
+fn schema() -> impl Strategy<Value = Value> {
+    let simple = || {
+        prop_oneof![
+            1 => any::<bool>().prop_map(Value::from),
+            9 => vec(leaf(), 0..3).prop_map(object),
+        ]
+    };
+    let nested = simple().prop_recursive(3, 24, 4, |inner| {
+        (
+            vec(leaf(), 0..3),
+            vec(branch(&inner.boxed()), 0..4),
+            any::<bool>(),
+        )
+            .prop_map(|(leaves, branches, bounded)| {
+                let mut schema = object(leaves.into_iter().chain(branches));
+                if bounded && schema.get("contains").is_some() {
+                    schema["minContains"] = json!(0);
+                    schema["maxContains"] = json!(1);
+                }
+                schema
+            })
+    });
+    // The definitions refer to nothing, so that no schema can apply itself without end.
+    (
+        nested,
+        vec(leaf_without_ref(), 0..3),
+        vec(leaf_without_ref(), 0..2),
+    )
+        .prop_map(|(root, d, e)| {
+            let mut members = match root {
+                Value::Object(members) => members,
+                other => Map::from_iter([("allOf".to_owned(), json!([other]))]),
+            };
+            let mut e = object(e);
+            e["$anchor"] = "here".into();
+            members.insert("$defs".to_owned(), json!({"d": object(d), "e": e}));
+            Value::Object(members)
+        })
+}
+
+fn leaf_without_ref() -> impl Strategy<Value = (&'static str, Value)> {
+    leaf().prop_filter("no references", |(keyword, _)| *keyword != "$ref")
+}
+
+fn runner(cases: u32) -> TestRunner {
+    // Fixed seed: a red run stays red. `PROPTEST_CASES` widens it.
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(cases);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = proptest::test_runner::TestRng::deterministic_rng(
+        proptest::test_runner::RngAlgorithm::ChaCha,
+    );
+    TestRunner::new_with_rng(config, rng)
+}
+
+fn oracle(schema: &Value, formats: bool) -> jsonschema::Validator {
+    jsonschema::options()
+        .with_draft(jsonschema::Draft::Draft202012)
+        .should_validate_formats(formats)
+        .build(schema)
+        .unwrap_or_else(|error| panic!("oracle refuses {schema}: {error}"))
+}
+
+/// The oracle divides integers above 2^53 by fractions as floats: it denies that 2^64 - 1 is a multiple of 1.5.
+fn beyond_the_oracle(schema: &Value, value: &str) -> bool {
+    let schema = schema.to_string();
+    let fraction = ["0.1", "0.5", "1.5"]
+        .iter()
+        .any(|divisor| schema.contains(&format!("\"multipleOf\":{divisor}")));
+    fraction
+        && value
+            .split(|c: char| !c.is_ascii_digit())
+            .any(|digits| 15 < digits.len())
+}
+
+#[test]
+fn verdicts_agree() {
+    let counts = [Cell::new(0_u32), Cell::new(0)];
+    let cases = (schema(), vec(value(), 4));
+    let run = runner(CASES).run(&cases, |(schema, values)| {
+        let oracle = oracle(&schema, false);
+        let ours = Schema::compile(
+            &schema,
+            CompileOptions::default().formats(Formats::Annotate),
+        )
+        .unwrap_or_else(|errors| panic!("{schema}: {errors:?}"));
+        for value in values {
+            let text = value.to_string();
+            if beyond_the_oracle(&schema, &text) {
+                continue;
+            }
+            let expected = oracle.is_valid(&value);
+            counts[usize::from(expected)].update(|count| count + 1);
+            prop_assert_eq!(ours.accepts(&value), expected, "{} on {}", schema, value);
+            prop_assert_eq!(
+                ours.check(&value).is_ok(),
+                expected,
+                "check: {} on {}",
+                schema,
+                value
+            );
+            prop_assert_eq!(
+                ours.check_str(&text).is_ok(),
+                expected,
+                "text: {} on {}",
+                schema,
+                value
+            );
+        }
+        Ok(())
+    });
+    run.unwrap_or_else(|error| panic!("{error}"));
+    let [refused, accepted] = [counts[0].get(), counts[1].get()];
+    assert!(
+        refused / 5 < accepted && accepted / 5 < refused,
+        "the generator is one-sided: {counts:?}"
+    );
+}
+
+#[test]
+fn changed_integral_floats_stay_valid() {
+    let run = runner(CASES / 3).run(&(schema(), value()), |(schema, value)| {
+        let ours = Schema::compile(&schema, CompileOptions::default())
+            .unwrap_or_else(|errors| panic!("{schema}: {errors:?}"));
+        let mut changed = value.clone();
+        ours.normalise_integral_floats(&mut changed);
+        prop_assert_eq!(ours.accepts(&value), ours.accepts(&changed));
+        prop_assert!(super::super::equal::equal(&value, &changed));
+        Ok(())
+    });
+    run.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn formats_agree() {
+    let table: &[(&str, &[&str])] = &[
+        (
+            "date",
+            &[
+                "2026-07-28",
+                "2024-02-29",
+                "2023-02-29",
+                "2026-13-01",
+                "2026-00-10",
+                "26-07-28",
+                "2026-7-28",
+                "2026-07-28T",
+                "",
+                "2000-02-29",
+                "1900-02-29",
+            ],
+        ),
+        (
+            "time",
+            &[
+                "14:30:00Z",
+                "14:30:00z",
+                "14:30:00",
+                "24:00:00Z",
+                "23:59:60Z",
+                "22:59:60Z",
+                "15:59:60-08:00",
+                "14:30:00.123+01:00",
+                "14:30:00.Z",
+                "14:30:00+24:00",
+                "14:30:00+0100",
+                "1:30:00Z",
+            ],
+        ),
+        (
+            "date-time",
+            &[
+                "2026-07-28T14:30:00Z",
+                "2026-07-28t14:30:00z",
+                "2026-07-28 14:30:00Z",
+                "2026-07-28T14:30:00",
+                "1998-12-31T23:59:60Z",
+                "1998-12-31T23:58:60Z",
+                "2026-02-30T14:30:00Z",
+                "x",
+            ],
+        ),
+        (
+            "email",
+            &[
+                "a@example.com",
+                "a.b+c@example.com",
+                "a@b@c",
+                "@example.com",
+                "a@",
+                "a",
+                ".a@example.com",
+                "a.@example.com",
+                "a..b@example.com",
+                "\"a b\"@example.com",
+                "a@[127.0.0.1]",
+                "a@-x.com",
+                "a b@example.com",
+            ],
+        ),
+        (
+            "hostname",
+            &[
+                "example.com",
+                "localhost",
+                "a-b.c",
+                "-a.com",
+                "a-.com",
+                "a_b.com",
+                "",
+                "a..b",
+                "1.2.3.4",
+            ],
+        ),
+        (
+            "ipv4",
+            &[
+                "127.0.0.1",
+                "256.0.0.1",
+                "1.2.3",
+                "01.2.3.4",
+                "1.2.3.4.5",
+                " 1.2.3.4",
+                "0.0.0.0",
+            ],
+        ),
+        (
+            "ipv6",
+            &[
+                "::1",
+                "::",
+                "1::2::3",
+                "fe80::1%eth0",
+                "::ffff:1.2.3.4",
+                "12345::",
+                "1:2:3:4:5:6:7:8",
+                "1:2:3:4:5:6:7",
+                "[::1]",
+            ],
+        ),
+        (
+            "uri",
+            &[
+                "https://example.com/a?b#c",
+                "urn:isbn:1",
+                "/a/b",
+                "a",
+                "http://[::1]:80/",
+                "http://a b/",
+                "http://a/%zz",
+                "http://a/%41",
+                "://a",
+                "mailto:a@b.c",
+                "http://a:port/",
+                "1http://a",
+                "http://[::1",
+                "ui://x/y",
+                "",
+                "a:b{c}",
+                "http://ü/",
+            ],
+        ),
+        (
+            "uri-reference",
+            &[
+                "https://example.com/a",
+                "/a/b",
+                "a",
+                "",
+                "#c",
+                "?q",
+                "//h/p",
+                "a:b",
+                "1:b",
+                "a b",
+                "%zz",
+                "\\",
+            ],
+        ),
+        (
+            "uuid",
+            &[
+                "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
+                "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6",
+                "f81d4fae7dec11d0a76500a0c91e6bf6",
+                "f81d4fae-7dec-11d0-a765-00a0c91e6bfg",
+                "",
+                "f81d4fae-7dec-11d0-a765-00a0c91e6bf6 ",
+            ],
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (format, texts) in table {
+        let schema = json!({"format": format});
+        let oracle = oracle(&schema, true);
+        let ours = Schema::compile(&schema, CompileOptions::default()).expect("a schema");
+        for text in *texts {
+            let value = Value::from(*text);
+            if ours.accepts(&value) != oracle.is_valid(&value) {
+                wrong.push(format!(
+                    "{format} {text:?}: oracle says {}",
+                    oracle.is_valid(&value)
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,504 @@
+//! The check of a value that is a tree: one walk that either stops at the first violation or collects all.
+//!
+//! Recursion follows the value and the schema, so it is bounded by depth and by steps; what exceeds them fails.
+
+mod explain;
+pub(super) mod leaf;
+
+use serde_json::{Map, Value};
+
+use self::leaf::{literals, numbers, strings, type_words};
+use super::{
+    MAX_CHECK_DEPTH,
+    describe::{describe, names},
+    equal::first_repeat,
+    node::{ArrayRules, Node, NodeId, Nodes, ObjectRules, Rules, TypeSet},
+    number::Num,
+    path::Path,
+    suggest::closest,
+    violation::{Found, MAX_VIOLATIONS, Violation, Violations, counted},
+};
+
+/// Checks `value` against the root; all violations, or none.
+pub(super) fn check(nodes: &Nodes, value: &Value) -> Result<(), Violations> {
+    // Most values pass, and finding that out is cheaper than collecting.
+    let ok = run(nodes, value, &mut Out::First)?;
+    if ok {
+        return Ok(());
+    }
+    let mut out = Out::collect();
+    run(nodes, value, &mut out)?;
+    match out {
+        Out::Collect { kept, more } => Err(Violations::new(kept, more)),
+        Out::First => Ok(()),
+    }
+}
+
+/// The verdict of one walk; fails if a limit was exceeded.
+fn run(nodes: &Nodes, value: &Value, out: &mut Out) -> Result<bool, Violations> {
+    let mut walk = Walk::new(nodes);
+    let ok = walk.node(nodes.root, value, &Path::Root, out);
+    match walk.exceeded {
+        Some(limit) => Err(Violations::one(limit_violation(limit, value))),
+        None => Ok(ok),
+    }
+}
+
+fn limit_violation(limit: &'static str, value: &Value) -> Violation {
+    Violation {
+        pointer: String::new(),
+        keyword: "limit",
+        expected: format!("a value that can be checked within the limit of {limit}"),
+        found: Found::size(value),
+        suggestion: None,
+    }
+}
+
+/// Where violations go.
+enum Out {
+    /// Nobody reads them: the walk stops at the first.
+    First,
+    Collect {
+        kept: Vec<Violation>,
+        more: usize,
+    },
+}
+
+impl Out {
+    fn collect() -> Self {
+        Self::Collect {
+            kept: Vec::new(),
+            more: 0,
+        }
+    }
+
+    fn stops(&self) -> bool {
+        matches!(self, Self::First)
+    }
+
+    /// Always `false`, the verdict of who calls it.
+    fn push(&mut self, violation: impl FnOnce() -> Violation) -> bool {
+        match self {
+            Self::First => {}
+            Self::Collect { kept, more } if MAX_VIOLATIONS <= kept.len() => *more += 1,
+            Self::Collect { kept, .. } => {
+                let violation = violation();
+                // Two branches of `allOf` often say the same.
+                if !kept.contains(&violation) {
+                    kept.push(violation);
+                }
+            }
+        }
+        false
+    }
+}
+
+/// One check in progress.
+pub(super) struct Walk<'s> {
+    nodes: &'s Nodes,
+    steps: u64,
+    depth: usize,
+    /// The limit that was exceeded; the verdict is then a failure whatever the rest says.
+    exceeded: Option<&'static str>,
+}
+
+impl<'s> Walk<'s> {
+    pub(super) fn new(nodes: &'s Nodes) -> Self {
+        Self {
+            nodes,
+            steps: nodes.max_steps,
+            depth: 0,
+            exceeded: None,
+        }
+    }
+
+    /// Whether the value passes and no limit was exceeded.
+    pub(super) fn passes(&mut self, id: NodeId, value: &Value) -> bool {
+        self.accepts(id, value, &Path::Root) && self.exceeded.is_none()
+    }
+
+    fn accepts(&mut self, id: NodeId, value: &Value, at: &Path<'_>) -> bool {
+        self.node(id, value, at, &mut Out::First)
+    }
+
+    /// The verdict on `value`; violations go to `out`.
+    fn node(&mut self, id: NodeId, value: &Value, at: &Path<'_>, out: &mut Out) -> bool {
+        let rules = match self.nodes.node(id) {
+            Node::Any => return true,
+            Node::Never => {
+                return out
+                    .push(|| violation(at, "false", "no value".to_owned(), Found::value(value)));
+            }
+            Node::Rules(rules) => rules,
+        };
+        if self.exceeded.is_some() || !self.step(1) {
+            return false;
+        }
+        if MAX_CHECK_DEPTH <= self.depth {
+            self.exceeded = Some("depth");
+            return false;
+        }
+        self.depth += 1;
+        let ok = self.rules(rules, value, at, out);
+        self.depth -= 1;
+        ok
+    }
+
+    fn step(&mut self, steps: u64) -> bool {
+        match self.steps.checked_sub(steps) {
+            Some(rest) => {
+                self.steps = rest;
+                true
+            }
+            None => {
+                self.exceeded = Some("work");
+                false
+            }
+        }
+    }
+
+    fn rules(&mut self, rules: &'s Rules, value: &Value, at: &Path<'_>, out: &mut Out) -> bool {
+        let mut ok = literals(rules, value, at, out);
+        // A wrong literal of a wrong type is one mistake, not two.
+        if ok && !rules.types.intersects(TypeSet::of(value)) {
+            ok = out.push(|| violation(at, "type", type_words(rules), Found::value(value)));
+        }
+        if !ok && out.stops() {
+            return false;
+        }
+        ok &= match value {
+            Value::Number(number) => rules
+                .number
+                .as_ref()
+                .is_none_or(|rules| numbers(rules, Num::of(number), value, at, out)),
+            Value::String(text) => rules
+                .string
+                .as_ref()
+                .is_none_or(|rules| strings(rules, text, value, at, out)),
+            Value::Array(items) => match &rules.array {
+                Some(rules) => self.array(rules, items, value, at, out),
+                None => true,
+            },
+            Value::Object(members) => match &rules.object {
+                Some(rules) => self.object(rules, members, value, at, out),
+                None => true,
+            },
+            Value::Null | Value::Bool(_) => true,
+        };
+        if rules.apply.is_none() || (!ok && out.stops()) {
+            return ok;
+        }
+        ok & self.applicators(rules, value, at, out)
+    }
+
+    fn array(
+        &mut self,
+        rules: &'s ArrayRules,
+        items: &[Value],
+        value: &Value,
+        at: &Path<'_>,
+        out: &mut Out,
+    ) -> bool {
+        let mut ok = true;
+        if items.len() < rules.min {
+            let words = || format!("at least {}", counted(rules.min, "item"));
+            ok = out.push(|| violation(at, "minItems", words(), Found::size(value)));
+        }
+        if rules.max.is_some_and(|max| max < items.len()) {
+            let words = || format!("at most {}", counted(rules.max.unwrap_or(0), "item"));
+            ok = out.push(|| violation(at, "maxItems", words(), Found::size(value)));
+        }
+        if rules.unique {
+            // Hashing costs about as much as a step per byte-sized part; the items' count is a fair proxy.
+            self.step(items.len() as u64);
+            if let Some((earlier, later)) = first_repeat(items) {
+                let words = || format!("an item that differs from item {earlier}");
+                ok = out.push(|| {
+                    violation(
+                        &at.index(later),
+                        "uniqueItems",
+                        words(),
+                        Found::value(&items[later]),
+                    )
+                });
+            }
+        }
+        for (i, item) in items.iter().enumerate() {
+            if !ok && out.stops() {
+                return false;
+            }
+            let id = rules.prefix.get(i).copied().unwrap_or(rules.items);
+            if id == NodeId::NEVER {
+                let words = || format!("at most {}", counted(rules.prefix.len(), "item"));
+                return out.push(|| violation(at, "items", words(), Found::size(value)));
+            }
+            ok &= self.node(id, item, &at.index(i), out);
+        }
+        if let Some(contains) = &rules.contains {
+            let mut count = 0;
+            for (i, item) in items.iter().enumerate() {
+                count += usize::from(self.accepts(contains.item, item, &at.index(i)));
+            }
+            let (keyword, bound, limit) = match contains.max {
+                _ if count < contains.min => ("contains", "at least", contains.min),
+                Some(max) if max < count => ("maxContains", "at most", max),
+                _ => return ok,
+            };
+            let nodes = self.nodes;
+            ok = out.push(|| {
+                let words = format!(
+                    "{bound} {} ({})",
+                    counted(limit, "matching item"),
+                    describe(nodes, contains.item)
+                );
+                violation(at, keyword, words, Found::size(value))
+            });
+        }
+        ok
+    }
+
+    fn object(
+        &mut self,
+        rules: &'s ObjectRules,
+        members: &Map<String, Value>,
+        value: &Value,
+        at: &Path<'_>,
+        out: &mut Out,
+    ) -> bool {
+        let mut ok = true;
+        for name in rules
+            .required
+            .iter()
+            .filter(|name| !members.contains_key(&***name))
+        {
+            let nodes = self.nodes;
+            ok = out.push(|| {
+                let schema = rules.member(name).and_then(|member| member.schema);
+                let words =
+                    schema.map_or_else(|| "a value".to_owned(), |schema| describe(nodes, schema));
+                violation(&at.key(name), "required", words, Found::NOTHING)
+            });
+            if out.stops() {
+                return false;
+            }
+        }
+        ok &= object_size(rules, members.len(), value, at, out);
+        for (name, wanted) in &rules.dependent {
+            if members.contains_key(&**name) {
+                for missing in wanted
+                    .iter()
+                    .filter(|wanted| !members.contains_key(&***wanted))
+                {
+                    let words = || format!("a value, since `{name}` is present");
+                    ok = out.push(|| {
+                        violation(
+                            &at.key(missing),
+                            "dependentRequired",
+                            words(),
+                            Found::NOTHING,
+                        )
+                    });
+                }
+            }
+        }
+        for (name, member) in members {
+            if !ok && out.stops() {
+                return false;
+            }
+            ok &= self.member(rules, members, name, member, at, out);
+        }
+        ok
+    }
+
+    fn member(
+        &mut self,
+        rules: &'s ObjectRules,
+        members: &Map<String, Value>,
+        name: &str,
+        value: &Value,
+        parent: &Path<'_>,
+        out: &mut Out,
+    ) -> bool {
+        let at = &parent.key(name);
+        let mut ok = true;
+        let mut known = false;
+        if let Some(schema) = rules.member(name).and_then(|member| member.schema) {
+            known = true;
+            ok &= self.node(schema, value, at, out);
+        }
+        for (pattern, schema) in &rules.patterns {
+            if pattern.matches(name) {
+                known = true;
+                ok &= self.node(*schema, value, at, out);
+            }
+        }
+        if !known && rules.additional == NodeId::NEVER {
+            ok = out.push(|| unknown_member(rules, members, name, at));
+        } else if !known {
+            ok &= self.node(rules.additional, value, at, out);
+        }
+        if let Some(schema) = rules.property_names
+            && !self.accepts(schema, &Value::String(name.to_owned()), at)
+        {
+            let nodes = self.nodes;
+            ok = out.push(|| {
+                let words = format!("a property name that is a {}", describe(nodes, schema));
+                violation(at, "propertyNames", words, Found::unknown_property(name))
+            });
+        }
+        ok
+    }
+
+    fn applicators(
+        &mut self,
+        rules: &'s Rules,
+        value: &Value,
+        at: &Path<'_>,
+        out: &mut Out,
+    ) -> bool {
+        let Some(apply) = &rules.apply else {
+            return true;
+        };
+        let mut ok = true;
+        for id in apply.reference.iter().chain(&apply.all) {
+            ok &= self.node(*id, value, at, out);
+            if !ok && out.stops() {
+                return false;
+            }
+        }
+        if let Some(branches) = &apply.any {
+            ok &= branches.iter().any(|&id| self.accepts(id, value, at))
+                || self.explain("anyOf", branches, value, at, out);
+        }
+        if let Some(branches) = &apply.one {
+            ok &= self.exactly_one(branches, value, at, out);
+        }
+        if let Some(id) = apply.not
+            && self.accepts(id, value, at)
+        {
+            let nodes = self.nodes;
+            ok = out.push(|| {
+                violation(
+                    at,
+                    "not",
+                    format!("anything but {}", describe(nodes, id)),
+                    Found::value(value),
+                )
+            });
+        }
+        if let Some(condition) = &apply.condition {
+            let chosen = if self.accepts(condition.test, value, at) {
+                condition.then
+            } else {
+                condition.otherwise
+            };
+            ok &= self.node(chosen, value, at, out);
+        }
+        for (name, id) in &apply.dependent {
+            if value
+                .as_object()
+                .is_some_and(|members| members.contains_key(&**name))
+            {
+                ok &= self.node(*id, value, at, out);
+            }
+        }
+        ok
+    }
+
+    fn exactly_one(
+        &mut self,
+        branches: &'s [NodeId],
+        value: &Value,
+        at: &Path<'_>,
+        out: &mut Out,
+    ) -> bool {
+        let mut matching = (0..branches.len()).filter(|&i| self.accepts(branches[i], value, at));
+        match (matching.next(), matching.next()) {
+            (Some(_), None) => true,
+            (Some(first), Some(second)) => out.push(|| {
+                let count = branches.len();
+                let both = format!("{} and {} both do", first + 1, second + 1);
+                let words =
+                    format!("a value that only one of {count} alternatives accepts ({both})");
+                violation(at, "oneOf", words, Found::value(value))
+            }),
+            (None, _) => {
+                drop(matching);
+                self.explain("oneOf", branches, value, at, out)
+            }
+        }
+    }
+}
+
+fn violation(at: &Path<'_>, keyword: &'static str, expected: String, found: Found) -> Violation {
+    Violation {
+        pointer: at.pointer(),
+        keyword,
+        expected,
+        found,
+        suggestion: None,
+    }
+}
+
+fn unknown_member(
+    rules: &ObjectRules,
+    members: &Map<String, Value>,
+    name: &str,
+    at: &Path<'_>,
+) -> Violation {
+    let words = match rules.names.len() {
+        0 if rules.patterns.is_empty() => "no properties".to_owned(),
+        0 => {
+            let patterns: Vec<&str> = rules
+                .patterns
+                .iter()
+                .map(|(pattern, _)| pattern.source())
+                .collect();
+            format!(
+                "only properties whose name matches {}",
+                names(patterns.into_iter())
+            )
+        }
+        _ => format!("only {}", names(rules.names.iter().map(|name| &**name))),
+    };
+    let absent = rules
+        .names
+        .iter()
+        .map(|name| &**name)
+        .filter(|name| !members.contains_key(*name));
+    Violation {
+        suggestion: closest(name, absent).map(|meant| format!("`{meant}`")),
+        ..violation(
+            at,
+            "additionalProperties",
+            words,
+            Found::unknown_property(name),
+        )
+    }
+}
+
+fn object_size(
+    rules: &ObjectRules,
+    len: usize,
+    value: &Value,
+    at: &Path<'_>,
+    out: &mut Out,
+) -> bool {
+    let bound = |count: usize| {
+        if count == 1 {
+            "1 property".to_owned()
+        } else {
+            format!("{count} properties")
+        }
+    };
+    let mut ok = true;
+    if len < rules.min {
+        let words = || format!("at least {}", bound(rules.min));
+        ok = out.push(|| violation(at, "minProperties", words(), Found::size(value)));
+    }
+    if let Some(max) = rules.max.filter(|max| *max < len) {
+        let words = || format!("at most {}", bound(max));
+        ok = out.push(|| violation(at, "maxProperties", words(), Found::size(value)));
+    }
+    ok
+}

@@ -1,0 +1,236 @@
+//! What to say when no branch of `anyOf` or `oneOf` matches: the violations of the branch that was meant.
+//!
+//! Branches that cannot have been meant go first (another type, another discriminator); among the rest the one
+//! with the fewest, then the deepest violations is reported. If that is not one branch, all are listed.
+
+use std::cmp::Reverse;
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        describe,
+        equal::equal,
+        node::{NodeId, TypeSet},
+        path::Path,
+        violation::Violation,
+    },
+    Found, Out, Walk,
+    leaf::literal_violation,
+    violation,
+};
+
+/// Branches beyond this many are not examined for the report.
+const MOST: usize = 24;
+
+/// How far `$ref` and `allOf` are followed for types and discriminators.
+const DEEPEST: usize = 4;
+
+impl<'s> Walk<'s> {
+    /// Reports on branches none of which accepts `value`. Always `false`.
+    pub(super) fn explain(
+        &mut self,
+        keyword: &'static str,
+        branches: &'s [NodeId],
+        value: &Value,
+        at: &Path<'_>,
+        out: &mut Out,
+    ) -> bool {
+        if out.stops() {
+            return false;
+        }
+        let nodes = self.nodes;
+        let literals: Vec<&Value> = branches
+            .iter()
+            .filter_map(|&id| self.literals(id, DEEPEST))
+            .flatten()
+            .collect();
+        if branches
+            .iter()
+            .all(|&id| self.literals(id, DEEPEST).is_some())
+        {
+            return out.push(|| literal_violation(keyword, literals.iter().copied(), value, at));
+        }
+        let kind = TypeSet::of(value);
+        let mut candidates: Vec<NodeId> = branches
+            .iter()
+            .copied()
+            .filter(|&id| self.types(id, DEEPEST).intersects(kind))
+            .take(MOST)
+            .collect();
+        if candidates.is_empty() {
+            let words = || describe::alternatives(nodes, branches, DEEPEST);
+            return out.push(|| violation(at, keyword, words(), Found::value(value)));
+        }
+        if let Some((tag, literals)) = self.discriminator(&candidates) {
+            let tagged = value.get(tag);
+            let chosen = |id: &NodeId| {
+                let literals = self.tag(*id, tag, DEEPEST).unwrap_or_default();
+                tagged.is_some_and(|value| literals.iter().any(|literal| equal(literal, value)))
+            };
+            let meant: Vec<NodeId> = candidates.iter().copied().filter(chosen).collect();
+            match (meant.is_empty(), tagged) {
+                (false, _) => candidates = meant,
+                (true, Some(value)) => {
+                    return out.push(|| {
+                        literal_violation(keyword, literals.iter().copied(), value, &at.key(tag))
+                    });
+                }
+                (true, None) => {
+                    let words = || describe::one_of(literals.iter().copied());
+                    return out.push(|| violation(&at.key(tag), keyword, words(), Found::NOTHING));
+                }
+            }
+        }
+        self.closest(keyword, &candidates, value, at, out)
+    }
+
+    fn closest(
+        &mut self,
+        keyword: &'static str,
+        candidates: &[NodeId],
+        value: &Value,
+        at: &Path<'_>,
+        out: &mut Out,
+    ) -> bool {
+        let mut reports: Vec<(usize, Reverse<usize>, Vec<Violation>)> = Vec::new();
+        for &id in candidates {
+            let mut report = Out::collect();
+            self.node(id, value, at, &mut report);
+            if let Out::Collect { kept, more } = report {
+                let depth = kept
+                    .iter()
+                    .map(|violation| violation.pointer.matches('/').count())
+                    .max();
+                reports.push((kept.len() + more, Reverse(depth.unwrap_or(0)), kept));
+            }
+        }
+        let Some(best) = reports
+            .iter()
+            .map(|(count, depth, _)| (*count, *depth))
+            .min()
+        else {
+            return false;
+        };
+        let mut ties = reports
+            .into_iter()
+            .filter(|(count, depth, _)| (*count, *depth) == best)
+            .map(|(_, _, kept)| kept);
+        let first = ties.next().unwrap_or_default();
+        if ties.all(|other| other == first) {
+            for violation in first {
+                out.push(|| violation);
+            }
+            return false;
+        }
+        let nodes = self.nodes;
+        out.push(|| {
+            violation(
+                at,
+                keyword,
+                describe::alternatives(nodes, candidates, DEEPEST),
+                Found::value(value),
+            )
+        })
+    }
+
+    /// The only values the node accepts, where it says so itself.
+    fn literals(&self, id: NodeId, depth: usize) -> Option<Vec<&'s Value>> {
+        let rules = self.nodes.rules(id)?;
+        if let Some(constant) = &rules.constant {
+            return Some(vec![constant]);
+        }
+        if let Some(options) = &rules.options {
+            return Some(options.iter().collect());
+        }
+        match rules.apply.as_ref()?.reference {
+            Some(target) if 0 < depth => self.literals(target, depth - 1),
+            _ => None,
+        }
+    }
+
+    /// A superset of the types the node accepts.
+    fn types(&self, id: NodeId, depth: usize) -> TypeSet {
+        let Some(rules) = self.nodes.rules(id) else {
+            return if id == NodeId::NEVER {
+                TypeSet::NONE
+            } else {
+                TypeSet::ALL
+            };
+        };
+        let literals = rules.constant.iter().chain(rules.options.iter().flatten());
+        let of_literals = literals.fold(TypeSet::NONE, |set, literal| {
+            set.union(TypeSet::of(literal))
+        });
+        let own = if of_literals.is_empty() {
+            rules.types
+        } else {
+            rules.types.intersection(of_literals)
+        };
+        match &rules.apply {
+            Some(apply) if 0 < depth => apply
+                .reference
+                .iter()
+                .chain(&apply.all)
+                .fold(own, |set, &id| set.intersection(self.types(id, depth - 1))),
+            _ => own,
+        }
+    }
+
+    /// A property that every candidate fixes to a literal, with all those literals.
+    fn discriminator(&self, candidates: &[NodeId]) -> Option<(&'s str, Vec<&'s Value>)> {
+        let (&first, others) = candidates.split_first()?;
+        if others.is_empty() {
+            return None;
+        }
+        for name in self.property_names(first, DEEPEST) {
+            let tags: Option<Vec<Vec<&Value>>> = candidates
+                .iter()
+                .map(|&id| self.tag(id, name, DEEPEST))
+                .collect();
+            if let Some(tags) = tags {
+                return Some((name, tags.concat()));
+            }
+        }
+        None
+    }
+
+    fn property_names(&self, id: NodeId, depth: usize) -> Vec<&'s str> {
+        let Some(rules) = self.nodes.rules(id) else {
+            return Vec::new();
+        };
+        let own = rules
+            .object
+            .iter()
+            .flat_map(|object| object.names.iter().map(|name| &**name));
+        let mut names: Vec<&str> = own.collect();
+        if let Some(apply) = rules.apply.as_ref().filter(|_| 0 < depth) {
+            names.extend(
+                apply
+                    .reference
+                    .iter()
+                    .chain(&apply.all)
+                    .flat_map(|&id| self.property_names(id, depth - 1)),
+            );
+        }
+        names
+    }
+
+    /// The literals that the node demands of its property `name`.
+    fn tag(&self, id: NodeId, name: &str, depth: usize) -> Option<Vec<&'s Value>> {
+        let rules = self.nodes.rules(id)?;
+        let member = rules
+            .object
+            .as_ref()
+            .and_then(|object| object.member(name)?.schema);
+        if let Some(literals) = member.and_then(|id| self.literals(id, depth)) {
+            return Some(literals);
+        }
+        let apply = rules.apply.as_ref().filter(|_| 0 < depth)?;
+        apply
+            .reference
+            .iter()
+            .chain(&apply.all)
+            .find_map(|&id| self.tag(id, name, depth - 1))
+    }
+}

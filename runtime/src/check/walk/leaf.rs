@@ -1,0 +1,170 @@
+//! The rules of scalars: literals, bounds of numbers, lengths, patterns and formats of strings.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        describe::one_of,
+        equal::equal,
+        node::{NumberRules, Rules, StringRules, TypeSet},
+        number::Num,
+        path::Path,
+        suggest::closest,
+        violation::{Found, Violation, counted},
+    },
+    Out, violation,
+};
+
+/// The allowed types; a format or pattern says more than `string` where it is the only type.
+pub(super) fn type_words(rules: &Rules) -> String {
+    match (&rules.string, rules.types) {
+        (Some(string), TypeSet::STRING) => string
+            .format
+            .map_or_else(|| rules.types.words(), |format| format.words().to_owned()),
+        _ => rules.types.words(),
+    }
+}
+
+pub(super) fn literals(rules: &Rules, value: &Value, at: &Path<'_>, out: &mut Out) -> bool {
+    let mut ok = true;
+    if let Some(constant) = &rules.constant
+        && !equal(constant, value)
+    {
+        ok = out.push(|| literal_violation("const", std::slice::from_ref(constant), value, at));
+    }
+    if let Some(options) = &rules.options
+        && !options.iter().any(|option| equal(option, value))
+    {
+        ok = out.push(|| literal_violation("enum", options, value, at));
+    }
+    ok
+}
+
+pub(super) fn literal_violation<'a>(
+    keyword: &'static str,
+    allowed: impl IntoIterator<Item = &'a Value> + Clone,
+    value: &Value,
+    at: &Path<'_>,
+) -> Violation {
+    let strings = allowed.clone().into_iter().filter_map(Value::as_str);
+    let meant = value.as_str().and_then(|text| closest(text, strings));
+    Violation {
+        suggestion: meant.map(|meant| Value::String(meant.to_owned()).to_string()),
+        ..violation(
+            at,
+            keyword,
+            one_of(allowed.into_iter()),
+            Found::value(value),
+        )
+    }
+}
+
+pub(super) fn numbers(
+    rules: &NumberRules,
+    number: Num,
+    value: &Value,
+    at: &Path<'_>,
+    out: &mut Out,
+) -> bool {
+    let broken = broken_bounds(rules, number);
+    let mut ok = true;
+    for (keyword, words, bound) in broken.into_iter().flatten() {
+        ok = out.push(|| violation(at, keyword, format!("{words} {bound}"), Found::value(value)));
+    }
+    ok
+}
+
+type Broken = Option<(&'static str, &'static str, Num)>;
+
+/// The bounds that `number` breaks: keyword, words, bound.
+pub(in crate::check) fn broken_bounds(rules: &NumberRules, number: Num) -> [Broken; 5] {
+    let broken = |bound: Option<Num>, keyword, words, breaks: fn(Num, Num) -> bool| {
+        bound
+            .filter(|&bound| breaks(number, bound))
+            .map(|bound| (keyword, words, bound))
+    };
+    [
+        broken(rules.minimum, "minimum", "at least", |n, b| {
+            n.order(b).is_lt()
+        }),
+        broken(rules.maximum, "maximum", "at most", |n, b| {
+            n.order(b).is_gt()
+        }),
+        broken(
+            rules.exclusive_minimum,
+            "exclusiveMinimum",
+            "more than",
+            |n, b| n.order(b).is_le(),
+        ),
+        broken(
+            rules.exclusive_maximum,
+            "exclusiveMaximum",
+            "less than",
+            |n, b| n.order(b).is_ge(),
+        ),
+        broken(rules.multiple_of, "multipleOf", "a multiple of", |n, b| {
+            !n.is_multiple_of(b)
+        }),
+    ]
+}
+
+pub(super) fn strings(
+    rules: &StringRules,
+    text: &str,
+    value: &Value,
+    at: &Path<'_>,
+    out: &mut Out,
+) -> bool {
+    let mut ok = true;
+    for (keyword, words) in broken_strings(rules, text).into_iter().flatten() {
+        let found = match keyword {
+            "minLength" | "maxLength" => Found::size(value),
+            _ => Found::value(value),
+        };
+        ok = out.push(|| violation(at, keyword, words.into_owned(), found));
+    }
+    ok
+}
+
+type BrokenString = Option<(&'static str, Cow<'static, str>)>;
+
+/// The string rules that `text` breaks: keyword and words. Allocates only for broken ones.
+pub(in crate::check) fn broken_strings(rules: &StringRules, text: &str) -> [BrokenString; 4] {
+    // Only as many characters are counted as the bounds ask about.
+    let short = 0 < rules.min
+        && text.len() < rules.min.saturating_mul(4)
+        && text.chars().count() < rules.min;
+    let long = rules
+        .max
+        .filter(|max| *max < text.len() && text.chars().nth(*max).is_some());
+    [
+        short.then(|| {
+            (
+                "minLength",
+                format!("at least {}", counted(rules.min, "character")).into(),
+            )
+        }),
+        long.map(|max| {
+            (
+                "maxLength",
+                format!("at most {}", counted(max, "character")).into(),
+            )
+        }),
+        rules
+            .pattern
+            .as_ref()
+            .filter(|pattern| !pattern.matches(text))
+            .map(|pattern| {
+                (
+                    "pattern",
+                    format!("string matching `{}`", pattern.source()).into(),
+                )
+            }),
+        rules
+            .format
+            .filter(|format| !format.accepts(text))
+            .map(|format| ("format", format.words().into())),
+    ]
+}
