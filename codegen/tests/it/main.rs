@@ -7,4 +7,10 @@ mod made_up;
 mod proof;
 mod regenerate;
 mod support;
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "compiled here, used by a crate that a test builds"
+)]
+mod user_code;
 mod values;

@@ -103,15 +103,24 @@ fn every_definition_is_accounted_for() {
                 Some(ty) => format!("{definition} = {}", spell(ty)),
                 None => definition.clone(),
             };
-            let class = match (kind == definition, of.unreached.get(&definition)) {
-                (false, _) => "generated under another name or as a hand-written type",
-                (true, Some(bits)) if bits.has(source.revision) => "dropped: no method reaches it",
-                _ if source.module == Module::Tasks
-                    && is_same_in_core(&source.document, &definition) =>
-                {
-                    "equal to the core's"
-                }
-                _ => "envelope",
+            let dropped = of
+                .unreached
+                .get(&definition)
+                .is_some_and(|bits| bits.has(source.revision));
+            let class = if kind != definition {
+                "generated under another name, or written by hand"
+            } else if dropped {
+                "dropped: no method reaches it"
+            } else if source.module == Module::Tasks
+                && is_same_in_core(&source.document, &definition)
+            {
+                "equal to the core's"
+            } else if of.types.contains_key(&definition) {
+                "generated from where it is used"
+            } else if is_envelope(&source.document["$defs"][&definition], &definition) {
+                "envelope"
+            } else {
+                panic!("{}, `{definition}`: nothing became of it", source.name)
             };
             other.entry(class).or_default().push(kind);
         }
@@ -126,6 +135,33 @@ fn every_definition_is_accounted_for() {
 
 fn is_same_in_core(document: &Value, definition: &str) -> bool {
     committed("2026-07-28")["$defs"].get(definition) == Some(&document["$defs"][definition])
+}
+
+/// What carries payloads: messages, the unions of messages and of results, the bases of both, and errors as responses.
+fn is_envelope(schema: &Value, name: &str) -> bool {
+    const BASES: [&str; 3] = ["CacheableResult", "PaginatedResult", "Result"];
+    const UNIONS: [&str; 6] = [
+        "ClientNotification",
+        "ClientRequest",
+        "ClientResult",
+        "ServerNotification",
+        "ServerRequest",
+        "ServerResult",
+    ];
+    let has = |member: &str| {
+        let parts = schema["allOf"]
+            .as_array()
+            .map_or(std::slice::from_ref(schema), Vec::as_slice);
+        parts
+            .iter()
+            .any(|part| part["properties"].get(member).is_some())
+    };
+    name.starts_with("JSONRPC")
+        || BASES.contains(&name)
+        || UNIONS.contains(&name)
+        || has("method")
+        || has("jsonrpc")
+        || name.ends_with("Error") && (has("error") || has("code"))
 }
 
 fn spell(ty: &TypeRef) -> String {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::made_up;
 use crate::support::{codegen, schema_folder, scratch};
@@ -36,6 +37,93 @@ fn diff_reports_exactly_what_a_later_revision_changes() {
     let output = codegen(["diff", "2026-07-28", made_up::REVISION, "--schema", schema]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), made_up::DIFF);
+}
+
+/// Imported, generated, built: the bindings have all of it, and code written for the old ones goes on working.
+#[test]
+fn a_later_revision_needs_no_hand_and_breaks_no_code() {
+    let schema = imported("regenerate-build");
+    let root = schema.parent().unwrap();
+    let output = codegen(["generate".as_ref(), "--schema".as_ref(), schema.as_os_str()]);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("generated.rs"));
+    let output = codegen([
+        "generate".as_ref(),
+        "--check".as_ref(),
+        "--schema".as_ref(),
+        schema.as_os_str(),
+    ]);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "what was generated is up to date"
+    );
+
+    workspace(root);
+    crate_of(root, "old_user", "lib.rs", include_str!("user_code.rs"), "");
+    let dependency = "old_user = { path = \"../old_user\" }\n";
+    crate_of(
+        root,
+        "new_user",
+        "main.rs",
+        include_str!("regenerate/new_user.rs"),
+        dependency,
+    );
+    // Dependencies stay built between runs.
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--offline", "--package", "new_user"])
+        .current_dir(root)
+        .env(
+            "CARGO_TARGET_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("regenerate-target"),
+        )
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// A workspace around the copied schema crate, with the versions of this one.
+fn workspace(root: &Path) {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(here.join("../Cargo.toml")).unwrap();
+    let members = manifest
+        .lines()
+        .find(|line| line.starts_with("members = "))
+        .unwrap();
+    let manifest = manifest
+        .replace(
+            members,
+            "members = [\"schema\", \"old_user\", \"new_user\"]",
+        )
+        .replace(
+            "path = \"codegen\"",
+            &format!("path = {:?}", here.to_str().unwrap()),
+        );
+    fs::write(root.join("Cargo.toml"), manifest).unwrap();
+    let lock = here.join("../Cargo.lock");
+    if lock.exists() {
+        fs::copy(lock, root.join("Cargo.lock")).unwrap();
+    }
+}
+
+/// A crate that depends on the schema crate.
+fn crate_of(root: &Path, name: &str, file: &str, code: &str, dependencies: &str) {
+    let folder = root.join(name);
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\ntrueform-schema = {{ path = \"../schema\" }}\n{dependencies}"
+    );
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    fs::write(folder.join("src").join(file), code).unwrap();
 }
 
 /// Copies a folder.
