@@ -39,11 +39,6 @@ pub(crate) fn pascal(json: &str) -> String {
         .collect()
 }
 
-/// `CallTool` → `CALL_TOOL`.
-#[must_use]
-pub(crate) fn screaming(name: &str) -> String {
-    snake(name).to_uppercase()
-}
 
 /// The words of the last path segment of `json`, capitals kept.
 fn words(json: &str) -> impl Iterator<Item = String> {
@@ -95,6 +90,5 @@ mod tests {
         ] {
             assert_eq!(pascal(json), want);
         }
-        assert_eq!(screaming("CallTool"), "CALL_TOOL");
     }
 }

@@ -24,6 +24,7 @@ mod revision;
 pub mod decode;
 mod encode;
 pub mod ext;
+#[cfg(not(feature = "generate"))]
 #[rustfmt::skip]
 #[allow(
     clippy::large_enum_variant,
@@ -31,6 +32,15 @@ pub mod ext;
     reason = "generated: one form for all types"
 )]
 mod generated;
+#[cfg(feature = "generate")]
+#[allow(
+    clippy::large_enum_variant,
+    clippy::needless_pass_by_value,
+    reason = "generated: one form for all types"
+)]
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/generated.rs"));
+}
 mod id;
 mod json;
 mod map;
