@@ -22,13 +22,30 @@ use crate::{
 /// The files of all modules.
 pub(crate) fn emit(model: &Model, inputs: &Inputs) -> Result<Generated, Problem> {
     let mut files = Generated::new();
-    let core = module(model, inputs, None)?;
+    let core = module(model, inputs, None, Home::Schema)?;
     files.insert("generated.rs".to_owned(), core);
     for (name, extension) in &model.extensions {
-        let text = module(extension, inputs, Some((name, model)))?;
+        let text = module(extension, inputs, Some((name, model)), Home::Schema)?;
         files.insert(format!("generated/{name}.rs"), text);
     }
     Ok(files)
+}
+
+/// The module of the extension `name`, for another crate than the schema crate.
+pub(crate) fn emit_elsewhere(model: &Model, inputs: &Inputs, name: &str) -> Result<String, Problem> {
+    match model.extensions.get(name) {
+        Some(extension) => module(extension, inputs, Some((name, model)), Home::Elsewhere),
+        None => Err(Problem::at("", format!("there is no extension `{name}`"))),
+    }
+}
+
+/// The crate that the generated code is compiled in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    /// `trueform-schema`, whose `Method` knows the methods of all modules.
+    Schema,
+    /// Another one, which brings a `Method` of its own.
+    Elsewhere,
 }
 
 /// What the emitters share.
@@ -37,6 +54,7 @@ struct Context<'a> {
     inputs: &'a Inputs,
     /// The extension's name and the core, in an extension.
     extension: Option<(&'a str, &'a Model)>,
+    home: Home,
     /// Sets of revisions that were named, to define at the end.
     sets: std::cell::RefCell<BTreeSet<Bits>>,
 }
@@ -45,8 +63,9 @@ fn module(
     model: &Model,
     inputs: &Inputs,
     extension: Option<(&str, &Model)>,
+    home: Home,
 ) -> Result<String, Problem> {
-    let cx = Context { model, inputs, extension, sets: std::cell::RefCell::default() };
+    let cx = Context { model, inputs, extension, home, sets: std::cell::RefCell::default() };
     let mut body = String::new();
     let mut kinds: Vec<(&str, Vec<&str>)> = Vec::new();
     for ty in model.types.values() {
@@ -109,16 +128,24 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
         ["DecodeError", "Encode", "Extras", "Json", "Revisions", "View"].map(str::to_owned).into();
     collect_leaves(cx.model, &mut names);
     if cx.extension.is_some() {
-        names.extend(["ErrorObject", "Method", "Revision"].map(str::to_owned));
+        names.extend(["ErrorObject", "Revision"].map(str::to_owned));
+        if !cx.has_method() {
+            names.insert("Method".to_owned());
+        }
         names.extend(cx.model.external.keys().cloned());
     }
     let words: BTreeSet<&str> = body.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     // The sets of revisions are defined after the body was written.
     names.retain(|name| name == "Revisions" || words.contains(&**name));
     let names: Vec<String> = names.into_iter().collect();
+    let (root, traits) = match cx.home {
+        Home::Schema => ("crate", "Notification, Request, "),
+        Home::Elsewhere => ("trueform_schema", ""),
+    };
+    let serde = if body.contains("serde::") { "serde::{self, de::MapAccess}" } else { "serde::de::MapAccess" };
     format!(
-        "use serde::de::MapAccess;\nuse crate::{{decode, methods::{{Direction, Notification, Request, Rules}}, \
-         support::{{self, Members, ObjectWriter, Record}}, {}}};\n",
+        "use {root}::{{decode, methods::{{Direction, {traits}Rules}}, \
+         support::{{self, Members, ObjectWriter, Record, {serde}}}, {}}};\n",
         names.join(", ")
     )
 }
@@ -173,6 +200,19 @@ fn parameter(ty: &TypeRef, name: &str) -> (String, String) {
 }
 
 impl Context<'_> {
+    /// Whether the module defines `Method`, and does not use the core's.
+    fn has_method(&self) -> bool {
+        self.extension.is_none() || self.home == Home::Elsewhere
+    }
+
+    /// What a type is, where nobody has said it better.
+    fn neutral(&self, name: &str) -> String {
+        match self.extension {
+            None => format!("`{name}` of the Model Context Protocol."),
+            Some((extension, _)) => format!("`{name}` of the {extension} extension."),
+        }
+    }
+
     /// The constant for a set of revisions.
     fn set(&self, bits: Bits) -> String {
         self.sets.borrow_mut().insert(bits);

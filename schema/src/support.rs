@@ -14,10 +14,12 @@ pub use self::{
 
 use std::future::{Ready, ready};
 
+// Generated code names it through here, so that another crate needs no dependency of its own.
+pub use serde;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    DecodeError, Encode, ErrorObject, Json, JsonObject, Method, Revision, View, methods::Rules,
+    DecodeError, Encode, ErrorObject, Json, JsonObject, Revision, View, methods::Rules,
 };
 
 /// Appends `text` as a JSON string.
@@ -132,17 +134,14 @@ impl<T: Encode> Encode for Vec<T> {
 /// The params to decode: absent ones are an empty object, unless `method` needs some at `revision`.
 pub fn params<'a>(
     rules: Option<&Rules>,
-    method: Method,
+    method: &str,
     revision: Revision,
     params: Option<&'a str>,
 ) -> Result<&'a str, DecodeError> {
     match (params, rules) {
         (Some(params), _) => Ok(params),
         (None, Some(rules)) if rules.params_required => {
-            let message = format!(
-                "missing `params`, which `{}` needs at {revision}",
-                method.as_str()
-            );
+            let message = format!("missing `params`, which `{method}` needs at {revision}");
             Err(DecodeError::new("", message))
         }
         (None, _) => Ok("{}"),
@@ -151,40 +150,38 @@ pub fn params<'a>(
 
 /// The error for a method that `sender` never sends.
 #[cold]
-pub fn foreign(sender: &str, method: Method) -> DecodeError {
-    DecodeError::new(
-        "",
-        format!(
-            "`{}` is not sent by the {sender} in this form",
-            method.as_str()
-        ),
-    )
+pub fn foreign(sender: &str, method: &str) -> DecodeError {
+    DecodeError::new("", format!("`{method}` is not sent by the {sender} in this form"))
 }
 
 /// The answer of a handler that does not implement `method`.
-pub fn method_not_found<T>(method: Method) -> Ready<Result<T, ErrorObject>> {
+pub fn method_not_found<T>(method: &str) -> Ready<Result<T, ErrorObject>> {
     ready(Err(not_found(method)))
 }
 
 /// `-32601` for `method`.
 #[cold]
-pub fn not_found(method: Method) -> ErrorObject {
-    ErrorObject::new(-32601, format!("method not found: `{}`", method.as_str()))
+pub fn not_found(method: &str) -> ErrorObject {
+    ErrorObject::new(-32601, format!("method not found: `{method}`"))
 }
 
 /// `Serialize` and `Deserialize` of generated types: written through `Encode`, read by the named algorithm.
-macro_rules! wire {
+///
+/// Exported because code that other crates generate uses it too.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire {
     ($read:ident: $($name:ident),* $(,)?) => {$(
-        impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl $crate::support::serde::Serialize for $name {
+            fn serialize<S: $crate::support::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 $crate::support::serialize(self, serializer)
             }
         }
-        impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        impl<'de> $crate::support::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::support::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 $crate::support::$read(deserializer)
             }
         }
     )*};
 }
-pub(crate) use wire;
+pub use crate::__wire as wire;

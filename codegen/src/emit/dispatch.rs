@@ -77,18 +77,21 @@ fn messages(
          /// # Errors\n/// The params do not have the form of the type, are missing where `revision` requires them, or the \
          {sender} does not\n/// send `method`. The pointer of the error is relative to the params.\n\
          pub fn decode(revision: Revision, method: Method, params: Option<&str>) -> Result<Self, DecodeError> {{\n\
-         let params = support::params({}, method, revision, params)?;\nOk(match method {{\n",
-        match cx.extension {
-            Some(_) => "rules(method, revision)",
-            None => "method.rules(revision)",
+         let params = support::params({}, method.as_str(), revision, params)?;\nOk(match method {{\n",
+        match cx.has_method() {
+            true => "method.rules(revision)",
+            false => "rules(method, revision)",
         }
     );
     for method in methods {
         let _ = writeln!(out, "Method::{0} => Self::{0}(decode::from_str(params)?),", method.name);
     }
+    if !cx.has_method() || methods.len() < cx.model.methods.len() || cx.extension.is_none() {
+        let _ = writeln!(out, "_ => return Err(support::foreign({sender:?}, method.as_str())),");
+    }
     let _ = write!(
         out,
-        "_ => return Err(support::foreign({sender:?}, method)),\n}})\n}}\n\
+        "}})\n}}\n\
          /// The method.\n#[must_use]\npub const fn method(&self) -> Method {{\nmatch self {{\n"
     );
     for method in methods {
@@ -127,7 +130,7 @@ fn handler(
         let _ = write!(
             out,
             "/// Answers `{}`.\nfn {}(&self, cx: &Self::Context, params: {}) -> impl Future<Output = Result<{}, ErrorObject>> + Send {{\n\
-             let _ = (cx, params);\nsupport::method_not_found(Method::{})\n}}\n",
+             let _ = (cx, params);\nsupport::method_not_found(Method::{}.as_str())\n}}\n",
             method.wire,
             snake(&method.name),
             rust(&method.params),
@@ -141,10 +144,10 @@ fn handler(
          /// What the handler answers with, or \"method not found\" where `revision` does not have the method.\n\
          pub async fn dispatch_to_{side}<H: {name}>(handler: &H, cx: &H::Context, revision: Revision, request: {request}) \
          -> Result<Box<dyn Encode + Send>, ErrorObject> {{\n\
-         if {}.is_none() {{ return Err(support::not_found(request.method())); }}\nOk(match request {{\n",
-        match cx.extension {
-            Some(_) => "rules(request.method(), revision)",
-            None => "request.method().rules(revision)",
+         if {}.is_none() {{ return Err(support::not_found(request.method().as_str())); }}\nOk(match request {{\n",
+        match cx.has_method() {
+            true => "request.method().rules(revision)",
+            false => "rules(request.method(), revision)",
         }
     );
     for method in methods {

@@ -7,7 +7,7 @@ use crate::model::{Bits, EnumValue, TypeDef};
 
 pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, values: &[EnumValue], out: &mut String) {
     let name = &ty.name;
-    cx.doc(name, &format!("`{name}` of the Model Context Protocol."), ty.known, Bits(0), out);
+    cx.doc(name, &cx.neutral(name), ty.known, Bits(0), out);
     let _ = writeln!(out, "#[derive(Clone, Debug, PartialEq, Eq, Hash)]\n#[non_exhaustive]\npub enum {name} {{");
     for value in values {
         let path = format!("{name}.{}", value.value);

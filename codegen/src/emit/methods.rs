@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Context, rust};
+use super::{Context, Home, rust};
 use crate::model::{Bits, MethodDef, MethodRules};
 
 pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
-    match cx.extension {
-        None => {
+    match cx.has_method() {
+        true => {
             enumeration(cx, out);
             out.push_str("impl Method {\n");
             rules(
@@ -18,14 +18,17 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
             );
             out.push_str("}\n");
         }
-        Some(_) => rules(
+        false => rules(
             cx,
             "What the extension says about `method` at `revision`; `None` if it does not have it.",
             "pub fn rules(method: Method, revision: Revision)",
             out,
         ),
     }
-    markers(cx, out);
+    // Markers tie a method of the core's enumeration to its types; another crate's methods are not in it.
+    if cx.home == Home::Schema {
+        markers(cx, out);
+    }
 }
 
 fn enumeration(cx: &Context<'_>, out: &mut String) {
@@ -36,7 +39,10 @@ fn enumeration(cx: &Context<'_>, out: &mut String) {
     }
     all.extend(cx.model.methods.values().map(|m| (m.wire.as_str(), (m, None))));
     let methods: Vec<(&MethodDef, Option<&str>)> = all.into_values().collect();
-    out.push_str("/// A method on the wire, of any revision or extension.\n");
+    let _ = match cx.extension {
+        None => writeln!(out, "/// A method on the wire, of any revision or extension."),
+        Some((name, _)) => writeln!(out, "/// A method of the {name} extension on the wire."),
+    };
     out.push_str("#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\n#[non_exhaustive]\npub enum Method {\n");
     for (method, extension) in &methods {
         let mut known = Bits::default();
@@ -71,7 +77,7 @@ fn enumeration(cx: &Context<'_>, out: &mut String) {
 }
 
 fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
-    let subject = if cx.extension.is_some() { "method" } else { "self" };
+    let subject = if cx.has_method() { "self" } else { "method" };
     let _ = write!(
         out,
         "/// {doc}\n#[must_use]\n{signature} -> Option<&'static Rules> {{\n\
@@ -107,7 +113,7 @@ fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
         out.push_str("],\n");
     }
     let extensions = cx.model.extensions.values().flat_map(|extension| extension.methods.values());
-    let missing = cx.extension.is_some()
+    let missing = !cx.has_method()
         || extensions.into_iter().any(|method| !cx.model.methods.contains_key(&method.wire));
     if missing {
         out.push_str("_ => &[],\n");

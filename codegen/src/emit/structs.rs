@@ -23,7 +23,7 @@ fn is_plain(field: &Field) -> bool {
 
 fn declaration(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     let name = &ty.name;
-    cx.doc(name, &format!("`{name}` of the Model Context Protocol."), ty.known, Bits(0), out);
+    cx.doc(name, &cx.neutral(name), ty.known, Bits(0), out);
     let default = match fields.iter().any(|field| is_plain(field) && !is_constant(field)) {
         true => "",
         false => ", Default",

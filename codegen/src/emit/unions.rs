@@ -18,7 +18,7 @@ pub(super) fn emit(
 ) -> Result<&'static str, Problem> {
     let name = &ty.name;
     let open = !matches!(rule, Rule::Json(_));
-    cx.doc(name, &format!("`{name}` of the Model Context Protocol."), ty.known, Bits(0), out);
+    cx.doc(name, &cx.neutral(name), ty.known, Bits(0), out);
     let _ = writeln!(out, "#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub enum {name} {{");
     for variant in variants {
         let path = format!("{name}.{}", variant.name);
