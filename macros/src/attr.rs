@@ -63,7 +63,7 @@ const KEYS: &[&str] = &[
     "needs",
     "crate",
 ];
-const NEEDS: &[&str] = &["sampling", "sampling_tools", "sampling_context", "elicitation", "elicitation_url", "roots"];
+const NEEDS: &[&str] = &["sampling", "sampling_tools", "elicitation", "elicitation_url", "roots"];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
 
 impl ToolAttr {

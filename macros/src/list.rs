@@ -33,7 +33,7 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     let errors = diag.into_tokens();
     quote!({
         #errors
-        #krate::ToolSet::from_specs(#krate::__private::Vec::from([#(#specs),*]))
+        #krate::__private::ToolSet::from_specs(#krate::__private::Vec::from([#(#specs),*]))
     })
 }
 

@@ -23,9 +23,14 @@
 //! | --- | --- | --- |
 //! | `http` | no | Streamable HTTP on axum: [`Server::serve_http`], [`Server::into_router`] |
 
+// HTTP alone uses some of the engine, which is compiled either way: its parts are tested without a transport.
+#![cfg_attr(not(feature = "http"), allow(dead_code, unused_imports))]
+
 // `::trueform` must name this crate in the expansions that its own tests and examples contain.
+#[allow(unused_extern_crates, reason = "used by expansions only")]
 extern crate self as trueform;
 
+mod ask;
 mod catalog;
 pub mod check;
 pub mod client;
@@ -49,18 +54,24 @@ mod server;
 mod session;
 mod signal;
 mod slow;
+#[cfg(feature = "http")]
 pub mod store;
 pub mod tool;
 pub mod transport;
 
 pub use schemars;
 pub use serde;
+#[doc = include_str!("tool/server.md")]
 #[doc(inline)]
-pub use trueform_macros::{server, tool, tools};
+pub use trueform_macros::server;
+#[doc = include_str!("tool/tool.md")]
+#[doc(inline)]
+pub use trueform_macros::tool;
 pub use trueform_schema as schema;
 
 #[doc(inline)]
 pub use self::{
+    ask::AskError,
     client::Client,
     context::Context,
     error::{Error, Result},
@@ -71,3 +82,7 @@ pub use self::{
     server::{DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Server, ServerHandle, Service},
     tool::{Args, DynamicTool, FromContext, Json, State, ToolError},
 };
+
+#[cfg(feature = "http")]
+#[doc(inline)]
+pub use self::transport::http::HttpConfig;

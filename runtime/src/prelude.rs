@@ -6,4 +6,4 @@ pub use crate::{
     schemars::{self, JsonSchema},
     serde::{self, Deserialize, Serialize},
 };
-pub use trueform_macros::{server, tool, tools};
+pub use crate::{server, tool, tools};

@@ -5,7 +5,7 @@ pub use std::vec::Vec;
 
 pub use crate::{
     needs::ClientNeeds,
-    tool::{IntoToolResult, ToolParameter, macro_support::*},
+    tool::{IntoToolResult, ToolParameter, ToolSet, macro_support::*},
 };
 
 // A parameter with attributes becomes a struct that derives from these.

@@ -12,16 +12,14 @@ impl ::trueform::__private::ToolFunction for add {
         __tf::tool("add", "Add two numbers.", "add", ::core::file!(), ::core::line!())
             .input("a", "", <i64 as __tf::ToolParameter<_>>::describe)
             .input("b", "", <i64 as __tf::ToolParameter<_>>::describe)
-            .call(
-                <i64 as __tf::IntoToolResult>::output_schema,
-                |call| {
-                    let arg0 = <i64 as __tf::ToolParameter<_>>::take(call, 0usize)?;
-                    let arg1 = <i64 as __tf::ToolParameter<_>>::take(call, 1usize)?;
-                    __tf::ready(
-                        <i64 as __tf::IntoToolResult>::into_tool_result(add(arg0, arg1)),
-                    )
-                },
-            )
+            .returns(<i64 as __tf::IntoToolResult>::output_schema)
+            .call(|call| {
+                let arg0 = <i64 as __tf::ToolParameter<_>>::take(call, 0)?;
+                let arg1 = <i64 as __tf::ToolParameter<_>>::take(call, 1)?;
+                __tf::ready(
+                    <i64 as __tf::IntoToolResult>::into_tool_result(add(arg0, arg1)),
+                )
+            })
     }
 }
 /// Says hello.
@@ -36,15 +34,13 @@ impl ::trueform::__private::ToolFunction for hello {
     fn spec() -> ::trueform::__private::ToolSpec {
         use ::trueform::__private as __tf;
         __tf::tool("hello", "Says hello.", "hello", ::core::file!(), ::core::line!())
-            .call(
-                <&'static str as __tf::IntoToolResult>::output_schema,
-                |_| {
-                    __tf::later(async move {
-                        <&'static str as __tf::IntoToolResult>::into_tool_result(
-                            hello().await,
-                        )
-                    })
-                },
-            )
+            .returns(<&'static str as __tf::IntoToolResult>::output_schema)
+            .call(|_| {
+                __tf::later(async move {
+                    <&'static str as __tf::IntoToolResult>::into_tool_result(
+                        hello().await,
+                    )
+                })
+            })
     }
 }

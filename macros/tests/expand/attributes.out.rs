@@ -38,16 +38,12 @@ impl ::trueform::__private::ToolFunction for remove {
             .timeout(30000, true, ::core::option::Option::Some(600000))
             .needs(__tf::ClientNeeds::ELICITATION)
             .needs(__tf::ClientNeeds::ROOTS)
-            .call(
-                <() as __tf::IntoToolResult>::output_schema,
-                |call| {
-                    let arg0 = <String as __tf::ToolParameter<_>>::take(call, 0usize)?;
-                    __tf::later(async move {
-                        <() as __tf::IntoToolResult>::into_tool_result(
-                            remove(arg0).await,
-                        )
-                    })
-                },
-            )
+            .returns(<() as __tf::IntoToolResult>::output_schema)
+            .call(|call| {
+                let arg0 = <String as __tf::ToolParameter<_>>::take(call, 0)?;
+                __tf::later(async move {
+                    <() as __tf::IntoToolResult>::into_tool_result(remove(arg0).await)
+                })
+            })
     }
 }

@@ -12,14 +12,12 @@ impl ::trueform::__private::ToolFunction for hash {
         __tf::tool("hash", "Hashes a file.", "hash", ::core::file!(), ::core::line!())
             .input("path", "", <PathBuf as __tf::ToolParameter<_>>::describe)
             .timeout(300000, false, ::core::option::Option::None)
-            .call(
-                <std::io::Result<String> as __tf::IntoToolResult>::output_schema,
-                |call| {
-                    let arg0 = <PathBuf as __tf::ToolParameter<_>>::take(call, 0usize)?;
-                    __tf::blocking(move || <std::io::Result<
-                        String,
-                    > as __tf::IntoToolResult>::into_tool_result(hash(arg0)))
-                },
-            )
+            .returns(<std::io::Result<String> as __tf::IntoToolResult>::output_schema)
+            .call(|call| {
+                let arg0 = <PathBuf as __tf::ToolParameter<_>>::take(call, 0)?;
+                __tf::blocking(move || <std::io::Result<
+                    String,
+                > as __tf::IntoToolResult>::into_tool_result(hash(arg0)))
+            })
     }
 }

@@ -24,26 +24,23 @@ impl ::trueform::__private::ToolFunction for greet {
             .input("name", "", <String as __tf::ToolParameter<_>>::describe)
             .input("", "", <State<Greeting> as __tf::UnnamedParameter<_>>::describe)
             .input("context", "", <Context as __tf::ToolParameter<_>>::describe)
-            .call(
-                <Result<
-                    Json<Greeted>,
-                    ToolError,
-                > as __tf::IntoToolResult>::output_schema,
-                |call| {
-                    let arg0 = <String as __tf::ToolParameter<_>>::take(call, 0usize)?;
-                    let arg1 = <State<
-                        Greeting,
-                    > as __tf::UnnamedParameter<_>>::take(call, 1usize)?;
-                    let arg2 = <Context as __tf::ToolParameter<_>>::take(call, 2usize)?;
-                    __tf::later(async move {
-                        <Result<
-                            Json<Greeted>,
-                            ToolError,
-                        > as __tf::IntoToolResult>::into_tool_result(
-                            greet(arg0, arg1, arg2).await,
-                        )
-                    })
-                },
+            .returns(
+                <Result<Json<Greeted>, ToolError> as __tf::IntoToolResult>::output_schema,
             )
+            .call(|call| {
+                let arg0 = <String as __tf::ToolParameter<_>>::take(call, 0)?;
+                let arg1 = <State<
+                    Greeting,
+                > as __tf::UnnamedParameter<_>>::take(call, 1)?;
+                let arg2 = <Context as __tf::ToolParameter<_>>::take(call, 2)?;
+                __tf::later(async move {
+                    <Result<
+                        Json<Greeted>,
+                        ToolError,
+                    > as __tf::IntoToolResult>::into_tool_result(
+                        greet(arg0, arg1, arg2).await,
+                    )
+                })
+            })
     }
 }

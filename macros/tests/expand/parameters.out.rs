@@ -45,27 +45,23 @@ impl ::trueform::__private::ToolFunction for search {
                     <__tf::Field<Parameter1> as __tf::ToolParameter<_>>::describe,
                 )
                 .input("type", "", <Option<Kind> as __tf::ToolParameter<_>>::describe)
-                .call(
-                    <Vec<String> as __tf::IntoToolResult>::output_schema,
-                    |call| {
-                        let arg0 = <__tf::Field<
-                            Parameter0,
-                        > as __tf::ToolParameter<_>>::take(call, 0usize)?;
-                        let arg1 = <__tf::Field<
-                            Parameter1,
-                        > as __tf::ToolParameter<_>>::take(call, 1usize)?;
-                        let arg2 = <Option<
-                            Kind,
-                        > as __tf::ToolParameter<_>>::take(call, 2usize)?;
-                        __tf::ready(
-                            <Vec<
-                                String,
-                            > as __tf::IntoToolResult>::into_tool_result(
-                                search(arg0, arg1, arg2),
-                            ),
-                        )
-                    },
-                )
+                .returns(<Vec<String> as __tf::IntoToolResult>::output_schema)
+                .call(|call| {
+                    let arg0 = <__tf::Field<
+                        Parameter0,
+                    > as __tf::ToolParameter<_>>::take(call, 0)?;
+                    let arg1 = <__tf::Field<
+                        Parameter1,
+                    > as __tf::ToolParameter<_>>::take(call, 1)?;
+                    let arg2 = <Option<Kind> as __tf::ToolParameter<_>>::take(call, 2)?;
+                    __tf::ready(
+                        <Vec<
+                            String,
+                        > as __tf::IntoToolResult>::into_tool_result(
+                            search(arg0, arg1, arg2),
+                        ),
+                    )
+                })
         }
     }
 }

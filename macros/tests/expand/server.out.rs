@@ -37,21 +37,19 @@ where
                 )
                 .input("id", "", <Id as __tf::ToolParameter<_>>::describe)
                 .read_only(true)
-                .call(
-                    <Result<&'_ str, Error> as __tf::IntoToolResult>::output_schema,
-                    |call| {
-                        let server = call.shared_server::<Self>();
-                        let arg0 = <Id as __tf::ToolParameter<_>>::take(call, 0usize)?;
-                        __tf::later(async move {
-                            <Result<
-                                &'_ str,
-                                Error,
-                            > as __tf::IntoToolResult>::into_tool_result(
-                                Self::read(&server, arg0).await,
-                            )
-                        })
-                    },
-                ),
+                .returns(<Result<&'_ str, Error> as __tf::IntoToolResult>::output_schema)
+                .call(|call| {
+                    let server = call.shared_server::<Self>();
+                    let arg0 = <Id as __tf::ToolParameter<_>>::take(call, 0)?;
+                    __tf::later(async move {
+                        <Result<
+                            &'_ str,
+                            Error,
+                        > as __tf::IntoToolResult>::into_tool_result(
+                            Self::read(&server, arg0).await,
+                        )
+                    })
+                }),
             #[cfg(feature = "count")]
             __tf::tool(
                     "count",
@@ -60,16 +58,14 @@ where
                     ::core::file!(),
                     ::core::line!(),
                 )
-                .call(
-                    <usize as __tf::IntoToolResult>::output_schema,
-                    |call| {
-                        __tf::ready(
-                            <usize as __tf::IntoToolResult>::into_tool_result(
-                                Self::count(call.server::<Self>()),
-                            ),
-                        )
-                    },
-                ),
+                .returns(<usize as __tf::IntoToolResult>::output_schema)
+                .call(|call| {
+                    __tf::ready(
+                        <usize as __tf::IntoToolResult>::into_tool_result(
+                            Self::count(call.server::<Self>()),
+                        ),
+                    )
+                }),
             __tf::tool(
                     "version",
                     "Says which version runs.",
@@ -77,16 +73,14 @@ where
                     ::core::file!(),
                     ::core::line!(),
                 )
-                .call(
-                    <&'static str as __tf::IntoToolResult>::output_schema,
-                    |_| {
-                        __tf::ready(
-                            <&'static str as __tf::IntoToolResult>::into_tool_result(
-                                Self::version(),
-                            ),
-                        )
-                    },
-                ),
+                .returns(<&'static str as __tf::IntoToolResult>::output_schema)
+                .call(|_| {
+                    __tf::ready(
+                        <&'static str as __tf::IntoToolResult>::into_tool_result(
+                            Self::version(),
+                        ),
+                    )
+                }),
         ])
     }
 }

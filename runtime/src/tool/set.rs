@@ -24,6 +24,37 @@ pub struct ToolSet {
     problems: Vec<String>,
 }
 
+/// A [`ToolSet`] of functions marked [`#[tool]`](macro@crate::tool), in the order they are listed.
+///
+/// Functions are named by their paths; `#[cfg(…)]` may stand before each.
+///
+/// ```
+/// use trueform::prelude::*;
+///
+/// mod files {
+///     /// Lists the files.
+///     #[trueform::tool]
+///     pub fn list() -> Vec<String> {
+///         vec!["a.txt".to_owned()]
+///     }
+/// }
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let set = tools![add, files::list];
+/// assert_eq!(set.names().collect::<Vec<_>>(), ["add", "list"]);
+/// ```
+#[macro_export]
+macro_rules! tools {
+    ($($list:tt)*) => {
+        $crate::__private::tools!($crate; $($list)*)
+    };
+}
+
 /// What [`Server::tools`](crate::Server::tools) takes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no tools",
