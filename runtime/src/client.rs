@@ -37,6 +37,7 @@ mod tool_call;
 
 use std::{
     fmt,
+    future::Future,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -46,11 +47,15 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform_schema::{
-    At, Encode, Era, Implementation, Json, ListToolsRequestParams, Method, Revision, ServerCapabilities, SubscriptionFilter,
+    At, Encode, Era, Implementation, Json, Method, PaginatedRequestParams, RequestMetaObject, Revision, ServerCapabilities, SubscriptionFilter,
     SubscriptionsListenRequestParams, Tool, methods,
 };
 
-use self::{handshake::Server, link::Link, request::Plan};
+use self::{
+    handshake::Server,
+    link::{Link, Outcome},
+    request::Plan,
+};
 
 pub use self::{
     error::{ClientError, LocalError},
@@ -144,7 +149,7 @@ impl Client {
     /// Those of any request.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
         let mut tools = Vec::new();
-        let mut params = ListToolsRequestParams::default();
+        let mut params = PaginatedRequestParams::default();
         loop {
             let page = self.request::<methods::ListTools>(params.clone()).await?;
             tools.extend(page.tools);
@@ -173,10 +178,10 @@ impl Client {
     /// # use trueform::prelude::*;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use trueform_schema::{ListToolsRequestParams, methods::ListTools};
+    /// use trueform_schema::{PaginatedRequestParams, methods::ListTools};
     ///
     /// let client = Server::new("empty", "1.0.0").connect().await?;
-    /// let page = client.request::<ListTools>(ListToolsRequestParams::default()).await?;
+    /// let page = client.request::<ListTools>(PaginatedRequestParams::default()).await?;
     /// assert!(page.tools.is_empty());
     /// # Ok(())
     /// # }
@@ -213,14 +218,14 @@ impl Client {
         if self.revision().era() == Era::Legacy {
             return Err(LocalError::Unavailable("`subscriptions/listen`", self.revision()).into());
         }
-        let params = SubscriptionsListenRequestParams::new(filter);
+        let params = SubscriptionsListenRequestParams::new(RequestMetaObject::new(), filter);
         let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
         let id = self.inner.link.new_id();
         // Before the request leaves, so that no notification is missed.
         let notified = self.inner.link.subscribe(&id);
         let pending = self.inner.link.request(id, Method::SubscriptionsListen.as_str(), Some(&params), None, true)?;
         let limit = self.inner.options.timeout;
-        let acknowledged = tokio::time::timeout(limit, Subscription::acknowledged(pending, notified)).await;
+        let acknowledged = tokio::time::timeout(limit, Subscription::acknowledged(self.clone(), pending, notified)).await;
         acknowledged.unwrap_or_else(|_| Err(LocalError::TimedOut(limit).into()))
     }
 
@@ -253,8 +258,8 @@ impl Client {
         }
     }
 
-    /// Sends a request and waits for its raw result.
-    async fn send(&self, method: Method, params: &dyn Encode, mut plan: Plan) -> Result<Json, ClientError> {
+    /// Sends a request; what it returns completes with the raw result.
+    fn send(&self, method: Method, params: &dyn Encode, mut plan: Plan) -> Result<impl Future<Output = Outcome> + use<>, ClientError> {
         let Inner { link, options, .. } = &*self.inner;
         let id = link.new_id();
         let wants_progress = plan.on_progress.is_some() || options.reset_by_progress;
@@ -265,7 +270,7 @@ impl Client {
         };
         let pending = link.request(id.clone(), method.as_str(), Some(&params), plan.on_progress.take(), true)?;
         let longest = options.reset_by_progress.then_some(options.longest);
-        request::wait(pending, plan.timeout.unwrap_or(options.timeout), longest).await
+        Ok(request::wait(pending, plan.timeout.unwrap_or(options.timeout), longest))
     }
 
     fn handler(&self) -> &dyn ClientHandler {

@@ -111,7 +111,7 @@ impl Context {
 
     /// Completes when the client no longer wants the answer.
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
-        Fired(self.0.clone(), |exchange: &Exchange| &exchange.cancelled)
+        Fired::new(self.0.clone(), |exchange: &Exchange| &exchange.cancelled)
     }
 
     /// Ends the response stream now and goes on working; the client fetches the answer by resuming.

@@ -20,8 +20,8 @@ use std::{
 use tokio::{sync::oneshot, time::Sleep};
 
 use crate::{
-    engine::{Answer, End, Pending, Reply, Running, Work},
-    signal::Signal,
+    engine::{Answer, End, Pending, Reply, Running, Shared, Work},
+    signal::{Fired, Signal},
     slow,
     tool::{Outcome, Timeout, ToolRoute},
 };
@@ -38,7 +38,8 @@ pub(crate) struct Drive {
     step: Step,
     clock: Option<Clock>,
     /// Ends a subscription from the transport's side, besides the server's shutdown.
-    ending: Option<Arc<Signal>>,
+    ending: Option<Fired<Signal>>,
+    shutdown: Option<Fired<Shared>>,
 }
 
 enum Step {
@@ -54,19 +55,21 @@ impl Running {
     /// What completes with the answer.
     pub(crate) fn drive(mut self: Box<Self>) -> Drive {
         let step = self.take_work().map_or(Step::Over, Step::Begun);
-        Drive { running: self, step, clock: None, ending: None }
+        Drive { running: self, step, clock: None, ending: None, shutdown: None }
     }
 }
 
 impl Drive {
     /// Ends a subscription gracefully when `signal` is fired, as the server's shutdown does.
     pub(crate) fn ending_with(mut self, signal: &Arc<Signal>) -> Self {
-        self.ending = Some(signal.clone());
+        self.ending = Some(Fired::new(signal.clone(), |signal| signal));
         self
     }
 
     fn begin(&mut self, work: Work) {
         let Work::Call { tool, pending } = work else {
+            let engine = self.running.exchange().engine.shared();
+            self.shutdown = Some(Fired::new(engine, |shared| &shared.shutdown));
             self.step = Step::Listen;
             return;
         };
@@ -114,9 +117,9 @@ impl Drive {
         clock.poll_expired(cx, progressed).map(|limit| (tool.clone(), End::TimedOut(limit)))
     }
 
-    fn poll_listen(&self, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
-        let server_ends = self.running.exchange().engine.shutdown.poll_fired(cx).is_ready();
-        let transport_ends = self.ending.as_ref().is_some_and(|signal| signal.poll_fired(cx).is_ready());
+    fn poll_listen(&mut self, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
+        let server_ends = self.shutdown.as_mut().is_some_and(|fired| Pin::new(fired).poll(cx).is_ready());
+        let transport_ends = self.ending.as_mut().is_some_and(|fired| Pin::new(fired).poll(cx).is_ready());
         match server_ends || transport_ends {
             true => Poll::Ready(self.running.conclude_listen()),
             false => Poll::Pending,
@@ -145,6 +148,7 @@ impl Future for Drive {
         }
         let ended = match std::mem::replace(&mut this.step, Step::Over) {
             Step::Over => return Poll::Ready(None),
+            Step::Begun(Work::Answered(answer)) => return Poll::Ready(Some(answer)),
             Step::Begun(work) => {
                 this.begin(work);
                 // The first poll may run on a transport's own task, which others wait for.

@@ -15,7 +15,7 @@ use trueform_schema::{Encode, ErrorObject, Method, RequestId, Revision, View};
 
 pub(crate) use self::{
     line::Link,
-    running::{End, Running, Work},
+    running::{End, Pending, Running, Work},
     shared::{Engine, Settings, Shared},
 };
 use crate::jsonrpc::{self, NoId, code};

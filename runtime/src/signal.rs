@@ -4,7 +4,7 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
@@ -14,7 +14,14 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     fired: AtomicBool,
-    waiting: Mutex<Vec<Waker>>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    last_key: u64,
+    /// Wakers under keys; those without one share the key 0.
+    wakers: Vec<(u64, Waker)>,
 }
 
 impl Signal {
@@ -23,8 +30,8 @@ impl Signal {
         if self.fired.swap(true, Ordering::SeqCst) {
             return;
         }
-        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        for waker in waiting {
+        let waiting = std::mem::take(&mut self.lock().wakers);
+        for (_, waker) in waiting {
             waker.wake();
         }
     }
@@ -33,29 +40,96 @@ impl Signal {
         self.fired.load(Ordering::SeqCst)
     }
 
-    /// Ready once the flag is set.
+    /// Ready once the flag is set. Wakers are kept as long as the signal: whoever waits for one that outlives it uses
+    /// [`Fired`].
     pub(crate) fn poll_fired(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.poll_as(0, cx)
+    }
+
+    fn poll_as(&self, key: u64, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_fired() {
             return Poll::Ready(());
         }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if !waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
-            waiting.push(cx.waker().clone());
+        let mut waiting = self.lock();
+        match waiting.wakers.iter_mut().find(|(taken, waker)| *taken == key && (key != 0 || waker.will_wake(cx.waker()))) {
+            Some((_, waker)) => waker.clone_from(cx.waker()),
+            None => waiting.wakers.push((key, cx.waker().clone())),
         }
         drop(waiting);
         // `fire` may have emptied the list between the two looks at the flag.
         if self.is_fired() { Poll::Ready(()) } else { Poll::Pending }
     }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        // Wakers are cloned, never woken, under the lock.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Completes when a signal that an owner shares is fired.
+/// Completes when a signal that an owner shares is fired. Dropped, it leaves nothing behind.
 #[derive(Debug)]
-pub(crate) struct Fired<T>(pub(crate) Arc<T>, pub(crate) fn(&T) -> &Signal);
+pub(crate) struct Fired<T> {
+    owner: Arc<T>,
+    signal: fn(&T) -> &Signal,
+    /// The key it is registered under, and for whom.
+    registered: Option<(u64, Waker)>,
+}
+
+impl<T> Fired<T> {
+    pub(crate) fn new(owner: Arc<T>, signal: fn(&T) -> &Signal) -> Self {
+        Self { owner, signal, registered: None }
+    }
+}
 
 impl<T> Future for Fired<T> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        (self.1)(&self.0).poll_fired(cx)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let signal = (this.signal)(&this.owner);
+        let key = match &this.registered {
+            // Polled often by loops: nothing is locked while nothing changes.
+            Some((_, waker)) if waker.will_wake(cx.waker()) && !signal.is_fired() => return Poll::Pending,
+            Some((key, _)) => *key,
+            None => {
+                let mut waiting = signal.lock();
+                waiting.last_key += 1;
+                waiting.last_key
+            }
+        };
+        this.registered = Some((key, cx.waker().clone()));
+        signal.poll_as(key, cx)
+    }
+}
+
+impl<T> Drop for Fired<T> {
+    fn drop(&mut self) {
+        let Some((key, _)) = self.registered else { return };
+        let mut waiting = (self.signal)(&self.owner).lock();
+        if let Some(at) = waiting.wakers.iter().position(|(taken, _)| *taken == key) {
+            waiting.wakers.swap_remove(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiters_leave_nothing_behind() {
+        let signal = Arc::new(Signal::default());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut waiters: Vec<_> = (0..3).map(|_| Fired::new(signal.clone(), |signal| signal)).collect();
+        for waiter in &mut waiters {
+            assert!(Pin::new(waiter).poll(&mut cx).is_pending());
+        }
+        assert!(signal.poll_fired(&mut cx).is_pending() && signal.poll_fired(&mut cx).is_pending());
+        assert_eq!(signal.lock().wakers.len(), 4);
+        let mut kept = waiters.remove(1);
+        drop(waiters);
+        assert_eq!(signal.lock().wakers.len(), 2);
+        signal.fire();
+        assert!(Pin::new(&mut kept).poll(&mut cx).is_ready() && signal.poll_fired(&mut cx).is_ready());
     }
 }

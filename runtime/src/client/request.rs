@@ -83,7 +83,7 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let result = self.client.send(M::METHOD, &self.params, self.plan).await?;
+            let result = self.client.send(M::METHOD, &self.params, self.plan)?.await?;
             Ok(decode::from_str(result.get())?)
         })
     }

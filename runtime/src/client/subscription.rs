@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use trueform_schema::{SubscriptionFilter, methods};
 
 use super::{
+    Client,
     error::{ClientError, LocalError},
     link::Pending,
     notified::Notified,
@@ -16,6 +17,8 @@ pub struct Subscription {
     pub(super) pending: Pending,
     pub(super) notified: mpsc::UnboundedReceiver<Notified>,
     pub(super) honoured: SubscriptionFilter,
+    /// Keeps the connection open.
+    pub(super) _client: Client,
 }
 
 impl Subscription {
@@ -40,7 +43,11 @@ impl Subscription {
     }
 
     /// Waits for the acknowledgement, which comes before anything else (U-3).
-    pub(super) async fn acknowledged(mut pending: Pending, mut notified: mpsc::UnboundedReceiver<Notified>) -> Result<Self, ClientError> {
+    pub(super) async fn acknowledged(
+        client: Client,
+        mut pending: Pending,
+        mut notified: mpsc::UnboundedReceiver<Notified>,
+    ) -> Result<Self, ClientError> {
         tokio::select! {
             biased;
             first = notified.recv() => {
@@ -49,7 +56,7 @@ impl Subscription {
                     let problem = format!("`{}` before the subscription was acknowledged", first.method());
                     return Err(trueform_schema::DecodeError::new("", problem).into());
                 };
-                Ok(Self { pending, notified, honoured: params.notifications })
+                Ok(Self { pending, notified, honoured: params.notifications, _client: client })
             }
             answer = &mut pending.answer => {
                 pending.done();

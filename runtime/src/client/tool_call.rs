@@ -8,7 +8,7 @@ use std::{
 };
 
 use trueform_schema::{
-    CallToolOutcome, CallToolRequestParams, CallToolResult, InputRequiredResult, Json, JsonObject, LoggingLevel, Map, Method,
+    CallToolOutcome, CallToolRequestParams, CallToolResult, InputRequiredResult, InputResponse, Json, JsonObject, LoggingLevel, Map, Method,
     ProgressNotificationParams, decode,
 };
 
@@ -64,7 +64,7 @@ impl ToolCall {
         let mut params = params?;
         for _ in 0..MOST_ROUNDS {
             let round = Plan { timeout: plan.timeout, on_progress: plan.on_progress.take(), log_level: plan.log_level.clone() };
-            let result = client.send(Method::CallTool, &params, round).await?;
+            let result = client.send(Method::CallTool, &params, round)?.await?;
             match decode::from_str(result.get())? {
                 CallToolOutcome::Complete(result) => return Ok(result),
                 // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
@@ -83,7 +83,7 @@ impl ToolCall {
     }
 }
 
-type Answers = (Option<trueform_schema::InputResponses>, Option<String>);
+type Answers = (Option<Map<InputResponse>>, Option<String>);
 
 /// What the client's handler answers to everything that is asked.
 async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers, ClientError> {

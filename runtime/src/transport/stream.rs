@@ -5,6 +5,7 @@
 //! only if it is not ready then, so a short call costs neither a task nor a channel.
 
 use std::{
+    future::Future,
     io,
     pin::Pin,
     sync::Arc,
@@ -21,11 +22,11 @@ use tokio::{
 use super::lines::{DEFAULT_MAX_LINE, Line, Lines};
 use crate::{
     drive::{Batch, Driving},
-    engine::{Answer, Engine, Link, Reply},
+    engine::{Answer, Engine, Link, Reply, Shared},
     error::{Error, Result},
     outbox::Outbox,
     server::Service,
-    signal::Signal,
+    signal::{Fired, Signal},
 };
 
 /// A buffer with this much to write is written before anything else is done.
@@ -141,6 +142,7 @@ pub(crate) async fn serve(
     let mut connection = Connection {
         outbox: link.outbox().clone(),
         link,
+        shutdown: Fired::new(engine.shared(), |shared| &shared.shutdown),
         engine,
         reader,
         writer,
@@ -172,6 +174,7 @@ struct Connection {
     calls: JoinSet<Option<Answer>>,
     /// Ends this connection's subscriptions.
     ending: Arc<Signal>,
+    shutdown: Fired<Shared>,
     /// Set once nothing more is read: when to stop waiting for what runs.
     draining: Option<Pin<Box<Sleep>>>,
 }
@@ -179,7 +182,7 @@ struct Connection {
 impl Connection {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            if self.draining.is_none() && self.engine.shutdown.poll_fired(cx).is_ready() {
+            if self.draining.is_none() && Pin::new(&mut self.shutdown).poll(cx).is_ready() {
                 tracing::debug!("shutdown: no more requests are read");
                 self.drain();
             }
@@ -193,9 +196,10 @@ impl Connection {
                 Poll::Pending if self.is_full() && self.draining.is_none() => return Poll::Pending,
                 Poll::Pending => {}
             }
+            let done = self.is_done();
             match &mut self.draining {
                 None => ready!(self.poll_read(cx)),
-                Some(_) if self.is_done() => return Poll::Ready(Ok(())),
+                Some(_) if done => return Poll::Ready(Ok(())),
                 Some(deadline) => {
                     ready!(deadline.as_mut().poll(cx));
                     tracing::warn!(calls = self.calls.len(), "calls that did not end in time are dropped");

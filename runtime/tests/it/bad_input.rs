@@ -1,0 +1,137 @@
+//! What no client should send, and what it gets: everything else goes on.
+
+use expect_test::{Expect, expect};
+
+use crate::support::{conversation, initialize, joined, legacy, modern, service, staged, raw};
+
+/// Sends each line on a stream of its own, after `initialize`; a last request shows that the server goes on.
+async fn check(lines: &[&[u8]], expected: Expect) {
+    let mut answers = String::new();
+    for line in lines {
+        let mut input = joined(initialize("2025-11-25")).into_bytes();
+        input.extend_from_slice(line);
+        input.push(b'\n');
+        input.extend_from_slice(legacy(r#""end""#, "ping", "{}").as_bytes());
+        let output = conversation(&service(), input).await;
+        let [_, between @ .., end] = &output[..] else { panic!("{output:?}") };
+        assert_eq!(end, r#"{"jsonrpc":"2.0","id":"end","result":{}}"#);
+        let shown: String = String::from_utf8_lossy(line).chars().take(70).collect();
+        answers.push_str(&format!("{shown}\n  → {}\n", if between.is_empty() { "silence".to_owned() } else { between.join(" | ") }));
+    }
+    expected.assert_eq(&answers);
+}
+
+// A-1, A-2, A-7, A-9, A-11
+#[tokio::test]
+async fn no_message() {
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{}{}}}"#, "[".repeat(150), "]".repeat(150));
+    check(
+        &[
+            b"hello",
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/li"#,
+            b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"a\":\"\xff\"}}",
+            b"\xff\xfe",
+            deep.as_bytes(),
+            br#"{"id":1,"method":"ping"}"#,
+            br#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+            br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+            b"[]",
+            b"null",
+        ],
+        expect![[""]],
+    )
+    .await;
+}
+
+// A-8, GAP-17, O-2
+#[tokio::test]
+async fn what_is_never_answered() {
+    check(
+        &[
+            br#"{"jsonrpc":"2.0","method":"notifications/nonsense"}"#,
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#,
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}"#,
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
+            br#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"add"}}"#,
+            br#"{"jsonrpc":"1.0","method":"notifications/initialized"}"#,
+            br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}"#,
+            br#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
+            br#"{"jsonrpc":"2.0","id":77,"error":{"code":1,"message":"x"}}"#,
+            br#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}"#,
+        ],
+        expect![[""]],
+    )
+    .await;
+}
+
+// A-9, GAP-13, B-8
+#[tokio::test]
+async fn wrong_methods_and_params() {
+    let modern_unknown = modern("1", "tools/nope", "");
+    let modern_removed = modern("1", "logging/setLevel", r#","level":"info""#);
+    let modern_prompts = modern("1", "prompts/list", "");
+    let modern_nameless = modern("1", "tools/call", "");
+    let modern_listen = modern("1", "subscriptions/listen", "");
+    check(
+        &[
+            legacy("1", "nope", "{}").as_bytes(),
+            legacy("1", "prompts/list", "{}").as_bytes(),
+            legacy("1", "server/discover", "{}").as_bytes(),
+            legacy("1", "sampling/createMessage", "{}").as_bytes(),
+            legacy("1", "notifications/initialized", "{}").as_bytes(),
+            legacy("1", "tools/list", "[]").as_bytes(),
+            legacy("1", "tools/list", r#"{"cursor":"nope"}"#).as_bytes(),
+            legacy("1", "tools/call", "{}").as_bytes(),
+            legacy("1", "tools/call", r#"{"name":"add","arguments":[1,2]}"#).as_bytes(),
+            legacy("1", "tools/call", r#"{"name":5}"#).as_bytes(),
+            legacy("1", "tools/call", r#"{"name":"ad"}"#).as_bytes(),
+            legacy("1", "tools/call", r#"{"name":"add","arguments":{"a":"x"}}"#).as_bytes(),
+            legacy("1", "logging/setLevel", r#"{"level":"loud"}"#).as_bytes(),
+            br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#,
+            initialize("2025-11-25")[0].as_bytes(),
+            modern_unknown.as_bytes(),
+            modern_removed.as_bytes(),
+            modern_prompts.as_bytes(),
+            modern_nameless.as_bytes(),
+            modern_listen.as_bytes(),
+        ],
+        expect![[""]],
+    )
+    .await;
+}
+
+// B-1
+#[tokio::test]
+async fn initialize_without_client_info() {
+    let line = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
+    let output = conversation(&service(), joined([line, &initialize("2025-11-25")[0]])).await;
+    assert_eq!(output.len(), 2, "{output:?}");
+    expect![[""]].assert_eq(&output[0]);
+    assert!(output[1].contains(r#""protocolVersion":"2025-11-25""#), "the second attempt succeeds: {}", output[1]);
+}
+
+// GAP-17: an answer to the second would be taken for the first one's.
+#[tokio::test]
+async fn an_id_in_flight_is_taken() {
+    let (service, director) = staged();
+    let client = raw(&service).await;
+    let call = |label: &str| modern("7", "tools/call", &format!(r#","name":"wait","arguments":{{"label":"{label}"}}"#));
+    client.send_raw(call("first")).unwrap();
+    assert_eq!(director.begun().await, "first");
+    client.send_raw(call("second")).unwrap();
+    client.send_raw(r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#).unwrap();
+    client.send_raw(legacy(r#""end""#, "ping", "{}")).unwrap();
+    assert_eq!(client.next_message().await.unwrap(), r#"{"jsonrpc":"2.0","id":"end","result":{}}"#);
+    director.open();
+    assert!(client.next_message().await.unwrap().contains("first"));
+    // The id is free again.
+    client.send_raw(call("third")).unwrap();
+    assert!(client.next_message().await.unwrap().contains("third"));
+    client.close_sending();
+    assert_eq!(client.next_message().await, None);
+}

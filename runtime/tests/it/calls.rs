@@ -1,0 +1,170 @@
+//! One call among others: contained when it fails, cancelled, timed out, reporting on its way.
+
+use std::{future::IntoFuture, sync::Arc, time::Duration};
+
+use expect_test::expect;
+use serde_json::json;
+use trueform::{client::ClientOptions, prelude::*};
+
+use crate::support::{Collected, conversation, initialize, joined, legacy, modern, raw, service, soon, staged};
+
+fn text(result: &CallToolResult) -> &str {
+    match &result.content[..] {
+        [ContentBlock::Text(text)] => &text.text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_contained() {
+    let (service, director) = staged();
+    let client = service.connect().await.unwrap();
+    let running = tokio::spawn(client.call_tool("wait", json!({ "label": "x" })).into_future());
+    director.begun().await;
+    for tool in ["panics", "panics_later", "panics_blocking"] {
+        let result = client.call_tool(tool, ()).await.unwrap();
+        assert_eq!(result.is_error, Some(true));
+        assert_eq!(text(&result), format!("tool `{tool}` failed: internal error"));
+    }
+    director.open();
+    assert_eq!(text(&soon(running).await.unwrap().unwrap()), "x");
+}
+
+// O-6
+#[tokio::test(start_paused = true)]
+async fn a_timeout_binds_async_and_blocking_tools() {
+    let client = service().connect().await.unwrap();
+    for tool in ["overruns", "overruns_blocking", "panics_when_dropped"] {
+        let result = client.call_tool(tool, ()).await.unwrap();
+        assert_eq!(result.is_error, Some(true));
+        assert_eq!(text(&result), format!("tool `{tool}` did not finish within 1s"));
+    }
+}
+
+// E-9, O-2, O-3: both eras cancel in the same way on a stream.
+#[tokio::test]
+async fn a_cancelled_call_is_dropped_and_not_answered() {
+    for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
+        let (service, director) = staged();
+        let client = service.connect_as(ClientOptions::at(revision)).await.unwrap();
+        for tool in ["wait", "block"] {
+            let call = tokio::spawn(client.call_tool(tool, json!({ "label": "x" })).into_future());
+            assert_eq!(director.begun().await, "x");
+            call.abort();
+            assert!(["dropped x", "left x"].contains(&&*director.begun().await), "{tool}");
+        }
+        client.close_sending();
+        assert_eq!(client.next_message().await, None, "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn cancelling_twice_or_late_does_nothing() {
+    let (service, director) = staged();
+    let client = raw(&service).await;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    client.send_raw(modern("1", "tools/call", r#","name":"wait","arguments":{"label":"x"}"#)).unwrap();
+    director.begun().await;
+    client.send_raw(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#).unwrap();
+    client.send_raw(cancel).unwrap();
+    client.send_raw(cancel).unwrap();
+    assert_eq!(director.begun().await, "dropped x");
+    client.send_raw(cancel).unwrap();
+    client.send_raw(legacy("1", "ping", "{}")).unwrap();
+    assert_eq!(client.next_message().await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+}
+
+// B-10
+#[tokio::test]
+async fn a_ping_is_answered_while_calls_run() {
+    let (service, director) = staged();
+    let client = service.connect_as(ClientOptions::at(Revision::V2025_11_25)).await.unwrap();
+    let running = tokio::spawn(client.call_tool("wait", json!({ "label": "x" })).into_future());
+    director.begun().await;
+    client.request::<trueform::schema::methods::Ping>(Default::default()).await.unwrap();
+    director.open();
+    assert_eq!(text(&soon(running).await.unwrap().unwrap()), "x");
+}
+
+// N-1, N-2, N-3, M-1, M-4: everything of one call stays in order, its answer last.
+#[tokio::test]
+async fn what_a_call_says_comes_before_its_answer() {
+    let call = |id: &str, meta: &str| {
+        legacy(id, "tools/call", &format!(r#"{{"name":"steps","arguments":{{"steps":2}}{meta}}}"#))
+    };
+    let [first, second] = initialize("2025-03-26");
+    let lines = [first, second, call("1", r#","_meta":{"progressToken":"t"}"#)];
+    let output = conversation(&service(), joined(lines)).await;
+    expect![[""]].assert_eq(&joined(&output[1..]));
+
+    // Modern: no log messages unless the request asks for them.
+    let line = modern("1", "tools/call", r#","name":"steps","arguments":{"steps":1}"#);
+    let asking = line.replace(r#"{}}"#, r#"{},"progressToken":1.0,"io.modelcontextprotocol/logLevel":"debug"}"#).replace(r#""id":1"#, r#""id":2"#);
+    let output = conversation(&service(), joined([line, asking])).await;
+    expect![[""]].assert_eq(&joined(output));
+}
+
+#[tokio::test]
+async fn progress_reaches_its_call() {
+    let client = service().connect().await.unwrap();
+    let mut all = client.notifications();
+    let reports = Arc::new(Collected::default());
+    let sink = reports.clone();
+    let call = client
+        .call_tool("steps", json!({ "steps": 3 }))
+        .on_progress(move |report| sink.push((report.progress, report.total)))
+        .log_level(LoggingLevel::Info);
+    assert_eq!(text(&call.await.unwrap()), "3");
+    assert_eq!(reports.take(), [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))]);
+    let message = all.next_of::<trueform::schema::methods::LoggingMessage>().await.unwrap();
+    assert_eq!(message.data.get(), r#""step 1""#);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_run_side_by_side() {
+    let (service, director) = staged();
+    let client = service.connect().await.unwrap();
+    let calls: Vec<_> = (0..20)
+        .map(|i| tokio::spawn(client.call_tool("wait", json!({ "label": i.to_string() })).into_future()))
+        .collect();
+    for _ in 0..20 {
+        director.begun().await;
+    }
+    // A long call keeps no short one waiting.
+    assert_eq!(text(&client.call_tool("add", json!({ "a": 2, "b": 3 })).await.unwrap()), "5");
+    director.open();
+    for (i, call) in calls.into_iter().enumerate() {
+        assert_eq!(text(&soon(call).await.unwrap().unwrap()), i.to_string());
+    }
+}
+
+#[tokio::test]
+async fn too_many_calls_are_refused_one_by_one() {
+    let (stage, director) = crate::support::stage();
+    use crate::support::{add, wait};
+    let server = Server::new("small", "1").tools(tools![wait, add]).state(stage).max_in_flight(2);
+    let client = server.connect().await.unwrap();
+    let calls: Vec<_> =
+        (0..2).map(|i| tokio::spawn(client.call_tool("wait", json!({ "label": i.to_string() })).into_future())).collect();
+    director.begun().await;
+    director.begun().await;
+    let refused = client.call_tool("wait", json!({ "label": "x" })).await.unwrap_err();
+    assert_eq!(refused.code(), Some(-32603), "{refused}");
+    director.open();
+    for call in calls {
+        soon(call).await.unwrap().unwrap();
+    }
+    assert!(client.call_tool("wait", json!({ "label": "x" })).await.is_ok());
+}
+
+// A tool's limit starts anew with each report of progress, up to the hard limit.
+#[tokio::test(start_paused = true)]
+async fn the_clients_own_timeout() {
+    let (service, director) = staged();
+    let client = service.connect().await.unwrap();
+    let call = client.call_tool("wait", json!({ "label": "x" })).timeout(Duration::from_secs(2));
+    let error = call.await.unwrap_err();
+    assert!(error.code().is_none() && error.to_string().starts_with("no answer within 2"), "{error}");
+    assert_eq!(director.begun().await, "x");
+    assert_eq!(director.begun().await, "dropped x");
+}

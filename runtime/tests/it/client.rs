@@ -1,0 +1,333 @@
+//! The client against servers that are not ours: scripted lines (A-17, A-20, D-5 to D-7, T-5 to T-7, U-3 to U-6).
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf},
+    task::JoinHandle,
+};
+use trueform::{
+    client::{Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation},
+    prelude::*,
+};
+
+use crate::support::{Collected, service, soon};
+
+/// A server of the test's own.
+struct Mock {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    out: WriteHalf<DuplexStream>,
+}
+
+impl Mock {
+    async fn next(&mut self) -> Option<Value> {
+        let line = self.lines.next_line().await.unwrap()?;
+        Some(serde_json::from_str(&line).unwrap())
+    }
+
+    async fn send(&mut self, message: Value) {
+        let mut line = message.to_string();
+        line.push('\n');
+        // The client may have gone.
+        let _ = self.out.write_all(line.as_bytes()).await;
+    }
+
+    async fn result(&mut self, request: &Value, result: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
+    }
+
+    async fn error(&mut self, request: &Value, code: i64, data: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": code, "message": "no", "data": data } })).await;
+    }
+}
+
+/// A client of a mock that `script` plays.
+fn against<F, T>(options: ClientOptions, script: impl FnOnce(Mock) -> F) -> (impl Future<Output = Result<Client, ClientError>>, JoinHandle<T>)
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reader, out) = tokio::io::split(far);
+    let playing = tokio::spawn(script(Mock { lines: BufReader::new(reader).lines(), out }));
+    let (reader, writer) = tokio::io::split(near);
+    (soon(Client::over(reader, writer, options)), playing)
+}
+
+async fn play_legacy(mock: &mut Mock, request: &Value) {
+    assert_eq!(request["method"], "initialize");
+    let result = json!({
+        "protocolVersion": request["params"]["protocolVersion"],
+        "capabilities": {},
+        "serverInfo": { "name": "mock", "version": "1" },
+    });
+    mock.result(request, result).await;
+    assert_eq!(mock.next().await.unwrap()["method"], "notifications/initialized");
+}
+
+fn discovered(versions: &[&str]) -> Value {
+    json!({ "resultType": "complete", "supportedVersions": versions, "capabilities": {}, "ttlMs": 0, "cacheScope": "private" })
+}
+
+// D-5, D-6
+#[tokio::test(start_paused = true)]
+async fn anything_but_a_modern_answer_means_legacy() {
+    for code in [Some(-32601), Some(-32602), Some(-32000), Some(1), None] {
+        let (connecting, playing) = against(ClientOptions::new(), move |mut mock| async move {
+            let probe = mock.next().await.unwrap();
+            assert_eq!(probe["method"], "server/discover");
+            let meta = &probe["params"]["_meta"];
+            assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+            assert!(meta["io.modelcontextprotocol/clientCapabilities"].is_object());
+            if let Some(code) = code {
+                mock.error(&probe, code, Value::Null).await;
+            }
+            let mut next = mock.next().await.unwrap();
+            if code.is_none() {
+                assert_eq!(next["method"], "notifications/cancelled");
+                next = mock.next().await.unwrap();
+            }
+            play_legacy(&mut mock, &next).await;
+        });
+        let client = connecting.await.unwrap();
+        assert_eq!(client.revision(), Revision::V2025_11_25);
+        assert_eq!(client.server_info().unwrap().name, "mock");
+        soon(playing).await.unwrap();
+    }
+}
+
+// D-7, C-8
+#[tokio::test]
+async fn a_modern_error_means_modern() {
+    let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
+        let probe = mock.next().await.unwrap();
+        mock.error(&probe, -32022, json!({ "supported": ["2031-01-01"], "requested": "2026-07-28" })).await;
+        mock.next().await
+    });
+    match connecting.await.unwrap_err() {
+        ClientError::Local(LocalError::Version(offered)) => assert_eq!(offered, ["2031-01-01"]),
+        other => panic!("{other}"),
+    }
+    assert_eq!(soon(playing).await.unwrap(), None);
+}
+
+// GAP-3
+#[tokio::test]
+async fn a_modern_server_that_only_shares_a_legacy_version() {
+    let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
+        let probe = mock.next().await.unwrap();
+        mock.error(&probe, -32022, json!({ "supported": ["2031-01-01", "2025-06-18"], "requested": "2026-07-28" })).await;
+        let next = mock.next().await.unwrap();
+        play_legacy(&mut mock, &next).await;
+    });
+    assert_eq!(connecting.await.unwrap().revision(), Revision::V2025_11_25);
+    soon(playing).await.unwrap();
+}
+
+// B-4
+#[tokio::test]
+async fn an_unknown_counter_offer_is_left() {
+    let (connecting, playing) = against(ClientOptions::at(Revision::V2025_06_18), |mut mock| async move {
+        let request = mock.next().await.unwrap();
+        assert!(request["params"].get("_meta").is_none());
+        let result = json!({ "protocolVersion": "2199-01-01", "capabilities": {}, "serverInfo": { "name": "m", "version": "1" } });
+        mock.result(&request, result).await;
+        mock.next().await
+    });
+    assert!(matches!(connecting.await.unwrap_err(), ClientError::Local(LocalError::Version(_))));
+    assert_eq!(soon(playing).await.unwrap(), None, "nothing more is sent");
+}
+
+// C-1, C-3, A-17, A-20
+#[tokio::test]
+async fn answers_that_do_not_fit_are_local_errors() {
+    let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
+        let probe = mock.next().await.unwrap();
+        mock.result(&probe, discovered(&["2026-07-28"])).await;
+        while let Some(request) = mock.next().await {
+            let meta = &request["params"]["_meta"];
+            assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+            assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "trueform-client");
+            match request["params"]["name"].as_str().unwrap() {
+                "weird" => mock.result(&request, json!({ "resultType": "weird", "content": [] })).await,
+                "absent" => mock.result(&request, json!({ "content": [] })).await,
+                "broken" => mock.result(&request, json!({ "resultType": "complete", "content": 5 })).await,
+                "both" => mock.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": {}, "error": { "code": 1, "message": "x" } })).await,
+                "error" => mock.error(&request, -32001, json!({ "a": 1 })).await,
+                other => panic!("{other}"),
+            }
+        }
+    });
+    let client = connecting.await.unwrap();
+    for tool in ["weird", "broken", "both"] {
+        let error = client.call_tool(tool, ()).await.unwrap_err();
+        assert!(matches!(error, ClientError::Local(LocalError::Decode(_))), "{tool}: {error}");
+    }
+    assert!(client.call_tool("absent", ()).await.is_ok());
+    let error = client.call_tool("error", ()).await.unwrap_err();
+    assert_eq!((error.code(), error.remote().unwrap().data.as_ref().unwrap().get()), (Some(-32001), r#"{"a":1}"#));
+    let error = client.call_tool("list", [1, 2]).await.unwrap_err();
+    assert!(matches!(error, ClientError::Local(LocalError::Encode(_))), "{error}");
+    client.close().await;
+    soon(playing).await.unwrap();
+}
+
+// A-3, A-4, O-1, O-3
+#[tokio::test(start_paused = true)]
+async fn unanswered_requests_time_out_and_are_cancelled() {
+    let options = ClientOptions::at(Revision::V2025_06_18).timeout(Duration::from_secs(3));
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let request = mock.next().await.unwrap();
+        play_legacy(&mut mock, &request).await;
+        let call = mock.next().await.unwrap();
+        let cancelled = mock.next().await.unwrap();
+        assert_eq!(cancelled["method"], "notifications/cancelled");
+        assert_eq!(cancelled["params"]["requestId"], call["id"]);
+        // A late answer is ignored.
+        mock.result(&call, json!({ "content": [] })).await;
+        let second = mock.next().await.unwrap();
+        assert_ne!(second["id"], call["id"]);
+        mock.result(&second, json!({ "content": [] })).await;
+    });
+    let client = connecting.await.unwrap();
+    let error = client.call_tool("slow", ()).await.unwrap_err();
+    assert!(matches!(error, ClientError::Local(LocalError::TimedOut(_))), "{error}");
+    client.call_tool("quick", ()).await.unwrap();
+    soon(playing).await.unwrap();
+    assert!(matches!(client.call_tool("gone", ()).await.unwrap_err(), ClientError::Local(LocalError::Closed)));
+}
+
+// O-6: progress resets the clock, but only so often.
+#[tokio::test(start_paused = true)]
+async fn progress_keeps_a_request_alive_up_to_the_longest_wait() {
+    let options = ClientOptions::at(Revision::V2025_06_18).timeout(Duration::from_secs(2)).reset_by_progress(Duration::from_secs(9));
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let request = mock.next().await.unwrap();
+        play_legacy(&mut mock, &request).await;
+        let call = mock.next().await.unwrap();
+        let token = &call["params"]["_meta"]["progressToken"];
+        for progress in 1..100 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            mock.send(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": token, "progress": progress } })).await;
+        }
+    });
+    let client = connecting.await.unwrap();
+    let begun = tokio::time::Instant::now();
+    let error = client.call_tool("spam", ()).await.unwrap_err();
+    assert!(matches!(error, ClientError::Local(LocalError::TimedOut(_))), "{error}");
+    assert_eq!(begun.elapsed().as_secs(), 9);
+    playing.abort();
+}
+
+/// Answers what is asked, and notes it.
+struct Answers(Arc<Collected<String>>);
+
+impl ClientHandler for Answers {
+    fn answer(&self, method: &str, _: Option<trueform::schema::Json>) -> Answering<'_> {
+        self.0.push(method.to_owned());
+        let answer = json!({ "roots": [{ "uri": "file:///tmp" }] });
+        Box::pin(std::future::ready(Ok(answer.into())))
+    }
+}
+
+#[tokio::test]
+async fn requests_of_the_server_are_answered() {
+    let asked = Arc::new(Collected::default());
+    let options = ClientOptions::at(Revision::V2025_06_18).handler(Answers(asked.clone()));
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let request = mock.next().await.unwrap();
+        play_legacy(&mut mock, &request).await;
+        mock.send(json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" })).await;
+        assert_eq!(mock.next().await.unwrap(), json!({ "jsonrpc": "2.0", "id": "p", "result": {} }));
+        mock.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" })).await;
+        let answer = mock.next().await.unwrap();
+        assert_eq!(answer["result"]["roots"][0]["uri"], "file:///tmp");
+    });
+    let client = connecting.await.unwrap();
+    soon(playing).await.unwrap();
+    assert_eq!(asked.take(), ["roots/list"]);
+    drop(client);
+}
+
+// T-5, T-6, T-7
+#[tokio::test]
+async fn input_that_a_modern_server_asks_for_is_given() {
+    let asked = Arc::new(Collected::default());
+    let options = ClientOptions::new().handler(Answers(asked.clone()));
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let probe = mock.next().await.unwrap();
+        mock.result(&probe, discovered(&["2026-07-28"])).await;
+        let first = mock.next().await.unwrap();
+        let ask = json!({ "resultType": "input_required", "inputRequests": { "k": { "method": "roots/list" } }, "requestState": "s\u{e9}" });
+        mock.result(&first, ask).await;
+        let second = mock.next().await.unwrap();
+        assert_ne!(first["id"], second["id"]);
+        assert_eq!(second["params"]["arguments"], json!({ "a": 1 }));
+        assert_eq!(second["params"]["requestState"], "s\u{e9}");
+        assert_eq!(second["params"]["inputResponses"]["k"]["roots"][0]["uri"], "file:///tmp");
+        mock.result(&second, json!({ "resultType": "complete", "content": [] })).await;
+        let third = mock.next().await.unwrap();
+        assert!(third["params"].get("requestState").is_none());
+        mock.result(&third, json!({ "resultType": "complete", "content": [] })).await;
+    });
+    let client = connecting.await.unwrap();
+    client.call_tool("asks", json!({ "a": 1 })).await.unwrap();
+    client.call_tool("does not", ()).await.unwrap();
+    soon(playing).await.unwrap();
+    assert_eq!(asked.take(), ["roots/list"]);
+}
+
+// TRAP-19
+#[tokio::test]
+async fn lists_are_read_to_their_end() {
+    #[tool]
+    /// First.
+    fn one() {}
+    #[tool]
+    /// Second.
+    fn two() {}
+    #[tool]
+    /// Third.
+    fn three() {}
+    let client = Server::new("paged", "1").tools(tools![one, two, three]).page_size(1).connect().await.unwrap();
+    let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(names, ["one", "two", "three"]);
+}
+
+// E-8, U-4, U-6, U-10
+#[tokio::test]
+async fn subscriptions_are_told_apart_and_end_with_their_owner() {
+    let service = service();
+    let client = service.connect().await.unwrap();
+    let mut tools = trueform::schema::SubscriptionFilter::default();
+    tools.tools_list_changed = Some(true);
+    let mut first = client.listen(tools.clone()).await.unwrap();
+    let mut second = client.listen(Default::default()).await.unwrap();
+    let mut third = client.listen(tools).await.unwrap();
+    assert_eq!(second.honoured().tools_list_changed, None);
+    drop(first.next());
+    service.handle().notify_tools_changed();
+    assert!(first.next().await.is_some() && third.next().await.is_some());
+    drop(first);
+    // A request after the cancellation shows that it has arrived.
+    client.list_tools().await.unwrap();
+    service.handle().notify_tools_changed();
+    assert!(third.next().await.is_some());
+    service.handle().shut_down();
+    assert!(second.next().await.is_none() && third.next().await.is_none());
+    let legacy = service.connect_as(ClientOptions::at(Revision::V2025_06_18)).await;
+    drop(legacy);
+}
+
+#[tokio::test]
+async fn a_raw_client_says_only_what_it_is_told() {
+    let service = service();
+    let client = service.connect_as(ClientOptions::new().negotiation(Negotiation::Nothing)).await.unwrap();
+    client.send_raw("nonsense").unwrap();
+    assert!(client.next_message().await.unwrap().contains("-32700"));
+    // Typed requests are encoded without `_meta`, so the server does not know the era.
+    assert_eq!(client.list_tools().await.unwrap_err().code(), Some(-32602));
+    client.close_sending();
+    assert_eq!(client.next_message().await, None);
+}

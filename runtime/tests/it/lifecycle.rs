@@ -1,0 +1,137 @@
+//! How connections end: the input ends, the server is shut down, the client goes away, while calls run.
+
+use std::time::Duration;
+
+use trueform::{client::ClientOptions, prelude::*, transport::StreamSettings};
+
+use crate::support::{conversation, conversation_with, initialize, joined, legacy, modern, raw, soon, staged};
+
+fn wait(id: &str, tool: &str) -> String {
+    modern(id, "tools/call", &format!(r#","name":"{tool}","arguments":{{"label":"{id}"}}"#))
+}
+
+// E-6
+#[tokio::test]
+async fn running_calls_are_answered_after_the_end_of_the_input() {
+    for tool in ["wait", "block"] {
+        let (service, director) = staged();
+        let client = raw(&service).await;
+        client.send_raw(wait("1", tool)).unwrap();
+        director.begun().await;
+        client.close_sending();
+        director.open();
+        assert!(client.next_message().await.unwrap().starts_with(r#"{"jsonrpc":"2.0","id":1,"result":"#), "{tool}");
+        assert_eq!(client.next_message().await, None);
+    }
+}
+
+// E-6: but not for ever.
+#[tokio::test(start_paused = true)]
+async fn draining_has_a_deadline() {
+    for tool in ["wait", "block"] {
+        let (service, director) = staged();
+        let begun = tokio::time::Instant::now();
+        let settings = StreamSettings::new().drain(Duration::from_secs(3));
+        let output = conversation_with(&service, wait("1", tool) + "\n", settings).await;
+        assert!(output.is_empty(), "{output:?}");
+        assert!(begun.elapsed() >= Duration::from_secs(3));
+        assert_eq!(director.begun().await, "1");
+        // The author's code learns of it.
+        assert!(["dropped 1", "left 1"].contains(&&*director.begun().await));
+    }
+}
+
+#[tokio::test]
+async fn the_last_line_needs_no_end() {
+    let (service, _director) = staged();
+    let output = conversation(&service, modern("1", "tools/call", r#","name":"add","arguments":{"a":2,"b":3}"#)).await;
+    assert_eq!(output.len(), 1, "{output:?}");
+}
+
+#[tokio::test]
+async fn shutting_down_drains_and_reads_nothing_more() {
+    let (service, director) = staged();
+    let client = raw(&service).await;
+    client.send_raw(wait("1", "wait")).unwrap();
+    director.begun().await;
+    service.handle().shut_down();
+    director.open();
+    assert!(client.next_message().await.unwrap().contains(r#""id":1,"result""#));
+    assert_eq!(client.next_message().await, None);
+}
+
+// E-9, T-10
+#[tokio::test]
+async fn a_client_that_goes_away_takes_its_calls_with_it() {
+    let (service, director) = staged();
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(far);
+    let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
+    let (reader, mut writer) = tokio::io::split(near);
+    let lines = joined([wait("1", "wait"), modern("2", "server/discover", "")]);
+    tokio::io::AsyncWriteExt::write_all(&mut writer, lines.as_bytes()).await.unwrap();
+    assert_eq!(director.begun().await, "1");
+    drop((reader, writer));
+    director.open();
+    soon(serving).await.unwrap().unwrap();
+}
+
+// U-7, GAP-1
+#[tokio::test]
+async fn subscriptions_end_gracefully() {
+    let (service, _director) = staged();
+    let client = service.connect().await.unwrap();
+    let mut filter = trueform::schema::SubscriptionFilter::default();
+    filter.tools_list_changed = Some(true);
+    let mut subscription = client.listen(filter).await.unwrap();
+    assert_eq!(subscription.honoured().tools_list_changed, Some(true));
+    service.handle().notify_tools_changed();
+    assert_eq!(subscription.next().await.unwrap().method(), "notifications/tools/list_changed");
+    service.handle().shut_down();
+    assert!(subscription.next().await.is_none());
+
+    let (service, _director) = staged();
+    let listen = modern(r#""s""#, "subscriptions/listen", r#","notifications":{"toolsListChanged":true}"#);
+    let output = conversation(&service, listen + "\n").await;
+    assert_eq!(output.len(), 3, "{output:?}");
+    assert!(output[0].contains("notifications/subscriptions/acknowledged"), "{}", output[0]);
+    assert!(output[1].starts_with(r#"{"jsonrpc":"2.0","id":"s","result":"#), "{}", output[1]);
+    assert!(output[2].contains("notifications/cancelled"), "{}", output[2]);
+}
+
+// B-7, I-3
+#[tokio::test]
+async fn changes_are_told_once_the_client_is_ready() {
+    let (service, _director) = staged();
+    let client = raw(&service).await;
+    let [first, second] = initialize("2025-11-25");
+    client.send_raw(first).unwrap();
+    client.next_message().await.unwrap();
+    service.handle().notify_tools_changed();
+    client.send_raw(second).unwrap();
+    client.send_raw(legacy("1", "ping", "{}")).unwrap();
+    assert_eq!(client.next_message().await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert!(service.handle().enable_tool("add", false));
+    assert_eq!(client.next_message().await.unwrap(), r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    let names = service.connect().await.unwrap().list_tools().await.unwrap();
+    assert!(names.iter().all(|tool| tool.name != "add"));
+}
+
+// B-3, C-7
+#[tokio::test]
+async fn every_revision_is_negotiated() {
+    let (service, _director) = staged();
+    for revision in Revision::ALL {
+        let client = service.connect_as(ClientOptions::at(revision)).await.unwrap();
+        assert_eq!(client.revision(), revision);
+        let result = client.call_tool("add", serde_json::json!({ "a": 2, "b": 3 })).await.unwrap();
+        assert_eq!(result.is_error.unwrap_or(false), false, "{revision}");
+        client.close().await;
+    }
+    let old = Server::new("old", "1").revisions([Revision::V2025_03_26]).build().unwrap();
+    assert_eq!(old.connect().await.unwrap().revision(), Revision::V2025_03_26);
+    assert!(old.connect_as(ClientOptions::at(Revision::V2025_06_18)).await.is_err());
+    let new = Server::new("new", "1").revisions([Revision::V2026_07_28]).build().unwrap();
+    assert_eq!(new.connect().await.unwrap().revision(), Revision::V2026_07_28);
+    assert!(new.connect_as(ClientOptions::at(Revision::V2025_06_18)).await.is_err());
+}

@@ -1,0 +1,129 @@
+//! Lines in, lines out: framing, eras, order (E-1, E-11, D-1 to D-4, B-10).
+
+use expect_test::{Expect, expect};
+use trueform::transport::StreamSettings;
+
+use crate::support::{conversation, conversation_with, initialize, joined, legacy, modern, service};
+
+async fn check<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, expected: Expect) {
+    expected.assert_eq(&joined(conversation(&service(), joined(lines)).await));
+}
+
+fn add(id: &str) -> String {
+    modern(id, "tools/call", r#","name":"add","arguments":{"a":2,"b":3}"#)
+}
+
+// E-1
+#[tokio::test]
+async fn line_ends_of_all_kinds() {
+    let input = format!("{}\r\n\n  \n{}\n{}", add("1"), add("2"), add("3"));
+    let output = conversation(&service(), input).await;
+    assert_eq!(output.len(), 3, "{output:?}");
+    for (line, id) in output.iter().zip(1..) {
+        assert!(line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)), "{line}");
+    }
+}
+
+// Y-6
+#[tokio::test]
+async fn long_lines_are_refused_and_the_next_one_served() {
+    let long = "x".repeat(300_000);
+    let input = [
+        modern(r#""a""#, "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{long}"}}"#)),
+        format!(r#"{{"params":"{long}","id":5}}"#),
+        long.clone(),
+        add("1"),
+        format!(r#"{{"jsonrpc":"2.0","id":6,"method":"{long}"#),
+    ];
+    let settings = StreamSettings::new().max_line(200_000);
+    let output = conversation_with(&service(), input.join("\n"), settings).await;
+    expect![[""]].assert_eq(&joined(output));
+}
+
+#[tokio::test]
+async fn a_message_as_long_as_the_limit_passes_both_ways() {
+    let text = "x".repeat(10_000_000);
+    let call = modern("1", "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#));
+    let output = conversation(&service(), call + "\n").await;
+    assert_eq!(output.len(), 1);
+    assert!(output[0].contains(&text));
+}
+
+// A-2, A-5
+#[tokio::test]
+async fn ids_come_back_as_they_were_written() {
+    let ids = ["1", "0", "-7", "1.0", "1e3", "18446744073709551616", r#""""#, r#""a\"b""#, r#""1""#];
+    let output = conversation(&service(), joined(ids.iter().map(|id| add(id)))).await;
+    assert_eq!(output.len(), ids.len());
+    for (line, id) in output.iter().zip(ids) {
+        assert!(line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)), "{id}: {line}");
+    }
+}
+
+// D-1, D-2: both eras on one stream, interleaved.
+#[tokio::test]
+async fn both_eras_at_once() {
+    let [first, second] = initialize("2025-06-18");
+    let call = r#"{"name":"add","arguments":{"a":2,"b":3}}"#;
+    check([first, second, legacy("1", "tools/call", call), add("2"), legacy("3", "tools/call", call)], expect![[""]]).await;
+}
+
+// D-3, D-4, B-10, C-11: era by era what the first request may be.
+#[tokio::test]
+async fn the_era_of_a_line() {
+    let table = [
+        ("cold, no `_meta`", legacy("1", "tools/list", "{}")),
+        ("cold ping", legacy("1", "ping", "{}")),
+        ("cold modern call", add("1")),
+        ("modern `initialize`", modern("1", "initialize", "")),
+        ("modern ping", modern("1", "ping", "")),
+        ("modern, version of the other era", modern("1", "tools/list", "").replace("2026-07-28", "2025-06-18")),
+        ("modern, unknown version", modern("1", "tools/list", "").replace("2026-07-28", "1900-01-01")),
+        (
+            "modern, no capabilities",
+            legacy("1", "tools/list", r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#),
+        ),
+    ];
+    let mut answers = String::new();
+    for (what, line) in table {
+        let output = conversation(&service(), line + "\n").await;
+        answers.push_str(&format!("{what}: {}\n", output.join(" | ")));
+    }
+    expect![[""]].assert_eq(&answers);
+}
+
+// A-10
+#[tokio::test]
+async fn batches_exist_at_one_revision() {
+    let call = |id: &str| legacy(id, "tools/call", r#"{"name":"steps","arguments":{"steps":2}}"#);
+    let batch = format!(
+        r#"[{},{{"jsonrpc":"2.0","method":"notifications/initialized"}},{},5,{}]"#,
+        call("1"),
+        legacy("2", "ping", "{}"),
+        legacy("3", "initialize", "{}"),
+    );
+    let mut answers = String::new();
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let [first, second] = initialize(revision);
+        let output = conversation(&service(), joined([&first, &second, &batch])).await;
+        answers.push_str(&format!("{revision}:\n{}", joined(&output[1..])));
+    }
+    let silent = format!("[{}]", initialize("")[1]);
+    let [first, second] = initialize("2025-03-26");
+    assert_eq!(conversation(&service(), joined([&first, &second, &silent])).await.len(), 1);
+    expect![[""]].assert_eq(&answers);
+}
+
+/// #941 of the peers: many pipelined calls with large answers, all answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_under_load() {
+    let text = "x".repeat(64 << 10);
+    let quick = (0..200).map(|id| modern(&id.to_string(), "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#)));
+    let slow = (200..400).map(|id| modern(&id.to_string(), "tools/call", r#","name":"steps","arguments":{"steps":3}"#));
+    let output = conversation(&service(), joined(quick.chain(slow))).await;
+    assert_eq!(output.len(), 400);
+    for id in 0..400 {
+        let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#);
+        assert_eq!(output.iter().filter(|line| line.starts_with(&head)).count(), 1, "{id}");
+    }
+}
