@@ -1,5 +1,6 @@
 //! Imports official Model Context Protocol schemas and generates the Rust bindings of Trueform.
 
+pub mod bind;
 pub mod check;
 pub mod diff;
 pub mod import;
@@ -17,6 +18,7 @@ pub mod problem;
 pub mod provenance;
 mod report;
 pub mod store;
+mod types;
 
 pub use self::{
     generate::{Generated, generate, model},

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{Context, parameter, rust};
+use super::{Context, parameter};
 use crate::model::{Bits, Field, TypeDef, TypeRef};
 
 pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     declaration(cx, ty, fields, out);
-    methods(ty, fields, out);
+    methods(cx, ty, fields, out);
     writer(cx, ty, fields, out);
     reader(ty, fields, out);
 }
@@ -32,14 +32,14 @@ fn declaration(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut Strin
     for field in fields.iter().filter(|field| !is_constant(field)) {
         let path = format!("{name}.{}", field.json_name);
         cx.doc(&path, &format!("`{}`.", field.json_name), field.known, ty.known, out);
-        let spelled = rust(&field.ty);
+        let spelled = cx.field_type(name, field);
         let spelled = if is_plain(field) { spelled } else { format!("Option<{spelled}>") };
         let _ = writeln!(out, "pub {}: {spelled},", field.rust_name);
     }
     out.push_str("extras: Extras,\n}\n");
 }
 
-fn methods(ty: &TypeDef, fields: &[Field], out: &mut String) {
+fn methods(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     let name = &ty.name;
     let own = || fields.iter().filter(|field| !is_constant(field));
     let mut params = Vec::new();
@@ -47,7 +47,7 @@ fn methods(ty: &TypeDef, fields: &[Field], out: &mut String) {
     for field in own() {
         match is_plain(field) {
             true => {
-                let (declared, value) = parameter(&field.ty, &field.rust_name);
+                let (declared, value) = parameter(&cx.field_type(name, field), &field.rust_name);
                 params.push(format!("{}: {declared}", field.rust_name));
                 let _ = write!(inits, "{}: {value},", field.rust_name);
             }
@@ -74,7 +74,7 @@ fn methods(ty: &TypeDef, fields: &[Field], out: &mut String) {
         params.join(", ")
     );
     for field in own().filter(|field| !is_plain(field)) {
-        let (declared, value) = parameter(&field.ty, &field.rust_name);
+        let (declared, value) = parameter(&cx.field_type(name, field), &field.rust_name);
         let _ = write!(
             out,
             "/// Sets [`{0}`](Self::{1}).\n#[must_use]\npub fn with_{1}(mut self, {1}: {declared}) -> Self {{ \
