@@ -29,6 +29,17 @@ impl SessionLevel {
     pub(crate) fn set(&self, level: &LoggingLevel) {
         self.0.store(severity(level), Ordering::Relaxed);
     }
+
+    /// The level as a number, for [`SessionLevel::set_rank`] in another process.
+    #[cfg(feature = "http")]
+    pub(crate) fn rank(&self) -> u8 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn set_rank(&self, rank: u8) {
+        self.0.store(rank, Ordering::Relaxed);
+    }
 }
 
 impl Default for SessionLevel {

@@ -22,6 +22,8 @@ pub(crate) struct Running {
 /// What is left to do.
 pub(crate) enum Work {
     Call { tool: Arc<ToolRoute>, pending: Pending },
+    /// Nothing but to send what the call said before it was answered, and the answer.
+    Answered(Answer),
     /// A subscription: stays open until the server shuts down or the client cancels.
     Listen,
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::value::RawValue;
-use trueform_schema::{CallToolRequestParams, Encode, Era, ErrorObject, JsonObject, Method, RequestId, Revision};
+use trueform_schema::{CallToolRequestParams, Encode, ErrorObject, JsonObject, Method, RequestId, Revision};
 
 use super::{
     Answer, Engine, Reply, Running, Work, decode_params,
@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{
     context::Context,
-    exchange::Exchange,
-    gate::{self, NoHeaders},
-    jsonrpc, projection,
+    exchange::{Exchange, Outlet},
+    gate,
+    jsonrpc,
     tool::{Called, ToolRoute},
 };
 
@@ -84,8 +84,8 @@ impl Engine {
         let called = catch_unwind(AssertUnwindSafe(|| tool.call(&context, arguments)));
         crate::slow::report(tool, begun.elapsed());
         let pending = match called {
-            Ok(Called::Ready(outcome)) => return Ok(Reply::Ready(conclude(&context, tool, End::Returned(outcome)))),
-            Err(panic) => return Ok(Reply::Ready(conclude(&context, tool, End::Panicked(panic)))),
+            Ok(Called::Ready(outcome)) => return Ok(answered_at_once(context, tool, End::Returned(outcome), &span)),
+            Err(panic) => return Ok(answered_at_once(context, tool, End::Panicked(panic), &span)),
             Ok(Called::Later(future)) => Pending::Future(future),
             Ok(Called::Blocking(work)) => Pending::Blocking(work),
         };
@@ -93,6 +93,17 @@ impl Engine {
         let ticket = context.0.session.as_ref().map(|session| session.in_flight.enter(&context.0));
         let work = Work::Call { tool: tool.clone(), pending };
         Ok(Reply::Running(Box::new(Running::new(context, work, ticket, span))))
+    }
+}
+
+/// The reply to a call that needed no waiting. What it said meanwhile goes before the answer.
+fn answered_at_once(context: Context, tool: &ToolRoute, end: End, span: &tracing::Span) -> Reply {
+    let answer = conclude(&context, tool, end);
+    match &context.0.outlet {
+        Outlet::Own(outbox) if !outbox.is_empty() => {
+            Reply::Running(Box::new(Running::new(context, Work::Answered(answer), None, span.clone())))
+        }
+        Outlet::Own(_) | Outlet::Link(_) => Reply::Ready(answer),
     }
 }
 
@@ -112,8 +123,7 @@ pub(super) fn conclude(context: &Context, tool: &ToolRoute, end: End) -> Answer 
     };
     exchange.finish();
     match outcome {
-        Ok(mut result) => {
-            projection::result(&mut result, tool.definition().output_schema.as_ref(), exchange.revision);
+        Ok(result) => {
             tracing::debug!(tool = tool.name(), is_error = result.is_error.unwrap_or(false), "answered");
             Answer::result(&exchange.id, exchange.view(), |view, out| result.encode(view, out))
         }

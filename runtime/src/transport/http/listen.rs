@@ -87,7 +87,7 @@ fn legacy_only(endpoint: &Endpoint, parts: &Parts) -> Result<(), Refusal> {
     Ok(())
 }
 
-async fn session(endpoint: &Endpoint, parts: &Parts) -> Result<Active, Refusal> {
+async fn session(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<Active, Refusal> {
     named_session(parts)?;
     shared::fetch(endpoint, parts).await?;
     let active = endpoint.session_of(parts)?;
@@ -103,7 +103,7 @@ async fn session(endpoint: &Endpoint, parts: &Parts) -> Result<Active, Refusal> 
 }
 
 /// Opens the stream of what belongs to no request. A session has one (F-16).
-async fn open(endpoint: &Endpoint, active: Active) -> Result<Response, Refusal> {
+async fn open(endpoint: &Arc<Endpoint>, active: Active) -> Result<Response, Refusal> {
     let entry = active.entry().clone();
     let reader = entry.lock_standalone().open().ok_or(Refusal::StreamTaken)?;
     let store = Resumable::of(&entry, endpoint.event_store()).map(|resumable| resumable.store);
@@ -123,7 +123,7 @@ async fn open(endpoint: &Endpoint, active: Active) -> Result<Response, Refusal> 
 }
 
 /// Goes on with a stream after the event `last` (F-18, G-7).
-async fn resume(endpoint: &Endpoint, active: Active, last: EventId) -> Result<Response, Refusal> {
+async fn resume(endpoint: &Arc<Endpoint>, active: Active, last: EventId) -> Result<Response, Refusal> {
     let entry = active.entry().clone();
     let Resumable { store, .. } = Resumable::of(&entry, endpoint.event_store()).ok_or(Refusal::Event)?;
     let keep_alive = endpoint.config.keep_alive;

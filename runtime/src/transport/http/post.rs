@@ -50,7 +50,10 @@ pub(super) fn received(
             // Only the start of a request receives.
             State::Receiving(_) => reply::accepted(),
         };
-        shared::save(&endpoint, session.as_deref(), &response).await;
+        let opened = response.headers().get(SESSION_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        if let Some(id) = opened.or(session) {
+            shared::save(&endpoint, &id).await;
+        }
         response
     })
 }

@@ -142,7 +142,7 @@ async fn accept(
     stopping: &watch::Receiver<()>,
     connections: &mut JoinSet<()>,
 ) {
-    let shut_down = Fired(endpoint.engine.shared(), |shared: &Shared| &shared.shutdown);
+    let shut_down = Fired::new(endpoint.engine.shared(), |shared: &Shared| &shared.shutdown);
     let mut asked = std::pin::pin!(async {
         tokio::select! {
             () = asked_to_end() => {}

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use bytes::Bytes;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
@@ -18,9 +17,8 @@ use super::{
 use crate::{
     Principal,
     exchange::PeerFacts,
-    gate::SESSION_HEADER,
     session::{Negotiated, Phase, Session},
-    store::{SessionRecord, SessionStore, StoreError},
+    store::{SessionRecord, StoreError},
 };
 
 /// What was negotiated, as processes tell each other.
@@ -60,11 +58,10 @@ pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(),
     }
 }
 
-/// Saves the session that `response` opened or that `named` was, if it changed.
-pub(super) async fn save(endpoint: &Endpoint, named: Option<&str>, response: &Response) {
+/// Saves the session `id` if it was opened or changed since it was last saved.
+pub(super) async fn save(endpoint: &Endpoint, id: &str) {
     let Some(store) = endpoint.config.session_store.as_deref() else { return };
-    let opened = response.headers().get(SESSION_HEADER).and_then(|id| id.to_str().ok());
-    let Some(entry) = opened.or(named).and_then(|id| endpoint.sessions.peek(id)) else { return };
+    let Some(entry) = endpoint.sessions.peek(id) else { return };
     let Some(state) = snapshot(entry.session()) else { return };
     if entry.saved.lock().is_ok_and(|saved| saved.as_ref() == Some(&state)) {
         return;

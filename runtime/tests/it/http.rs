@@ -1,0 +1,11 @@
+//! Streamable HTTP, both eras: what a client sees of one endpoint.
+
+mod admission;
+mod bad_input;
+mod modern;
+mod resume;
+mod serve;
+mod sessions;
+mod shared;
+mod streams;
+mod support;

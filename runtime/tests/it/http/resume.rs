@@ -1,0 +1,171 @@
+//! Resumption at 2025-11-25: streams that were broken, or ended early by the tool, are gone on with.
+
+use std::sync::Arc;
+
+use trueform::{HttpConfig, store::MemoryEventStore};
+
+use super::support::{App, Event, Opened, Req};
+
+const REVISION: &str = "2025-11-25";
+
+fn last(session: &str, id: &str) -> Req {
+    Req::get(session).header("last-event-id", id)
+}
+
+async fn priming(stream: &mut Opened) -> String {
+    let event = stream.event().await.expect("a priming event");
+    assert_eq!((event.retry, &*event.data), (Some(1000), ""), "F-11");
+    event.id.expect("an id")
+}
+
+fn texts(events: &[Event]) -> Vec<String> {
+    events
+        .iter()
+        .map(|event| {
+            let json = event.json();
+            match json["params"]["progress"].as_f64() {
+                Some(progress) => format!("progress {progress}"),
+                None => json["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
+            }
+        })
+        .collect()
+}
+
+// F-10, G-7: what the conformance suite's `server-sse-polling` does.
+#[tokio::test]
+async fn a_tool_ends_its_stream_early() {
+    let app = App::new();
+    let session = app.session(REVISION).await;
+    let mut stream = app.open(Req::call(&session, "1", "part", "{}")).await;
+    assert!(stream.is_stream());
+    let id = priming(&mut stream).await;
+    let before = stream.events().await;
+    assert!(!texts(&before).contains(&"back".to_owned()), "the stream ends before the answer");
+    let seen = before.last().and_then(|event| event.id.clone()).unwrap_or(id);
+    assert_eq!(app.director.begun().await, "part");
+
+    let (resumed, ()) = tokio::join!(async { app.open(last(&session, &seen)).await.events().await }, async { app.director.open() });
+    let all: Vec<_> = before.into_iter().chain(resumed).collect();
+    assert_eq!(texts(&all), ["progress 1", "back"], "nothing lost, nothing twice");
+    assert_eq!(all[1].json()["id"], 1);
+}
+
+// F-18: while the call is at work, and after it has ended.
+#[tokio::test]
+async fn a_broken_stream_is_resumed() {
+    let app = App::new();
+    let session = app.session(REVISION).await;
+    let mut stream = app.open(Req::call(&session, "1", "talk", "{}")).await;
+    let first = priming(&mut stream).await;
+    let second = stream.event().await.expect("progress").id.expect("an id");
+    drop(stream);
+    app.director.begun().await;
+
+    let mut resumed = app.open(last(&session, &first)).await;
+    assert_eq!(texts(&[resumed.event().await.expect("progress")]), ["progress 1"]);
+    app.director.open();
+    assert_eq!(texts(&resumed.events().await), ["progress 2", "done"]);
+
+    for (id, expected) in [(&first, &["progress 1", "progress 2", "done"][..]), (&second, &["progress 2", "done"])] {
+        let events = app.open(last(&session, id)).await.events().await;
+        assert_eq!(texts(&events), expected, "after the end");
+        assert!(events.iter().all(|event| event.id.is_some()));
+    }
+}
+
+// F-17, TRAP-20: every stream has its own ids, and only its own events.
+#[tokio::test]
+async fn streams_are_apart() {
+    let app = App::new();
+    let session = app.session(REVISION).await;
+    let mut one = app.open(Req::call(&session, "1", "talk", "{}")).await;
+    let mut two = app.open(Req::call(&session, "2", "talk", "{}")).await;
+    let (first, second) = (priming(&mut one).await, priming(&mut two).await);
+    app.director.open();
+    let mut ids: Vec<_> = one.events().await.into_iter().chain(two.events().await).filter_map(|event| event.id).collect();
+    ids.extend([first.clone(), second.clone()]);
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((ids.len(), count), (8, 8));
+
+    for (id, of) in [(&first, 1), (&second, 2)] {
+        let events = app.open(last(&session, id)).await.events().await;
+        assert_eq!(events.last().expect("an answer").json()["id"], of);
+        assert!(events[..2].iter().all(|event| event.json()["params"]["progressToken"] == format!("p{of}")));
+    }
+
+    // Neither another session's events nor ones that never were.
+    let other = app.session(REVISION).await;
+    for (session, id) in [(&other, &*first), (&session, "0000000000000000-0"), (&session, "nonsense"), (&session, "")] {
+        assert_eq!(app.send(last(session, id)).await.status, 400, "{id}");
+    }
+    assert_eq!(app.send(last(&session, &format!("{}-99", first.split('-').next().expect("a stream")))).await.status, 400);
+}
+
+// The session's own stream: a client that comes back takes over from the connection that it lost.
+#[tokio::test]
+async fn the_stream_of_the_session_is_resumed() {
+    let app = App::new();
+    let session = app.session(REVISION).await;
+    let mut stream = app.open(Req::get(&session)).await;
+    let id = priming(&mut stream).await;
+    app.handle.notify_tools_changed();
+    let seen = stream.event().await.expect("a change");
+
+    let mut resumed = app.open(last(&session, &id)).await;
+    assert_eq!(resumed.event().await, Some(seen));
+    assert_eq!(stream.events().await, [], "the connection that was lost ends");
+    app.handle.notify_tools_changed();
+    assert_eq!(resumed.event().await.expect("a change").method(), "notifications/tools/list_changed");
+    assert_eq!(app.send(Req::get(&session)).await.status, 409, "resuming is reading");
+}
+
+// A reader that takes over a call's stream ends the other connection.
+#[tokio::test]
+async fn one_reader_a_stream() {
+    let app = App::new();
+    let session = app.session(REVISION).await;
+    let mut stream = app.open(Req::call(&session, "1", "talk", "{}")).await;
+    let id = priming(&mut stream).await;
+    app.director.begun().await;
+    let resumed = app.open(last(&session, &id)).await;
+    let lost = stream.events().await;
+    app.director.open();
+    assert!(lost.len() <= 1);
+    assert_eq!(texts(&resumed.events().await), ["progress 1", "progress 2", "done"]);
+}
+
+// F-11: not before 2025-11-25, and not without a store.
+#[tokio::test]
+async fn where_nothing_is_kept() {
+    let without = App::with(HttpConfig::default().event_store(None));
+    for (app, revision) in [(&App::new(), "2025-06-18"), (&without, REVISION)] {
+        let session = app.session(revision).await;
+        let (events, ()) = tokio::join!(async { app.open(Req::call(&session, "1", "part", "{}")).await.events().await }, async {
+            app.director.begun().await;
+            app.director.open();
+        });
+        assert_eq!(texts(&events), ["progress 1", "back"], "the stream cannot be ended early");
+        assert!(events.iter().all(|event| event.id.is_none()));
+        assert_eq!(app.send(last(&session, "0000000000000001-0")).await.status, 400);
+    }
+}
+
+// Bounded: what was dropped cannot be resumed from, and says so.
+#[tokio::test]
+async fn what_is_kept_is_bounded() {
+    let store = Arc::new(MemoryEventStore::new().session_events(3));
+    let app = App::with(HttpConfig::default().event_store(Some(store.clone())));
+    let session = app.session(REVISION).await;
+    let mut stream = app.open(Req::call(&session, "1", "flood", r#"{"count":10}"#)).await;
+    let first = priming(&mut stream).await;
+    let events = stream.events().await;
+    assert_eq!(events.len(), 11);
+    assert_eq!(app.send(last(&session, &first)).await.status, 400);
+    let recent = events[9].id.as_deref().expect("an id");
+    assert_eq!(app.open(last(&session, recent)).await.events().await, events[10..]);
+    assert!(store.bytes() < 5000);
+    assert_eq!(app.send(Req::delete(&session)).await.status, 204);
+    assert_eq!(store.bytes(), 0, "an ended session keeps nothing");
+}

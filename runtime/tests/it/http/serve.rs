@@ -1,0 +1,241 @@
+//! A server of its own on a socket: bounds, how bytes leave, and a graceful end.
+
+use std::{net::SocketAddr, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+use trueform::{HttpConfig, ServerHandle};
+
+use super::support::{Req, staged};
+use crate::support::{Director, initialize, soon};
+
+struct Served {
+    address: SocketAddr,
+    handle: ServerHandle,
+    director: Director,
+    serving: JoinHandle<trueform::Result>,
+}
+
+impl Served {
+    async fn with(config: HttpConfig) -> Self {
+        let (service, director) = staged(config);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let handle = service.handle();
+        let serving = tokio::spawn(async move { service.serve_http_on(listener).await });
+        Self { address, handle, director, serving }
+    }
+
+    async fn connect(&self) -> Connection {
+        Connection { stream: soon(TcpStream::connect(self.address)).await.expect("it listens"), read: Vec::new() }
+    }
+
+    async fn ended(self) {
+        soon(self.serving).await.expect("no panic").expect("no error");
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Connection {
+    async fn send(&mut self, request: &Req) {
+        self.stream.write_all(&request.wire()).await.expect("connected");
+    }
+
+    /// Everything up to and with `mark`.
+    async fn until(&mut self, mark: &str) -> String {
+        soon(async {
+            loop {
+                if let Some(at) = self.read.windows(mark.len()).position(|window| window == mark.as_bytes()) {
+                    let rest = self.read.split_off(at + mark.len());
+                    let found = std::mem::replace(&mut self.read, rest);
+                    return String::from_utf8(found).expect("UTF-8");
+                }
+                let mut piece = [0; 4096];
+                let count = self.stream.read(&mut piece).await.expect("connected");
+                assert!(0 < count, "closed before `{mark}`: {}", String::from_utf8_lossy(&self.read));
+                self.read.extend_from_slice(&piece[..count]);
+            }
+        })
+        .await
+    }
+
+    /// Everything up to the end.
+    async fn rest(mut self) -> String {
+        soon(async {
+            let mut rest = std::mem::take(&mut self.read);
+            // A connection that is reset has ended too.
+            let _ = self.stream.read_to_end(&mut rest).await;
+            String::from_utf8(rest).expect("UTF-8")
+        })
+        .await
+    }
+
+    async fn session(&mut self, revision: &str) -> String {
+        let [initialize, initialized] = initialize(revision);
+        self.send(&Req::post(initialize)).await;
+        let head = self.until("\r\n\r\n").await.to_ascii_lowercase();
+        let (_, rest) = head.split_once("mcp-session-id: ").expect("a session");
+        let session = rest.lines().next().expect("a line").to_owned();
+        self.until("}}").await;
+        self.read.clear();
+        self.send(&Req::post(initialized).session(&session)).await;
+        self.until("\r\n\r\n").await;
+        session
+    }
+}
+
+fn add(id: u32) -> Req {
+    Req::modern(&id.to_string(), "tools/call", r#","name":"add","arguments":{"a":2,"b":3}"#)
+}
+
+// F-6: a plain answer has a length, and the connection is used again.
+#[tokio::test]
+async fn one_connection_many_requests() {
+    let served = Served::with(HttpConfig::default()).await;
+    let mut connection = served.connect().await;
+    for id in 0..3 {
+        connection.send(&add(id)).await;
+        let head = connection.until("\r\n\r\n").await.to_ascii_lowercase();
+        assert!(head.starts_with("http/1.1 200 ok") && head.contains("content-length: "), "{head}");
+        let body = connection.until("\"complete\"}}").await;
+        assert!(body.contains(&format!("\"id\":{id}")), "{body}");
+    }
+    served.handle.shut_down();
+    served.ended().await;
+}
+
+// Findings 1: one event is one write, on a socket without Nagle's delay.
+#[tokio::test]
+async fn one_event_one_write() {
+    let served = Served::with(HttpConfig::default().sse_after(Duration::ZERO)).await;
+    let mut connection = served.connect().await;
+    let session = connection.session("2025-06-18").await;
+    connection.send(&Req::call(&session, "1", "talk", "{}")).await;
+    let head = connection.until("\r\n\r\n").await.to_ascii_lowercase();
+    assert!(head.contains("content-type: text/event-stream"), "{head}");
+    served.director.begun().await;
+    connection.until("\n\n\r\n").await;
+    served.director.open();
+    // What is ready together leaves together: a chunk for each event, and the end of the stream.
+    let rest = connection.until("0\r\n\r\n").await;
+    assert_eq!(rest.matches("data: ").count(), 2, "{rest}");
+    served.handle.shut_down();
+    served.ended().await;
+}
+
+// F-14: a modern client that closes its connection cancels its call; F-13: a legacy one does not.
+#[tokio::test]
+async fn a_client_that_goes_away() {
+    let served = Served::with(HttpConfig::default()).await;
+    let mut connection = served.connect().await;
+    connection.send(&Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"modern"}"#)).await;
+    assert_eq!(served.director.begun().await, "modern");
+    drop(connection);
+    assert_eq!(served.director.begun().await, "dropped modern");
+
+    let mut connection = served.connect().await;
+    let session = connection.session("2025-06-18").await;
+    connection.send(&Req::call(&session, "1", "wait", r#"{"label":"legacy"}"#)).await;
+    assert_eq!(served.director.begun().await, "legacy");
+    drop(connection);
+    // It is waited for at the end, and so has not been dropped.
+    served.handle.shut_down();
+    let Served { director, serving, .. } = served;
+    director.open();
+    soon(serving).await.expect("no panic").expect("no error");
+    director.none_dropped().await;
+}
+
+// Peers 35: calls are drained, streams that only listen end, and new connections are refused.
+#[tokio::test]
+async fn shutting_down_drains() {
+    let served = Served::with(HttpConfig::default()).await;
+    let mut calling = served.connect().await;
+    calling.send(&Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"x"}"#)).await;
+    let mut listening = served.connect().await;
+    let session = listening.session("2025-06-18").await;
+    listening.send(&Req::get(&session)).await;
+    listening.until("\r\n\r\n").await;
+    let mut subscribed = served.connect().await;
+    subscribed.send(&Req::modern("7", "subscriptions/listen", r#","notifications":{}"#)).await;
+    subscribed.until("acknowledged").await;
+    let idle = served.connect().await;
+    assert_eq!(served.director.begun().await, "x");
+
+    served.handle.shut_down();
+    assert_eq!(listening.rest().await, "0\r\n\r\n");
+    assert!(subscribed.rest().await.contains("\"id\":7,\"result\""));
+    assert_eq!(idle.rest().await, "");
+    assert!(!served.serving.is_finished(), "a call is at work");
+    served.director.open();
+    let answer = calling.rest().await;
+    assert!(answer.contains("\"text\":\"x\""), "{answer}");
+    let address = served.address;
+    served.ended().await;
+    TcpStream::connect(address).await.expect_err("nobody listens");
+}
+
+// The drain has an end.
+#[tokio::test]
+async fn draining_has_a_deadline() {
+    let served = Served::with(HttpConfig::default().drain(Duration::from_millis(50))).await;
+    let mut modern = served.connect().await;
+    modern.send(&Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"modern"}"#)).await;
+    let mut legacy = served.connect().await;
+    let session = legacy.session("2025-06-18").await;
+    legacy.send(&Req::call(&session, "1", "wait", r#"{"label":"legacy"}"#)).await;
+    let mut begun = [served.director.begun().await, served.director.begun().await];
+    begun.sort();
+    assert_eq!(begun, ["legacy", "modern"]);
+    served.handle.shut_down();
+    let Served { director, serving, .. } = served;
+    soon(serving).await.expect("no panic").expect("no error");
+    let mut dropped = [director.begun().await, director.begun().await];
+    dropped.sort();
+    assert_eq!(dropped, ["dropped legacy", "dropped modern"]);
+}
+
+// Y-6: heads are bounded in size and in time.
+#[tokio::test]
+async fn heads_are_bounded() {
+    let served = Served::with(HttpConfig::default().max_head(0).head_timeout(Duration::from_millis(50))).await;
+    let mut large = served.connect().await;
+    large.send(&add(1).header("x-large", &"x".repeat(20_000))).await;
+    assert!(large.until("\r\n").await.starts_with("HTTP/1.1 431"));
+    let mut slow = served.connect().await;
+    slow.stream.write_all(b"POST /mcp HTTP/1.1\r\nhost:").await.expect("connected");
+    let answer = slow.rest().await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+    served.handle.shut_down();
+    served.ended().await;
+}
+
+// A body that ends early, and one that is too large, spoil only their own connection.
+#[tokio::test]
+async fn broken_bodies() {
+    let served = Served::with(HttpConfig::default().max_body(1000)).await;
+    let mut broken = served.connect().await;
+    let wire = add(1).wire();
+    broken.stream.write_all(&wire[..wire.len() - 10]).await.expect("connected");
+    broken.stream.shutdown().await.expect("connected");
+    let answer = broken.rest().await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400"), "{answer}");
+
+    let mut large = served.connect().await;
+    let text = "x".repeat(5000);
+    large.send(&Req::modern("1", "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#))).await;
+    assert!(large.until("\r\n").await.starts_with("HTTP/1.1 413"));
+
+    let mut good = served.connect().await;
+    good.send(&add(1)).await;
+    assert!(good.until("\r\n").await.starts_with("HTTP/1.1 200"));
+    served.handle.shut_down();
+    served.ended().await;
+}

@@ -1,0 +1,141 @@
+//! Event streams of legacy sessions: of a call, and of what belongs to no call.
+
+use std::time::Duration;
+
+use trueform::HttpConfig;
+
+use super::support::{App, Req};
+
+// F-8, F-12, F-11: older clients get no priming event and no ids.
+#[tokio::test]
+async fn a_talking_call() {
+    let app = App::new();
+    for revision in ["2025-03-26", "2025-06-18"] {
+        let session = app.session(revision).await;
+        let mut stream = app.open(Req::call(&session, "1", "talk", "{}")).await;
+        assert!(stream.is_stream());
+        let first = stream.event().await.expect("progress");
+        assert_eq!((first.id.as_deref(), first.retry, first.method()), (None, None, "notifications/progress".to_owned()));
+        assert_eq!(first.json()["params"]["progressToken"], "p1");
+        app.director.open();
+        let rest = stream.events().await;
+        assert_eq!(rest.len(), 2);
+        assert_eq!(rest[1].json()["id"], 1);
+    }
+}
+
+// F-13, TRAP-04: before the head of the response, and in the middle of a stream.
+#[tokio::test]
+async fn going_away_does_not_cancel() {
+    let app = App::new();
+    let session = app.session("2025-06-18").await;
+    for accept in ["application/json", "application/json, text/event-stream"] {
+        let wait = Req::call(&session, "1", "wait", r#"{"label":"x"}"#).header("accept", accept);
+        {
+            let mut sending = std::pin::pin!(app.send(wait));
+            tokio::select! {
+                biased;
+                got = &mut sending => panic!("{got:?}"),
+                begun = app.director.begun() => assert_eq!(begun, "x"),
+            }
+        }
+        // The id is still taken: the call is still at work.
+        let again = app.send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#)).await;
+        assert_eq!((again.status, again.code()), (400, -32600));
+        app.director.open();
+        // Once it has ended the id is free. There is nothing to wait for but the end itself.
+        while app.send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#)).await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+        app.director.close();
+    }
+
+    let app = App::with(HttpConfig::default().sse_after(Duration::ZERO));
+    let session = app.session("2025-06-18").await;
+    let stream = app.open(Req::call(&session, "1", "wait", r#"{"label":"x"}"#)).await;
+    assert!(stream.is_stream());
+    assert_eq!(app.director.begun().await, "x");
+    drop(stream);
+    app.director.open();
+    while app.send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#)).await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+// F-15, F-16: one stream a session, one copy of each message.
+#[tokio::test]
+async fn what_belongs_to_no_call() {
+    let app = App::new();
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = app.session(revision).await;
+        let mut stream = app.open(Req::get(&session)).await;
+        assert!(stream.is_stream());
+        assert_eq!(app.send(Req::get(&session)).await.status, 409);
+        let mut call = app.open(Req::call(&session, "1", "talk", "{}")).await;
+        app.handle.notify_tools_changed();
+        if revision == "2025-11-25" {
+            let priming = stream.event().await.expect("a priming event");
+            assert_eq!((priming.id.is_some(), priming.retry, &*priming.data), (true, Some(1000), ""));
+            assert_eq!(call.event().await.expect("a priming event").data, "");
+        }
+        assert_eq!(stream.event().await.expect("a change").method(), "notifications/tools/list_changed");
+        app.director.open();
+        let told = call.events().await;
+        assert!(told.iter().all(|event| event.method() != "notifications/tools/list_changed"), "{told:?}");
+        app.director.close();
+        // The stream is free again once its client has gone; what was said meanwhile is kept.
+        drop(stream);
+        app.handle.notify_tools_changed();
+        let mut stream = app.open(Req::get(&session)).await;
+        let mut event = stream.event().await.expect("an event");
+        if event.data.is_empty() {
+            event = stream.event().await.expect("an event");
+        }
+        assert_eq!(event.method(), "notifications/tools/list_changed");
+        assert_eq!(app.send(Req::delete(&session)).await.status, 204);
+    }
+}
+
+// B-7
+#[tokio::test]
+async fn nothing_before_the_client_is_ready() {
+    let app = App::new();
+    let [initialize, initialized] = crate::support::initialize("2025-06-18");
+    let session = app.send(Req::post(initialize)).await.header("mcp-session-id").expect("a session").to_owned();
+    let stream = app.open(Req::get(&session)).await;
+    app.handle.notify_tools_changed();
+    app.send(Req::post(initialized).session(&session)).await;
+    app.send(Req::delete(&session)).await;
+    assert_eq!(stream.events().await, []);
+}
+
+// Peers 3.5: a reader that stops reading holds up nobody, and costs a bounded amount.
+#[tokio::test]
+async fn a_stuck_reader_holds_up_nobody() {
+    let app = App::new();
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let session = app.session(revision).await;
+        let stuck = app.open(Req::call(&session, "1", "flood", r#"{"count":5000}"#)).await;
+        let standing = app.open(Req::get(&session)).await;
+        assert!(stuck.is_stream() && standing.is_stream());
+        for id in 2..20 {
+            let got = app.send(Req::call(&session, &id.to_string(), "add", r#"{"a":2,"b":3}"#)).await;
+            assert_eq!(got.text(), "5");
+        }
+        let events = stuck.events().await;
+        assert!(events.len() <= trueform::transport::http::PIPE_LIMIT + trueform::OUTBOX_LIMIT + 2, "{}", events.len());
+        if revision == "2025-06-18" {
+            assert_eq!(events.last().expect("an event").json()["result"]["content"][0]["text"], "5000", "the answer is not lost");
+        }
+    }
+}
+
+// A panic in a stream ends that stream with an answer.
+#[tokio::test]
+async fn a_panic_in_a_stream() {
+    let app = App::with(HttpConfig::default().sse_after(Duration::ZERO));
+    let session = app.session("2025-06-18").await;
+    let events = app.open(Req::call(&session, "1", "panics_later", "{}")).await.events().await;
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].json()["result"]["isError"], true);
+}
