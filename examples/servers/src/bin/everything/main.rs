@@ -1,0 +1,48 @@
+//! One tool for each thing that a tool can do. The official conformance suite and the official clients are run against it.
+//!
+//! Speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`. Names, texts
+//! and schemas of the `test_…` tools are the suite's. The order matters to it too: it calls the first tool of the list
+//! without arguments, and the first that has an `x-mcp-header` with a header.
+
+mod answers;
+mod ask;
+mod schemas;
+mod work;
+
+use trueform::prelude::*;
+
+fn server() -> Server {
+    Server::new("everything", env!("CARGO_PKG_VERSION"))
+        .title("Everything")
+        .instructions("For tests of clients: each tool shows one thing that tools can do.")
+        .state(work::CancelledCalls::default())
+        .tools(tools![
+            answers::test_simple_text,
+            answers::add,
+            answers::test_image_content,
+            answers::test_audio_content,
+            answers::test_embedded_resource,
+            answers::test_multiple_content_types,
+            answers::test_error_handling,
+            work::test_tool_with_logging,
+            work::test_logging_tool,
+            work::test_tool_with_progress,
+            work::test_reconnection,
+            work::wait_for_cancel,
+            work::cancelled_calls,
+            work::test_trigger_tool_change,
+            ask::test_sampling,
+            ask::test_elicitation,
+            ask::test_elicitation_sep1034_defaults,
+            ask::test_elicitation_sep1330_enums,
+            ask::test_missing_capability,
+            ask::test_streaming_elicitation,
+            schemas::test_header,
+        ])
+        .tools(schemas::json_schema_2020_12_tool())
+}
+
+#[tokio::main]
+async fn main() -> trueform::Result {
+    server().run_with(std::env::args().skip(1)).await
+}
