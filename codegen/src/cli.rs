@@ -201,7 +201,7 @@ impl Generate {
     fn run(&self, schema: &Path) -> Result<ExitCode, Problem> {
         let inputs = Inputs::read(schema)?;
         if self.report {
-            _ = std::io::stdout().write_all(report(&model(&inputs)?).as_bytes());
+            _ = std::io::stdout().write_all(report(&model(&inputs)?, &inputs).as_bytes());
             return Ok(ExitCode::SUCCESS);
         }
         let generated = generate(&inputs)?;

@@ -13,6 +13,7 @@ mod unions;
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use crate::{
+    docs,
     generate::Generated,
     load::Inputs,
     model::{Bits, Field, Model, Shape, TypeRef},
@@ -239,8 +240,9 @@ impl Context<'_> {
     }
 
     /// A doc comment: our own words, else a neutral sentence, then the period.
-    fn doc(&self, path: &str, neutral: &str, known: Bits, of: Bits, out: &mut String) {
-        let words = self.inputs.docs.get(path).map_or(neutral, String::as_str);
+    fn doc(&self, item: &str, neutral: &str, known: Bits, of: Bits, out: &mut String) {
+        let path = docs::path(self.extension.map(|(name, _)| name), item);
+        let words = self.inputs.docs.get(&path).map_or(neutral, String::as_str);
         for line in words.trim_end().lines() {
             let _ = writeln!(out, "/// {line}");
         }

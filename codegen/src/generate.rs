@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::{
-    emit,
+    docs, emit,
     load::Inputs,
     merge::{self, Sources},
     methods,
@@ -95,6 +95,7 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
         extensions.insert(name.clone(), extension);
     }
     model.extensions = extensions;
+    docs::check(&model, inputs)?;
     Ok(model)
 }
 

@@ -2,16 +2,33 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{Bits, Field, MethodDef, Model, Rule, Shape, TypeRef};
+use crate::{
+    docs,
+    load::Inputs,
+    model::{Bits, Field, MethodDef, Model, Rule, Shape, TypeRef},
+};
 
-/// The model as text: types, members with their revisions, union rules, methods, what is not generated and why.
+/// The model as text: corrections, types, members with their revisions, union rules, methods, what is not generated,
+/// and how much of it is described in our own words.
 #[must_use]
-pub fn report(model: &Model) -> String {
+pub fn report(model: &Model, inputs: &Inputs) -> String {
     let mut out = String::new();
+    line(&mut out, "# corrections of official files");
+    for correction in &inputs.overlay.correct {
+        let files = correction.files.join(", ");
+        line(&mut out, &format!("{} in {files}: {}", correction.pointer, correction.why));
+    }
+    line(&mut out, "");
     module(&mut out, model, "core");
     for (name, extension) in &model.extensions {
         module(&mut out, extension, name);
     }
+    let coverage = docs::coverage(model, inputs);
+    line(&mut out, "# docs");
+    line(
+        &mut out,
+        &format!("{} of {} items have a neutral generated sentence", coverage.neutral, coverage.items),
+    );
     out
 }
 
@@ -106,6 +123,7 @@ fn member(model: &Model, field: &Field, of: Bits) -> String {
     if !field.always && !field.required.is_empty() {
         let _ = write!(text, " required{}", when(model, field.required));
     }
+    let mut groups: Vec<(Bits, String)> = Vec::new();
     for (revision, constraints) in &field.constraints {
         let mut parts = Vec::new();
         for (what, value) in [
@@ -119,7 +137,17 @@ fn member(model: &Model, field: &Field, of: Bits) -> String {
         for (what, value) in [("minItems", constraints.min_items), ("maxItems", constraints.max_items)] {
             parts.extend(value.map(|value| format!("{what} {value}")));
         }
-        let _ = write!(text, " {}({})", model.revisions[*revision], parts.join(", "));
+        let constraint = parts.join(", ");
+        match groups.iter_mut().find(|(_, known)| *known == constraint) {
+            Some((bits, _)) => bits.add(*revision),
+            None => groups.push((Bits::of(*revision), constraint)),
+        }
+    }
+    for (bits, constraint) in groups {
+        let _ = write!(text, ", {constraint}");
+        if bits != field.known {
+            text.push_str(&when(model, bits));
+        }
     }
     text
 }

@@ -466,6 +466,8 @@ impl support::Cases for CallToolOutcome {
 #[non_exhaustive]
 pub struct CallToolRequestParams {
     /// `_meta`.
+    ///
+    /// Required only in 2026-07-28.
     pub meta: Option<RequestMetaObject>,
     /// `arguments`.
     pub arguments: Option<JsonObject>,
@@ -920,6 +922,8 @@ pub struct CancelledNotificationParams {
     /// `reason`.
     pub reason: Option<String>,
     /// `requestId`.
+    ///
+    /// Required in 2024-11-05, 2025-03-26, 2025-06-18, 2026-07-28.
     pub request_id: Option<RequestId>,
     extras: Extras,
 }
@@ -1610,6 +1614,8 @@ impl Record for ClientCapabilitiesTasksRequestsSampling {
 #[non_exhaustive]
 pub struct CompleteRequestParams {
     /// `_meta`.
+    ///
+    /// Required only in 2026-07-28.
     pub meta: Option<RequestMetaObject>,
     /// `argument`.
     pub argument: CompletionArgument,
@@ -2581,6 +2587,8 @@ pub struct DiscoverResult {
     /// `_meta`.
     pub meta: Option<ResultMetaObject>,
     /// `cacheScope`.
+    ///
+    /// Required; written as `"private"` unless set.
     pub cache_scope: Option<CacheScope>,
     /// `capabilities`.
     pub capabilities: ServerCapabilities,
@@ -2589,6 +2597,8 @@ pub struct DiscoverResult {
     /// `supportedVersions`.
     pub supported_versions: Vec<String>,
     /// `ttlMs`.
+    ///
+    /// Required; written as `0` unless set.
     pub ttl_ms: Option<i64>,
     extras: Extras,
 }
@@ -3024,6 +3034,8 @@ pub struct ElicitRequestURLParams {
     /// `elicitationId`.
     ///
     /// Only in 2025-11-25.
+    ///
+    /// Required only in 2025-11-25.
     pub elicitation_id: Option<String>,
     /// `message`.
     pub message: String,
@@ -3751,6 +3763,8 @@ impl support::Cases for GetPromptOutcome {
 #[non_exhaustive]
 pub struct GetPromptRequestParams {
     /// `_meta`.
+    ///
+    /// Required only in 2026-07-28.
     pub meta: Option<RequestMetaObject>,
     /// `arguments`.
     pub arguments: Option<Map<String>>,
@@ -5192,6 +5206,8 @@ pub struct ListPromptsResult {
     /// `cacheScope`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `"private"` unless set.
     pub cache_scope: Option<CacheScope>,
     /// `nextCursor`.
     pub next_cursor: Option<String>,
@@ -5200,6 +5216,8 @@ pub struct ListPromptsResult {
     /// `ttlMs`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `0` unless set.
     pub ttl_ms: Option<i64>,
     extras: Extras,
 }
@@ -5317,6 +5335,8 @@ pub struct ListResourceTemplatesResult {
     /// `cacheScope`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `"private"` unless set.
     pub cache_scope: Option<CacheScope>,
     /// `nextCursor`.
     pub next_cursor: Option<String>,
@@ -5325,6 +5345,8 @@ pub struct ListResourceTemplatesResult {
     /// `ttlMs`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `0` unless set.
     pub ttl_ms: Option<i64>,
     extras: Extras,
 }
@@ -5451,6 +5473,8 @@ pub struct ListResourcesResult {
     /// `cacheScope`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `"private"` unless set.
     pub cache_scope: Option<CacheScope>,
     /// `nextCursor`.
     pub next_cursor: Option<String>,
@@ -5459,6 +5483,8 @@ pub struct ListResourcesResult {
     /// `ttlMs`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `0` unless set.
     pub ttl_ms: Option<i64>,
     extras: Extras,
 }
@@ -5906,6 +5932,8 @@ pub struct ListToolsResult {
     /// `cacheScope`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `"private"` unless set.
     pub cache_scope: Option<CacheScope>,
     /// `nextCursor`.
     pub next_cursor: Option<String>,
@@ -5914,6 +5942,8 @@ pub struct ListToolsResult {
     /// `ttlMs`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `0` unless set.
     pub ttl_ms: Option<i64>,
     extras: Extras,
 }
@@ -6613,6 +6643,8 @@ impl Encode for NumberSchemaType {
 #[non_exhaustive]
 pub struct PaginatedRequestParams {
     /// `_meta`.
+    ///
+    /// Required only in 2026-07-28.
     pub meta: Option<RequestMetaObject>,
     /// `cursor`.
     pub cursor: Option<String>,
@@ -7294,6 +7326,8 @@ impl support::Cases for ReadResourceOutcome {
 #[non_exhaustive]
 pub struct ReadResourceRequestParams {
     /// `_meta`.
+    ///
+    /// Required only in 2026-07-28.
     pub meta: Option<RequestMetaObject>,
     /// `inputResponses`.
     ///
@@ -7396,12 +7430,16 @@ pub struct ReadResourceResult {
     /// `cacheScope`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `"private"` unless set.
     pub cache_scope: Option<CacheScope>,
     /// `contents`.
     pub contents: Vec<ResourceContents>,
     /// `ttlMs`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28; written as `0` unless set.
     pub ttl_ms: Option<i64>,
     extras: Extras,
 }
@@ -7560,6 +7598,8 @@ pub struct RequestMetaObject {
     /// `io.modelcontextprotocol/clientCapabilities`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28.
     pub client_capabilities: Option<ClientCapabilities>,
     /// `io.modelcontextprotocol/clientInfo`.
     ///
@@ -7572,6 +7612,8 @@ pub struct RequestMetaObject {
     /// `io.modelcontextprotocol/protocolVersion`.
     ///
     /// Only in 2026-07-28.
+    ///
+    /// Required only in 2026-07-28.
     pub protocol_version: Option<String>,
     /// `progressToken`.
     pub progress_token: Option<ProgressToken>,
@@ -7721,6 +7763,8 @@ impl Record for RequestMetaObject {
 #[non_exhaustive]
 pub struct RequestParams {
     /// `_meta`.
+    ///
+    /// Required only in 2026-07-28.
     pub meta: Option<RequestMetaObject>,
     extras: Extras,
 }

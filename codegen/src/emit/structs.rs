@@ -32,11 +32,33 @@ fn declaration(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut Strin
     for field in fields.iter().filter(|field| !is_constant(field)) {
         let path = format!("{name}.{}", field.json_name);
         cx.doc(&path, &format!("`{}`.", field.json_name), field.known, ty.known, out);
+        requirement(cx, field, ty.known, out);
         let spelled = cx.field_type(name, field);
         let spelled = if is_plain(field) { spelled } else { format!("Option<{spelled}>") };
         let _ = writeln!(out, "pub {}: {spelled},", field.rust_name);
     }
     out.push_str("extras: Extras,\n}\n");
+}
+
+/// Who requires an optional member.
+fn requirement(cx: &Context<'_>, field: &Field, of: Bits, out: &mut String) {
+    if is_plain(field) || field.required.is_empty() {
+        return;
+    }
+    let when = match cx.model.period(field.required) {
+        _ if field.required == of => "Required".to_owned(),
+        period => format!("Required {}", lower(period.trim_end_matches('.'))),
+    };
+    let filled = match &field.default {
+        Some(default) => format!("; written as `{default}` unless set"),
+        None => String::new(),
+    };
+    let _ = writeln!(out, "///\n/// {when}{filled}.");
+}
+
+fn lower(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn methods(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {

@@ -6,6 +6,7 @@ mod import;
 mod made_up;
 mod proof;
 mod regenerate;
+mod report;
 mod support;
 #[allow(
     dead_code,
