@@ -13,10 +13,12 @@ mod equal;
 mod error;
 mod format;
 mod header_params;
+pub mod lint;
 mod node;
 mod number;
 mod path;
 mod pattern;
+mod positions;
 mod stream;
 mod suggest;
 #[cfg(test)]

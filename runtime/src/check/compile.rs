@@ -7,6 +7,8 @@ mod finish;
 mod keywords;
 mod refs;
 
+pub(super) use self::refs::percent_decoded;
+
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};

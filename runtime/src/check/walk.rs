@@ -22,25 +22,23 @@ use super::{
 /// Checks `value` against the root; all violations, or none.
 pub(super) fn check(nodes: &Nodes, value: &Value) -> Result<(), Violations> {
     // Most values pass, and finding that out is cheaper than collecting.
-    let ok = run(nodes, value, &mut Out::First)?;
-    if ok {
-        return Ok(());
-    }
-    let mut out = Out::collect();
-    run(nodes, value, &mut out)?;
-    match out {
-        Out::Collect { kept, more } => Err(Violations::new(kept, more)),
-        Out::First => Ok(()),
-    }
-}
-
-/// The verdict of one walk; fails if a limit was exceeded.
-fn run(nodes: &Nodes, value: &Value, out: &mut Out) -> Result<bool, Violations> {
     let mut walk = Walk::new(nodes);
-    let ok = walk.node(nodes.root, value, &Path::Root, out);
+    let ok = walk.accepts(nodes.root, value, &Path::Root);
     match walk.exceeded {
-        Some(limit) => Err(Violations::one(limit_violation(limit, value))),
-        None => Ok(ok),
+        Some(limit) => return Err(Violations::one(limit_violation(limit, value))),
+        None if ok => return Ok(()),
+        None => {}
+    }
+    let mut walk = Walk::new(nodes);
+    let mut out = Out::collect();
+    walk.node(nodes.root, value, &Path::Root, &mut out);
+    match (out, walk.exceeded) {
+        // What was found before the limit is what the caller needs.
+        (Out::Collect { kept, more }, _) if !kept.is_empty() => Err(Violations::new(kept, more)),
+        (_, limit) => Err(Violations::one(limit_violation(
+            limit.unwrap_or("work"),
+            value,
+        ))),
     }
 }
 
@@ -98,6 +96,8 @@ pub(super) struct Walk<'s> {
     nodes: &'s Nodes,
     steps: u64,
     depth: usize,
+    /// Reports on several branches that are being made around this place.
+    explaining: usize,
     /// The limit that was exceeded; the verdict is then a failure whatever the rest says.
     exceeded: Option<&'static str>,
 }
@@ -108,6 +108,7 @@ impl<'s> Walk<'s> {
             nodes,
             steps: nodes.max_steps,
             depth: 0,
+            explaining: 0,
             exceeded: None,
         }
     }
@@ -244,6 +245,9 @@ impl<'s> Walk<'s> {
                 Some(max) if max < count => ("maxContains", "at most", max),
                 _ => return ok,
             };
+            if self.exceeded.is_some() {
+                return false;
+            }
             let nodes = self.nodes;
             ok = out.push(|| {
                 let words = format!(

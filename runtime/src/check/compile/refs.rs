@@ -128,7 +128,7 @@ fn anchors(root: &Value) -> HashMap<&str, (&Value, String)> {
     found
 }
 
-fn percent_decoded(text: &str) -> Option<String> {
+pub(in crate::check) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(c) = rest.next() {

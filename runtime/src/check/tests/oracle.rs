@@ -12,11 +12,11 @@ use proptest::{
 };
 use serde_json::{Map, Value, json};
 
-use super::super::{CompileOptions, Formats, Schema};
+use super::super::{CompileOptions, Formats, Schema, lint};
 
 const NAMES: [&str; 5] = ["a", "b", "ab", "x-y", "kind"];
 
-const CASES: u32 = 1500;
+const CASES: u32 = 800;
 
 fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -311,6 +311,116 @@ fn changed_integral_floats_stay_valid() {
         Ok(())
     });
     run.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn portable_schemas_accept_the_same() {
+    let run = runner(CASES).run(&(schema(), vec(value(), 4)), |(schema, values)| {
+        let options = CompileOptions::default();
+        let rewritten = lint::portable(&schema);
+        let before = Schema::compile(&schema, options)
+            .unwrap_or_else(|errors| panic!("{schema}: {errors:?}"));
+        let after = Schema::compile(&rewritten, options)
+            .unwrap_or_else(|errors| panic!("{rewritten}: {errors:?}"));
+        for value in values {
+            prop_assert_eq!(
+                before.accepts(&value),
+                after.accepts(&value),
+                "{} and {} on {}",
+                schema,
+                rewritten,
+                value
+            );
+        }
+        Ok(())
+    });
+    run.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn verdicts_agree_on_draft_07() {
+    let run = runner(CASES / 2).run(&(schema(), vec(value(), 4)), |(schema, values)| {
+        let schema = in_draft_07(&schema);
+        let oracle = jsonschema::options()
+            .should_validate_formats(false)
+            .build(&schema)
+            .unwrap_or_else(|error| panic!("oracle refuses {schema}: {error}"));
+        let ours = Schema::compile(&schema, CompileOptions::default())
+            .unwrap_or_else(|errors| panic!("{schema}: {errors:?}"));
+        for value in values {
+            if !beyond_the_oracle(&schema, &value.to_string()) {
+                prop_assert_eq!(
+                    ours.accepts(&value),
+                    oracle.is_valid(&value),
+                    "{} on {}",
+                    schema,
+                    value
+                );
+            }
+        }
+        Ok(())
+    });
+    run.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// The same schema in draft-07's words; keywords that draft-07 does not know stay and are to be ignored.
+fn in_draft_07(schema: &Value) -> Value {
+    let mut out = rewritten_for_draft_07(schema);
+    out["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    out
+}
+
+fn rewritten_for_draft_07(schema: &Value) -> Value {
+    let Some(members) = schema.as_object() else {
+        return schema.clone();
+    };
+    let mut out = Map::new();
+    for (keyword, value) in members {
+        let below = match (keyword.as_str(), value) {
+            ("const" | "enum" | "required" | "dependentRequired", _) => value.clone(),
+            (
+                "properties" | "patternProperties" | "$defs" | "dependentSchemas",
+                Value::Object(map),
+            ) => object(
+                map.iter()
+                    .map(|(name, schema)| (name.as_str(), rewritten_for_draft_07(schema))),
+            ),
+            (_, Value::Array(list)) => list
+                .iter()
+                .map(rewritten_for_draft_07)
+                .collect::<Vec<_>>()
+                .into(),
+            _ => rewritten_for_draft_07(value),
+        };
+        match (keyword.as_str(), below) {
+            ("$ref", Value::String(target)) => {
+                let target = target.replace("$defs", "definitions");
+                out.insert("$ref".to_owned(), target.into());
+            }
+            ("$anchor", Value::String(name)) => {
+                out.insert("$id".to_owned(), format!("#{name}").into());
+            }
+            ("$defs", below) => {
+                out.insert("definitions".to_owned(), below);
+            }
+            ("prefixItems", below) => {
+                let rest = members.get("items").map(rewritten_for_draft_07);
+                out.insert("items".to_owned(), below);
+                out.extend(rest.map(|rest| ("additionalItems".to_owned(), rest)));
+            }
+            ("items", _) if members.contains_key("prefixItems") => {}
+            ("dependentRequired" | "dependentSchemas", Value::Object(below)) => {
+                let all = out.entry("dependencies").or_insert_with(|| json!({}));
+                for (name, below) in below {
+                    all[name] = below;
+                }
+            }
+            (keyword, below) => {
+                out.insert(keyword.to_owned(), below);
+            }
+        }
+    }
+    Value::Object(out)
 }
 
 #[test]

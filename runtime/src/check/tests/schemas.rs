@@ -243,3 +243,32 @@ fn long_chains_and_deep_values_do_not_exhaust_the_stack() {
     let text = format!("{}{}", "[".repeat(127), "]".repeat(127));
     assert_eq!(tree.check_str(&text), Ok(()));
 }
+
+#[test]
+fn ambiguous_recursion_is_explained_or_ends() {
+    let list = |extra: Value| {
+        let mut list = json!({"type": "array", "items": {"$ref": "#/$defs/n"}});
+        list["minItems"] = extra;
+        list
+    };
+    let schema = json!({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [list(json!(0)), list(json!(1)), {"type": "integer"}]}}});
+    let options = CompileOptions::default().max_steps(100_000);
+    let schema = Schema::compile(&schema, options).expect("a schema");
+    let nested = |depth: usize| format!("{}\"x\"{}", "[".repeat(depth), "]".repeat(depth));
+    let words = |depth: usize| {
+        let violations = schema
+            .check_str(&nested(depth))
+            .expect_err("a string at the bottom");
+        violations.to_string()
+    };
+    assert_eq!(
+        words(1),
+        "/0: expected array or integer, found string \"x\""
+    );
+    assert_eq!(
+        words(2),
+        "/0/0: expected array or integer, found string \"x\""
+    );
+    assert!(words(8).starts_with("/0/0"), "{}", words(8));
+    assert!(words(100).contains("limit of work"), "{}", words(100));
+}

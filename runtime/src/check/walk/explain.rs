@@ -23,6 +23,10 @@ use super::{
 /// Branches beyond this many are not examined for the report.
 const MOST: usize = 24;
 
+/// Reports on branches inside of reports on branches; deeper ones only list the alternatives, since the work is
+/// multiplied by the number of branches at every level.
+const MOST_NESTED: usize = 2;
+
 /// How far `$ref` and `allOf` are followed for types and discriminators.
 const DEEPEST: usize = 4;
 
@@ -36,7 +40,7 @@ impl<'s> Walk<'s> {
         at: &Path<'_>,
         out: &mut Out,
     ) -> bool {
-        if out.stops() {
+        if out.stops() || self.exceeded.is_some() {
             return false;
         }
         let nodes = self.nodes;
@@ -93,6 +97,18 @@ impl<'s> Walk<'s> {
         at: &Path<'_>,
         out: &mut Out,
     ) -> bool {
+        let nodes = self.nodes;
+        let summary = || {
+            let words = describe::alternatives(nodes, candidates, DEEPEST);
+            violation(at, keyword, words, Found::value(value))
+        };
+        if let [only] = candidates {
+            return self.node(*only, value, at, out);
+        }
+        if MOST_NESTED <= self.explaining {
+            return out.push(summary);
+        }
+        self.explaining += 1;
         let mut reports: Vec<(usize, Reverse<usize>, Vec<Violation>)> = Vec::new();
         for &id in candidates {
             let mut report = Out::collect();
@@ -105,6 +121,7 @@ impl<'s> Walk<'s> {
                 reports.push((kept.len() + more, Reverse(depth.unwrap_or(0)), kept));
             }
         }
+        self.explaining -= 1;
         let Some(best) = reports
             .iter()
             .map(|(count, depth, _)| (*count, *depth))
@@ -123,15 +140,7 @@ impl<'s> Walk<'s> {
             }
             return false;
         }
-        let nodes = self.nodes;
-        out.push(|| {
-            violation(
-                at,
-                keyword,
-                describe::alternatives(nodes, candidates, DEEPEST),
-                Found::value(value),
-            )
-        })
+        out.push(summary)
     }
 
     /// The only values the node accepts, where it says so itself.
