@@ -61,8 +61,9 @@ fn main() {
     // Harness options are for the harness that is not here; a word that is none selects cases.
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     for (name, case) in CASES.iter().filter(|(name, _)| name.contains(&wanted)) {
-        println!("test process::{name} ...");
+        print!("test process::{name} ... ");
         case();
+        println!("ok");
     }
 }
 

@@ -222,7 +222,8 @@ impl Link {
         match frame {
             Frame::Response { id: Some(id), outcome } => {
                 let outcome = outcome.map(|result| Json::from(result.to_owned())).map_err(ClientError::Remote);
-                match self.lock().waiting.remove(&id) {
+                let waiter = self.lock().waiting.remove(&id);
+                match waiter {
                     // Whoever asked may have gone in the meantime.
                     Some(waiter) => _ = waiter.answer.send(outcome),
                     None => self.unclaimed(line),

@@ -54,7 +54,7 @@ async fn a_cancelled_call_is_dropped_and_not_answered() {
             assert!(["dropped x", "left x"].contains(&&*director.begun().await), "{tool}");
         }
         client.close_sending();
-        assert_eq!(client.next_message().await, None, "{revision}");
+        assert_eq!(soon(client.next_message()).await, None, "{revision}");
     }
 }
 
@@ -71,7 +71,7 @@ async fn cancelling_twice_or_late_does_nothing() {
     assert_eq!(director.begun().await, "dropped x");
     client.send_raw(cancel).unwrap();
     client.send_raw(legacy("1", "ping", "{}")).unwrap();
-    assert_eq!(client.next_message().await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(soon(client.next_message()).await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
 }
 
 // B-10
@@ -95,13 +95,24 @@ async fn what_a_call_says_comes_before_its_answer() {
     let [first, second] = initialize("2025-03-26");
     let lines = [first, second, call("1", r#","_meta":{"progressToken":"t"}"#)];
     let output = conversation(&service(), joined(lines)).await;
-    expect![[""]].assert_eq(&joined(&output[1..]));
+    expect![[r#"
+        {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":"t","total":2}}
+        {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"step 1","level":"info"}}
+        {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":2,"progressToken":"t","total":2}}
+        {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"step 2","level":"info"}}
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"2"}]}}
+    "#]].assert_eq(&joined(&output[1..]));
 
     // Modern: no log messages unless the request asks for them.
     let line = modern("1", "tools/call", r#","name":"steps","arguments":{"steps":1}"#);
     let asking = line.replace(r#"{}}"#, r#"{},"progressToken":1.0,"io.modelcontextprotocol/logLevel":"debug"}"#).replace(r#""id":1"#, r#""id":2"#);
     let output = conversation(&service(), joined([line, asking])).await;
-    expect![[""]].assert_eq(&joined(output));
+    expect![[r#"
+        {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":1.0,"total":1}}
+        {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"step 1","level":"info"}}
+        {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"1"}]}}
+        {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"1"}]}}
+    "#]].assert_eq(&joined(output));
 }
 
 #[tokio::test]

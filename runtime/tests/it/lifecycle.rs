@@ -20,8 +20,8 @@ async fn running_calls_are_answered_after_the_end_of_the_input() {
         director.begun().await;
         client.close_sending();
         director.open();
-        assert!(client.next_message().await.unwrap().starts_with(r#"{"jsonrpc":"2.0","id":1,"result":"#), "{tool}");
-        assert_eq!(client.next_message().await, None);
+        assert!(soon(client.next_message()).await.unwrap().starts_with(r#"{"jsonrpc":"2.0","id":1,"result":"#), "{tool}");
+        assert_eq!(soon(client.next_message()).await, None);
     }
 }
 
@@ -56,8 +56,8 @@ async fn shutting_down_drains_and_reads_nothing_more() {
     director.begun().await;
     service.handle().shut_down();
     director.open();
-    assert!(client.next_message().await.unwrap().contains(r#""id":1,"result""#));
-    assert_eq!(client.next_message().await, None);
+    assert!(soon(client.next_message()).await.unwrap().contains(r#""id":1,"result""#));
+    assert_eq!(soon(client.next_message()).await, None);
 }
 
 // E-9, T-10
@@ -106,13 +106,13 @@ async fn changes_are_told_once_the_client_is_ready() {
     let client = raw(&service).await;
     let [first, second] = initialize("2025-11-25");
     client.send_raw(first).unwrap();
-    client.next_message().await.unwrap();
+    soon(client.next_message()).await.unwrap();
     service.handle().notify_tools_changed();
     client.send_raw(second).unwrap();
     client.send_raw(legacy("1", "ping", "{}")).unwrap();
-    assert_eq!(client.next_message().await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(soon(client.next_message()).await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert!(service.handle().enable_tool("add", false));
-    assert_eq!(client.next_message().await.unwrap(), r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    assert_eq!(soon(client.next_message()).await.unwrap(), r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     let names = service.connect().await.unwrap().list_tools().await.unwrap();
     assert!(names.iter().all(|tool| tool.name != "add"));
 }
