@@ -19,7 +19,8 @@ pub use serde;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    DecodeError, Encode, ErrorObject, Json, JsonObject, Revision, View, methods::Rules,
+    DecodeError, Encode, ErrorObject, Json, JsonObject, Revision, View,
+    methods::{Direction, Rules},
 };
 
 /// Appends `text` as a JSON string.
@@ -131,6 +132,25 @@ impl<T: Encode> Encode for Vec<T> {
     }
 }
 
+/// What one revision says about one method, for tables outside this crate.
+pub const fn rules(
+    direction: Direction,
+    capability: Option<&'static str>,
+    header_name: Option<&'static str>,
+    input_required: bool,
+    params_required: bool,
+    results: &'static [&'static str],
+) -> Rules {
+    Rules {
+        direction,
+        capability,
+        header_name,
+        input_required,
+        params_required,
+        results,
+    }
+}
+
 /// The params to decode: absent ones are an empty object, unless `method` needs some at `revision`.
 pub fn params<'a>(
     rules: Option<&Rules>,
@@ -151,7 +171,10 @@ pub fn params<'a>(
 /// The error for a method that `sender` never sends.
 #[cold]
 pub fn foreign(sender: &str, method: &str) -> DecodeError {
-    DecodeError::new("", format!("`{method}` is not sent by the {sender} in this form"))
+    DecodeError::new(
+        "",
+        format!("`{method}` is not sent by the {sender} in this form"),
+    )
 }
 
 /// The answer of a handler that does not implement `method`.

@@ -91,26 +91,33 @@ fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
                 None => groups.push((Bits::of(*revision), rules)),
             }
         }
-        let _ = write!(out, "Method::{} => &[", method.name);
+        let open = if cx.home == Home::Schema { "&[" } else { "const { &[" };
+        let _ = write!(out, "Method::{} => {open}", method.name);
         for (bits, rules) in groups {
             let direction = match (rules.from_client, rules.from_server) {
                 (true, true) => "Both",
                 (true, false) => "ClientToServer",
                 _ => "ServerToClient",
             };
-            let _ = write!(
-                out,
-                "({}, Rules {{ direction: Direction::{direction}, capability: {:?}, header_name: {:?}, \
-                 input_required: {}, params_required: {}, results: &{:?} }}),",
-                cx.set(bits),
-                rules.capability,
-                rules.header_name,
-                rules.input_required,
-                rules.params_required,
-                rules.results
-            );
+            let fields = [
+                ("direction", format!("Direction::{direction}")),
+                ("capability", format!("{:?}", rules.capability)),
+                ("header_name", format!("{:?}", rules.header_name)),
+                ("input_required", rules.input_required.to_string()),
+                ("params_required", rules.params_required.to_string()),
+                ("results", format!("&{:?}", rules.results)),
+            ];
+            let rules = match cx.home {
+                Home::Schema => {
+                    let fields = fields.map(|(name, value)| format!("{name}: {value}"));
+                    format!("Rules {{ {} }}", fields.join(", "))
+                }
+                // Another crate cannot write a non-exhaustive struct.
+                Home::Elsewhere => format!("support::rules({})", fields.map(|(_, value)| value).join(", ")),
+            };
+            let _ = write!(out, "({}, {rules}),", cx.set(bits));
         }
-        out.push_str("],\n");
+        out.push_str(if cx.home == Home::Schema { "],\n" } else { "] },\n" });
     }
     let extensions = cx.model.extensions.values().flat_map(|extension| extension.methods.values());
     let missing = !cx.has_method()
