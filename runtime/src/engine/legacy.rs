@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    CancelledNotificationParams, EmptyResult, Era, ErrorObject, InitializeRequestParams, InitializeResult, Json, ListToolsRequestParams,
+    CancelledNotificationParams, EmptyResult, Era, ErrorObject, InitializeRequestParams, InitializeResult, PaginatedRequestParams,
     Method, ProgressToken, RequestId, Revision, Revisions, SetLevelRequestParams,
 };
 
@@ -12,7 +12,7 @@ use super::{Answer, Engine, Reply, decode_params};
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
     gate::{HeaderValue, Headers, VERSION_HEADER},
-    jsonrpc::{self, Frame, Incoming, Malformed},
+    jsonrpc::{self, Frame, Malformed},
     logging::{self, Threshold},
     outbox::Outbox,
     session::{Negotiated, Phase, Session, outgoing_settled},
@@ -146,6 +146,10 @@ impl Engine {
     ) -> Reply {
         let phase = session.phase();
         let reply = match (name, &phase) {
+            // Over HTTP each answer has its own response, so the second can be told (GAP-17).
+            _ if way == Way::Post && session.in_flight.contains(&id) => {
+                Err(jsonrpc::invalid_request(format!("a request with the id {id} is at work already")))
+            }
             ("ping", Phase::Fresh | Phase::Open { .. }) => Ok(self.pong(&id, session)),
             ("initialize", Phase::Fresh) => self.initialize(&id, params, session),
             ("initialize", Phase::Open { .. }) => Err(jsonrpc::invalid_request("this session is initialized already")),
@@ -178,7 +182,7 @@ impl Engine {
         let Some((method, rules)) = found else {
             return Err(jsonrpc::method_not_found(name, &format!("is unknown at {revision}")));
         };
-        if method.is_notification() || rules.direction == trueform_schema::Direction::ServerToClient {
+        if method.is_notification() || rules.direction == trueform_schema::methods::Direction::ServerToClient {
             return Err(jsonrpc::method_not_found(name, "is no request of a client"));
         }
         if let Some(capability) = rules.capability.filter(|capability| !self.offers(capability)) {
@@ -191,7 +195,7 @@ impl Engine {
                 self.call_tool_legacy(exchange, params)
             }
             Method::ListTools => {
-                let params: ListToolsRequestParams = decode_params(method, params)?;
+                let params: PaginatedRequestParams = decode_params(method, params)?;
                 self.list_tools(id, revision, params.cursor.as_deref())
             }
             Method::SetLevel => {
@@ -277,9 +281,3 @@ pub(super) fn cancel(params: Option<&RawValue>, session: &Session) {
     tracing::debug!(id = %exchange.id, reason = params.reason.as_deref().map(|reason| reason.len()), "cancelled by the client");
     exchange.cancelled.fire();
 }
-
-/// The raw JSON of a result, owned.
-pub(crate) fn owned(raw: &RawValue) -> Json {
-    Json::from(raw.to_owned())
-}
-

@@ -78,9 +78,10 @@ pub struct HttpConfig {
     /// How long a session lives without activity. A call at work and an open stream are activity. Default:
     /// [`DEFAULT_SESSION_IDLE`].
     pub session_idle: Duration,
-    /// How long a call may be silent before its answer becomes an event stream. Default: [`DEFAULT_SSE_AFTER`].
+    /// How long a call may be silent before its answer becomes an event stream; zero: a call that has to wait for
+    /// anything at all. Default: [`DEFAULT_SSE_AFTER`].
     pub sse_after: Duration,
-    /// Time between comments on a silent event stream. Default: [`DEFAULT_KEEP_ALIVE`].
+    /// Time between comments on a silent event stream; zero: none. Default: [`DEFAULT_KEEP_ALIVE`].
     pub keep_alive: Duration,
     /// How long a client is told to wait before it resumes a stream. Default: [`DEFAULT_RETRY`].
     pub retry: Duration,

@@ -126,8 +126,14 @@ impl Late {
     async fn first(&mut self, config: &HttpConfig) -> First {
         // Made before the first poll: the delay counts from the arrival of the request.
         let deadline = Instant::now().checked_add(config.sse_after).filter(|_| self.may_stream);
+        // Timers take a while even for no time.
+        let at_once = self.may_stream && config.sse_after.is_zero();
         let mut delay = std::pin::pin!(deadline.map(sleep_until));
-        poll_fn(|cx| self.poll_first(delay.as_mut().as_pin_mut(), cx)).await
+        poll_fn(|cx| match self.poll_first(delay.as_mut().as_pin_mut(), cx) {
+            Poll::Pending if at_once => Poll::Ready(First::Stream(None)),
+            first => first,
+        })
+        .await
     }
 
     fn poll_first(&mut self, delay: Option<std::pin::Pin<&mut Sleep>>, cx: &mut Context<'_>) -> Poll<First> {
