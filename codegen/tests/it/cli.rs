@@ -175,3 +175,84 @@ fn check_says_what_it_skipped() {
         "{stdout}"
     );
 }
+
+#[test]
+fn generate_writes_checks_and_reports() {
+    let out = scratch("cli-generate");
+    let schema = schema_folder();
+    let (schema, folder) = (schema.to_str().unwrap(), out.to_str().unwrap());
+    let generate = |further: &[&str]| {
+        run(&[&["generate", "--schema", schema, "--out", folder], further].concat())
+    };
+
+    let (code, stdout, _) = generate(&["--check"]);
+    assert_eq!(code, 1, "nothing is there yet");
+    assert!(
+        stdout.contains("generated.rs`: run `cargo regenerate`"),
+        "{stdout}"
+    );
+    assert!(!out.join("generated.rs").exists());
+
+    let (code, stdout, _) = generate(&[]);
+    assert_eq!(code, 0);
+    assert!(
+        stdout.contains("written  `") && out.join("generated/tasks.rs").exists(),
+        "{stdout}"
+    );
+    assert_eq!(generate(&["--check"]).0, 0);
+    let (_, stdout, _) = generate(&[]);
+    assert!(!stdout.contains("written"), "{stdout}");
+
+    // A module of an extension that is gone.
+    fs::write(out.join("generated/gone.rs"), "").unwrap();
+    assert_eq!(generate(&["--check"]).0, 1);
+    let (_, stdout, _) = generate(&[]);
+    assert!(
+        stdout.contains("removed  `") && !out.join("generated/gone.rs").exists(),
+        "{stdout}"
+    );
+
+    let (code, stdout, _) = generate(&["--report"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("union ContentBlock"), "{stdout}");
+}
+
+/// Errors of the generator name file, definition and pointer too.
+#[test]
+fn what_generate_cannot_decide_is_2_and_named() {
+    let folder = scratch("cli-generate-bad");
+    let official = folder.join("official.json");
+    let mut document = crate::support::committed("2026-07-28");
+    document["$defs"]["Tool"]["properties"]["extra"] =
+        serde_json::json!({ "anyOf": [{ "$ref": "#/$defs/Tool" }, { "$ref": "#/$defs/Icon" }] });
+    fs::write(&official, document.to_string()).unwrap();
+    let schema = folder.join("schema");
+    for file in ["overlay.toml", "docs.toml"] {
+        fs::create_dir_all(&schema).unwrap();
+        fs::copy(schema_folder().join(file), schema.join(file)).unwrap();
+    }
+    for folder in ["revisions", "extensions"] {
+        fs::create_dir_all(schema.join(folder)).unwrap();
+        for entry in fs::read_dir(schema_folder().join(folder)).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), schema.join(folder).join(entry.file_name())).unwrap();
+        }
+    }
+    let schema = schema.to_str().unwrap();
+    let import = [
+        "import",
+        official.to_str().unwrap(),
+        "--revision",
+        "2026-07-28",
+        "--schema",
+        schema,
+    ];
+    assert_eq!(run(&import).0, 0);
+    let (code, _, stderr) = run(&["generate", "--schema", schema]);
+    assert_eq!(code, 2);
+    assert!(
+        stderr.contains("2026-07-28") && stderr.contains("definition `Tool`"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("/$defs/Tool/properties/extra"), "{stderr}");
+}

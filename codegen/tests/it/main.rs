@@ -1,5 +1,6 @@
 //! Tests of the generator as its users meet it: the committed schemas, the command line, the library.
 
+mod bind;
 mod cli;
 mod diff;
 mod import;

@@ -22,7 +22,10 @@ fn checked_in_bindings_are_what_the_generator_writes() {
     for (file, text) in generate(&inputs).unwrap() {
         let path = schema_folder().join("src").join(&file);
         let checked_in = fs::read_to_string(&path).unwrap_or_default();
-        assert!(checked_in == text, "`{file}` is stale; run `cargo regenerate`");
+        assert!(
+            checked_in == text,
+            "`{file}` is stale; run `cargo regenerate`"
+        );
     }
 }
 
@@ -30,20 +33,29 @@ fn checked_in_bindings_are_what_the_generator_writes() {
 fn every_method_of_the_schemas_is_in_the_table() {
     let inputs = Inputs::read(&schema_folder()).unwrap();
     let model = model(&inputs).unwrap();
-    let known: BTreeSet<&String> =
-        model.methods.keys().chain(model.extensions.values().flat_map(|m| m.methods.keys())).collect();
+    let known: BTreeSet<&String> = model
+        .methods
+        .keys()
+        .chain(model.extensions.values().flat_map(|m| m.methods.keys()))
+        .collect();
     for document in inputs.revisions.values().chain(inputs.extensions.values()) {
         let mut methods = Vec::new();
         constants(document, &mut methods);
         for method in methods {
-            assert!(known.contains(&method), "`{method}` is in a schema but not in the method table");
+            assert!(
+                known.contains(&method),
+                "`{method}` is in a schema but not in the method table"
+            );
         }
     }
 }
 
 /// The values of all constants called `method`.
 fn constants(value: &serde_json::Value, found: &mut Vec<String>) {
-    if let Some(method) = value.pointer("/properties/method/const").and_then(|method| method.as_str()) {
+    if let Some(method) = value
+        .pointer("/properties/method/const")
+        .and_then(|method| method.as_str())
+    {
         found.push(method.to_owned());
     }
     match value {
@@ -60,19 +72,39 @@ fn what_the_overlay_leaves_open_is_an_error() {
     let fails = |change: &dyn Fn(&mut Inputs), wanted: &[&str]| {
         let mut inputs = inputs.clone();
         change(&mut inputs);
-        let problem = model(&inputs).expect_err("the change must be noticed").to_string();
+        let problem = model(&inputs)
+            .expect_err("the change must be noticed")
+            .to_string();
         for wanted in wanted {
             assert!(problem.contains(wanted), "{problem}");
         }
     };
-    fails(&|i| drop(i.overlay.unions.remove("ContentBlock")), &["union `ContentBlock`", "unions.ContentBlock"]);
-    fails(&|i| drop(i.overlay.leaves.remove("CallToolResult.structuredContent")), &["CallToolResult.structuredContent", "2025-06-18"]);
     fails(
-        &|i| drop(i.overlay.leaves.insert("Nope.nope".to_owned(), "Json".to_owned())),
+        &|i| drop(i.overlay.unions.remove("ContentBlock")),
+        &["union `ContentBlock`", "unions.ContentBlock"],
+    );
+    fails(
+        &|i| drop(i.overlay.leaves.remove("CallToolResult.structuredContent")),
+        &["CallToolResult.structuredContent", "2025-06-18"],
+    );
+    fails(
+        &|i| {
+            drop(
+                i.overlay
+                    .leaves
+                    .insert("Nope.nope".to_owned(), "Json".to_owned()),
+            )
+        },
         &["`Nope.nope` is not needed"],
     );
     fails(
-        &|i| drop(i.overlay.methods.insert("tools/nope".to_owned(), Default::default())),
+        &|i| {
+            drop(
+                i.overlay
+                    .methods
+                    .insert("tools/nope".to_owned(), Default::default()),
+            )
+        },
         &["`tools/nope`, which no schema has"],
     );
     fails(
@@ -81,9 +113,16 @@ fn what_the_overlay_leaves_open_is_an_error() {
     );
     fails(
         &|i| {
-            let revision = i.revisions.get_mut("2025-11-25").expect("the revision is there");
+            let revision = i
+                .revisions
+                .get_mut("2025-11-25")
+                .expect("the revision is there");
             revision["$defs"]["Tool"]["properties"]["name"]["if"] = true.into();
         },
-        &["2025-11-25", "definition `Tool`", "/$defs/Tool/properties/name/if"],
+        &[
+            "2025-11-25",
+            "definition `Tool`",
+            "/$defs/Tool/properties/name/if",
+        ],
     );
 }
