@@ -83,7 +83,7 @@ impl Catalog {
 
     fn encode_page(&self, visible: &[&Arc<ToolRoute>], start: usize, view: View<'_>) -> Vec<u8> {
         let end = visible.len().min(start + self.page_size);
-        let tools = visible[start..end].iter().map(|route| route.definition_at(view)).collect();
+        let tools: Vec<_> = visible[start..end].iter().map(|route| route.definition_at(view)).collect();
         let mut result = ListToolsResult::new(tools);
         result.next_cursor = visible.get(end).map(|next| cursor_to(next.name()));
         let mut bytes = Vec::new();

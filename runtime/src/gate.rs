@@ -10,7 +10,7 @@ mod peek;
 
 pub(crate) use self::{
     era::{PostEra, era_of_post},
-    headers::{HeaderValue, Headers, NoHeaders, check_param_headers, check_standard_headers},
+    headers::{HeaderValue, Headers, check_param_headers, check_standard_headers, missing_meta},
     peek::{Peek, peek},
 };
 

@@ -8,9 +8,10 @@ mod frame;
 mod scan;
 mod write;
 
+pub use self::error::code;
 pub(crate) use self::{
     error::{
-        capability_missing, code, header_mismatch, internal, invalid_params, invalid_request, method_not_found,
+        capability_missing, header_mismatch, internal, invalid_params, invalid_request, method_not_found,
         params_error, unsupported_version,
     },
     frame::{Frame, Incoming, Kind, Malformed, parse, readable_id},

@@ -167,6 +167,14 @@ impl Server {
                 Vec::new()
             }
         };
+        for route in &routes {
+            for needed in route.required_states().iter().filter(|needed| !self.states.contains_key(&needed.id)) {
+                problems.push(format!(
+                    "tool `{}` ({}) takes `State<{}>`, but no such value was registered; call `Server::state`",
+                    route.name(), route.place(), needed.name
+                ));
+            }
+        }
         if self.revisions.is_empty() {
             problems.push("`revisions` leaves no revision to serve".to_owned());
         }

@@ -17,7 +17,7 @@ use crate::{Principal, exchange::PeerFacts, logging::SessionLevel, outbox::Outbo
 
 pub(crate) use self::{
     inflight::{InFlight, Ticket},
-    outgoing::{Outgoing, Settled},
+    outgoing::{Outgoing, Settled, Waiting},
 };
 
 /// Where a session is in its life.

@@ -26,7 +26,7 @@ pub(crate) struct Listener {
 impl Engine {
     pub(super) fn listen(&self, id: &RequestId, params: Option<&RawValue>, site: Site<'_>) -> Result<Reply, ErrorObject> {
         let params: SubscriptionsListenRequestParams = decode_params(Method::SubscriptionsListen, params)?;
-        let exchange = Arc::new(self.modern_exchange(id, Method::SubscriptionsListen, params.meta, site)?);
+        let exchange = Arc::new(self.modern_exchange(id, Method::SubscriptionsListen, Some(params.meta), site)?);
         // U-3: what this server does not have is left out.
         let mut honoured = SubscriptionFilter::default();
         honoured.tools_list_changed = params.notifications.tools_list_changed.filter(|wanted| *wanted && self.offers("tools"));

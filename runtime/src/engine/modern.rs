@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientCapabilities, DiscoverRequestParams, DiscoverResult, ErrorObject, Implementation, ListToolsRequestParams, LoggingLevel, Method,
+    ClientCapabilities, RequestParams, DiscoverResult, ErrorObject, Implementation, PaginatedRequestParams, LoggingLevel, Method,
     ProgressToken, RequestId, RequestMetaObject, Revision, Revisions,
 };
 
@@ -50,7 +50,7 @@ impl Engine {
         let (Some(method), Some(rules)) = (method, rules) else {
             return Reply::error(&id, revision, &jsonrpc::method_not_found(name, "is unknown at 2026-07-28"));
         };
-        if method.is_notification() || rules.direction == trueform_schema::Direction::ServerToClient {
+        if method.is_notification() || rules.direction == trueform_schema::methods::Direction::ServerToClient {
             return Reply::error(&id, revision, &jsonrpc::method_not_found(name, "is no request of a client"));
         }
         if let Some(capability) = rules.capability.filter(|capability| !self.offers(capability)) {
@@ -92,15 +92,15 @@ impl Engine {
 
     // C-9
     fn discover(&self, id: &RequestId, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
-        let _: DiscoverRequestParams = decode_params(Method::Discover, params)?;
-        let supported = self.served(Revisions::ALL).iter().map(|revision| revision.as_str().to_owned()).collect();
+        let _: RequestParams = decode_params(Method::Discover, params)?;
+        let supported: Vec<String> = self.served(Revisions::ALL).iter().map(|revision| revision.as_str().to_owned()).collect();
         let mut result = DiscoverResult::new(self.capabilities(), supported);
         result.instructions = self.settings.instructions.clone();
         Ok(Reply::result(id, self.view(Revision::V2026_07_28), &result))
     }
 
     fn list_tools_modern(&self, id: &RequestId, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
-        let params: ListToolsRequestParams = decode_params(Method::ListTools, params)?;
+        let params: PaginatedRequestParams = decode_params(Method::ListTools, params)?;
         self.list_tools(id, Revision::V2026_07_28, params.cursor.as_deref())
     }
 

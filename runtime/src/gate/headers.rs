@@ -28,16 +28,6 @@ pub(crate) enum HeaderValue<'a> {
     Bad,
 }
 
-/// A request that came without headers.
-#[derive(Debug)]
-pub(crate) struct NoHeaders;
-
-impl Headers for NoHeaders {
-    fn get(&self, _: &str) -> HeaderValue<'_> {
-        HeaderValue::Absent
-    }
-}
-
 /// Compares the headers that every modern request has with its body (F-24, F-25, F-26, F-27).
 pub(crate) fn check_standard_headers(
     headers: &dyn Headers,
@@ -86,7 +76,7 @@ pub(crate) fn check_param_headers(
     }
     let arguments = arguments.map_or(Value::Null, Json::to_value);
     for param in params {
-        let value = param.path.iter().try_fold(&arguments, |value, key| value.get(key)).filter(|value| !value.is_null());
+        let value = param.path.iter().try_fold(&arguments, |value, key| value.get(&**key)).filter(|value| !value.is_null());
         let name = format!("{PARAM_HEADER_PREFIX}{}", param.name.to_ascii_lowercase());
         let complain = |problem: String| Err(header_mismatch(format!("`Mcp-Param-{}` {problem}", param.name)));
         let sent = match (headers.get(&name), value) {

@@ -2,7 +2,7 @@
 //!
 //! Speaks MCP on standard input and output, or HTTP with `--http ADDRESS`. `MAX_BODY` raises the limit of a request body.
 
-use trueform::{http::HttpConfig, prelude::*};
+use trueform::{HttpConfig, prelude::*};
 
 /// What `add` answers.
 #[derive(Serialize, JsonSchema)]
@@ -36,12 +36,13 @@ async fn main() -> trueform::Result {
             "properties": { "a": { "type": "integer" }, "b": { "type": "integer" } },
             "required": ["a", "b"],
         });
-        let tool = DynamicTool::new(format!("tool_{i:04}"), "Add two numbers", schema)
+        let tool = DynamicTool::new(format!("tool_{i:04}"), schema)
+            .description("Add two numbers")
             .handler(|_, _| async { Ok::<_, ToolError>("ok") });
         server = server.tools(tool);
     }
     if let Some(max_body) = number("MAX_BODY") {
-        server = server.http(HttpConfig { max_body, ..HttpConfig::default() });
+        server = server.http(HttpConfig::default().max_body(max_body));
     }
     server.run_with(std::env::args().skip(1)).await
 }

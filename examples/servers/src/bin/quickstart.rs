@@ -1,5 +1,5 @@
-//! A calculator. Run it with `cargo run --bin quickstart`, and it speaks MCP on standard input and output; with
-//! `cargo run --bin quickstart -- --http 127.0.0.1:8000`, and it serves `http://127.0.0.1:8000/mcp`.
+//! A calculator. `cargo run --bin quickstart -- --demo` starts it and shows a client talking to it. Without arguments it
+//! speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`.
 
 use trueform::prelude::*;
 
@@ -28,7 +28,34 @@ fn echo(text: String) -> String {
     text
 }
 
+fn server() -> Server {
+    Server::new("quickstart", env!("CARGO_PKG_VERSION")).tools(tools![add, echo])
+}
+
 #[tokio::main]
 async fn main() -> trueform::Result {
-    Server::new("quickstart", env!("CARGO_PKG_VERSION")).tools(tools![add, echo]).run_with(std::env::args().skip(1)).await
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments == ["--demo"] {
+        return demo().await;
+    }
+    server().run_with(arguments).await
+}
+
+/// Talks to the server as a client would, over the same bytes, and prints both sides.
+#[expect(clippy::print_stdout, reason = "a demonstration, not a server: its standard output is for people")]
+async fn demo() -> trueform::Result {
+    let client = server().connect().await?;
+    println!("connected at {}", client.revision());
+    for tool in client.list_tools().await.map_err(trueform::Error::other)? {
+        println!("\ntool `{}`: {}\n  takes   {}", tool.name, tool.description.unwrap_or_default(), tool.input_schema);
+        if let Some(schema) = tool.output_schema {
+            println!("  returns {schema}");
+        }
+    }
+    for arguments in [serde_json::json!({ "a": 2, "b": 3 }), serde_json::json!({ "a": "two", "c": 3 })] {
+        println!("\nadd({arguments})");
+        let result = client.call_tool("add", arguments).await.map_err(trueform::Error::other)?;
+        println!("  {}", serde_json::to_string(&result).map_err(trueform::Error::other)?);
+    }
+    Ok(())
 }

@@ -1,0 +1,95 @@
+//! Requests that a handler sends to the client it serves. Only legacy clients can be asked: a modern one is answered with
+//! what the server needs to know instead.
+
+use std::fmt;
+
+use trueform_schema::{DecodeError, Encode, Era, ErrorObject, Method, View, decode, methods};
+
+use crate::{context::Context, jsonrpc, needs::ClientNeeds, outbox::Refused, session::{Settled, Waiting}};
+
+/// Why the client did not answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AskError {
+    /// Requests to clients do not exist at the revision of this request (A-18), or the method is none of a server.
+    NotAtThisRevision,
+    /// The client did not declare that it can do this (B-8).
+    NotDeclared(ClientNeeds),
+    /// The client answered with an error.
+    Refused(ErrorObject),
+    /// The answer does not have the form of the method's result.
+    Malformed(DecodeError),
+    /// The client has gone, or does not read what it is sent.
+    Gone,
+}
+
+impl Context {
+    /// Sends a request to the client and waits for its answer.
+    ///
+    /// ```no_run
+    /// # use trueform::{prelude::*, schema::{EmptyResult, RequestParams, methods::Ping}};
+    /// /// Whether the client still answers.
+    /// #[tool]
+    /// async fn alive(context: Context) -> bool {
+    ///     context.request::<Ping>(RequestParams::default()).await.is_ok()
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`AskError`]; nothing is sent to a client that could not answer.
+    pub async fn request<R: methods::Request>(&self, params: R::Params) -> Result<R::Result, AskError> {
+        let waiting = self.send(R::METHOD, &params)?;
+        // Not held while waiting: params need not be shareable between threads.
+        drop(params);
+        match waiting.await {
+            Settled::Result(result) => decode::from_str(result.get()).map_err(AskError::Malformed),
+            Settled::Error(error) => Err(AskError::Refused(error)),
+            Settled::Malformed(problem) => Err(AskError::Malformed(DecodeError::new("", problem))),
+            Settled::Closed => Err(AskError::Gone),
+        }
+    }
+
+    fn send(&self, method: Method, params: &dyn Encode) -> Result<Waiting<'_>, AskError> {
+        let exchange = &self.0;
+        let session = match (&exchange.session, method.rules(exchange.revision)) {
+            (Some(session), Some(rules)) if exchange.revision.era() == Era::Legacy && rules.direction.from_server() => session,
+            _ => return Err(AskError::NotAtThisRevision),
+        };
+        let missing = needed_by(method).missing_from(&exchange.peer().capabilities);
+        if !missing.is_empty() {
+            return Err(AskError::NotDeclared(missing));
+        }
+        let waiting = session.outgoing.register();
+        let mut message = Vec::with_capacity(256);
+        jsonrpc::write_request(waiting.id(), method.as_str(), Some(params), View::at(exchange.revision), &mut message);
+        match exchange.outbox().push(message) {
+            Ok(()) => Ok(waiting),
+            Err(Refused::Closed | Refused::Full) => Err(AskError::Gone),
+        }
+    }
+}
+
+/// What a client must have declared to be sent `method`.
+fn needed_by(method: Method) -> ClientNeeds {
+    match method {
+        Method::CreateMessage => ClientNeeds::SAMPLING,
+        // Either mode will do here; which one the params ask for is the author's to keep to.
+        Method::Elicit => ClientNeeds::ELICITATION,
+        Method::ListRoots => ClientNeeds::ROOTS,
+        _ => ClientNeeds::NONE,
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAtThisRevision => f.write_str("the client cannot be sent this request at its revision"),
+            Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),
+            Self::Refused(error) => write!(f, "the client answered with error {}: {}", error.code, error.message),
+            Self::Malformed(error) => write!(f, "the client's answer is malformed: {error}"),
+            Self::Gone => f.write_str("the client has gone"),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}

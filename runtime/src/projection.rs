@@ -1,0 +1,230 @@
+//! Rewriting what an older revision cannot decode. What an older revision merely does not know is left out by the encoder;
+//! this module owns the rewrites that need thought: schemas whose form was narrower, results and content that did not exist.
+//!
+//! | from | to | at |
+//! | --- | --- | --- |
+//! | output schema whose root is no object | object with the schema as member `result` | 2025-06-18, 2025-11-25 |
+//! | structured content of such a schema, or that is no object | `{"result": …}` | 2025-06-18, 2025-11-25 |
+//! | boolean schema directly under a root's `properties` | `{}` or `{"not": {}}` | before 2026-07-28 |
+//! | audio | embedded resource with the same bytes | 2024-11-05 |
+//! | resource link | text with the URI | before 2025-06-18 |
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+use trueform_schema::{
+    BlobResourceContents, CallToolResult, ContentBlock, EmbeddedResource, Json, JsonObject, ResourceContents, Revision, TextContent, Tool,
+};
+
+/// The member that carries what is no object where only objects are allowed (GAP-15).
+const RESULT: &str = "result";
+
+/// `tool` as `revision` can decode it.
+pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {
+    if revision == Revision::V2026_07_28 {
+        return Cow::Borrowed(tool);
+    }
+    let mut projected = Cow::Borrowed(tool);
+    if let Some(schema) = without_boolean_properties(&tool.input_schema) {
+        projected.to_mut().input_schema = schema;
+    }
+    if let Some(output) = &tool.output_schema {
+        let object = if has_object_root(output) { None } else { Some(wrapped_schema(output)) };
+        let plain = without_boolean_properties(object.as_ref().unwrap_or(output));
+        if let Some(schema) = plain.or(object) {
+            projected.to_mut().output_schema = Some(schema);
+        }
+    }
+    projected
+}
+
+/// Rewrites `result` so that `revision` can decode it. `wraps` says whether the tool's output schema is wrapped for older
+/// revisions; a result without such a schema is judged by its own value.
+pub(crate) fn result(result: &mut CallToolResult, wraps: Option<bool>, revision: Revision) {
+    if revision == Revision::V2026_07_28 {
+        return;
+    }
+    for block in &mut result.content {
+        if let Some(older) = older_block(block, revision) {
+            *block = older;
+        }
+    }
+    if let Some(structured) = &result.structured_content {
+        if wraps.unwrap_or(!structured.is_object()) {
+            result.structured_content = Some(wrapped_value(structured));
+        }
+    }
+}
+
+/// Whether every value the schema allows is an object, told by its root.
+pub(crate) fn has_object_root(schema: &JsonObject) -> bool {
+    schema.to_value().get("type").and_then(Value::as_str) == Some("object")
+}
+
+fn older_block(block: &ContentBlock, revision: Revision) -> Option<ContentBlock> {
+    match block {
+        ContentBlock::Audio(audio) if revision < Revision::V2025_03_26 => {
+            // The URI says what the bytes are; the same bytes get the same one.
+            let uri = format!("urn:trueform:audio:{:016x}", fingerprint(audio.data.as_bytes()));
+            let blob = BlobResourceContents::new(audio.data.clone(), uri).with_mime_type(audio.mime_type.clone());
+            let mut embedded = EmbeddedResource::new(ResourceContents::from(blob));
+            embedded.annotations.clone_from(&audio.annotations);
+            Some(embedded.into())
+        }
+        ContentBlock::ResourceLink(link) if revision < Revision::V2025_06_18 => {
+            let title = link.title.as_deref().unwrap_or(&link.name);
+            let mut text = TextContent::new(format!("{title}: {}", link.uri));
+            text.annotations.clone_from(&link.annotations);
+            Some(text.into())
+        }
+        _ => None,
+    }
+}
+
+/// FNV-1a; it names content, it does not protect it.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn wrapped_value(value: &Json) -> Json {
+    Json::from_text(format!("{{\"{RESULT}\":{}}}", value.get())).expect("an object around a JSON value is JSON")
+}
+
+/// The schema of `{"result": value}` for a schema of `value`: definitions move to the new root, and references to the old
+/// root follow it.
+fn wrapped_schema(schema: &JsonObject) -> JsonObject {
+    let Value::Object(mut inner) = schema.to_value() else { return schema.clone() };
+    let dialect = inner.remove("$schema");
+    let mut definitions = Map::new();
+    for keyword in ["$defs", "definitions"] {
+        if let Some(found) = inner.remove(keyword) {
+            definitions.insert(keyword.to_owned(), found);
+        }
+    }
+    // An id would make the old root a document of its own, to which no pointer from outside applies.
+    inner.remove("$id");
+    let mut inner = Value::Object(inner);
+    follow_root(&mut inner);
+    let mut outer = Map::new();
+    if let Some(dialect) = dialect {
+        outer.insert("$schema".to_owned(), dialect);
+    }
+    outer.insert("type".to_owned(), json!("object"));
+    outer.insert("properties".to_owned(), json!({ RESULT: inner }));
+    outer.insert("required".to_owned(), json!([RESULT]));
+    for (keyword, mut found) in definitions {
+        follow_root(&mut found);
+        outer.insert(keyword, found);
+    }
+    JsonObject::from(outer)
+}
+
+/// Makes references to the root of a schema point at where it is wrapped. References to definitions stay: these moved along.
+fn follow_root(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for (keyword, value) in members.iter_mut() {
+                match value {
+                    Value::String(target) if keyword == "$ref" => {
+                        let moved = target == "#"
+                            || target.strip_prefix("#/").is_some_and(|path| {
+                                !path.starts_with("$defs/") && !path.starts_with("definitions/")
+                            });
+                        if moved {
+                            target.insert_str(1, "/properties/result");
+                        }
+                    }
+                    // Values are no schemas, whatever they look like.
+                    _ if matches!(keyword.as_str(), "const" | "enum" | "default" | "examples") => {}
+                    _ => follow_root(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(follow_root),
+        _ => {}
+    }
+}
+
+/// The schema without boolean ones directly under `properties`, which clients of older revisions refuse; `None` if there
+/// is nothing to change.
+fn without_boolean_properties(schema: &JsonObject) -> Option<JsonObject> {
+    let Value::Object(mut root) = schema.to_value() else { return None };
+    let properties = root.get_mut("properties")?.as_object_mut()?;
+    let mut changed = false;
+    for property in properties.values_mut() {
+        if let Value::Bool(allowed) = property {
+            *property = if *allowed { json!({}) } else { json!({ "not": {} }) };
+            changed = true;
+        }
+    }
+    changed.then(|| JsonObject::from(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(value: Value) -> JsonObject {
+        JsonObject::from_value(&value).unwrap()
+    }
+
+    // GAP-15, TRAP-11, I-10
+    #[test]
+    fn schemas() {
+        let mut newest = Tool::new(object(json!({"type": "object", "properties": {"x": true, "y": false, "z": {}}})), "t");
+        newest.output_schema = Some(object(json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "array",
+            "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/leaf"}, {"const": {"$ref": "#"}}]},
+            "$defs": {"leaf": {"$ref": "#/items"}},
+        })));
+        assert!(matches!(tool(&newest, Revision::V2026_07_28), Cow::Borrowed(_)));
+        let older = tool(&newest, Revision::V2025_11_25);
+        assert_eq!(older.input_schema.to_value()["properties"], json!({"x": {}, "y": {"not": {}}, "z": {}}));
+        assert_eq!(
+            older.output_schema.as_ref().unwrap().to_value(),
+            json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object",
+                "properties": {"result": {
+                    "type": "array",
+                    "items": {"anyOf": [
+                        {"$ref": "#/properties/result"}, {"$ref": "#/$defs/leaf"}, {"const": {"$ref": "#"}},
+                    ]},
+                }},
+                "required": ["result"],
+                "$defs": {"leaf": {"$ref": "#/properties/result/items"}},
+            })
+        );
+    }
+
+    // TRAP-11, I-10
+    #[test]
+    fn results() {
+        let audio = trueform_schema::AudioContent::new("UklGRg==", "audio/wav");
+        let link = trueform_schema::ResourceLink::new("notes", "file:///notes.txt");
+        let newest = CallToolResult::new(vec![audio.into(), link.into()]).with_structured_content(Json::from(json!([1])));
+        let at = |revision| {
+            let mut projected = newest.clone();
+            result(&mut projected, None, revision);
+            projected
+        };
+        assert_eq!(at(Revision::V2026_07_28), newest);
+        let r4 = at(Revision::V2025_11_25);
+        assert_eq!(r4.content, newest.content);
+        assert_eq!(r4.structured_content.unwrap().get(), r#"{"result":[1]}"#);
+        let r2 = at(Revision::V2025_03_26);
+        assert!(matches!(r2.content[..], [ContentBlock::Audio(_), ContentBlock::Text(_)]));
+        let r1 = at(Revision::V2024_11_05);
+        assert!(matches!(r1.content[..], [ContentBlock::EmbeddedResource(_), ContentBlock::Text(_)]));
+        assert_eq!(r1, at(Revision::V2024_11_05), "the same bytes get the same name");
+    }
+
+    #[test]
+    fn objects_stay_when_the_schema_is_of_objects() {
+        let mut fine = CallToolResult::new(vec![]).with_structured_content(Json::from(json!({"a": 1})));
+        let before = fine.clone();
+        result(&mut fine, Some(false), Revision::V2025_06_18);
+        assert_eq!(fine, before);
+    }
+}
