@@ -180,7 +180,7 @@ impl Client {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use trueform_schema::{PaginatedRequestParams, methods::ListTools};
     ///
-    /// let client = Server::new("empty", "1.0.0").connect().await?;
+    /// let client = Server::new("empty", "1.0.0").tools(tools![]).connect().await?;
     /// let page = client.request::<ListTools>(PaginatedRequestParams::default()).await?;
     /// assert!(page.tools.is_empty());
     /// # Ok(())

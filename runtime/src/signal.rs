@@ -116,10 +116,18 @@ impl<T> Drop for Fired<T> {
 mod tests {
     use super::*;
 
+    /// Not [`Waker::noop`], whose clones need not be told to be the same.
+    struct Nobody;
+
+    impl std::task::Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+
     #[test]
     fn waiters_leave_nothing_behind() {
         let signal = Arc::new(Signal::default());
-        let mut cx = Context::from_waker(Waker::noop());
+        let waker = Waker::from(Arc::new(Nobody));
+        let mut cx = Context::from_waker(&waker);
         let mut waiters: Vec<_> = (0..3).map(|_| Fired::new(signal.clone(), |signal| signal)).collect();
         for waiter in &mut waiters {
             assert!(Pin::new(waiter).poll(&mut cx).is_pending());

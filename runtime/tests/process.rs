@@ -3,6 +3,9 @@
 //! Without a test harness, because the harness would print to the standard output that is the protocol's: this program is
 //! both sides. Started as it is, it runs the cases below; with `TRUEFORM_TEST_SERVER` set, it is the server.
 
+#![allow(clippy::print_stdout, reason = "that printing does no harm is what is tested")]
+#![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},

@@ -101,3 +101,10 @@ impl From<DecodeError> for ClientError {
         Self::Local(LocalError::Decode(error))
     }
 }
+
+/// So that `?` works in a `main` that returns [`trueform::Result`](crate::Result).
+impl From<ClientError> for crate::Error {
+    fn from(error: ClientError) -> Self {
+        Self::other(error)
+    }
+}

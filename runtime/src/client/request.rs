@@ -134,6 +134,7 @@ pub(super) fn stamped(
     Json::from_value(&members).map_err(encode_error)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "taken by `map_err`")]
 fn encode_error(error: serde_json::Error) -> ClientError {
     LocalError::Encode(error.to_string()).into()
 }

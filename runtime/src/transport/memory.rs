@@ -72,6 +72,6 @@ impl Server {
     /// # Errors
     /// As [`Server::connect`].
     pub async fn connect_as(self, options: ClientOptions) -> crate::Result<Client> {
-        self.build()?.connect_as(options).await.map_err(crate::Error::other)
+        Ok(self.build()?.connect_as(options).await?)
     }
 }

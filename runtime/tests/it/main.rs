@@ -1,5 +1,8 @@
 //! What a peer sees of a server, over bytes.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
+
 mod bad_input;
 mod calls;
 mod client;
@@ -9,3 +12,4 @@ mod lifecycle;
 mod stream;
 mod support;
 mod tools;
+mod ui;

@@ -165,11 +165,7 @@ pub(crate) fn echo(text: String) -> String {
 /// Waits until the test lets it go on.
 #[tool]
 pub(crate) async fn wait(stage: State<Stage>, label: String) -> String {
-    let mut open = stage.0.open.clone();
-    let dropped = Dropped(stage.0.begun.clone(), label.clone());
-    let _ = stage.0.begun.send(label.clone());
-    let _ = open.wait_for(|open| *open).await;
-    std::mem::forget(dropped);
+    stage.0.hold(&label).await;
     label
 }
 
