@@ -26,13 +26,11 @@ mod core {
 /// An extension to bind.
 ///
 /// ```no_run
-/// // build.rs
-/// fn main() {
-///     trueform_codegen::bind::Extension::new("bookmarks")
-///         .schema("bookmarks.schema.json")
-///         .facts("bookmarks.toml")
-///         .build();
-/// }
+/// // in `main` of build.rs
+/// trueform_codegen::bind::Extension::new("bookmarks")
+///     .schema("bookmarks.schema.json")
+///     .facts("bookmarks.toml")
+///     .build();
 /// ```
 ///
 /// and in the crate: `pub mod bookmarks { include!(concat!(env!("OUT_DIR"), "/bookmarks.rs")); }`. The crate depends on
