@@ -6,6 +6,7 @@
 mod legacy;
 mod line;
 mod listen;
+mod look;
 mod modern;
 mod running;
 mod shared;
@@ -15,6 +16,7 @@ use trueform_schema::{Encode, ErrorObject, Method, RequestId, Revision, View};
 
 pub(crate) use self::{
     line::Link,
+    look::Look,
     running::{End, Pending, Running, Work},
     shared::{Engine, Settings, Shared},
 };

@@ -8,7 +8,7 @@ use trueform_schema::{
     Method, ProgressToken, RequestId, Revision, Revisions, SetLevelRequestParams,
 };
 
-use super::{Answer, Engine, Reply, decode_params};
+use super::{Answer, Engine, Look, Reply, decode_params};
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
     gate::{HeaderValue, Headers, VERSION_HEADER},
@@ -17,6 +17,13 @@ use crate::{
     outbox::Outbox,
     session::{Negotiated, Phase, Session, outgoing_settled},
 };
+
+/// Where a legacy message came from.
+pub(super) struct Origin<'a> {
+    pub(super) session: &'a Arc<Session>,
+    pub(super) way: Way,
+    pub(super) transport: TransportData,
+}
 
 /// Where messages of a legacy request go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +57,7 @@ impl Engine {
     pub(crate) fn post_legacy(
         &self,
         frame: Frame<'_>,
+        look: Look<'_>,
         session: &Arc<Session>,
         headers: &dyn Headers,
         transport: TransportData,
@@ -66,7 +74,7 @@ impl Engine {
             let error = jsonrpc::invalid_request("`MCP-Protocol-Version` names no version that is served here");
             return Reply::Ready(Answer::error(id.as_ref(), session.revision(), &error));
         }
-        self.legacy(frame, session, Way::Post, transport)
+        self.legacy(frame, look, Origin { session, way: Way::Post, transport })
     }
 
     /// Serves a batch, which only 2025-03-26 has.
@@ -95,22 +103,25 @@ impl Engine {
             Ok(Frame::Request { id, method, .. }) if method == "initialize" => {
                 Reply::error(&id, Revision::V2025_03_26, &jsonrpc::invalid_request("`initialize` may not be part of a batch"))
             }
-            Ok(frame) => self.legacy(frame, session, way, transport.clone()),
+            Ok(frame) => {
+                let look = Look::at(&frame);
+                self.legacy(frame, look, Origin { session, way, transport: transport.clone() })
+            }
             Err(malformed) => self.malformed(&malformed, Some(session)),
         });
         let replies: Vec<_> = replies.filter(|reply| !matches!(reply, Reply::Silent)).collect();
         if replies.is_empty() { Reply::Silent } else { Reply::Batch(replies) }
     }
 
-    pub(super) fn legacy(&self, frame: Frame<'_>, session: &Arc<Session>, way: Way, transport: TransportData) -> Reply {
+    pub(super) fn legacy(&self, frame: Frame<'_>, look: Look<'_>, origin: Origin<'_>) -> Reply {
         match frame {
-            Frame::Request { id, method, params } => self.legacy_request(id, &method, params, session, way, transport),
+            Frame::Request { id, method, params } => self.legacy_request(id, &method, params, look, origin),
             Frame::Notification { method, params } => {
-                self.legacy_notification(&method, params, session);
+                self.legacy_notification(&method, params, origin.session);
                 Reply::Silent
             }
             Frame::Response { id, outcome } => {
-                outgoing_settled(session, id, outcome);
+                outgoing_settled(origin.session, id, outcome);
                 Reply::Silent
             }
         }
@@ -140,14 +151,14 @@ impl Engine {
         id: RequestId,
         name: &str,
         params: Option<&RawValue>,
-        session: &Arc<Session>,
-        way: Way,
-        transport: TransportData,
+        look: Look<'_>,
+        origin: Origin<'_>,
     ) -> Reply {
+        let session = origin.session;
         let phase = session.phase();
         let reply = match (name, &phase) {
             // Over HTTP each answer has its own response, so the second can be told (GAP-17).
-            _ if way == Way::Post && session.in_flight.contains(&id) => {
+            _ if origin.way == Way::Post && session.in_flight.contains(&id) => {
                 Err(jsonrpc::invalid_request(format!("a request with the id {id} is at work already")))
             }
             ("ping", Phase::Fresh | Phase::Open { .. }) => Ok(self.pong(&id, session)),
@@ -158,7 +169,7 @@ impl Engine {
             ))),
             (_, Phase::Closed) => Err(jsonrpc::invalid_request("this session has ended")),
             (_, Phase::Open { negotiated, .. }) => {
-                self.legacy_in_session(&id, name, params, negotiated, session, way, transport)
+                self.legacy_in_session(&id, name, params, look, negotiated, origin)
             }
         };
         reply.unwrap_or_else(|error| {
@@ -172,10 +183,9 @@ impl Engine {
         id: &RequestId,
         name: &str,
         params: Option<&RawValue>,
+        look: Look<'_>,
         negotiated: &Negotiated,
-        session: &Arc<Session>,
-        way: Way,
-        transport: TransportData,
+        origin: Origin<'_>,
     ) -> Result<Reply, ErrorObject> {
         let revision = negotiated.revision;
         let found = Method::from_wire(name).and_then(|method| Some((method, method.rules(revision)?)));
@@ -191,8 +201,8 @@ impl Engine {
         }
         match method {
             Method::CallTool => {
-                let exchange = |token| self.legacy_exchange(id, method, negotiated, session, way, transport, token);
-                self.call_tool_legacy(exchange, params)
+                let exchange = |token| self.legacy_exchange(id, method, negotiated, origin, token);
+                self.call_tool_legacy(exchange, params, look)
             }
             Method::ListTools => {
                 let params: PaginatedRequestParams = decode_params(method, params)?;
@@ -203,7 +213,7 @@ impl Engine {
                 if !logging::is_known(&params.level) {
                     return Err(jsonrpc::invalid_params(format!("unknown log level `{}`", params.level.as_str())));
                 }
-                session.log_level.set(&params.level);
+                origin.session.log_level.set(&params.level);
                 Ok(Reply::result(id, self.view(revision), &EmptyResult::default()))
             }
             _ => Err(jsonrpc::method_not_found(name, "is not served here")),
@@ -215,11 +225,10 @@ impl Engine {
         id: &RequestId,
         method: Method,
         negotiated: &Negotiated,
-        session: &Arc<Session>,
-        way: Way,
-        transport: TransportData,
+        origin: Origin<'_>,
         progress_token: Option<ProgressToken>,
     ) -> Exchange {
+        let Origin { session, way, transport } = origin;
         let outlet = match way {
             Way::Link => Outlet::Link(session.outbox.clone()),
             Way::Post => Outlet::Own(Outbox::new()),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use trueform_schema::Revision;
+use trueform_schema::{Revision, Revisions};
 
-use super::{Answer, Engine, Reply, legacy::{Way, cancel}, modern::Site};
+use super::{Answer, Engine, Look, Reply, legacy::{Origin, Way, cancel}, modern::Site};
 use crate::{
     exchange::TransportData,
     gate,
@@ -27,6 +27,10 @@ impl Link {
     /// Everything that is to be written besides the answers.
     pub(crate) fn outbox(&self) -> &Arc<Outbox> {
         &self.session.outbox
+    }
+
+    fn origin(&self) -> Origin<'_> {
+        Origin { session: &self.session, way: Way::Link, transport: TransportData::default() }
     }
 
     /// Ends everything that belongs to the stream.
@@ -66,22 +70,23 @@ impl Engine {
     }
 
     fn line_frame(&self, link: &Arc<Link>, frame: Frame<'_>) -> Reply {
+        let look = Look::at(&frame);
         match frame {
             Frame::Request { id, method, params } => {
                 if link.session.in_flight.contains(&id) {
                     tracing::warn!(%id, method = &*method, "a request with the id of a running call was dropped");
                     return Reply::Silent; // GAP-17
                 }
-                if gate::peek(params, None).is_modern() {
-                    return self.modern_request(id, &method, params, Site::Line(link));
+                if look.is_modern() {
+                    return self.modern_request(id, &method, params, look, Site::Line(link));
                 }
                 // C-12, D-4: a modern-only server says which versions it speaks.
-                let legacy_served = !self.served(trueform_schema::Revisions::until(Revision::LATEST_LEGACY)).is_empty();
+                let legacy_served = self.settings.revisions.intersects(Revisions::until(Revision::LATEST_LEGACY));
                 if !legacy_served && method != "initialize" {
                     let error = gate::missing_meta("protocolVersion");
                     return Reply::Ready(Answer::error(Some(&id), Some(Revision::LATEST), &error));
                 }
-                self.legacy(Frame::Request { id, method, params }, &link.session, Way::Link, TransportData::default())
+                self.legacy(Frame::Request { id, method, params }, look, link.origin())
             }
             // Either era's: ids are looked up in the table that both share.
             Frame::Notification { method, params } if method == "notifications/cancelled" => {
@@ -92,7 +97,7 @@ impl Engine {
                 outgoing_settled(&link.session, id, outcome);
                 Reply::Silent
             }
-            frame @ Frame::Notification { .. } => self.legacy(frame, &link.session, Way::Link, TransportData::default()),
+            frame @ Frame::Notification { .. } => self.legacy(frame, look, link.origin()),
         }
     }
 }

@@ -8,10 +8,10 @@ use trueform_schema::{
     ProgressToken, RequestId, RequestMetaObject, Revision, Revisions,
 };
 
-use super::{Answer, Engine, Reply, decode_params, line::Link};
+use super::{Answer, Engine, Look, Reply, decode_params, line::Link};
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
-    gate::{self, Headers, Peek},
+    gate::{self, Headers},
     jsonrpc::{self, Frame},
     logging::{self, Threshold},
     outbox::Outbox,
@@ -25,9 +25,9 @@ pub(super) enum Site<'a> {
 
 impl Engine {
     /// Serves the body of a POST that belongs to the modern era.
-    pub(crate) fn post_modern(&self, frame: Frame<'_>, headers: &dyn Headers, transport: TransportData) -> Reply {
+    pub(crate) fn post_modern(&self, frame: Frame<'_>, look: Look<'_>, headers: &dyn Headers, transport: TransportData) -> Reply {
         match frame {
-            Frame::Request { id, method, params } => self.modern_request(id, &method, params, Site::Post { headers, transport }),
+            Frame::Request { id, method, params } => self.modern_request(id, &method, params, look, Site::Post { headers, transport }),
             // D-3: accepted, without effect. Cancelling is closing the response stream.
             Frame::Notification { .. } => Reply::Silent,
             // F-4, A-18
@@ -38,13 +38,19 @@ impl Engine {
         }
     }
 
-    pub(super) fn modern_request(&self, id: RequestId, name: &str, params: Option<&RawValue>, site: Site<'_>) -> Reply {
+    pub(super) fn modern_request(
+        &self,
+        id: RequestId,
+        name: &str,
+        params: Option<&RawValue>,
+        look: Look<'_>,
+        site: Site<'_>,
+    ) -> Reply {
         let method = Method::from_wire(name);
         let revision = Revision::V2026_07_28;
         let rules = method.and_then(|method| method.rules(revision));
         let name_member = rules.and_then(|rules| rules.header_name);
-        let peek = gate::peek(params, name_member);
-        if let Err(refusal) = self.modern_gate(name, name_member, &peek, &site) {
+        if let Err(refusal) = self.modern_gate(name, name_member, &look, &site) {
             return Reply::Ready(refusal.answer(&id));
         }
         let (Some(method), Some(rules)) = (method, rules) else {
@@ -58,7 +64,7 @@ impl Engine {
             return Reply::error(&id, revision, &jsonrpc::method_not_found(name, &why));
         }
         let reply = match method {
-            Method::CallTool => self.call_tool_modern(&id, params, site),
+            Method::CallTool => self.call_tool_modern(&id, params, look, site),
             Method::ListTools => self.list_tools_modern(&id, params),
             Method::Discover => self.discover(&id, params),
             Method::SubscriptionsListen => self.listen(&id, params, site),
@@ -72,19 +78,19 @@ impl Engine {
         &self,
         method: &str,
         name_member: Option<&'static str>,
-        peek: &Peek<'_>,
+        look: &Look<'_>,
         site: &Site<'_>,
     ) -> Result<(), Refusal> {
         if let Site::Post { headers, .. } = site {
-            gate::check_standard_headers(*headers, method, name_member, peek).map_err(Refusal)?;
+            gate::check_standard_headers(*headers, method, name_member, look).map_err(Refusal)?;
         }
-        let Some(version) = peek.version() else { return Err(Refusal(gate::missing_meta("protocolVersion"))) };
+        let Some(version) = look.version() else { return Err(Refusal(gate::missing_meta("protocolVersion"))) };
         let served = self.served(Revisions::since(Revision::V2026_07_28));
         if !served.iter().any(|revision| *revision.as_str() == *version) {
             // The whole list, because a client may well go on in the legacy era (C-7, GAP-3).
             return Err(Refusal(jsonrpc::unsupported_version(&version, &self.served(Revisions::ALL))));
         }
-        if !peek.has_capabilities() {
+        if !look.has_capabilities() {
             return Err(Refusal(gate::missing_meta("clientCapabilities")));
         }
         Ok(())

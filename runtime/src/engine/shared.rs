@@ -160,7 +160,7 @@ impl Shared {
             let mut message = Vec::with_capacity(64);
             crate::jsonrpc::write_notification(Method::ToolListChanged.as_str(), None, View::at(revision), &mut message);
             // A client that does not read is told nothing more; what waits already says the same.
-            let _ = session.outbox.push(message);
+            let _ = session.outbox.push_new(message);
         }
         self.notify_listeners_of_tools();
     }

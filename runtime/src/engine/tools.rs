@@ -1,8 +1,12 @@
 //! `tools/list` and `tools/call`, in both eras.
 
 use std::{
+    any::Any,
+    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::Arc,
+    task::{self, Poll, Waker},
     time::Instant,
 };
 
@@ -10,7 +14,7 @@ use serde_json::value::RawValue;
 use trueform_schema::{CallToolRequestParams, Encode, ErrorObject, JsonObject, Method, RequestId, Revision};
 
 use super::{
-    Answer, Engine, Reply, Running, Work, decode_params,
+    Answer, Engine, Look, Reply, Running, Work, decode_params,
     modern::Site,
     running::{End, Pending, span_of},
 };
@@ -19,7 +23,7 @@ use crate::{
     exchange::{Exchange, Outlet},
     gate,
     jsonrpc,
-    tool::{Called, ToolRoute},
+    tool::{Called, Outcome, ToolRoute},
 };
 
 impl Engine {
@@ -34,9 +38,10 @@ impl Engine {
         &self,
         id: &RequestId,
         params: Option<&RawValue>,
+        look: Look<'_>,
         site: Site<'_>,
     ) -> Result<Reply, ErrorObject> {
-        let params: CallToolRequestParams = decode_params(Method::CallTool, params)?;
+        let params = call_params(look, params)?;
         let catalog = self.catalog();
         let tool = catalog.tool(&params.name)?;
         if let Site::Post { headers, .. } = &site {
@@ -54,8 +59,9 @@ impl Engine {
         &self,
         exchange: impl FnOnce(Option<trueform_schema::ProgressToken>) -> Exchange,
         params: Option<&RawValue>,
+        look: Look<'_>,
     ) -> Result<Reply, ErrorObject> {
-        let params: CallToolRequestParams = decode_params(Method::CallTool, params)?;
+        let params = call_params(look, params)?;
         let catalog = self.catalog();
         let tool = catalog.tool(&params.name)?;
         let exchange = exchange(params.meta.and_then(|meta| meta.progress_token));
@@ -86,13 +92,41 @@ impl Engine {
         let pending = match called {
             Ok(Called::Ready(outcome)) => return Ok(answered_at_once(context, tool, End::Returned(outcome), &span)),
             Err(panic) => return Ok(answered_at_once(context, tool, End::Panicked(panic), &span)),
-            Ok(Called::Later(future)) => Pending::Future(future),
+            Ok(Called::Later(future)) => match first_poll(future) {
+                Ok(First::Done(outcome)) => return Ok(answered_at_once(context, tool, End::Returned(outcome), &span)),
+                Err(panic) => return Ok(answered_at_once(context, tool, End::Panicked(panic), &span)),
+                Ok(First::Waits(future)) => Pending::Future(future),
+            },
             Ok(Called::Blocking(work)) => Pending::Blocking(work),
         };
         drop(_entered);
         let ticket = context.0.session.as_ref().map(|session| session.in_flight.enter(&context.0));
         let work = Work::Call { tool: tool.clone(), pending };
         Ok(Reply::Running(Box::new(Running::new(context, work, ticket, span))))
+    }
+}
+
+/// What the first poll of an author's future gave.
+enum First {
+    Done(Outcome),
+    Waits(Pin<Box<dyn Future<Output = Outcome> + Send>>),
+}
+
+/// Polls `future` once. Most are done by then and cost no entry in a table, no timer and no task. Whoever drives one that
+/// is not polls it again at once, with a waker of its own.
+fn first_poll(mut future: Pin<Box<dyn Future<Output = Outcome> + Send>>) -> Result<First, Box<dyn Any + Send>> {
+    let mut cx = task::Context::from_waker(Waker::noop());
+    // A future that is done is dropped in here, so that a panic of its drop is contained too.
+    catch_unwind(AssertUnwindSafe(move || match future.as_mut().poll(&mut cx) {
+        Poll::Ready(outcome) => First::Done(outcome),
+        Poll::Pending => First::Waits(future),
+    }))
+}
+
+fn call_params(look: Look<'_>, params: Option<&RawValue>) -> Result<CallToolRequestParams, ErrorObject> {
+    match look.into_call() {
+        Some(params) => Ok(params),
+        None => decode_params(Method::CallTool, params),
     }
 }
 

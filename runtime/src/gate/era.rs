@@ -2,7 +2,7 @@
 
 use trueform_schema::{Era, Revision};
 
-use super::{HeaderValue, Headers, SESSION_HEADER, VERSION_HEADER, peek};
+use super::{HeaderValue, Headers, SESSION_HEADER, VERSION_HEADER};
 use crate::jsonrpc::Frame;
 
 /// How a POST body is to be served.
@@ -19,11 +19,12 @@ pub(crate) enum PostEra {
 }
 
 /// Decides by `params._meta`, then by method, then by the session and version headers.
-pub(crate) fn era_of_post(frame: &Frame<'_>, headers: &dyn Headers) -> PostEra {
+/// `modern` says whether that `_meta` names a protocol version.
+pub(crate) fn era_of_post(frame: &Frame<'_>, modern: bool, headers: &dyn Headers) -> PostEra {
     let in_session = !matches!(headers.get(SESSION_HEADER), HeaderValue::Absent);
     match frame {
-        Frame::Request { method, params, .. } => {
-            if peek(*params, None).is_modern() {
+        Frame::Request { method, .. } => {
+            if modern {
                 return PostEra::Modern;
             }
             if method == "initialize" {
@@ -33,7 +34,7 @@ pub(crate) fn era_of_post(frame: &Frame<'_>, headers: &dyn Headers) -> PostEra {
         }
         // Notifications carry no era of their own.
         Frame::Notification { .. } if in_session => PostEra::Legacy,
-        Frame::Notification { params, .. } if peek(*params, None).is_modern() || !is_legacy_version(headers) => PostEra::Ignored,
+        Frame::Notification { .. } if modern || !is_legacy_version(headers) => PostEra::Ignored,
         Frame::Notification { .. } => PostEra::Legacy,
         // A modern client never sends a response.
         Frame::Response { .. } => PostEra::Legacy,

@@ -6,9 +6,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use trueform_schema::{ErrorObject, Json};
 
-use super::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, Peek, VERSION_HEADER};
+use super::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
 use crate::{
     check::{HeaderKind, HeaderParam},
+    engine::Look,
     jsonrpc::{header_mismatch, invalid_params},
 };
 
@@ -33,10 +34,10 @@ pub(crate) fn check_standard_headers(
     headers: &dyn Headers,
     method: &str,
     name_member: Option<&'static str>,
-    peek: &Peek<'_>,
+    look: &Look<'_>,
 ) -> Result<(), ErrorObject> {
     let version = required(headers, VERSION_HEADER, "MCP-Protocol-Version")?;
-    match peek.version() {
+    match look.version() {
         Some(in_body) if in_body == version => {}
         Some(in_body) => {
             return Err(header_mismatch(format!("`MCP-Protocol-Version` is `{version}`, the body says `{in_body}`")));
@@ -49,7 +50,7 @@ pub(crate) fn check_standard_headers(
         return Err(header_mismatch(format!("`Mcp-Method` is `{named}`, the body says `{method}`")));
     }
     let Some(member) = name_member else { return Ok(()) };
-    let Some(in_body) = peek.name() else { return Ok(()) }; // decoding the params will say that it is missing
+    let Some(in_body) = look.name() else { return Ok(()) }; // decoding the params will say that it is missing
     let named = decode(required(headers, NAME_HEADER, "Mcp-Name")?)
         .map_err(|problem| header_mismatch(format!("`Mcp-Name` {problem}")))?;
     if named != in_body {

@@ -1,6 +1,10 @@
 //! A POST whose body is there: which part of the engine it goes to, and what the reply becomes.
 
-use std::sync::Arc;
+use std::{
+    future::poll_fn,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -20,7 +24,7 @@ use super::{
 };
 use crate::{
     Principal,
-    engine::{Answer, Reply},
+    engine::{Answer, Look, Reply},
     exchange::TransportData,
     gate::{self, PostEra, SESSION_HEADER},
     jsonrpc::{self, Frame, Incoming, Kind, Malformed, NoId},
@@ -34,9 +38,10 @@ pub(super) fn received(
     body: Bytes,
     accepts: Accepts,
     permit: Option<Permit>,
+    cx: &mut Context<'_>,
 ) -> State {
     if endpoint.config.session_store.is_none() {
-        return serve(endpoint, parts, &body, accepts, permit);
+        return serve(endpoint, parts, &body, accepts, permit, cx);
     }
     let endpoint = endpoint.clone();
     State::waiting(async move {
@@ -44,7 +49,12 @@ pub(super) fn received(
             return refusal.respond_without_id();
         }
         let session = named_session(&parts).ok().map(str::to_owned);
-        let response = match serve(&endpoint, parts, &body, accepts, permit) {
+        let mut whole = Some((parts, permit));
+        let served = poll_fn(|cx| match whole.take() {
+            Some((parts, permit)) => Poll::Ready(serve(&endpoint, parts, &body, accepts, permit, cx)),
+            None => Poll::Pending,
+        });
+        let response = match served.await {
             State::Done(response) => response.unwrap_or_else(reply::accepted),
             State::Waiting(waiting) => waiting.await,
             // Only the start of a request receives.
@@ -59,9 +69,16 @@ pub(super) fn received(
 }
 
 /// Hands the messages of `body` to the engine.
-fn serve(endpoint: &Arc<Endpoint>, parts: Parts, body: &[u8], accepts: Accepts, permit: Option<Permit>) -> State {
+fn serve(
+    endpoint: &Arc<Endpoint>,
+    parts: Parts,
+    body: &[u8],
+    accepts: Accepts,
+    permit: Option<Permit>,
+    cx: &mut Context<'_>,
+) -> State {
     let parts = Arc::new(parts);
-    let post = Post { endpoint, parts: &parts, accepts, held: Held { permit, active: None } };
+    let post = Post { endpoint, parts: &parts, accepts, held: Held { permit, active: None }, cx };
     match jsonrpc::parse(body) {
         Ok(Incoming::Single(frame)) => post.single(frame),
         Ok(Incoming::Batch(frames)) => post.batch(frames),
@@ -69,19 +86,22 @@ fn serve(endpoint: &Arc<Endpoint>, parts: Parts, body: &[u8], accepts: Accepts, 
     }
 }
 
-struct Post<'a> {
+struct Post<'a, 'cx> {
     endpoint: &'a Arc<Endpoint>,
     parts: &'a Arc<Parts>,
     accepts: Accepts,
     held: Held,
+    /// The task of the request: a call is polled once on the spot, and most are done by that.
+    cx: &'a mut Context<'cx>,
 }
 
-impl Post<'_> {
+impl Post<'_, '_> {
     fn single(mut self, frame: Frame<'_>) -> State {
         let headers = HttpHeaders(&self.parts.headers);
-        match gate::era_of_post(&frame, &headers) {
+        let look = Look::at(&frame);
+        match gate::era_of_post(&frame, look.is_modern(), &headers) {
             PostEra::Modern => {
-                let reply = self.endpoint.engine.post_modern(frame, &headers, self.transport());
+                let reply = self.endpoint.engine.post_modern(frame, look, &headers, self.transport());
                 self.reply(reply)
             }
             PostEra::Ignored => reply::accepted().into(),
@@ -94,7 +114,7 @@ impl Post<'_> {
                     let session = active.entry().session().clone();
                     self.held.active = Some(active);
                     let transport = self.transport();
-                    let reply = self.endpoint.engine.post_legacy(frame, &session, &headers, transport);
+                    let reply = self.endpoint.engine.post_legacy(frame, look, &session, &headers, transport);
                     self.reply(reply)
                 }
                 Err(refusal) => self.refuse(&refusal, id_of(&frame)),
@@ -108,10 +128,7 @@ impl Post<'_> {
         let (session, reply) = self.endpoint.engine.post_initialize(frame, sessions::new_id(), transport);
         let Some(session) = session else { return self.reply(reply) };
         let active = match self.endpoint.sessions.insert(session.clone()) {
-            Ok((active, ended)) => {
-                shared::forget_all(self.endpoint, &ended);
-                active
-            }
+            Ok(active) => active,
             Err(sessions::Full) => {
                 session.close();
                 return self.refuse(&Refusal::TooManySessions, id.as_ref());
@@ -200,7 +217,7 @@ impl Post<'_> {
         }
     }
 
-    fn late(self, running: Vec<Box<crate::engine::Running>>, answers: Vec<Answer>, batch: bool) -> State {
+    fn late(self, #[expect(clippy::vec_box, reason = "they come boxed")] running: Vec<Box<crate::engine::Running>>, answers: Vec<Answer>, batch: bool) -> State {
         let entry = self.held.active.as_ref().map(|active: &Active| active.entry().clone());
         let resumable = entry.and_then(|entry| Resumable::of(&entry, self.endpoint.event_store()));
         let calls = Calls::new(running, self.held);
@@ -217,8 +234,13 @@ impl Post<'_> {
             may_stream: wanted && self.accepts.events,
             resumable,
         };
-        let config = self.endpoint.config.clone();
-        State::waiting(async move { late.respond(&config).await })
+        match late.at_once(&self.endpoint.config, self.cx) {
+            Ok(response) => response.into(),
+            Err(late) => {
+                let config = self.endpoint.config.clone();
+                State::waiting(async move { late.respond(&config).await })
+            }
+        }
     }
 }
 

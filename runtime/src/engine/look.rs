@@ -1,0 +1,80 @@
+//! The first look into a request's params: enough to tell the era, and for the most frequent method the params themselves,
+//! so that nothing is read twice on the way to a tool.
+
+use std::borrow::Cow;
+
+use trueform_schema::{CallToolRequestParams, Method, Revision, decode};
+
+use crate::{
+    gate::{Peek, peek},
+    jsonrpc::Frame,
+};
+
+/// What is known of a request's params before the gate lets it pass.
+#[derive(Debug)]
+pub(crate) enum Look<'a> {
+    /// Params of `tools/call` that have its form.
+    Call(Box<CallToolRequestParams>),
+    /// Of everything else only what the gate needs.
+    Peeked(Peek<'a>),
+}
+
+impl<'a> Look<'a> {
+    pub(crate) fn at(frame: &Frame<'a>) -> Self {
+        match frame {
+            Frame::Request { method, params: Some(params), .. } if method == Method::CallTool.as_str() => {
+                match decode::from_str(params.get()) {
+                    Ok(call) => Self::Call(Box::new(call)),
+                    // The gate comes first: what is wrong with the params is told after it (GAP-2).
+                    Err(_) => Self::Peeked(peek(Some(params), Some("name"))),
+                }
+            }
+            Frame::Request { method, params, .. } => {
+                let rules = Method::from_wire(method).and_then(|method| method.rules(Revision::LATEST));
+                Self::Peeked(peek(*params, rules.and_then(|rules| rules.header_name)))
+            }
+            Frame::Notification { params, .. } => Self::Peeked(peek(*params, None)),
+            Frame::Response { .. } => Self::Peeked(Peek::default()),
+        }
+    }
+
+    /// Whether `_meta` names a protocol version, whichever.
+    pub(crate) fn is_modern(&self) -> bool {
+        match self {
+            Self::Call(call) => call.meta.as_ref().is_some_and(|meta| meta.protocol_version.is_some()),
+            Self::Peeked(peek) => peek.is_modern(),
+        }
+    }
+
+    /// The protocol version in `_meta`; `None` if absent or no string.
+    pub(crate) fn version(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Call(call) => call.meta.as_ref()?.protocol_version.as_deref().map(Cow::Borrowed),
+            Self::Peeked(peek) => peek.version(),
+        }
+    }
+
+    /// Whether `_meta` has client capabilities.
+    pub(crate) fn has_capabilities(&self) -> bool {
+        match self {
+            Self::Call(call) => call.meta.as_ref().is_some_and(|meta| meta.client_capabilities.is_some()),
+            Self::Peeked(peek) => peek.has_capabilities(),
+        }
+    }
+
+    /// The member that `Mcp-Name` repeats; `None` if absent or no string.
+    pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Call(call) => Some(Cow::Borrowed(&call.name)),
+            Self::Peeked(peek) => peek.name(),
+        }
+    }
+
+    /// The params of `tools/call`, if they were decoded.
+    pub(super) fn into_call(self) -> Option<CallToolRequestParams> {
+        match self {
+            Self::Call(call) => Some(*call),
+            Self::Peeked(_) => None,
+        }
+    }
+}
