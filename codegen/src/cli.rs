@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use trueform_codegen::check::{self, Verdict};
+use trueform_codegen::coverage;
 use trueform_codegen::diff;
 use trueform_codegen::import::normalise;
 use trueform_codegen::problem::Problem;
@@ -216,7 +217,16 @@ impl Generate {
             }
             return Ok(ExitCode::from(u8::from(!stale.is_empty())));
         }
-        let written = store::write_generated(&out, &generated)?;
+        let mut written = store::write_generated(&out, &generated)?;
+        // The README beside the schema folder carries the table of methods.
+        let readme = schema.with_file_name("README.md");
+        if self.out.is_none()
+            && let Ok(text) = std::fs::read_to_string(&readme)
+            && let Some(text) = coverage::update(&text, &model(&inputs)?)
+            && store::write_if_changed(&readme, &text)?
+        {
+            written.push(readme);
+        }
         for file in &written {
             let state = if file.exists() { "written" } else { "removed" };
             say(format_args!("{state}  `{}`", file.display()));

@@ -29,7 +29,8 @@ pub(crate) fn apply(inputs: &mut Inputs) -> Result<(), Problem> {
 
 fn correct(document: &mut Value, correction: &Correction) -> Result<(), Problem> {
     let Some(found) = document.pointer_mut(&correction.pointer) else {
-        let message = "the correction no longer applies: nothing is there; remove it from the overlay";
+        let message =
+            "the correction no longer applies: nothing is there; remove it from the overlay";
         return Err(Problem::at(correction.pointer.clone(), message));
     };
     if *found != correction.expect {

@@ -22,8 +22,14 @@ pub struct Coverage {
 #[must_use]
 pub fn coverage(model: &Model, inputs: &Inputs) -> Coverage {
     let paths = paths(model);
-    let neutral = paths.iter().filter(|path| !inputs.docs.contains_key(*path)).count();
-    Coverage { items: paths.len(), neutral }
+    let neutral = paths
+        .iter()
+        .filter(|path| !inputs.docs.contains_key(*path))
+        .count();
+    Coverage {
+        items: paths.len(),
+        neutral,
+    }
 }
 
 /// # Errors
@@ -31,7 +37,9 @@ pub fn coverage(model: &Model, inputs: &Inputs) -> Coverage {
 pub(crate) fn check(model: &Model, inputs: &Inputs) -> Result<(), Problem> {
     let paths = paths(model);
     match inputs.docs.keys().find(|path| !paths.contains(*path)) {
-        Some(path) => Err(Problem::at("", format!("there is no item `{path}` to describe")).in_file("docs.toml")),
+        Some(path) => Err(
+            Problem::at("", format!("there is no item `{path}` to describe")).in_file("docs.toml"),
+        ),
         None => Ok(()),
     }
 }
@@ -45,7 +53,11 @@ pub(crate) fn path(extension: Option<&str>, item: &str) -> String {
 }
 
 fn paths(model: &Model) -> BTreeSet<String> {
-    let mut paths: BTreeSet<String> = model.revisions.iter().map(|name| format!("Revision.{name}")).collect();
+    let mut paths: BTreeSet<String> = model
+        .revisions
+        .iter()
+        .map(|name| format!("Revision.{name}"))
+        .collect();
     collect(model, None, &mut paths);
     for (name, extension) in &model.extensions {
         collect(extension, Some(name), &mut paths);
@@ -60,7 +72,10 @@ fn collect(model: &Model, extension: Option<&str>, paths: &mut BTreeSet<String>)
         let name = &ty.name;
         match &ty.shape {
             Shape::Struct { fields } => {
-                for field in fields.iter().filter(|field| !matches!(field.ty, TypeRef::Constant(_))) {
+                for field in fields
+                    .iter()
+                    .filter(|field| !matches!(field.ty, TypeRef::Constant(_)))
+                {
                     add(&format!("{name}.{}", field.json_name));
                 }
             }
@@ -77,5 +92,10 @@ fn collect(model: &Model, extension: Option<&str>, paths: &mut BTreeSet<String>)
         }
     }
     // All methods are variants of one enumeration of the core.
-    paths.extend(model.methods.values().map(|method| format!("Method.{}", method.name)));
+    paths.extend(
+        model
+            .methods
+            .values()
+            .map(|method| format!("Method.{}", method.name)),
+    );
 }

@@ -34,7 +34,10 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
     let overlay = &inputs.overlay;
     let names: Vec<String> = inputs.revisions.keys().cloned().collect();
     if 8 < names.len() {
-        return Err(Problem::at("", "more than eight revisions do not fit the sets of the model"));
+        return Err(Problem::at(
+            "",
+            "more than eight revisions do not fit the sets of the model",
+        ));
     }
     let mut revisions = Vec::new();
     for (name, document) in &inputs.revisions {
@@ -63,13 +66,17 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
             return Err(Problem::at("", message).in_file(format!("extensions/{name}.json")));
         };
         let Some(revision) = names.iter().position(|r| *r == facts.revision) else {
-            let message = format!("the extension `{name}` extends the unknown revision `{}`", facts.revision);
+            let message = format!(
+                "the extension `{name}` extends the unknown revision `{}`",
+                facts.revision
+            );
             return Err(Problem::at("", message).in_file("overlay.toml"));
         };
         let file = format!("extensions/{name}.json");
         let core_document = &inputs.revisions[&facts.revision];
         let mut shared = shared(document, core_document);
-        let mut ours = normalise::definitions(document).map_err(|problem| problem.in_file(&file))?;
+        let mut ours =
+            normalise::definitions(document).map_err(|problem| problem.in_file(&file))?;
         // An extension's file lacks what it does not refer to, such as the base of the params.
         for (name, schema) in normalise::definitions(core_document)? {
             if !methods::is_envelope(&name, &schema) && !ours.contains_key(&name) {
@@ -115,7 +122,9 @@ fn shared(extension: &Value, core: &Value) -> BTreeSet<String> {
     let mut shared: BTreeSet<String> = ours
         .iter()
         .filter(|(name, schema)| {
-            theirs.get(*name).is_some_and(|other| without_dialect(schema) == without_dialect(other))
+            theirs
+                .get(*name)
+                .is_some_and(|other| without_dialect(schema) == without_dialect(other))
         })
         .map(|(name, _)| name.clone())
         .collect();
@@ -123,7 +132,11 @@ fn shared(extension: &Value, core: &Value) -> BTreeSet<String> {
         let before = shared.len();
         let still: BTreeSet<String> = shared
             .iter()
-            .filter(|name| references(&ours[name.as_str()]).iter().all(|target| shared.contains(target)))
+            .filter(|name| {
+                references(&ours[name.as_str()])
+                    .iter()
+                    .all(|target| shared.contains(target))
+            })
             .cloned()
             .collect();
         shared = still;
@@ -146,9 +159,12 @@ fn references(schema: &Value) -> Vec<String> {
         Value::Object(map) => map
             .iter()
             .flat_map(|(key, value)| match (key.as_str(), value) {
-                ("$ref", Value::String(target)) => {
-                    target.rsplit('/').next().map(str::to_owned).into_iter().collect()
-                }
+                ("$ref", Value::String(target)) => target
+                    .rsplit('/')
+                    .next()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect(),
                 _ => references(value),
             })
             .collect(),

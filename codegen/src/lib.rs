@@ -5,6 +5,7 @@ pub mod check;
 pub mod diff;
 pub mod import;
 mod correct;
+pub mod coverage;
 pub mod docs;
 mod emit;
 mod generate;

@@ -72,9 +72,13 @@ fn read_folder(
     };
     let mut names = Vec::new();
     for entry in entries {
-        let entry = entry
-            .map_err(|error| Problem::at("", error.to_string()).in_file(path.display()))?;
-        if let Some(name) = entry.file_name().to_str().and_then(|n| n.strip_suffix(".json")) {
+        let entry =
+            entry.map_err(|error| Problem::at("", error.to_string()).in_file(path.display()))?;
+        if let Some(name) = entry
+            .file_name()
+            .to_str()
+            .and_then(|n| n.strip_suffix(".json"))
+        {
             names.push(name.to_owned());
         }
     }

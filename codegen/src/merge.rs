@@ -117,7 +117,9 @@ fn roots(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Problem> 
                 None => (pointer.as_str(), None),
             };
             for (revision, definitions) in sources.revisions.iter().enumerate() {
-                let Some(schema) = definitions.get(definition) else { continue };
+                let Some(schema) = definitions.get(definition) else {
+                    continue;
+                };
                 match (member, schema) {
                     (None, _) => nodes.push((
                         revision,
@@ -144,7 +146,10 @@ fn roots(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Problem> 
 }
 
 impl<'a> Merger<'a> {
-    fn methods(&mut self, drafts: &'a BTreeMap<String, Draft>) -> Result<BTreeMap<String, MethodDef>, Problem> {
+    fn methods(
+        &mut self,
+        drafts: &'a BTreeMap<String, Draft>,
+    ) -> Result<BTreeMap<String, MethodDef>, Problem> {
         let mut methods = BTreeMap::new();
         for (wire, draft) in drafts {
             let nodes = draft
@@ -184,7 +189,12 @@ impl<'a> Merger<'a> {
             several |= 1 < results.len();
             for (i, schema) in results.iter().enumerate() {
                 let at = format!("/result of {}/{i}", draft.wire);
-                nodes.push(Node { revision: *revision, schema, at, names: Vec::new() });
+                nodes.push(Node {
+                    revision: *revision,
+                    schema,
+                    at,
+                    names: Vec::new(),
+                });
             }
         }
         if !several {
@@ -202,7 +212,10 @@ impl<'a> Merger<'a> {
         let entry = self
             .entries
             .entry(name.to_owned())
-            .or_insert_with(|| Entry { kind, nodes: BTreeMap::new() });
+            .or_insert_with(|| Entry {
+                kind,
+                nodes: BTreeMap::new(),
+            });
         if entry.kind != kind {
             let message = format!(
                 "`{name}` is a {:?} here and a {:?} elsewhere; the overlay must name one of them otherwise",

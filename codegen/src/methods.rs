@@ -35,7 +35,9 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
     for (revision, definitions) in sources.revisions.iter().enumerate() {
         let directions = Directions::of(definitions);
         for (envelope, schema) in definitions {
-            let Some((wire, object)) = envelope_of(envelope, schema) else { continue };
+            let Some((wire, object)) = envelope_of(envelope, schema) else {
+                continue;
+            };
             let facts = sources.methods.get(wire).cloned().unwrap_or_default();
             let (from_client, from_server) = directions.of_method(envelope, wire, &facts);
             if !from_client && !from_server {
@@ -108,8 +110,8 @@ pub(crate) fn inherit_meta(definitions: &mut Definitions) {
             false => ("Request", "RequestParams"),
         };
         let meta = |object: &Object| object.properties.get("_meta").cloned();
-        let inline = match definitions.get(envelope)? {
-            Schema::Object(object) => match object.properties.get("params") {
+        let inline = match definitions.get(envelope) {
+            Some(Schema::Object(object)) => match object.properties.get("params") {
                 Some(Schema::Object(params)) => meta(params),
                 _ => None,
             },
@@ -125,10 +127,17 @@ pub(crate) fn inherit_meta(definitions: &mut Definitions) {
         if envelope_of(name, schema).is_none() {
             continue;
         }
-        let Schema::Object(object) = schema else { continue };
-        let Some(meta) = &metas[usize::from(name.ends_with("Notification"))] else { continue };
+        let Schema::Object(object) = schema else {
+            continue;
+        };
+        let Some(meta) = &metas[usize::from(name.ends_with("Notification"))] else {
+            continue;
+        };
         if let Some(Schema::Object(params)) = object.properties.get_mut("params") {
-            params.properties.entry("_meta".to_owned()).or_insert_with(|| meta.clone());
+            params
+                .properties
+                .entry("_meta".to_owned())
+                .or_insert_with(|| meta.clone());
         }
     }
 }
@@ -155,7 +164,12 @@ pub(crate) fn is_envelope(name: &str, schema: &Schema) -> bool {
         || name.ends_with("Error")
         || matches!(
             name,
-            "Result" | "Request" | "Notification" | "PaginatedRequest" | "PaginatedResult" | "CacheableResult"
+            "Result"
+                | "Request"
+                | "Notification"
+                | "PaginatedRequest"
+                | "PaginatedResult"
+                | "CacheableResult"
         )
 }
 
@@ -184,10 +198,10 @@ impl<'a> Directions<'a> {
         };
         let mut collapsed = BTreeMap::new();
         for (name, client) in [("ClientNotification", true), ("ServerNotification", false)] {
-            if let Some(Schema::Object(object)) = definitions.get(name) {
-                if let Some(method) = object.properties.get("method").and_then(Schema::constant) {
-                    collapsed.insert(method, client);
-                }
+            if let Some(Schema::Object(object)) = definitions.get(name)
+                && let Some(method) = object.properties.get("method").and_then(Schema::constant)
+            {
+                collapsed.insert(method, client);
             }
         }
         Self {
@@ -220,7 +234,11 @@ fn result_of(definitions: &Definitions, short: &str) -> Vec<Schema> {
         }
     }
     let named = format!("{short}Result");
-    let name = if definitions.contains_key(&named) { named } else { "EmptyResult".to_owned() };
+    let name = if definitions.contains_key(&named) {
+        named
+    } else {
+        "EmptyResult".to_owned()
+    };
     vec![Schema::Ref(name)]
 }
 

@@ -268,7 +268,11 @@ impl Model {
         match (first, end) {
             _ if gap => format!(
                 "In {}.",
-                (0..=last).filter(|r| known.has(*r)).map(|r| name(r).clone()).collect::<Vec<_>>().join(", ")
+                (0..=last)
+                    .filter(|r| known.has(*r))
+                    .map(|r| name(r).clone())
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
             (0, end) if end == last => String::new(),
             (first, end) if first == end => format!("Only in {}.", name(first)),

@@ -39,7 +39,6 @@ pub(crate) fn pascal(json: &str) -> String {
         .collect()
 }
 
-
 /// The words of the last path segment of `json`, capitals kept.
 fn words(json: &str) -> impl Iterator<Item = String> {
     let last = json.rsplit('/').next().unwrap_or(json);

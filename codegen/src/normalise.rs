@@ -98,7 +98,10 @@ impl Schema {
     #[must_use]
     pub fn constant(&self) -> Option<&str> {
         match self {
-            Self::String(Text { values: Some(values), .. }) if values.len() == 1 => Some(&values[0]),
+            Self::String(Text {
+                values: Some(values),
+                ..
+            }) if values.len() == 1 => Some(&values[0]),
             _ => None,
         }
     }
@@ -110,7 +113,10 @@ impl Schema {
 /// The document has no `$defs`, or a schema uses what the generator does not know.
 pub fn definitions(document: &Value) -> Result<Definitions, Problem> {
     let Some(raw) = document.get("$defs").and_then(Value::as_object) else {
-        return Err(Problem::at("", "no `$defs` object: not the normal form that `import` writes"));
+        return Err(Problem::at(
+            "",
+            "no `$defs` object: not the normal form that `import` writes",
+        ));
     };
     let reader = Reader { raw };
     raw.iter()
@@ -119,7 +125,14 @@ pub fn definitions(document: &Value) -> Result<Definitions, Problem> {
 }
 
 const ANNOTATIONS: &[&str] = &[
-    "$comment", "$id", "$schema", "default", "deprecated", "description", "examples", "propertyNames",
+    "$comment",
+    "$id",
+    "$schema",
+    "default",
+    "deprecated",
+    "description",
+    "examples",
+    "propertyNames",
     "title",
 ];
 
@@ -214,7 +227,15 @@ impl Reader<'_> {
                     Schema::Number(bounds(map))
                 }
                 "string" => {
-                    allow(&["type", "format", "const", "enum", "minLength", "maxLength", "pattern"])?;
+                    allow(&[
+                        "type",
+                        "format",
+                        "const",
+                        "enum",
+                        "minLength",
+                        "maxLength",
+                        "pattern",
+                    ])?;
                     Schema::String(text(map, at)?)
                 }
                 "array" => {
@@ -233,7 +254,12 @@ impl Reader<'_> {
                     allow(&["type", "properties", "required", "additionalProperties"])?;
                     Schema::Object(Box::new(self.object(map, at)?))
                 }
-                other => return Err(Problem::at(child(at, "type"), format!("unknown type `{other}`"))),
+                other => {
+                    return Err(Problem::at(
+                        child(at, "type"),
+                        format!("unknown type `{other}`"),
+                    ));
+                }
             });
         }
         Ok(union(members))
@@ -277,12 +303,16 @@ impl Reader<'_> {
             let message = "typed `additionalProperties` beside `properties` is not supported";
             return Err(Problem::at(child(at, "additionalProperties"), message));
         }
-        Ok(Object { properties, required, additional })
+        Ok(Object {
+            properties,
+            required,
+            additional,
+        })
     }
 
     /// What both allow, with references looked through.
     fn intersect(&self, a: Schema, b: Schema, at: &str) -> Result<Schema, Problem> {
-        Ok(match (self.open(a, at)?, self.open(b, at)?) {
+        Ok(match (self.open(a)?, self.open(b)?) {
             (Schema::Any, other) | (other, Schema::Any) => other,
             (Schema::Union(members), other) | (other, Schema::Union(members)) => Schema::Union(
                 members
@@ -304,9 +334,8 @@ impl Reader<'_> {
                 }
                 Schema::Object(a)
             }
-            (a, b) => narrower(a, b).ok_or_else(|| {
-                Problem::at(at, "these parts of `allOf` cannot be combined")
-            })?,
+            (a, b) => narrower(a, b)
+                .ok_or_else(|| Problem::at(at, "these parts of `allOf` cannot be combined"))?,
         })
     }
 
@@ -320,11 +349,11 @@ impl Reader<'_> {
         }
     }
 
-    fn open(&self, schema: Schema, at: &str) -> Result<Schema, Problem> {
+    fn open(&self, schema: Schema) -> Result<Schema, Problem> {
         match schema {
             Schema::Ref(name) => {
                 let inner = self.read(&self.raw[&name], &child("/$defs", &name))?;
-                self.open(inner, at)
+                self.open(inner)
             }
             other => Ok(other),
         }
@@ -336,7 +365,9 @@ fn narrower(a: Schema, b: Schema) -> Option<Schema> {
         (Schema::String(a), Schema::String(b)) => Some(Schema::String(Text {
             format: a.format.or(b.format),
             values: match (a.values, b.values) {
-                (Some(a), Some(b)) => Some(a.into_iter().filter(|value| b.contains(value)).collect()),
+                (Some(a), Some(b)) => {
+                    Some(a.into_iter().filter(|value| b.contains(value)).collect())
+                }
                 (a, b) => a.or(b),
             },
         })),
@@ -361,10 +392,15 @@ fn union(members: Vec<Schema>) -> Schema {
     if let [_] = &*flat {
         return flat.remove(0);
     }
-    let constants: Vec<String> =
-        flat.iter().filter_map(|member| member.constant().map(str::to_owned)).collect();
+    let constants: Vec<String> = flat
+        .iter()
+        .filter_map(|member| member.constant().map(str::to_owned))
+        .collect();
     if constants.len() == flat.len() {
-        return Schema::String(Text { format: None, values: Some(constants) });
+        return Schema::String(Text {
+            format: None,
+            values: Some(constants),
+        });
     }
     Schema::Union(flat)
 }
@@ -374,13 +410,19 @@ fn bounds(map: &Map<String, Value>) -> Bounds {
         Some(Value::Number(number)) => Some(number.clone()),
         _ => None,
     };
-    Bounds { minimum: number("minimum"), maximum: number("maximum") }
+    Bounds {
+        minimum: number("minimum"),
+        maximum: number("maximum"),
+    }
 }
 
 fn text(map: &Map<String, Value>, at: &str) -> Result<Text, Problem> {
     let one = |value: &Value, keyword: &str| {
         value.as_str().map(str::to_owned).ok_or_else(|| {
-            Problem::at(child(at, keyword), format!("`{keyword}` of a string must be strings"))
+            Problem::at(
+                child(at, keyword),
+                format!("`{keyword}` of a string must be strings"),
+            )
         })
     };
     let values = match (map.get("const"), map.get("enum")) {
@@ -398,7 +440,9 @@ fn text(map: &Map<String, Value>, at: &str) -> Result<Text, Problem> {
 }
 
 fn array<'a>(value: &'a Value, at: &str) -> Result<&'a Vec<Value>, Problem> {
-    value.as_array().ok_or_else(|| Problem::at(at, "must be an array"))
+    value
+        .as_array()
+        .ok_or_else(|| Problem::at(at, "must be an array"))
 }
 
 #[cfg(test)]
@@ -422,7 +466,9 @@ mod tests {
             {"type": "object", "properties": {"kind": {"const": "a", "type": "string"}}},
         ]}))
         .unwrap();
-        let Schema::Object(object) = schema else { panic!("{schema:?}") };
+        let Schema::Object(object) = schema else {
+            panic!("{schema:?}")
+        };
         assert_eq!(object.properties["kind"].constant(), Some("a"));
         assert!(object.required.contains("kind"));
     }
@@ -437,7 +483,9 @@ mod tests {
             ]},
         ]}))
         .unwrap();
-        let Schema::Union(members) = schema else { panic!("{schema:?}") };
+        let Schema::Union(members) = schema else {
+            panic!("{schema:?}")
+        };
         assert!(members.iter().all(|member| matches!(
             member,
             Schema::Object(object) if object.properties.contains_key("kind")
@@ -446,7 +494,8 @@ mod tests {
 
     #[test]
     fn a_member_named_const_is_no_constant() {
-        let schema = one(json!({"type": "object", "properties": {"const": {"type": "string"}}})).unwrap();
+        let schema =
+            one(json!({"type": "object", "properties": {"const": {"type": "string"}}})).unwrap();
         assert!(matches!(schema, Schema::Object(_)));
     }
 

@@ -16,7 +16,10 @@ pub fn report(model: &Model, inputs: &Inputs) -> String {
     line(&mut out, "# corrections of official files");
     for correction in &inputs.overlay.correct {
         let files = correction.files.join(", ");
-        line(&mut out, &format!("{} in {files}: {}", correction.pointer, correction.why));
+        line(
+            &mut out,
+            &format!("{} in {files}: {}", correction.pointer, correction.why),
+        );
     }
     line(&mut out, "");
     module(&mut out, model, "core");
@@ -27,13 +30,23 @@ pub fn report(model: &Model, inputs: &Inputs) -> String {
     line(&mut out, "# docs");
     line(
         &mut out,
-        &format!("{} of {} items have a neutral generated sentence", coverage.neutral, coverage.items),
+        &format!(
+            "{} of {} items have a neutral generated sentence",
+            coverage.neutral, coverage.items
+        ),
     );
     out
 }
 
 fn module(out: &mut String, model: &Model, name: &str) {
-    line(out, &format!("# {name}: {} types, {} methods", model.types.len(), model.methods.len()));
+    line(
+        out,
+        &format!(
+            "# {name}: {} types, {} methods",
+            model.types.len(),
+            model.methods.len()
+        ),
+    );
     line(out, "\n## types");
     for ty in model.types.values() {
         let period = when(model, ty.known);
@@ -47,15 +60,26 @@ fn module(out: &mut String, model: &Model, name: &str) {
             Shape::Enum { values } => {
                 line(out, &format!("enum {}{period}", ty.name));
                 for value in values {
-                    let own = if value.known == ty.known { String::new() } else { when(model, value.known) };
+                    let own = if value.known == ty.known {
+                        String::new()
+                    } else {
+                        when(model, value.known)
+                    };
                     line(out, &format!("  {}{own}", value.value));
                 }
             }
             Shape::Union { variants, rule } => {
                 line(out, &format!("union {} by {}{period}", ty.name, by(rule)));
                 for variant in variants {
-                    let own = if variant.known == ty.known { String::new() } else { when(model, variant.known) };
-                    line(out, &format!("  {}: {}{own}", variant.name, spell(&variant.ty)));
+                    let own = if variant.known == ty.known {
+                        String::new()
+                    } else {
+                        when(model, variant.known)
+                    };
+                    line(
+                        out,
+                        &format!("  {}: {}{own}", variant.name, spell(&variant.ty)),
+                    );
                 }
             }
         }
@@ -70,7 +94,10 @@ fn module(out: &mut String, model: &Model, name: &str) {
             line(out, decision);
         }
     }
-    line(out, "\n## definitions that no method reaches, not generated");
+    line(
+        out,
+        "\n## definitions that no method reaches, not generated",
+    );
     for (name, known) in &model.unreached {
         line(out, &format!("{name}{}", when(model, *known)));
     }
@@ -78,8 +105,20 @@ fn module(out: &mut String, model: &Model, name: &str) {
 }
 
 fn methods(out: &mut String, model: &Model, method: &MethodDef) {
-    let result = method.result.as_ref().map(|ty| format!(" -> {}", spell(ty))).unwrap_or_default();
-    line(out, &format!("{} = {}({}){result}", method.wire, method.name, spell(&method.params)));
+    let result = method
+        .result
+        .as_ref()
+        .map(|ty| format!(" -> {}", spell(ty)))
+        .unwrap_or_default();
+    line(
+        out,
+        &format!(
+            "{} = {}({}){result}",
+            method.wire,
+            method.name,
+            spell(&method.params)
+        ),
+    );
     let mut groups: Vec<(Bits, String)> = Vec::new();
     for (revision, rules) in &method.rules {
         let direction = match (rules.from_client, rules.from_server) {
@@ -88,7 +127,10 @@ fn methods(out: &mut String, model: &Model, method: &MethodDef) {
             _ => "server to client",
         };
         let mut text = direction.to_owned();
-        for (what, value) in [("capability", &rules.capability), ("Mcp-Name from", &rules.header_name)] {
+        for (what, value) in [
+            ("capability", &rules.capability),
+            ("Mcp-Name from", &rules.header_name),
+        ] {
             if let Some(value) = value {
                 let _ = write!(text, ", {what} {value}");
             }
@@ -134,7 +176,10 @@ fn member(model: &Model, field: &Field, of: Bits) -> String {
         ] {
             parts.extend(value.as_ref().map(|value| format!("{what} {value}")));
         }
-        for (what, value) in [("minItems", constraints.min_items), ("maxItems", constraints.max_items)] {
+        for (what, value) in [
+            ("minItems", constraints.min_items),
+            ("maxItems", constraints.max_items),
+        ] {
             parts.extend(value.map(|value| format!("{what} {value}")));
         }
         let constraint = parts.join(", ");
@@ -157,7 +202,10 @@ fn when(model: &Model, known: Bits) -> String {
         period if period.is_empty() => period,
         period => {
             let mut chars = period.trim_end_matches('.').chars();
-            let first = chars.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
+            let first = chars
+                .next()
+                .map(|c| c.to_lowercase().to_string())
+                .unwrap_or_default();
             format!(" [{first}{}]", chars.as_str())
         }
     }
@@ -170,7 +218,10 @@ fn by(rule: &Rule) -> String {
             None => format!("`{member}`"),
         },
         Rule::Present(members) => {
-            format!("presence of {}", members.keys().cloned().collect::<Vec<_>>().join(", "))
+            format!(
+                "presence of {}",
+                members.keys().cloned().collect::<Vec<_>>().join(", ")
+            )
         }
         Rule::Json(_) => "JSON type".to_owned(),
         Rule::Cases(_) => "cases".to_owned(),

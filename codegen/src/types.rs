@@ -44,15 +44,22 @@ pub(crate) fn field_types(model: &Model) -> Result<FieldTypes, Problem> {
 fn blame(model: &Model, structs: &BTreeMap<&str, &[Field]>, message: &str) -> Problem {
     for (name, fields) in structs {
         if let Err(message) = run(&BTreeMap::from([(*name, *fields)])) {
-            let source = model.types.get(*name).and_then(|ty: &TypeDef| ty.sources.last());
+            let source = model
+                .types
+                .get(*name)
+                .and_then(|ty: &TypeDef| ty.sources.last());
             let (file, pointer) = match source {
                 Some((revision, pointer)) => (model.revisions[*revision].clone(), pointer.clone()),
                 None => (String::new(), String::new()),
             };
-            return Problem::at(pointer, format!("typify failed on `{name}`: {message}")).in_file(file);
+            return Problem::at(pointer, format!("typify failed on `{name}`: {message}"))
+                .in_file(file);
         }
     }
-    Problem::at("", format!("typify failed on all structs together: {message}"))
+    Problem::at(
+        "",
+        format!("typify failed on all structs together: {message}"),
+    )
 }
 
 fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
@@ -76,7 +83,11 @@ fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
         let schema = match structs.get(name.as_str()) {
             Some(fields) => document(fields, &number),
             None => {
-                settings.with_replacement(format!("T{i}"), name, std::iter::empty::<TypeSpaceImpl>());
+                settings.with_replacement(
+                    format!("T{i}"),
+                    name,
+                    std::iter::empty::<TypeSpaceImpl>(),
+                );
                 json!({"type": "object"})
             }
         };
@@ -99,17 +110,29 @@ fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
 
     let mut types = FieldTypes::new();
     for ty in space.iter_types() {
-        let TypeDetails::Struct(details) = ty.details() else { continue };
-        let Some(name) = numbered(&ty.name(), 'T').and_then(|i| names.get(i)) else { continue };
+        let TypeDetails::Struct(details) = ty.details() else {
+            continue;
+        };
+        let Some(name) = numbered(&ty.name(), 'T').and_then(|i| names.get(i)) else {
+            continue;
+        };
         let Some(fields) = structs.get(name.as_str()) else {
             return Err(format!("the replacement of `{name}` was not used"));
         };
         let declared: Vec<&Field> = declared(fields).collect();
         for property in details.properties_info() {
-            let Some(field) = numbered(property.name, 'm').and_then(|i| declared.get(i)) else { continue };
-            let ident = space.get_type(&property.type_id).map_err(|error| error.to_string())?.ident();
+            let Some(field) = numbered(property.name, 'm').and_then(|i| declared.get(i)) else {
+                continue;
+            };
+            let ident = space
+                .get_type(&property.type_id)
+                .map_err(|error| error.to_string())?
+                .ident();
             let parsed = syn::parse2(ident).map_err(|error| error.to_string())?;
-            types.insert((name.clone(), field.json_name.clone()), spelled(&parsed, &names)?);
+            types.insert(
+                (name.clone(), field.json_name.clone()),
+                spelled(&parsed, &names)?,
+            );
         }
     }
     // Nothing may have been left out or folded into something else.
@@ -117,7 +140,10 @@ fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
         for field in declared(fields) {
             let key = ((*name).to_owned(), field.json_name.clone());
             if !types.contains_key(&key) {
-                return Err(format!("it lost the member `{}` of `{name}`", field.json_name));
+                return Err(format!(
+                    "it lost the member `{}` of `{name}`",
+                    field.json_name
+                ));
             }
         }
     }
@@ -126,7 +152,9 @@ fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
 
 /// The members that are fields.
 fn declared(fields: &[Field]) -> impl Iterator<Item = &Field> {
-    fields.iter().filter(|field| !matches!(field.ty, TypeRef::Constant(_)))
+    fields
+        .iter()
+        .filter(|field| !matches!(field.ty, TypeRef::Constant(_)))
 }
 
 fn document(fields: &[Field], number: &dyn Fn(&str) -> usize) -> Value {
@@ -148,7 +176,9 @@ fn schema(ty: &TypeRef, number: &dyn Fn(&str) -> usize) -> Value {
         TypeRef::String | TypeRef::Constant(_) => json!({"type": "string"}),
         TypeRef::Leaf(name) | TypeRef::Named(name) => reference(name),
         TypeRef::Vec(inner) => json!({"type": "array", "items": schema(inner, number)}),
-        TypeRef::Map(inner) => json!({"type": "object", "additionalProperties": schema(inner, number)}),
+        TypeRef::Map(inner) => {
+            json!({"type": "object", "additionalProperties": schema(inner, number)})
+        }
         TypeRef::Nullable(inner) => json!({"oneOf": [{"type": "null"}, schema(inner, number)]}),
     }
 }
@@ -156,8 +186,14 @@ fn schema(ty: &TypeRef, number: &dyn Fn(&str) -> usize) -> Value {
 fn each_name(ty: &TypeRef, visit: &mut dyn FnMut(&str)) {
     match ty {
         TypeRef::Leaf(name) | TypeRef::Named(name) => visit(name),
-        TypeRef::Vec(inner) | TypeRef::Map(inner) | TypeRef::Nullable(inner) => each_name(inner, visit),
-        TypeRef::Bool | TypeRef::Integer | TypeRef::Number | TypeRef::String | TypeRef::Constant(_) => {}
+        TypeRef::Vec(inner) | TypeRef::Map(inner) | TypeRef::Nullable(inner) => {
+            each_name(inner, visit)
+        }
+        TypeRef::Bool
+        | TypeRef::Integer
+        | TypeRef::Number
+        | TypeRef::String
+        | TypeRef::Constant(_) => {}
     }
 }
 
@@ -168,7 +204,9 @@ fn numbered(name: &str, letter: char) -> Option<usize> {
 /// A type of typify's as the bindings spell it.
 fn spelled(ty: &syn::Type, names: &[String]) -> Result<String, String> {
     let unexpected = || "it gave a field a type that is no path".to_owned();
-    let syn::Type::Path(path) = ty else { return Err(unexpected()) };
+    let syn::Type::Path(path) = ty else {
+        return Err(unexpected());
+    };
     let last = path.path.segments.last().ok_or_else(unexpected)?;
     let mut arguments = Vec::new();
     if let syn::PathArguments::AngleBracketed(angle) = &last.arguments {
@@ -179,7 +217,10 @@ fn spelled(ty: &syn::Type, names: &[String]) -> Result<String, String> {
         }
     }
     let name = last.ident.to_string();
-    let name = numbered(&name, 'T').and_then(|i| names.get(i)).cloned().unwrap_or(name);
+    let name = numbered(&name, 'T')
+        .and_then(|i| names.get(i))
+        .cloned()
+        .unwrap_or(name);
     Ok(match (name.as_str(), arguments.as_slice()) {
         ("Map", [_, value]) => format!("Map<{value}>"),
         (_, []) => name,
@@ -219,7 +260,11 @@ mod tests {
             field("type", TypeRef::Number),
         ];
         let types = run(&BTreeMap::from([("Outer", fields.as_slice())])).unwrap();
-        let of = |member: &str| types.get(&("Outer".to_owned(), member.to_owned())).map(String::as_str);
+        let of = |member: &str| {
+            types
+                .get(&("Outer".to_owned(), member.to_owned()))
+                .map(String::as_str)
+        };
         assert_eq!(of("a"), Some("Vec<Outer>"));
         assert_eq!(of("b"), Some("Map<Json>"));
         assert_eq!(of("c"), Some("Option<i64>"));

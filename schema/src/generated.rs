@@ -815,7 +815,7 @@ impl CancelTaskResult {
             status: status.into(),
             status_message: None,
             task_id: task_id.into(),
-            ttl: ttl,
+            ttl,
             extras: Extras::default(),
         }
     }
@@ -2235,7 +2235,7 @@ impl CreateMessageRequestParams {
         Self {
             meta: None,
             include_context: None,
-            max_tokens: max_tokens,
+            max_tokens,
             messages: messages.into(),
             metadata: None,
             model_preferences: None,
@@ -3660,7 +3660,7 @@ impl ErrorObject {
     #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
-            code: code,
+            code,
             data: None,
             message: message.into(),
             extras: Extras::default(),
@@ -4192,7 +4192,7 @@ impl GetTaskResult {
             status: status.into(),
             status_message: None,
             task_id: task_id.into(),
-            ttl: ttl,
+            ttl,
             extras: Extras::default(),
         }
     }
@@ -6849,7 +6849,7 @@ impl ProgressNotificationParams {
         Self {
             meta: None,
             message: None,
-            progress: progress,
+            progress,
             progress_token: progress_token.into(),
             total: None,
             extras: Extras::default(),
@@ -10149,7 +10149,7 @@ impl Task {
             status: status.into(),
             status_message: None,
             task_id: task_id.into(),
-            ttl: ttl,
+            ttl,
             extras: Extras::default(),
         }
     }
@@ -10385,7 +10385,7 @@ impl TaskStatusNotificationParams {
             status: status.into(),
             status_message: None,
             task_id: task_id.into(),
-            ttl: ttl,
+            ttl,
             extras: Extras::default(),
         }
     }

@@ -133,6 +133,7 @@ impl<T: Encode> Encode for Vec<T> {
 }
 
 /// What one revision says about one method, for tables outside this crate.
+#[must_use]
 pub const fn rules(
     direction: Direction,
     capability: Option<&'static str>,
@@ -170,6 +171,7 @@ pub fn params<'a>(
 
 /// The error for a method that `sender` never sends.
 #[cold]
+#[must_use]
 pub fn foreign(sender: &str, method: &str) -> DecodeError {
     DecodeError::new(
         "",
@@ -184,6 +186,7 @@ pub fn method_not_found<T>(method: &str) -> Ready<Result<T, ErrorObject>> {
 
 /// `-32601` for `method`.
 #[cold]
+#[must_use]
 pub fn not_found(method: &str) -> ErrorObject {
     ErrorObject::new(-32601, format!("method not found: `{method}`"))
 }

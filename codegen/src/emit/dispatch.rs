@@ -22,10 +22,24 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
     let server = sent(cx, "server", false);
     let mut handlers = String::new();
     if !client.is_empty() {
-        handler(cx, "ServerHandler", "ClientRequest", "server", &client, &mut handlers);
+        handler(
+            cx,
+            "ServerHandler",
+            "ClientRequest",
+            "server",
+            &client,
+            &mut handlers,
+        );
     }
     if !server.is_empty() {
-        handler(cx, "ClientHandler", "ServerRequest", "client", &server, &mut handlers);
+        handler(
+            cx,
+            "ClientHandler",
+            "ServerRequest",
+            "client",
+            &server,
+            &mut handlers,
+        );
     }
     if !handlers.is_empty() {
         let _ = write!(
@@ -58,7 +72,11 @@ fn messages(
     methods: &[&MethodDef],
     out: &mut String,
 ) {
-    let what = if notification { "notification" } else { "request" };
+    let what = if notification {
+        "notification"
+    } else {
+        "request"
+    };
     let of = match cx.extension {
         Some((extension, _)) => format!(" of the {extension} extension"),
         None => String::new(),
@@ -68,7 +86,13 @@ fn messages(
         "/// A {what} that a {sender} sends{of}, with its params.\n#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub enum {name} {{\n"
     );
     for method in methods {
-        let _ = writeln!(out, "/// `{}`.\n{}({}),", method.wire, method.name, rust(&method.params));
+        let _ = writeln!(
+            out,
+            "/// `{}`.\n{}({}),",
+            method.wire,
+            method.name,
+            rust(&method.params)
+        );
     }
     let _ = write!(
         out,
@@ -84,10 +108,17 @@ fn messages(
         }
     );
     for method in methods {
-        let _ = writeln!(out, "Method::{0} => Self::{0}(decode::from_str(params)?),", method.name);
+        let _ = writeln!(
+            out,
+            "Method::{0} => Self::{0}(decode::from_str(params)?),",
+            method.name
+        );
     }
     if !cx.has_method() || methods.len() < cx.model.methods.len() || cx.extension.is_none() {
-        let _ = writeln!(out, "_ => return Err(support::foreign({sender:?}, method.as_str())),");
+        let _ = writeln!(
+            out,
+            "_ => return Err(support::foreign({sender:?}, method.as_str())),"
+        );
     }
     let _ = write!(
         out,
@@ -103,7 +134,11 @@ fn messages(
         "/// Writes the params.\nimpl Encode for {name} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\nmatch self {{\n"
     );
     for method in methods {
-        let _ = writeln!(out, "Self::{}(params) => params.encode(view, out),", method.name);
+        let _ = writeln!(
+            out,
+            "Self::{}(params) => params.encode(view, out),",
+            method.name
+        );
     }
     out.push_str("}\n}\n}\n");
 }
@@ -126,7 +161,9 @@ fn handler(
          /// What comes with every request: the peer, its revision, the session.\ntype Context: ?Sized + Sync;\n"
     );
     for method in methods {
-        let Some(result) = &method.result else { continue };
+        let Some(result) = &method.result else {
+            continue;
+        };
         let _ = write!(
             out,
             "/// Answers `{}`.\nfn {}(&self, cx: &Self::Context, params: {}) -> impl Future<Output = Result<{}, ErrorObject>> + Send {{\n\

@@ -8,10 +8,19 @@ use crate::model::{Bits, EnumValue, TypeDef};
 pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, values: &[EnumValue], out: &mut String) {
     let name = &ty.name;
     cx.doc(name, &cx.neutral(name), ty.known, Bits(0), out);
-    let _ = writeln!(out, "#[derive(Clone, Debug, PartialEq, Eq, Hash)]\n#[non_exhaustive]\npub enum {name} {{");
+    let _ = writeln!(
+        out,
+        "#[derive(Clone, Debug, PartialEq, Eq, Hash)]\n#[non_exhaustive]\npub enum {name} {{"
+    );
     for value in values {
         let path = format!("{name}.{}", value.value);
-        cx.doc(&path, &format!("`{}`.", value.value), value.known, ty.known, out);
+        cx.doc(
+            &path,
+            &format!("`{}`.", value.value),
+            value.known,
+            ty.known,
+            out,
+        );
         let _ = writeln!(out, "{},", value.name);
     }
     out.push_str("/// A value that no revision knows.\nOther(Box<str>),\n}\n");
@@ -23,7 +32,10 @@ pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, values: &[EnumValue], out: &m
         let _ = writeln!(out, "Self::{} => {:?},", value.name, value.value);
     }
     out.push_str("Self::Other(other) => other,\n}\n}\n}\n");
-    let _ = write!(out, "impl From<&str> for {name} {{\nfn from(text: &str) -> Self {{\nmatch text {{\n");
+    let _ = write!(
+        out,
+        "impl From<&str> for {name} {{\nfn from(text: &str) -> Self {{\nmatch text {{\n"
+    );
     for value in values {
         let _ = writeln!(out, "{:?} => Self::{},", value.value, value.name);
     }

@@ -35,23 +35,45 @@ fn enumeration(cx: &Context<'_>, out: &mut String) {
     // One enumeration for core and extensions: a peer's message names a method before anyone knows whose it is.
     let mut all: BTreeMap<&str, (&MethodDef, Option<&str>)> = BTreeMap::new();
     for (name, extension) in &cx.model.extensions {
-        all.extend(extension.methods.values().map(|m| (m.wire.as_str(), (m, Some(name.as_str())))));
+        all.extend(
+            extension
+                .methods
+                .values()
+                .map(|m| (m.wire.as_str(), (m, Some(name.as_str())))),
+        );
     }
-    all.extend(cx.model.methods.values().map(|m| (m.wire.as_str(), (m, None))));
+    all.extend(
+        cx.model
+            .methods
+            .values()
+            .map(|m| (m.wire.as_str(), (m, None))),
+    );
     let methods: Vec<(&MethodDef, Option<&str>)> = all.into_values().collect();
     let _ = match cx.extension {
-        None => writeln!(out, "/// A method on the wire, of any revision or extension."),
+        None => writeln!(
+            out,
+            "/// A method on the wire, of any revision or extension."
+        ),
         Some((name, _)) => writeln!(out, "/// A method of the {name} extension on the wire."),
     };
     out.push_str("#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\n#[non_exhaustive]\npub enum Method {\n");
     for (method, extension) in &methods {
         let mut known = Bits::default();
-        method.rules.keys().for_each(|revision| known.add(*revision));
+        method
+            .rules
+            .keys()
+            .for_each(|revision| known.add(*revision));
         let neutral = match extension {
             Some(name) => format!("`{}`, of the {name} extension.", method.wire),
             None => format!("`{}`.", method.wire),
         };
-        cx.doc(&format!("Method.{}", method.name), &neutral, known, Bits(0), out);
+        cx.doc(
+            &format!("Method.{}", method.name),
+            &neutral,
+            known,
+            Bits(0),
+            out,
+        );
         let _ = writeln!(out, "{},", method.name);
     }
     out.push_str("}\nimpl Method {\n/// Every method, in the order of their wire names.\n");
@@ -91,7 +113,11 @@ fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
                 None => groups.push((Bits::of(*revision), rules)),
             }
         }
-        let open = if cx.home == Home::Schema { "&[" } else { "const { &[" };
+        let open = if cx.home == Home::Schema {
+            "&["
+        } else {
+            "const { &["
+        };
         let _ = write!(out, "Method::{} => {open}", method.name);
         for (bits, rules) in groups {
             let direction = match (rules.from_client, rules.from_server) {
@@ -113,15 +139,28 @@ fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
                     format!("Rules {{ {} }}", fields.join(", "))
                 }
                 // Another crate cannot write a non-exhaustive struct.
-                Home::Elsewhere => format!("support::rules({})", fields.map(|(_, value)| value).join(", ")),
+                Home::Elsewhere => format!(
+                    "support::rules({})",
+                    fields.map(|(_, value)| value).join(", ")
+                ),
             };
             let _ = write!(out, "({}, {rules}),", cx.set(bits));
         }
-        out.push_str(if cx.home == Home::Schema { "],\n" } else { "] },\n" });
+        out.push_str(if cx.home == Home::Schema {
+            "],\n"
+        } else {
+            "] },\n"
+        });
     }
-    let extensions = cx.model.extensions.values().flat_map(|extension| extension.methods.values());
+    let extensions = cx
+        .model
+        .extensions
+        .values()
+        .flat_map(|extension| extension.methods.values());
     let missing = !cx.has_method()
-        || extensions.into_iter().any(|method| !cx.model.methods.contains_key(&method.wire));
+        || extensions
+            .into_iter()
+            .any(|method| !cx.model.methods.contains_key(&method.wire));
     if missing {
         out.push_str("_ => &[],\n");
     }
@@ -139,18 +178,22 @@ fn markers(cx: &Context<'_>, out: &mut String) {
     out.push_str("use super::{Method, Notification, Request};\n");
     for method in cx.model.methods.values() {
         let name = &method.name;
-        let _ = write!(out, "/// Marker of `{}`.\n#[derive(Clone, Copy, Debug)]\npub enum {name} {{}}\n", method.wire);
+        let _ = write!(
+            out,
+            "/// Marker of `{}`.\n#[derive(Clone, Copy, Debug)]\npub enum {name} {{}}\n",
+            method.wire
+        );
         let params = rust(&method.params);
         let _ = match &method.result {
-            Some(result) => write!(
+            Some(result) => writeln!(
                 out,
                 "impl Request for {name} {{ const METHOD: Method = Method::{name}; type Params = super::{params}; \
-                 type Result = super::{}; }}\n",
+                 type Result = super::{}; }}",
                 rust(result)
             ),
-            None => write!(
+            None => writeln!(
                 out,
-                "impl Notification for {name} {{ const METHOD: Method = Method::{name}; type Params = super::{params}; }}\n"
+                "impl Notification for {name} {{ const METHOD: Method = Method::{name}; type Params = super::{params}; }}"
             ),
         };
     }

@@ -24,17 +24,33 @@ fn is_plain(field: &Field) -> bool {
 fn declaration(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     let name = &ty.name;
     cx.doc(name, &cx.neutral(name), ty.known, Bits(0), out);
-    let default = match fields.iter().any(|field| is_plain(field) && !is_constant(field)) {
+    let default = match fields
+        .iter()
+        .any(|field| is_plain(field) && !is_constant(field))
+    {
         true => "",
         false => ", Default",
     };
-    let _ = writeln!(out, "#[derive(Clone, Debug, PartialEq{default})]\n#[non_exhaustive]\npub struct {name} {{");
+    let _ = writeln!(
+        out,
+        "#[derive(Clone, Debug, PartialEq{default})]\n#[non_exhaustive]\npub struct {name} {{"
+    );
     for field in fields.iter().filter(|field| !is_constant(field)) {
         let path = format!("{name}.{}", field.json_name);
-        cx.doc(&path, &format!("`{}`.", field.json_name), field.known, ty.known, out);
+        cx.doc(
+            &path,
+            &format!("`{}`.", field.json_name),
+            field.known,
+            ty.known,
+            out,
+        );
         requirement(cx, field, ty.known, out);
         let spelled = cx.field_type(name, field);
-        let spelled = if is_plain(field) { spelled } else { format!("Option<{spelled}>") };
+        let spelled = if is_plain(field) {
+            spelled
+        } else {
+            format!("Option<{spelled}>")
+        };
         let _ = writeln!(out, "pub {}: {spelled},", field.rust_name);
     }
     out.push_str("extras: Extras,\n}\n");
@@ -58,7 +74,10 @@ fn requirement(cx: &Context<'_>, field: &Field, of: Bits, out: &mut String) {
 
 fn lower(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+    chars
+        .next()
+        .map(|first| first.to_lowercase().chain(chars).collect())
+        .unwrap_or_default()
 }
 
 fn methods(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
@@ -71,7 +90,10 @@ fn methods(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
             true => {
                 let (declared, value) = parameter(&cx.field_type(name, field), &field.rust_name);
                 params.push(format!("{}: {declared}", field.rust_name));
-                let _ = write!(inits, "{}: {value},", field.rust_name);
+                let _ = match value == field.rust_name {
+                    true => write!(inits, "{value},"),
+                    false => write!(inits, "{}: {value},", field.rust_name),
+                };
             }
             false => {
                 let _ = write!(inits, "{}: None,", field.rust_name);
@@ -118,14 +140,17 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
         ty.name
     );
     // Constants first: whoever reads the object then knows at once what it is.
-    let (constants, others): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| is_constant(field));
+    let (constants, others): (Vec<&Field>, Vec<&Field>) =
+        fields.iter().partition(|field| is_constant(field));
     for field in constants.into_iter().chain(others) {
         let key = &field.json_name;
         let name = &field.rust_name;
         let everywhere = field.known.covers(ty.known);
         let known = || cx.set(field.known);
         let _ = match (&field.ty, &field.default) {
-            (TypeRef::Constant(value), _) if everywhere => writeln!(out, "object.constant({key:?}, {value:?});"),
+            (TypeRef::Constant(value), _) if everywhere => {
+                writeln!(out, "object.constant({key:?}, {value:?});")
+            }
             (TypeRef::Constant(value), _) => {
                 writeln!(out, "object.constant_in({key:?}, {}, {value:?});", known())
             }
@@ -138,13 +163,19 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
             _ if key == SERVER_INFO && !is_plain(field) => {
                 writeln!(out, "object.stamp({key:?}, {}, &self.{name});", known())
             }
-            _ if key == "_meta" && !is_plain(field) && stamped(cx, &field.ty).is_some() => writeln!(
-                out,
-                "object.result_meta({key:?}, {}, &self.{name});",
-                cx.set(stamped(cx, &field.ty).unwrap_or_default())
-            ),
+            _ if key == "_meta" && !is_plain(field) && stamped(cx, &field.ty).is_some() => {
+                writeln!(
+                    out,
+                    "object.result_meta({key:?}, {}, &self.{name});",
+                    cx.set(stamped(cx, &field.ty).unwrap_or_default())
+                )
+            }
             _ => {
-                let verb = if is_plain(field) { "required" } else { "optional" };
+                let verb = if is_plain(field) {
+                    "required"
+                } else {
+                    "optional"
+                };
                 match everywhere {
                     true => writeln!(out, "object.{verb}({key:?}, &self.{name});"),
                     false => writeln!(out, "object.{verb}_in({key:?}, {}, &self.{name});", known()),
@@ -152,8 +183,15 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
             }
         };
     }
-    let keys: Vec<String> = fields.iter().map(|field| format!("{:?}", field.json_name)).collect();
-    let _ = write!(out, "object.end(&self.extras, &[{}]);\n}}\n}}\n", keys.join(", "));
+    let keys: Vec<String> = fields
+        .iter()
+        .map(|field| format!("{:?}", field.json_name))
+        .collect();
+    let _ = write!(
+        out,
+        "object.end(&self.extras, &[{}]);\n}}\n}}\n",
+        keys.join(", ")
+    );
 }
 
 /// The member of a result's `_meta` that the encoder fills.
@@ -161,11 +199,14 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The revisions in which `ty`, the type of a `_meta`, has the server's identity.
 fn stamped(cx: &Context<'_>, ty: &TypeRef) -> Option<Bits> {
-    let TypeRef::Named(name) = ty else { return None };
+    let TypeRef::Named(name) = ty else {
+        return None;
+    };
     match &cx.model.get(name)?.shape {
-        crate::model::Shape::Struct { fields } => {
-            fields.iter().find(|field| field.json_name == SERVER_INFO).map(|field| field.known)
-        }
+        crate::model::Shape::Struct { fields } => fields
+            .iter()
+            .find(|field| field.json_name == SERVER_INFO)
+            .map(|field| field.known),
         _ => None,
     }
 }
@@ -186,11 +227,17 @@ fn reader(ty: &TypeDef, fields: &[Field], out: &mut String) {
         let name = &field.rust_name;
         let _ = match &field.ty {
             TypeRef::Constant(value) => {
-                writeln!(out, "{key:?} => members.constant({key:?}, {value:?}, &mut {name})?,")
+                writeln!(
+                    out,
+                    "{key:?} => members.constant({key:?}, {value:?}, &mut {name})?,"
+                )
             }
             TypeRef::Integer => writeln!(out, "{key:?} => members.integer({key:?}, &mut {name})?,"),
             TypeRef::Nullable(inner) if **inner == TypeRef::Integer => {
-                writeln!(out, "{key:?} => members.nullable_integer({key:?}, &mut {name})?,")
+                writeln!(
+                    out,
+                    "{key:?} => members.nullable_integer({key:?}, &mut {name})?,"
+                )
             }
             _ => writeln!(out, "{key:?} => members.put({key:?}, &mut {name})?,"),
         };
@@ -207,5 +254,8 @@ fn reader(ty: &TypeDef, fields: &[Field], out: &mut String) {
             (false, false) => write!(inits, "{name},"),
         };
     }
-    let _ = write!(out, "Ok(Self {{ {inits} extras: support::distinct(extras)? }})\n}}\n}}\n");
+    let _ = write!(
+        out,
+        "Ok(Self {{ {inits} extras: support::distinct(extras)? }})\n}}\n}}\n"
+    );
 }

@@ -19,10 +19,19 @@ pub(super) fn emit(
     let name = &ty.name;
     let open = !matches!(rule, Rule::Json(_));
     cx.doc(name, &cx.neutral(name), ty.known, Bits(0), out);
-    let _ = writeln!(out, "#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub enum {name} {{");
+    let _ = writeln!(
+        out,
+        "#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub enum {name} {{"
+    );
     for variant in variants {
         let path = format!("{name}.{}", variant.name);
-        cx.doc(&path, &format!("A `{}`.", rust(&variant.ty)), variant.known, ty.known, out);
+        cx.doc(
+            &path,
+            &format!("A `{}`.", rust(&variant.ty)),
+            variant.known,
+            ty.known,
+            out,
+        );
         let _ = writeln!(out, "{}({}),", variant.name, rust(&variant.ty));
     }
     if open {
@@ -30,7 +39,12 @@ pub(super) fn emit(
     }
     out.push_str("}\n");
     for variant in variants {
-        if variants.iter().filter(|other| other.ty == variant.ty).count() == 1 {
+        if variants
+            .iter()
+            .filter(|other| other.ty == variant.ty)
+            .count()
+            == 1
+        {
             let _ = writeln!(
                 out,
                 "impl From<{0}> for {name} {{ fn from(value: {0}) -> Self {{ Self::{1}(value) }} }}",
@@ -44,7 +58,11 @@ pub(super) fn emit(
         "impl Encode for {name} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\nmatch self {{\n"
     );
     for variant in variants {
-        let _ = writeln!(out, "Self::{}(value) => value.encode(view, out),", variant.name);
+        let _ = writeln!(
+            out,
+            "Self::{}(value) => value.encode(view, out),",
+            variant.name
+        );
     }
     if open {
         out.push_str("Self::Unknown(json) => json.encode(view, out),\n");
@@ -61,14 +79,23 @@ fn read(
 ) -> Result<&'static str, Problem> {
     let record = |i: usize| format!("Record::read(members).map(Self::{})", variants[i].name);
     let unknown = "members.unknown().map(Self::Unknown)";
-    if !matches!(rule, Rule::Json(_)) {
-        if let Some(variant) = variants.iter().find(|variant| !matches!(variant.ty, TypeRef::Named(_))) {
-            let message = format!("variant `{}` of `{name}` is no object; only a rule by JSON type can tell", variant.name);
-            return Err(Problem::at("", message).in_file("overlay.toml"));
-        }
+    if !matches!(rule, Rule::Json(_))
+        && let Some(variant) = variants
+            .iter()
+            .find(|variant| !matches!(variant.ty, TypeRef::Named(_)))
+    {
+        let message = format!(
+            "variant `{}` of `{name}` is no object; only a rule by JSON type can tell",
+            variant.name
+        );
+        return Err(Problem::at("", message).in_file("overlay.toml"));
     }
     match rule {
-        Rule::Tag { member, values, absent } => {
+        Rule::Tag {
+            member,
+            values,
+            absent,
+        } => {
             let _ = write!(
                 out,
                 "impl support::Tagged for {name} {{\nconst TAG: &'static str = {member:?};\n\
@@ -111,10 +138,15 @@ fn read(
             for (case, i) in cases {
                 let mut conditions = Vec::new();
                 for (member, values) in &case.tags {
-                    let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+                    let values: Vec<String> =
+                        values.iter().map(|value| format!("{value:?}")).collect();
                     conditions.push(format!("members.is({member:?}, &[{}])", values.join(", ")));
                 }
-                conditions.extend(case.has.iter().map(|member| format!("members.has({member:?})")));
+                conditions.extend(
+                    case.has
+                        .iter()
+                        .map(|member| format!("members.has({member:?})")),
+                );
                 match conditions.is_empty() {
                     true => {
                         always = true;
@@ -122,7 +154,12 @@ fn read(
                         break;
                     }
                     false => {
-                        let _ = writeln!(out, "if {} {{ return {}; }}", conditions.join(" && "), record(*i));
+                        let _ = writeln!(
+                            out,
+                            "if {} {{ return {}; }}",
+                            conditions.join(" && "),
+                            record(*i)
+                        );
                     }
                 }
             }
@@ -142,9 +179,18 @@ fn read(
             for (kind, i) in types {
                 let variant = &variants[*i].name;
                 let _ = match kind.as_str() {
-                    "string" => writeln!(out, "fn string(text: &str) -> Option<Self> {{ Some(Self::{variant}(text.into())) }}"),
-                    "number" => writeln!(out, "fn number(number: f64) -> Option<Self> {{ Some(Self::{variant}(number)) }}"),
-                    "boolean" => writeln!(out, "fn boolean(value: bool) -> Option<Self> {{ Some(Self::{variant}(value)) }}"),
+                    "string" => writeln!(
+                        out,
+                        "fn string(text: &str) -> Option<Self> {{ Some(Self::{variant}(text.into())) }}"
+                    ),
+                    "number" => writeln!(
+                        out,
+                        "fn number(number: f64) -> Option<Self> {{ Some(Self::{variant}(number)) }}"
+                    ),
+                    "boolean" => writeln!(
+                        out,
+                        "fn boolean(value: bool) -> Option<Self> {{ Some(Self::{variant}(value)) }}"
+                    ),
                     "array" => writeln!(
                         out,
                         "fn array<'de, A: serde::de::SeqAccess<'de>>(items: A) -> Result<Self, A::Error> {{ \

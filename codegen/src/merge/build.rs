@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Kind, Merger, Node};
 use crate::{
     model::{
-        Bits, Constraints, EnumValue, Field, MethodDef, Model, Rule, Shape, TypeDef, TypeRef, Variant,
+        Bits, Constraints, EnumValue, Field, MethodDef, Model, Rule, Shape, TypeDef, TypeRef,
+        Variant,
     },
     names::{pascal, snake},
     normalise::{Bounds, Object, Schema},
@@ -30,7 +31,15 @@ impl<'a> Merger<'a> {
             for (revision, _) in &sources {
                 known.add(*revision);
             }
-            types.insert(name.clone(), TypeDef { name, known, shape, sources });
+            types.insert(
+                name.clone(),
+                TypeDef {
+                    name,
+                    known,
+                    shape,
+                    sources,
+                },
+            );
         }
         self.check_used()?;
         Ok(Model {
@@ -63,7 +72,8 @@ impl<'a> Merger<'a> {
         }
         for name in self.sources.unions.keys() {
             if !self.entries.contains_key(name) {
-                let message = format!("the rule `unions.{name}` is for a union that is not generated");
+                let message =
+                    format!("the rule `unions.{name}` is for a union that is not generated");
                 return Err(Problem::at("", message).in_file("overlay.toml"));
             }
         }
@@ -73,8 +83,12 @@ impl<'a> Merger<'a> {
     fn shape(&mut self, name: &str) -> Result<Shape, Problem> {
         let nodes: Vec<Node<'a>> = self.entries[name].nodes.values().cloned().collect();
         match self.entries[name].kind {
-            Kind::Struct => Ok(Shape::Struct { fields: self.fields(name, &nodes)? }),
-            Kind::Enum => Ok(Shape::Enum { values: values(&nodes) }),
+            Kind::Struct => Ok(Shape::Struct {
+                fields: self.fields(name, &nodes)?,
+            }),
+            Kind::Enum => Ok(Shape::Enum {
+                values: values(&nodes),
+            }),
             Kind::Union => {
                 let (variants, rule) = self.variants(name, &nodes)?;
                 Ok(Shape::Union { variants, rule })
@@ -90,8 +104,10 @@ impl<'a> Merger<'a> {
                 _ => None,
             })
             .collect();
-        let members: BTreeSet<&String> =
-            objects.iter().flat_map(|(_, object)| object.properties.keys()).collect();
+        let members: BTreeSet<&String> = objects
+            .iter()
+            .flat_map(|(_, object)| object.properties.keys())
+            .collect();
         let mut revisions = Bits::default();
         for node in nodes {
             revisions.add(node.revision);
@@ -115,12 +131,18 @@ impl<'a> Merger<'a> {
                     known.add(node.revision);
                     let mut member_node = node.down(schema, "properties");
                     member_node.at = child(&member_node.at, member);
-                    constraints.entry(node.revision).or_default().tighten(self.resolve(member_node.clone()).schema);
+                    constraints
+                        .entry(node.revision)
+                        .or_default()
+                        .tighten(self.resolve(member_node.clone()).schema);
                     at_member.push(member_node);
                 }
             }
             let first = at_member[0].clone();
-            let ty = match (self.position(&at, None, at_member)?, self.constant(name, member)) {
+            let ty = match (
+                self.position(&at, None, at_member)?,
+                self.constant(name, member),
+            ) {
                 (TypeRef::String, Some(value)) => TypeRef::Constant(value),
                 (ty, _) => ty,
             };
@@ -135,7 +157,8 @@ impl<'a> Merger<'a> {
                 return Err(self.problem(&first, message));
             }
             // What has a wider type than this revision allows is left to say so.
-            let wide = matches!(&ty, TypeRef::Leaf(leaf) if leaf == "Json") || ty == TypeRef::Number;
+            let wide =
+                matches!(&ty, TypeRef::Leaf(leaf) if leaf == "Json") || ty == TypeRef::Number;
             for constraint in constraints.values_mut() {
                 if !wide {
                     constraint.json_type = None;
@@ -146,7 +169,8 @@ impl<'a> Merger<'a> {
                 json_name: member.clone(),
                 rust_name,
                 // What the encoder can fill in stays optional, whoever requires it.
-                always: required.covers(revisions) && !(default.is_some() && matches!(ty, TypeRef::Integer | TypeRef::Named(_))),
+                always: required.covers(revisions)
+                    && !(default.is_some() && matches!(ty, TypeRef::Integer | TypeRef::Named(_))),
                 default,
                 ty,
                 known,
@@ -162,9 +186,14 @@ impl<'a> Merger<'a> {
         values.get(name).or_else(|| values.get("*")).cloned()
     }
 
-    fn variants(&mut self, name: &str, nodes: &[Node<'a>]) -> Result<(Vec<Variant>, Rule), Problem> {
+    fn variants(
+        &mut self,
+        name: &str,
+        nodes: &[Node<'a>],
+    ) -> Result<(Vec<Variant>, Rule), Problem> {
         let Some(rule) = self.sources.unions.get(name) else {
-            let message = format!("the union `{name}` has no rule in the overlay (`unions.{name}`)");
+            let message =
+                format!("the union `{name}` has no rule in the overlay (`unions.{name}`)");
             return Err(self.problem(&nodes[0], message));
         };
         if let Some(item) = &rule.many {
@@ -195,11 +224,16 @@ impl<'a> Merger<'a> {
                 Some(name) => name.clone(),
                 None => pascal(key.strip_suffix(&rule.strip).unwrap_or(key)),
             };
-            variants.push(Variant { name: variant, ty, known });
+            variants.push(Variant {
+                name: variant,
+                ty,
+                known,
+            });
         }
         let index = |key: &String| {
             keys.iter().position(|k| k == key).ok_or_else(|| {
-                let message = format!("the rule names `{key}`, which is no member of the union `{name}`");
+                let message =
+                    format!("the rule names `{key}`, which is no member of the union `{name}`");
                 Problem::at("", message).in_file("overlay.toml")
             })
         };
@@ -213,36 +247,55 @@ impl<'a> Merger<'a> {
             let mut values = BTreeMap::new();
             for (i, key) in keys.iter().enumerate() {
                 for node in &members[key] {
-                    let Schema::Object(object) = node.schema else { continue };
+                    let Schema::Object(object) = node.schema else {
+                        continue;
+                    };
                     match object.properties.get(tag).and_then(Schema::constant) {
                         Some(value) => {
                             values.insert(value.to_owned(), i);
                         }
                         None if absent == Some(i) => {}
                         None => {
-                            let message = format!("`{key}` has no constant `{tag}` to tell it apart in `{name}`");
+                            let message = format!(
+                                "`{key}` has no constant `{tag}` to tell it apart in `{name}`"
+                            );
                             return Err(self.problem(node, message));
                         }
                     }
                 }
             }
-            Rule::Tag { member: tag.clone(), values, absent }
+            Rule::Tag {
+                member: tag.clone(),
+                values,
+                absent,
+            }
         } else if !rule.present.is_empty() {
             let present = index_all(&rule.present)?;
             if let Some(i) = (0..keys.len()).find(|i| present.values().all(|v| v != i)) {
-                let message = format!("the rule of `{name}` does not say how `{}` is recognised", keys[i]);
+                let message = format!(
+                    "the rule of `{name}` does not say how `{}` is recognised",
+                    keys[i]
+                );
                 return Err(Problem::at("", message).in_file("overlay.toml"));
             }
             Rule::Present(present)
         } else if rule.json {
-            Rule::Json(keys.iter().enumerate().map(|(i, key)| (key.clone(), i)).collect())
+            Rule::Json(
+                keys.iter()
+                    .enumerate()
+                    .map(|(i, key)| (key.clone(), i))
+                    .collect(),
+            )
         } else {
             let mut cases = Vec::new();
             for case in &rule.cases {
                 cases.push((case.clone(), index(&case.variant)?));
             }
             if let Some(i) = (0..keys.len()).find(|i| cases.iter().all(|(_, v)| v != i)) {
-                let message = format!("the rule of `{name}` does not say how `{}` is recognised", keys[i]);
+                let message = format!(
+                    "the rule of `{name}` does not say how `{}` is recognised",
+                    keys[i]
+                );
                 return Err(Problem::at("", message).in_file("overlay.toml"));
             }
             Rule::Cases(cases)
@@ -251,7 +304,12 @@ impl<'a> Merger<'a> {
     }
 
     /// What a union member is called: its definition, its JSON type, or the variant meant where there is no tag.
-    fn member_keys(&mut self, name: &str, rule: &UnionRule, member: &Node<'a>) -> Result<Vec<String>, Problem> {
+    fn member_keys(
+        &mut self,
+        name: &str,
+        rule: &UnionRule,
+        member: &Node<'a>,
+    ) -> Result<Vec<String>, Problem> {
         if rule.json {
             let key = match member.schema {
                 Schema::Bool => "boolean",
@@ -259,7 +317,12 @@ impl<'a> Merger<'a> {
                 Schema::String(_) => "string",
                 Schema::Array(_) => "array",
                 Schema::Object(_) => "object",
-                _ => return Err(self.problem(member, format!("a member of `{name}` has no single JSON type"))),
+                _ => {
+                    return Err(self.problem(
+                        member,
+                        format!("a member of `{name}` has no single JSON type"),
+                    ));
+                }
             };
             return Ok(vec![key.to_owned()]);
         }
@@ -268,7 +331,10 @@ impl<'a> Merger<'a> {
         }
         match &rule.absent {
             Some(absent) => Ok(vec![absent.clone()]),
-            None => Err(self.problem(member, format!("a member of the union `{name}` has no name"))),
+            None => Err(self.problem(
+                member,
+                format!("a member of the union `{name}` has no name"),
+            )),
         }
     }
 
@@ -295,10 +361,20 @@ impl<'a> Merger<'a> {
         let ty = self.position(&format!("{name}#many"), Some(item), items)?;
         let single = TypeRef::Named(item.to_owned());
         let variants = vec![
-            Variant { name: "Single".to_owned(), ty: single, known: one },
-            Variant { name: "Many".to_owned(), ty: TypeRef::Vec(Box::new(ty)), known: many },
+            Variant {
+                name: "Single".to_owned(),
+                ty: single,
+                known: one,
+            },
+            Variant {
+                name: "Many".to_owned(),
+                ty: TypeRef::Vec(Box::new(ty)),
+                known: many,
+            },
         ];
-        let rule = [("array".to_owned(), 1), ("object".to_owned(), 0)].into_iter().collect();
+        let rule = [("array".to_owned(), 1), ("object".to_owned(), 0)]
+            .into_iter()
+            .collect();
         Ok((variants, Rule::Json(rule)))
     }
 }
@@ -306,7 +382,9 @@ impl<'a> Merger<'a> {
 fn values(nodes: &[Node<'_>]) -> Vec<EnumValue> {
     let mut values: Vec<EnumValue> = Vec::new();
     for node in nodes.iter().rev() {
-        let Schema::String(text) = node.schema else { continue };
+        let Schema::String(text) = node.schema else {
+            continue;
+        };
         for value in text.values.iter().flatten() {
             match values.iter_mut().find(|known| known.value == *value) {
                 Some(known) => known.known.add(node.revision),
@@ -352,21 +430,29 @@ fn external(
     methods: &BTreeMap<String, MethodDef>,
     core: Option<&Model>,
 ) -> BTreeMap<String, TypeDef> {
-    let Some(core) = core else { return BTreeMap::new() };
+    let Some(core) = core else {
+        return BTreeMap::new();
+    };
     let mut names: Vec<String> = Vec::new();
     for ty in types.values() {
         ty.each_ref(&mut |ty| names.extend(ty.named().map(str::to_owned)));
     }
     for method in methods.values() {
         names.extend(method.params.named().map(str::to_owned));
-        names.extend(method.result.as_ref().and_then(TypeRef::named).map(str::to_owned));
+        names.extend(
+            method
+                .result
+                .as_ref()
+                .and_then(TypeRef::named)
+                .map(str::to_owned),
+        );
     }
     let mut external = BTreeMap::new();
     for name in names {
-        if !types.contains_key(&name) {
-            if let Some(ty) = core.types.get(&name) {
-                external.insert(name, ty.clone());
-            }
+        if !types.contains_key(&name)
+            && let Some(ty) = core.types.get(&name)
+        {
+            external.insert(name, ty.clone());
         }
     }
     external

@@ -21,13 +21,19 @@ impl<'a> Merger<'a> {
         let ty = self.merged(at, default, &nodes)?;
         for node in &nodes {
             for name in &node.names {
-                self.definitions.insert((node.revision, (*name).to_owned()), ty.clone());
+                self.definitions
+                    .insert((node.revision, (*name).to_owned()), ty.clone());
             }
         }
         Ok(ty)
     }
 
-    fn merged(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> Result<TypeRef, Problem> {
+    fn merged(
+        &mut self,
+        at: &str,
+        default: Option<&str>,
+        nodes: &[Node<'a>],
+    ) -> Result<TypeRef, Problem> {
         if let Some(leaf) = self.sources.overlay.leaves.get(at) {
             self.used.insert(at.to_owned());
             return Ok(TypeRef::Leaf(leaf.clone()));
@@ -41,7 +47,10 @@ impl<'a> Merger<'a> {
                 Schema::Object(object) => leaf == "JsonObject" && object.is_free(),
                 _ => false,
             };
-            match nodes.iter().find(|node| self.leaf(node) != Some(leaf) && !compatible(node)) {
+            match nodes
+                .iter()
+                .find(|node| self.leaf(node) != Some(leaf) && !compatible(node))
+            {
                 None => return Ok(TypeRef::Leaf(leaf.to_owned())),
                 Some(other) => return Err(self.incompatible(at, nodes, other)),
             }
@@ -85,16 +94,23 @@ impl<'a> Merger<'a> {
         if !self.sources.shared.contains(*name) {
             return None;
         }
-        core.definitions.get(&(node.revision, (*name).to_owned())).cloned()
+        core.definitions
+            .get(&(node.revision, (*name).to_owned()))
+            .cloned()
     }
 
     fn leaf(&self, node: &Node<'a>) -> Option<&'a str> {
-        node.names.iter().find_map(|name| self.sources.overlay.definitions.get(*name)).map(String::as_str)
+        node.names
+            .iter()
+            .find_map(|name| self.sources.overlay.definitions.get(*name))
+            .map(String::as_str)
     }
 
     fn incompatible(&self, at: &str, nodes: &[Node<'a>], node: &Node<'a>) -> Problem {
-        let revisions: Vec<&str> =
-            nodes.iter().map(|node| self.sources.names[node.revision].as_str()).collect();
+        let revisions: Vec<&str> = nodes
+            .iter()
+            .map(|node| self.sources.names[node.revision].as_str())
+            .collect();
         let message = format!(
             "the shapes at `{at}` in {} cannot be merged; the overlay must say what it is (`leaves`, `names` or `drop`)",
             revisions.join(", ")
@@ -119,17 +135,26 @@ impl<'a> Merger<'a> {
     }
 
     fn number(&mut self, at: &str, nodes: &[Node<'a>]) -> TypeRef {
-        let integers = nodes.iter().filter(|node| matches!(node.schema, Schema::Integer(_))).count();
+        let integers = nodes
+            .iter()
+            .filter(|node| matches!(node.schema, Schema::Integer(_)))
+            .count();
         if integers == nodes.len() {
             return TypeRef::Integer;
         }
         if integers != 0 {
-            self.decisions.insert(format!("{at}: integer and number merge as number"));
+            self.decisions
+                .insert(format!("{at}: integer and number merge as number"));
         }
         TypeRef::Number
     }
 
-    fn text(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> Result<TypeRef, Problem> {
+    fn text(
+        &mut self,
+        at: &str,
+        default: Option<&str>,
+        nodes: &[Node<'a>],
+    ) -> Result<TypeRef, Problem> {
         let mut values: Vec<&String> = Vec::new();
         let mut plain = false;
         for node in nodes {
@@ -142,7 +167,9 @@ impl<'a> Merger<'a> {
             return Ok(TypeRef::String);
         };
         if plain {
-            self.decisions.insert(format!("{at}: plain string in some revisions, constants in others: string"));
+            self.decisions.insert(format!(
+                "{at}: plain string in some revisions, constants in others: string"
+            ));
             return Ok(TypeRef::String);
         }
         let constants = nodes.iter().all(|node| node.schema.constant().is_some());
@@ -156,7 +183,12 @@ impl<'a> Merger<'a> {
         Ok(TypeRef::Named(name))
     }
 
-    fn object(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> Result<TypeRef, Problem> {
+    fn object(
+        &mut self,
+        at: &str,
+        default: Option<&str>,
+        nodes: &[Node<'a>],
+    ) -> Result<TypeRef, Problem> {
         let objects: Vec<(&Node<'a>, &'a Object)> = nodes
             .iter()
             .filter_map(|node| match node.schema {
@@ -165,7 +197,11 @@ impl<'a> Merger<'a> {
             })
             .collect();
         if objects.iter().all(|(_, object)| object.is_free()) && !at.starts_with('@') {
-            let leaf = if at.ends_with("._meta") { "Meta" } else { "JsonObject" };
+            let leaf = if at.ends_with("._meta") {
+                "Meta"
+            } else {
+                "JsonObject"
+            };
             return Ok(TypeRef::Leaf(leaf.to_owned()));
         }
         let maps: Vec<Node<'a>> = objects
@@ -188,7 +224,12 @@ impl<'a> Merger<'a> {
         Ok(TypeRef::Named(name))
     }
 
-    fn union(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> Result<TypeRef, Problem> {
+    fn union(
+        &mut self,
+        at: &str,
+        default: Option<&str>,
+        nodes: &[Node<'a>],
+    ) -> Result<TypeRef, Problem> {
         let mut members: Vec<Node<'a>> = Vec::new();
         let mut nullable = false;
         for member in nodes.iter().flat_map(Node::members) {
@@ -203,7 +244,9 @@ impl<'a> Merger<'a> {
         }
         let name = self.name(at, default, nodes);
         let Some(rule) = self.sources.unions.get(&name) else {
-            let message = format!("the union `{name}` (at `{at}`) has no rule in the overlay (`unions.{name}`)");
+            let message = format!(
+                "the union `{name}` (at `{at}`) has no rule in the overlay (`unions.{name}`)"
+            );
             return Err(self.problem(&nodes[0], message));
         };
         if rule.collapse {
@@ -232,7 +275,10 @@ impl<'a> Merger<'a> {
         if let (Some(name), true) = (default, at.contains('#')) {
             return name.to_owned();
         }
-        let newest = nodes.iter().filter(|node| !node.names.is_empty()).max_by_key(|node| node.revision);
+        let newest = nodes
+            .iter()
+            .filter(|node| !node.names.is_empty())
+            .max_by_key(|node| node.revision);
         if let Some(node) = newest {
             return self.aliases(node.revision, node.names[0])[0].clone();
         }

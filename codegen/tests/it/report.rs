@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use expect_test::expect_file;
-use trueform_codegen::{Inputs, generate, model, report};
+use trueform_codegen::{Inputs, coverage, generate, model, report};
 
 use crate::support::schema_folder;
 
@@ -27,6 +27,18 @@ fn checked_in_bindings_are_what_the_generator_writes() {
             "`{file}` is stale; run `cargo regenerate`"
         );
     }
+}
+
+#[test]
+fn the_readme_lists_every_method() {
+    let inputs = Inputs::read(&schema_folder()).unwrap();
+    let readme = fs::read_to_string(schema_folder().join("../README.md")).unwrap();
+    let updated =
+        coverage::update(&readme, &model(&inputs).unwrap()).expect("the README has the comments");
+    assert!(
+        updated == readme,
+        "the table of methods is stale; run `cargo regenerate`"
+    );
 }
 
 #[test]

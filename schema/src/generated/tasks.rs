@@ -5,7 +5,8 @@ use crate::{
     decode, methods::{Direction, Notification, Request, Rules},
     support::{self, Members, ObjectWriter, Record, serde::de::MapAccess},
     DecodeError, Encode, ErrorObject, Extras, InputRequest, InputResponse, JsonObject,
-    Map, Method, NotificationMetaObject, ResultMetaObject, Revision, Revisions, View,
+    Map, Method, NotificationMetaObject, RequestMetaObject, ResultMetaObject, Revision,
+    Revisions, View,
 };
 const ONLY_2026_07_28: Revisions = Revisions::from_bits(0b10000);
 /// `CancelTaskRequestParams` of the tasks extension.
@@ -14,6 +15,8 @@ const ONLY_2026_07_28: Revisions = Revisions::from_bits(0b10000);
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CancelTaskRequestParams {
+    /// `_meta`.
+    pub meta: Option<RequestMetaObject>,
     /// `taskId`.
     pub task_id: String,
     extras: Extras,
@@ -23,9 +26,16 @@ impl CancelTaskRequestParams {
     #[must_use]
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
+            meta: None,
             task_id: task_id.into(),
             extras: Extras::default(),
         }
+    }
+    /// Sets [`_meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<RequestMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
     }
     /// Members that no revision knows.
     #[must_use]
@@ -40,23 +50,27 @@ impl CancelTaskRequestParams {
 impl Encode for CancelTaskRequestParams {
     fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
         let mut object = ObjectWriter::new(view, out);
+        object.optional("_meta", &self.meta);
         object.required("taskId", &self.task_id);
-        object.end(&self.extras, &["taskId"]);
+        object.end(&self.extras, &["_meta", "taskId"]);
     }
 }
 impl Record for CancelTaskRequestParams {
     fn read<'de, A: MapAccess<'de>>(
         mut members: Members<'de, A>,
     ) -> Result<Self, A::Error> {
+        let mut meta = None;
         let mut task_id = None;
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
+                "_meta" => members.put("_meta", &mut meta)?,
                 "taskId" => members.put("taskId", &mut task_id)?,
                 _ => members.extra(key, &mut extras)?,
             }
         }
         Ok(Self {
+            meta,
             task_id: support::need("taskId", task_id)?,
             extras: support::distinct(extras)?,
         })
@@ -167,7 +181,7 @@ impl CreateTaskResult {
             status: status.into(),
             status_message: None,
             task_id: task_id.into(),
-            ttl_ms: ttl_ms,
+            ttl_ms,
             extras: Extras::default(),
         }
     }
@@ -278,6 +292,8 @@ impl Record for CreateTaskResult {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GetTaskRequestParams {
+    /// `_meta`.
+    pub meta: Option<RequestMetaObject>,
     /// `taskId`.
     pub task_id: String,
     extras: Extras,
@@ -287,9 +303,16 @@ impl GetTaskRequestParams {
     #[must_use]
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
+            meta: None,
             task_id: task_id.into(),
             extras: Extras::default(),
         }
+    }
+    /// Sets [`_meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<RequestMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
     }
     /// Members that no revision knows.
     #[must_use]
@@ -304,23 +327,27 @@ impl GetTaskRequestParams {
 impl Encode for GetTaskRequestParams {
     fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
         let mut object = ObjectWriter::new(view, out);
+        object.optional("_meta", &self.meta);
         object.required("taskId", &self.task_id);
-        object.end(&self.extras, &["taskId"]);
+        object.end(&self.extras, &["_meta", "taskId"]);
     }
 }
 impl Record for GetTaskRequestParams {
     fn read<'de, A: MapAccess<'de>>(
         mut members: Members<'de, A>,
     ) -> Result<Self, A::Error> {
+        let mut meta = None;
         let mut task_id = None;
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
+                "_meta" => members.put("_meta", &mut meta)?,
                 "taskId" => members.put("taskId", &mut task_id)?,
                 _ => members.extra(key, &mut extras)?,
             }
         }
         Ok(Self {
+            meta,
             task_id: support::need("taskId", task_id)?,
             extras: support::distinct(extras)?,
         })
@@ -377,7 +404,7 @@ impl GetTaskResult {
             status: status.into(),
             status_message: None,
             task_id: task_id.into(),
-            ttl_ms: ttl_ms,
+            ttl_ms,
             extras: Extras::default(),
         }
     }
@@ -621,7 +648,7 @@ impl TaskStatusNotificationParams {
             status: status.into(),
             status_message: None,
             task_id: task_id.into(),
-            ttl_ms: ttl_ms,
+            ttl_ms,
             extras: Extras::default(),
         }
     }
@@ -877,6 +904,8 @@ impl Record for TaskSubscriptionNotifications {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct UpdateTaskRequestParams {
+    /// `_meta`.
+    pub meta: Option<RequestMetaObject>,
     /// `inputResponses`.
     pub input_responses: Map<InputResponse>,
     /// `taskId`.
@@ -891,10 +920,17 @@ impl UpdateTaskRequestParams {
         task_id: impl Into<String>,
     ) -> Self {
         Self {
+            meta: None,
             input_responses: input_responses.into(),
             task_id: task_id.into(),
             extras: Extras::default(),
         }
+    }
+    /// Sets [`_meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<RequestMetaObject>) -> Self {
+        self.meta = Some(meta.into());
+        self
     }
     /// Members that no revision knows.
     #[must_use]
@@ -909,26 +945,30 @@ impl UpdateTaskRequestParams {
 impl Encode for UpdateTaskRequestParams {
     fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
         let mut object = ObjectWriter::new(view, out);
+        object.optional("_meta", &self.meta);
         object.required("inputResponses", &self.input_responses);
         object.required("taskId", &self.task_id);
-        object.end(&self.extras, &["inputResponses", "taskId"]);
+        object.end(&self.extras, &["_meta", "inputResponses", "taskId"]);
     }
 }
 impl Record for UpdateTaskRequestParams {
     fn read<'de, A: MapAccess<'de>>(
         mut members: Members<'de, A>,
     ) -> Result<Self, A::Error> {
+        let mut meta = None;
         let mut input_responses = None;
         let mut task_id = None;
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
+                "_meta" => members.put("_meta", &mut meta)?,
                 "inputResponses" => members.put("inputResponses", &mut input_responses)?,
                 "taskId" => members.put("taskId", &mut task_id)?,
                 _ => members.extra(key, &mut extras)?,
             }
         }
         Ok(Self {
+            meta,
             input_responses: support::need("inputResponses", input_responses)?,
             task_id: support::need("taskId", task_id)?,
             extras: support::distinct(extras)?,

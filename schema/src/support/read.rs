@@ -152,16 +152,19 @@ pub trait ByType: Sized {
     const EXPECTED: &'static str;
 
     /// From a string.
+    #[must_use]
     fn string(_: &str) -> Option<Self> {
         None
     }
 
     /// From a number.
+    #[must_use]
     fn number(_: f64) -> Option<Self> {
         None
     }
 
     /// From a boolean.
+    #[must_use]
     fn boolean(_: bool) -> Option<Self> {
         None
     }

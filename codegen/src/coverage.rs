@@ -1,0 +1,64 @@
+//! The table of methods in the README, made from the method table so that it cannot be wrong.
+
+use std::fmt::Write as _;
+
+use crate::model::{MethodDef, Model};
+
+const OPEN: &str = "<!-- coverage:";
+const CLOSE: &str = "<!-- /coverage -->";
+
+/// Every method with who sends it at each revision: `c` the client, `s` the server, `cs` either.
+#[must_use]
+pub fn table(model: &Model) -> String {
+    let mut out = String::from("| method |");
+    for revision in &model.revisions {
+        let _ = write!(out, " {revision} |");
+    }
+    out.push_str("\n| --- |");
+    out.push_str(&" :-: |".repeat(model.revisions.len()));
+    out.push('\n');
+    rows(&mut out, model, "");
+    for (name, extension) in &model.extensions {
+        rows(&mut out, extension, &format!(" ({name} extension)"));
+    }
+    out
+}
+
+/// `readme` with the table between its two `coverage` comments; `None` if it has none.
+#[must_use]
+pub fn update(readme: &str, model: &Model) -> Option<String> {
+    let open = readme.find(OPEN)?;
+    let start = open + readme[open..].find('\n')? + 1;
+    let end = start + readme[start..].find(CLOSE)?;
+    Some(format!(
+        "{}\n{}\n{}",
+        &readme[..start],
+        table(model),
+        &readme[end..]
+    ))
+}
+
+fn rows(out: &mut String, model: &Model, of: &str) {
+    // Requests first, then notifications; both by name.
+    let (notifications, requests): (Vec<&MethodDef>, Vec<&MethodDef>) = model
+        .methods
+        .values()
+        .partition(|method| method.notification);
+    for method in requests.into_iter().chain(notifications) {
+        let _ = write!(out, "| `{}`{of} |", method.wire);
+        for revision in 0..model.revisions.len() {
+            let who = match method
+                .rules
+                .get(&revision)
+                .map(|rules| (rules.from_client, rules.from_server))
+            {
+                Some((true, true)) => "cs",
+                Some((true, false)) => "c",
+                Some((false, true)) => "s",
+                _ => "",
+            };
+            let _ = write!(out, " {who} |");
+        }
+        out.push('\n');
+    }
+}
