@@ -27,6 +27,10 @@ plan() {
   runs tools-call-with-logging $legacy3
   runs tools-call-error $all3
   runs tools-call-with-progress $all3
+  runs tools-call-sampling $legacy3
+  runs tools-call-elicitation $legacy3
+  runs elicitation-sep1034-defaults 2025-11-25
+  runs elicitation-sep1330-enums 2025-11-25
   runs json-schema-2020-12 2025-11-25 2026-07-28
   runs server-sse-polling 2025-11-25
   runs server-sse-multiple-streams 2025-11-25 2026-07-28
