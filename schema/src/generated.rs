@@ -77,7 +77,7 @@ impl Encode for Annotations {
 }
 impl Record for Annotations {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut audience = None;
         let mut last_modified = None;
@@ -164,7 +164,7 @@ impl Encode for AudioContent {
 }
 impl Record for AudioContent {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut annotations = None;
@@ -254,7 +254,7 @@ impl Encode for BlobResourceContents {
 }
 impl Record for BlobResourceContents {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut blob = None;
@@ -339,7 +339,7 @@ impl Encode for BooleanSchema {
 }
 impl Record for BooleanSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut default = None;
         let mut description = None;
@@ -445,7 +445,9 @@ impl Encode for CallToolOutcome {
     }
 }
 impl support::Cases for CallToolOutcome {
-    fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error> {
+    fn pick<'de, A: MapAccess<'de>>(
+        members: &mut Members<'de, A>,
+    ) -> Result<Self, A::Error> {
         if members.is("resultType", &["input_required"]) {
             return Record::read(members).map(Self::InputRequired);
         }
@@ -562,7 +564,7 @@ impl Encode for CallToolRequestParams {
 }
 impl Record for CallToolRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut arguments = None;
@@ -674,7 +676,7 @@ impl Encode for CallToolResult {
 }
 impl Record for CallToolResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut content = None;
@@ -754,7 +756,7 @@ impl Encode for CancelTaskRequestParams {
 }
 impl Record for CancelTaskRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut task_id = None;
@@ -876,7 +878,7 @@ impl Encode for CancelTaskResult {
 }
 impl Record for CancelTaskResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut created_at = None;
@@ -972,7 +974,7 @@ impl Encode for CancelledNotificationParams {
 }
 impl Record for CancelledNotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut reason = None;
@@ -1104,7 +1106,7 @@ impl Encode for ClientCapabilities {
 }
 impl Record for ClientCapabilities {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut elicitation = None;
         let mut experimental = None;
@@ -1189,7 +1191,7 @@ impl Encode for ClientCapabilitiesElicitation {
 }
 impl Record for ClientCapabilitiesElicitation {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut form = None;
         let mut url = None;
@@ -1249,7 +1251,7 @@ impl Encode for ClientCapabilitiesRoots {
 }
 impl Record for ClientCapabilitiesRoots {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut list_changed = None;
         let mut extras = Extras::default();
@@ -1317,7 +1319,7 @@ impl Encode for ClientCapabilitiesSampling {
 }
 impl Record for ClientCapabilitiesSampling {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut context = None;
         let mut tools = None;
@@ -1398,7 +1400,7 @@ impl Encode for ClientCapabilitiesTasks {
 }
 impl Record for ClientCapabilitiesTasks {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut cancel = None;
         let mut list = None;
@@ -1476,7 +1478,7 @@ impl Encode for ClientCapabilitiesTasksRequests {
 }
 impl Record for ClientCapabilitiesTasksRequests {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut elicitation = None;
         let mut sampling = None;
@@ -1536,7 +1538,7 @@ impl Encode for ClientCapabilitiesTasksRequestsElicitation {
 }
 impl Record for ClientCapabilitiesTasksRequestsElicitation {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut create = None;
         let mut extras = Extras::default();
@@ -1593,7 +1595,7 @@ impl Encode for ClientCapabilitiesTasksRequestsSampling {
 }
 impl Record for ClientCapabilitiesTasksRequestsSampling {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut create_message = None;
         let mut extras = Extras::default();
@@ -1676,7 +1678,7 @@ impl Encode for CompleteRequestParams {
 }
 impl Record for CompleteRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut argument = None;
@@ -1748,7 +1750,7 @@ impl Encode for CompleteResult {
 }
 impl Record for CompleteResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut completion = None;
@@ -1828,7 +1830,7 @@ impl Encode for Completion {
 }
 impl Record for Completion {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut has_more = None;
         let mut total = None;
@@ -1890,7 +1892,7 @@ impl Encode for CompletionArgument {
 }
 impl Record for CompletionArgument {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut name = None;
         let mut value = None;
@@ -1950,7 +1952,7 @@ impl Encode for CompletionContext {
 }
 impl Record for CompletionContext {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut arguments = None;
         let mut extras = Extras::default();
@@ -2000,7 +2002,7 @@ impl support::Tagged for CompletionReference {
     const TAG: &'static str = "type";
     fn pick<'de, A: MapAccess<'de>>(
         tag: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         match tag {
             Some("ref/prompt") => Record::read(members).map(Self::Prompt),
@@ -2072,7 +2074,7 @@ impl support::Tagged for ContentBlock {
     const TAG: &'static str = "type";
     fn pick<'de, A: MapAccess<'de>>(
         tag: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         match tag {
             Some("audio") => Record::read(members).map(Self::Audio),
@@ -2120,7 +2122,9 @@ impl Encode for CreateMessageOutcome {
     }
 }
 impl support::Cases for CreateMessageOutcome {
-    fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error> {
+    fn pick<'de, A: MapAccess<'de>>(
+        members: &mut Members<'de, A>,
+    ) -> Result<Self, A::Error> {
         if members.has("model") {
             return Record::read(members).map(Self::Complete);
         }
@@ -2169,7 +2173,7 @@ impl Encode for CreateMessageRequest {
 }
 impl Record for CreateMessageRequest {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut method = false;
         let mut params = None;
@@ -2364,7 +2368,7 @@ impl Encode for CreateMessageRequestParams {
 }
 impl Record for CreateMessageRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut include_context = None;
@@ -2483,7 +2487,7 @@ impl Encode for CreateMessageResult {
 }
 impl Record for CreateMessageResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut content = None;
@@ -2559,7 +2563,7 @@ impl Encode for CreateTaskResult {
 }
 impl Record for CreateTaskResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut task = None;
@@ -2687,7 +2691,7 @@ impl Encode for DiscoverResult {
 }
 impl Record for DiscoverResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut cache_scope = None;
@@ -2802,7 +2806,9 @@ impl Encode for ElicitOutcome {
     }
 }
 impl support::Cases for ElicitOutcome {
-    fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error> {
+    fn pick<'de, A: MapAccess<'de>>(
+        members: &mut Members<'de, A>,
+    ) -> Result<Self, A::Error> {
         if members.has("action") {
             return Record::read(members).map(Self::Complete);
         }
@@ -2851,7 +2857,7 @@ impl Encode for ElicitRequest {
 }
 impl Record for ElicitRequest {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut method = false;
         let mut params = None;
@@ -2943,7 +2949,7 @@ impl Encode for ElicitRequestFormParams {
 }
 impl Record for ElicitRequestFormParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut message = None;
@@ -3011,7 +3017,7 @@ impl support::Tagged for ElicitRequestParams {
     const TAG: &'static str = "mode";
     fn pick<'de, A: MapAccess<'de>>(
         tag: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         match tag {
             Some("form") => Record::read(members).map(Self::Form),
@@ -3106,7 +3112,7 @@ impl Encode for ElicitRequestURLParams {
 }
 impl Record for ElicitRequestURLParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut elicitation_id = None;
@@ -3198,7 +3204,7 @@ impl Encode for ElicitRequestedSchema {
 }
 impl Record for ElicitRequestedSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut schema = None;
         let mut properties = None;
@@ -3283,7 +3289,7 @@ impl Encode for ElicitResult {
 }
 impl Record for ElicitResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut action = None;
@@ -3418,7 +3424,7 @@ impl Encode for ElicitationCompleteNotificationParams {
 }
 impl Record for ElicitationCompleteNotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut elicitation_id = None;
@@ -3496,7 +3502,7 @@ impl Encode for EmbeddedResource {
 }
 impl Record for EmbeddedResource {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut annotations = None;
@@ -3561,7 +3567,7 @@ impl Encode for EmptyResult {
 }
 impl Record for EmptyResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut result_type = false;
@@ -3624,7 +3630,7 @@ impl Encode for EnumOption {
 }
 impl Record for EnumOption {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut value = None;
         let mut title = None;
@@ -3693,7 +3699,7 @@ impl Encode for ErrorObject {
 }
 impl Record for ErrorObject {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut code = None;
         let mut data = None;
@@ -3748,7 +3754,9 @@ impl Encode for GetPromptOutcome {
     }
 }
 impl support::Cases for GetPromptOutcome {
-    fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error> {
+    fn pick<'de, A: MapAccess<'de>>(
+        members: &mut Members<'de, A>,
+    ) -> Result<Self, A::Error> {
         if members.is("resultType", &["input_required"]) {
             return Record::read(members).map(Self::InputRequired);
         }
@@ -3847,7 +3855,7 @@ impl Encode for GetPromptRequestParams {
 }
 impl Record for GetPromptRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut arguments = None;
@@ -3932,7 +3940,7 @@ impl Encode for GetPromptResult {
 }
 impl Record for GetPromptResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut description = None;
@@ -4007,7 +4015,7 @@ impl Encode for GetTaskPayloadRequestParams {
 }
 impl Record for GetTaskPayloadRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut task_id = None;
@@ -4067,7 +4075,7 @@ impl Encode for GetTaskPayloadResult {
 }
 impl Record for GetTaskPayloadResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut extras = Extras::default();
@@ -4131,7 +4139,7 @@ impl Encode for GetTaskRequestParams {
 }
 impl Record for GetTaskRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut task_id = None;
@@ -4253,7 +4261,7 @@ impl Encode for GetTaskResult {
 }
 impl Record for GetTaskResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut created_at = None;
@@ -4358,7 +4366,7 @@ impl Encode for Icon {
 }
 impl Record for Icon {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut mime_type = None;
         let mut sizes = None;
@@ -4484,7 +4492,7 @@ impl Encode for ImageContent {
 }
 impl Record for ImageContent {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut annotations = None;
@@ -4604,7 +4612,7 @@ impl Encode for Implementation {
 }
 impl Record for Implementation {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut description = None;
         let mut icons = None;
@@ -4739,7 +4747,7 @@ impl Encode for InitializeRequestParams {
 }
 impl Record for InitializeRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut capabilities = None;
@@ -4846,7 +4854,7 @@ impl Encode for InitializeResult {
 }
 impl Record for InitializeResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut capabilities = None;
@@ -4920,7 +4928,7 @@ impl support::Tagged for InputRequest {
     const TAG: &'static str = "method";
     fn pick<'de, A: MapAccess<'de>>(
         tag: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         match tag {
             Some("elicitation/create") => Record::read(members).map(Self::Elicit),
@@ -5000,7 +5008,7 @@ impl Encode for InputRequiredResult {
 }
 impl Record for InputRequiredResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut input_requests = None;
@@ -5071,7 +5079,7 @@ impl support::Present for InputResponse {
     const DECIDERS: &'static [&'static str] = &["action", "model", "roots"];
     fn pick<'de, A: MapAccess<'de>>(
         member: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         match member {
             Some("action") => Record::read(members).map(Self::Elicit),
@@ -5166,7 +5174,7 @@ impl Encode for LegacyTitledEnumSchema {
 }
 impl Record for LegacyTitledEnumSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut default = None;
         let mut description = None;
@@ -5293,7 +5301,7 @@ impl Encode for ListPromptsResult {
 }
 impl Record for ListPromptsResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut cache_scope = None;
@@ -5429,7 +5437,7 @@ impl Encode for ListResourceTemplatesResult {
 }
 impl Record for ListResourceTemplatesResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut cache_scope = None;
@@ -5567,7 +5575,7 @@ impl Encode for ListResourcesResult {
 }
 impl Record for ListResourcesResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut cache_scope = None;
@@ -5642,7 +5650,7 @@ impl Encode for ListRootsRequest {
 }
 impl Record for ListRootsRequest {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut method = false;
         let mut params = None;
@@ -5705,7 +5713,7 @@ impl Encode for ListRootsRequestMetaObject {
 }
 impl Record for ListRootsRequestMetaObject {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut progress_token = None;
         let mut extras = Extras::default();
@@ -5760,7 +5768,7 @@ impl Encode for ListRootsRequestParams {
 }
 impl Record for ListRootsRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut extras = Extras::default();
@@ -5824,7 +5832,7 @@ impl Encode for ListRootsResult {
 }
 impl Record for ListRootsResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut roots = None;
@@ -5901,7 +5909,7 @@ impl Encode for ListTasksResult {
 }
 impl Record for ListTasksResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut next_cursor = None;
@@ -6019,7 +6027,7 @@ impl Encode for ListToolsResult {
 }
 impl Record for ListToolsResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut cache_scope = None;
@@ -6172,7 +6180,7 @@ impl Encode for LoggingMessageNotificationParams {
 }
 impl Record for LoggingMessageNotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut data = None;
@@ -6236,7 +6244,7 @@ impl Encode for ModelHint {
 }
 impl Record for ModelHint {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut name = None;
         let mut extras = Extras::default();
@@ -6322,7 +6330,7 @@ impl Encode for ModelPreferences {
 }
 impl Record for ModelPreferences {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut cost_priority = None;
         let mut hints = None;
@@ -6398,7 +6406,7 @@ impl Encode for NotificationMetaObject {
 }
 impl Record for NotificationMetaObject {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut subscription_id = None;
         let mut extras = Extras::default();
@@ -6459,7 +6467,7 @@ impl Encode for NotificationParams {
 }
 impl Record for NotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut extras = Extras::default();
@@ -6569,7 +6577,7 @@ impl Encode for NumberSchema {
 }
 impl Record for NumberSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut default = None;
         let mut description = None;
@@ -6688,7 +6696,7 @@ impl Encode for PaginatedRequestParams {
 }
 impl Record for PaginatedRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut cursor = None;
@@ -6794,7 +6802,9 @@ impl Encode for PrimitiveSchemaDefinition {
     }
 }
 impl support::Cases for PrimitiveSchemaDefinition {
-    fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error> {
+    fn pick<'de, A: MapAccess<'de>>(
+        members: &mut Members<'de, A>,
+    ) -> Result<Self, A::Error> {
         if members.is("type", &["boolean"]) {
             return Record::read(members).map(Self::Boolean);
         }
@@ -6900,7 +6910,7 @@ impl Encode for ProgressNotificationParams {
 }
 impl Record for ProgressNotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut message = None;
@@ -7024,7 +7034,7 @@ impl Encode for Prompt {
 }
 impl Record for Prompt {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut arguments = None;
@@ -7123,7 +7133,7 @@ impl Encode for PromptArgument {
 }
 impl Record for PromptArgument {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut description = None;
         let mut name = None;
@@ -7188,7 +7198,7 @@ impl Encode for PromptMessage {
 }
 impl Record for PromptMessage {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut content = None;
         let mut role = None;
@@ -7256,7 +7266,7 @@ impl Encode for PromptReference {
 }
 impl Record for PromptReference {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut name = None;
         let mut title = None;
@@ -7311,7 +7321,9 @@ impl Encode for ReadResourceOutcome {
     }
 }
 impl support::Cases for ReadResourceOutcome {
-    fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error> {
+    fn pick<'de, A: MapAccess<'de>>(
+        members: &mut Members<'de, A>,
+    ) -> Result<Self, A::Error> {
         if members.is("resultType", &["input_required"]) {
             return Record::read(members).map(Self::InputRequired);
         }
@@ -7396,7 +7408,7 @@ impl Encode for ReadResourceRequestParams {
 }
 impl Record for ReadResourceRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut input_responses = None;
@@ -7507,7 +7519,7 @@ impl Encode for ReadResourceResult {
 }
 impl Record for ReadResourceResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut cache_scope = None;
@@ -7575,7 +7587,7 @@ impl Encode for RelatedTaskMetadata {
 }
 impl Record for RelatedTaskMetadata {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut task_id = None;
         let mut extras = Extras::default();
@@ -7714,7 +7726,7 @@ impl Encode for RequestMetaObject {
 }
 impl Record for RequestMetaObject {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut client_capabilities = None;
         let mut client_info = None;
@@ -7799,7 +7811,7 @@ impl Encode for RequestParams {
 }
 impl Record for RequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut extras = Extras::default();
@@ -7945,7 +7957,7 @@ impl Encode for Resource {
 }
 impl Record for Resource {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut annotations = None;
@@ -8019,7 +8031,7 @@ impl support::Present for ResourceContents {
     const DECIDERS: &'static [&'static str] = &["blob", "text"];
     fn pick<'de, A: MapAccess<'de>>(
         member: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         match member {
             Some("blob") => Record::read(members).map(Self::Blob),
@@ -8158,7 +8170,7 @@ impl Encode for ResourceLink {
 }
 impl Record for ResourceLink {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut annotations = None;
@@ -8320,7 +8332,7 @@ impl Encode for ResourceTemplate {
 }
 impl Record for ResourceTemplate {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut annotations = None;
@@ -8394,7 +8406,7 @@ impl Encode for ResourceTemplateReference {
 }
 impl Record for ResourceTemplateReference {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut ty = false;
         let mut uri = None;
@@ -8459,7 +8471,7 @@ impl Encode for ResourceUpdatedNotificationParams {
 }
 impl Record for ResourceUpdatedNotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut uri = None;
@@ -8524,7 +8536,7 @@ impl Encode for ResultMetaObject {
 }
 impl Record for ResultMetaObject {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut server_info = None;
         let mut extras = Extras::default();
@@ -8636,7 +8648,7 @@ impl Encode for Root {
 }
 impl Record for Root {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut name = None;
@@ -8713,7 +8725,7 @@ impl Encode for SamplingMessage {
 }
 impl Record for SamplingMessage {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut content = None;
@@ -8843,7 +8855,7 @@ impl support::Tagged for SamplingMessageContentBlock {
     const TAG: &'static str = "type";
     fn pick<'de, A: MapAccess<'de>>(
         tag: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         match tag {
             Some("audio") => Record::read(members).map(Self::Audio),
@@ -8986,7 +8998,7 @@ impl Encode for ServerCapabilities {
 }
 impl Record for ServerCapabilities {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut completions = None;
         let mut experimental = None;
@@ -9062,7 +9074,7 @@ impl Encode for ServerCapabilitiesPrompts {
 }
 impl Record for ServerCapabilitiesPrompts {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut list_changed = None;
         let mut extras = Extras::default();
@@ -9126,7 +9138,7 @@ impl Encode for ServerCapabilitiesResources {
 }
 impl Record for ServerCapabilitiesResources {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut list_changed = None;
         let mut subscribe = None;
@@ -9207,7 +9219,7 @@ impl Encode for ServerCapabilitiesTasks {
 }
 impl Record for ServerCapabilitiesTasks {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut cancel = None;
         let mut list = None;
@@ -9273,7 +9285,7 @@ impl Encode for ServerCapabilitiesTasksRequests {
 }
 impl Record for ServerCapabilitiesTasksRequests {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut tools = None;
         let mut extras = Extras::default();
@@ -9330,7 +9342,7 @@ impl Encode for ServerCapabilitiesTasksRequestsTools {
 }
 impl Record for ServerCapabilitiesTasksRequestsTools {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut call = None;
         let mut extras = Extras::default();
@@ -9385,7 +9397,7 @@ impl Encode for ServerCapabilitiesTools {
 }
 impl Record for ServerCapabilitiesTools {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut list_changed = None;
         let mut extras = Extras::default();
@@ -9449,7 +9461,7 @@ impl Encode for SetLevelRequestParams {
 }
 impl Record for SetLevelRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut level = None;
@@ -9569,7 +9581,7 @@ impl Encode for StringSchema {
 }
 impl Record for StringSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut default = None;
         let mut description = None;
@@ -9697,7 +9709,7 @@ impl Encode for SubscribeRequestParams {
 }
 impl Record for SubscribeRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut uri = None;
@@ -9796,7 +9808,7 @@ impl Encode for SubscriptionFilter {
 }
 impl Record for SubscriptionFilter {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut prompts_list_changed = None;
         let mut resource_subscriptions = None;
@@ -9877,7 +9889,7 @@ impl Encode for SubscriptionsAcknowledgedNotificationParams {
 }
 impl Record for SubscriptionsAcknowledgedNotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut notifications = None;
@@ -9941,7 +9953,7 @@ impl Encode for SubscriptionsListenRequestParams {
 }
 impl Record for SubscriptionsListenRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut notifications = None;
@@ -9999,7 +10011,7 @@ impl Encode for SubscriptionsListenResult {
 }
 impl Record for SubscriptionsListenResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut result_type = false;
@@ -10080,7 +10092,7 @@ impl Encode for SubscriptionsListenResultMetaObject {
 }
 impl Record for SubscriptionsListenResultMetaObject {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut server_info = None;
         let mut subscription_id = None;
@@ -10202,7 +10214,7 @@ impl Encode for Task {
 }
 impl Record for Task {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut created_at = None;
         let mut last_updated_at = None;
@@ -10277,7 +10289,7 @@ impl Encode for TaskMetadata {
 }
 impl Record for TaskMetadata {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut ttl = None;
         let mut extras = Extras::default();
@@ -10446,7 +10458,7 @@ impl Encode for TaskStatusNotificationParams {
 }
 impl Record for TaskStatusNotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut created_at = None;
@@ -10584,7 +10596,7 @@ impl Encode for TextContent {
 }
 impl Record for TextContent {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut annotations = None;
@@ -10671,7 +10683,7 @@ impl Encode for TextResourceContents {
 }
 impl Record for TextResourceContents {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut mime_type = None;
@@ -10797,7 +10809,7 @@ impl Encode for TitledMultiSelectEnumSchema {
 }
 impl Record for TitledMultiSelectEnumSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut default = None;
         let mut description = None;
@@ -10869,7 +10881,7 @@ impl Encode for TitledMultiSelectEnumSchemaItems {
 }
 impl Record for TitledMultiSelectEnumSchemaItems {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut any_of = None;
         let mut extras = Extras::default();
@@ -10954,7 +10966,7 @@ impl Encode for TitledSingleSelectEnumSchema {
 }
 impl Record for TitledSingleSelectEnumSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut default = None;
         let mut description = None;
@@ -11118,7 +11130,7 @@ impl Encode for Tool {
 }
 impl Record for Tool {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut annotations = None;
@@ -11245,7 +11257,7 @@ impl Encode for ToolAnnotations {
 }
 impl Record for ToolAnnotations {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut destructive_hint = None;
         let mut idempotent_hint = None;
@@ -11316,7 +11328,7 @@ impl Encode for ToolChoice {
 }
 impl Record for ToolChoice {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut mode = None;
         let mut extras = Extras::default();
@@ -11415,7 +11427,7 @@ impl Encode for ToolExecution {
 }
 impl Record for ToolExecution {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut task_support = None;
         let mut extras = Extras::default();
@@ -11521,7 +11533,7 @@ impl Encode for ToolResultContent {
 }
 impl Record for ToolResultContent {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut content = None;
@@ -11615,7 +11627,7 @@ impl Encode for ToolUseContent {
 }
 impl Record for ToolUseContent {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut id = None;
@@ -11691,7 +11703,7 @@ impl Encode for UnsubscribeRequestParams {
 }
 impl Record for UnsubscribeRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut uri = None;
@@ -11811,7 +11823,7 @@ impl Encode for UntitledMultiSelectEnumSchema {
 }
 impl Record for UntitledMultiSelectEnumSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut default = None;
         let mut description = None;
@@ -11884,7 +11896,7 @@ impl Encode for UntitledMultiSelectEnumSchemaItems {
 }
 impl Record for UntitledMultiSelectEnumSchemaItems {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut values = None;
         let mut ty = false;
@@ -11974,7 +11986,7 @@ impl Encode for UntitledSingleSelectEnumSchema {
 }
 impl Record for UntitledSingleSelectEnumSchema {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut default = None;
         let mut description = None;

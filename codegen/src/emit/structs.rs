@@ -214,7 +214,7 @@ fn stamped(cx: &Context<'_>, ty: &TypeRef) -> Option<Bits> {
 fn reader(ty: &TypeDef, fields: &[Field], out: &mut String) {
     let _ = write!(
         out,
-        "impl Record for {} {{\nfn read<'de, A: MapAccess<'de>>(mut members: Members<'de, A>) -> Result<Self, A::Error> {{\n",
+        "impl Record for {} {{\nfn read<'de, A: MapAccess<'de>>(members: &mut Members<'de, A>) -> Result<Self, A::Error> {{\n",
         ty.name
     );
     for field in fields {

@@ -99,7 +99,7 @@ fn read(
             let _ = write!(
                 out,
                 "impl support::Tagged for {name} {{\nconst TAG: &'static str = {member:?};\n\
-                 fn pick<'de, A: MapAccess<'de>>(tag: Option<&str>, members: Members<'de, A>) -> Result<Self, A::Error> {{\n\
+                 fn pick<'de, A: MapAccess<'de>>(tag: Option<&str>, members: &mut Members<'de, A>) -> Result<Self, A::Error> {{\n\
                  match tag {{\n"
             );
             for (value, i) in values {
@@ -118,7 +118,7 @@ fn read(
             let _ = write!(
                 out,
                 "impl support::Present for {name} {{\nconst DECIDERS: &'static [&'static str] = &[{}];\n\
-                 fn pick<'de, A: MapAccess<'de>>(member: Option<&str>, members: Members<'de, A>) -> Result<Self, A::Error> {{\n\
+                 fn pick<'de, A: MapAccess<'de>>(member: Option<&str>, members: &mut Members<'de, A>) -> Result<Self, A::Error> {{\n\
                  match member {{\n",
                 names.join(", ")
             );
@@ -132,7 +132,7 @@ fn read(
             let _ = write!(
                 out,
                 "impl support::Cases for {name} {{\n\
-                 fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error> {{\n"
+                 fn pick<'de, A: MapAccess<'de>>(members: &mut Members<'de, A>) -> Result<Self, A::Error> {{\n"
             );
             let mut always = false;
             for (case, i) in cases {

@@ -57,7 +57,7 @@ impl Encode for CancelTaskRequestParams {
 }
 impl Record for CancelTaskRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut task_id = None;
@@ -118,7 +118,7 @@ impl Encode for CancelTaskResult {
 }
 impl Record for CancelTaskResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut result_type = false;
@@ -244,7 +244,7 @@ impl Encode for CreateTaskResult {
 }
 impl Record for CreateTaskResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut created_at = None;
@@ -334,7 +334,7 @@ impl Encode for GetTaskRequestParams {
 }
 impl Record for GetTaskRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut task_id = None;
@@ -494,7 +494,7 @@ impl Encode for GetTaskResult {
 }
 impl Record for GetTaskResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut created_at = None;
@@ -736,7 +736,7 @@ impl Encode for TaskStatusNotificationParams {
 }
 impl Record for TaskStatusNotificationParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut created_at = None;
@@ -825,7 +825,7 @@ impl Encode for TaskSubscriptionAcknowledgedNotifications {
 }
 impl Record for TaskSubscriptionAcknowledgedNotifications {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut task_ids = None;
         let mut extras = Extras::default();
@@ -882,7 +882,7 @@ impl Encode for TaskSubscriptionNotifications {
 }
 impl Record for TaskSubscriptionNotifications {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut task_ids = None;
         let mut extras = Extras::default();
@@ -953,7 +953,7 @@ impl Encode for UpdateTaskRequestParams {
 }
 impl Record for UpdateTaskRequestParams {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut input_responses = None;
@@ -1017,7 +1017,7 @@ impl Encode for UpdateTaskResult {
 }
 impl Record for UpdateTaskResult {
     fn read<'de, A: MapAccess<'de>>(
-        mut members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error> {
         let mut meta = None;
         let mut result_type = false;

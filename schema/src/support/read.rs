@@ -15,7 +15,7 @@ use crate::{DecodeError, Extras, Json, decode};
 /// A type read from the members of an object.
 pub trait Record: Sized {
     /// Reads all members.
-    fn read<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error>;
+    fn read<'de, A: MapAccess<'de>>(members: &mut Members<'de, A>) -> Result<Self, A::Error>;
 }
 
 /// `Deserialize` of a [`Record`].
@@ -30,7 +30,7 @@ pub fn record<'de, T: Record, D: Deserializer<'de>>(deserializer: D) -> Result<T
         }
 
         fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-            T::read(Members::new(map))
+            T::read(&mut Members::new(map))
         }
     }
 
@@ -44,7 +44,7 @@ pub trait Tagged: Sized {
     /// Reads the variant that `tag` names.
     fn pick<'de, A: MapAccess<'de>>(
         tag: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error>;
 }
 
@@ -65,12 +65,14 @@ pub fn tagged<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> Result<T
                 if key == T::TAG {
                     let Key(tag) = members.map.next_value()?;
                     members.ahead = Ahead::Tag(T::TAG, tag.clone());
-                    return T::pick(Some(&tag), members.rewound());
+                    members.rewind();
+                    return T::pick(Some(&tag), &mut members);
                 }
                 members.buffer(key)?;
             }
             members.exhausted = true;
-            T::pick(None, members.rewound())
+            members.rewind();
+            T::pick(None, &mut members)
         }
     }
 
@@ -84,7 +86,7 @@ pub trait Present: Sized {
     /// Reads the variant that has `member`, the first of the deciders there was.
     fn pick<'de, A: MapAccess<'de>>(
         member: Option<&str>,
-        members: Members<'de, A>,
+        members: &mut Members<'de, A>,
     ) -> Result<Self, A::Error>;
 }
 
@@ -104,12 +106,14 @@ pub fn present<'de, T: Present, D: Deserializer<'de>>(deserializer: D) -> Result
             while let Some(Key(key)) = members.map.next_key()? {
                 if let Some(decider) = T::DECIDERS.iter().find(|decider| **decider == key) {
                     members.ahead = Ahead::Key(key);
-                    return T::pick(Some(decider), members.rewound());
+                    members.rewind();
+                    return T::pick(Some(decider), &mut members);
                 }
                 members.buffer(key)?;
             }
             members.exhausted = true;
-            T::pick(None, members.rewound())
+            members.rewind();
+            T::pick(None, &mut members)
         }
     }
 
@@ -119,7 +123,7 @@ pub fn present<'de, T: Present, D: Deserializer<'de>>(deserializer: D) -> Result
 /// A union told apart by conditions on several members.
 pub trait Cases: Sized {
     /// Reads the variant of the first case that holds.
-    fn pick<'de, A: MapAccess<'de>>(members: Members<'de, A>) -> Result<Self, A::Error>;
+    fn pick<'de, A: MapAccess<'de>>(members: &mut Members<'de, A>) -> Result<Self, A::Error>;
 }
 
 /// `Deserialize` of a [`Cases`] union.
@@ -139,7 +143,8 @@ pub fn cases<'de, T: Cases, D: Deserializer<'de>>(deserializer: D) -> Result<T, 
                 members.buffer(key)?;
             }
             members.exhausted = true;
-            T::pick(members.rewound())
+            members.rewind();
+            T::pick(&mut members)
         }
     }
 
@@ -256,6 +261,8 @@ pub struct Members<'de, A> {
     /// The value that belongs to the last key, if it was read before.
     pending: Pending<'de>,
     exhausted: bool,
+    /// Nothing was read before, or all of it is replayed: the map has the next member.
+    plain: bool,
 }
 
 /// A member between the replayed and the unread ones, of which only part was read.
@@ -281,6 +288,7 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
             ahead: Ahead::None,
             pending: Pending::None,
             exhausted: false,
+            plain: true,
         }
     }
 
@@ -290,13 +298,22 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
         Ok(())
     }
 
-    fn rewound(mut self) -> Self {
+    fn rewind(&mut self) {
         self.replay.reverse();
-        self
+        self.plain = false;
     }
 
     /// The next member's name.
+    #[inline]
     pub fn key(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
+        match self.plain {
+            true => Ok(self.map.next_key()?.map(|Key(key)| key)),
+            false => self.replayed_key(),
+        }
+    }
+
+    #[inline(never)]
+    fn replayed_key(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
         if let Some((key, value)) = self.replay.pop() {
             self.pending = Pending::Json(value);
             return Ok(Some(key));
@@ -304,24 +321,30 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
         match std::mem::replace(&mut self.ahead, Ahead::None) {
             Ahead::Tag(key, tag) => {
                 self.pending = Pending::Tag(tag);
-                return Ok(Some(Cow::Borrowed(key)));
+                Ok(Some(Cow::Borrowed(key)))
             }
-            Ahead::Key(key) => return Ok(Some(key)),
-            Ahead::None => {}
-        }
-        if self.exhausted {
-            return Ok(None);
-        }
-        match self.map.next_key()? {
-            Some(Key(key)) => Ok(Some(key)),
-            None => {
-                self.exhausted = true;
-                Ok(None)
+            Ahead::Key(key) => {
+                self.plain = true;
+                Ok(Some(key))
+            }
+            Ahead::None if self.exhausted => Ok(None),
+            Ahead::None => {
+                self.plain = true;
+                self.key()
             }
         }
     }
 
+    #[inline]
     fn value<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, A::Error> {
+        match self.plain {
+            true => self.map.next_value().map_err(|error| within(name, error)),
+            false => self.replayed_value(name),
+        }
+    }
+
+    #[inline(never)]
+    fn replayed_value<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, A::Error> {
         match std::mem::replace(&mut self.pending, Pending::None) {
             Pending::None => self.map.next_value().map_err(|error| within(name, error)),
             Pending::Json(json) => replayed(name, &json),
@@ -391,8 +414,8 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
     /// Keeps the member `key`, which the type does not know.
     pub fn extra(&mut self, key: Cow<'de, str>, extras: &mut Extras) -> Result<(), A::Error> {
         let value = match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::Json(json) => json,
             Pending::None => self.map.next_value()?,
+            Pending::Json(json) => json,
             Pending::Tag(tag) => Json::from_value(&*tag).map_err(A::Error::custom)?,
         };
         extras.map_mut().push(key.into(), value);
@@ -400,7 +423,7 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
     }
 
     /// All members as one JSON object, for a variant that no revision knows.
-    pub fn unknown(mut self) -> Result<Json, A::Error> {
+    pub fn unknown(&mut self) -> Result<Json, A::Error> {
         let mut extras = Extras::default();
         while let Some(key) = self.key()? {
             self.extra(key, &mut extras)?;
@@ -448,6 +471,7 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
 }
 
 /// The value of a required member.
+#[inline]
 pub fn need<T, E: Error>(name: &'static str, slot: Option<T>) -> Result<T, E> {
     slot.ok_or_else(|| E::missing_field(name))
 }
@@ -461,6 +485,7 @@ pub fn seen<E: Error>(name: &'static str, seen: bool) -> Result<(), E> {
 }
 
 /// `extras`, if no member is in it twice.
+#[inline]
 pub fn distinct<E: Error>(extras: Extras) -> Result<Extras, E> {
     match extras.repeated() {
         None => Ok(extras),
