@@ -8,7 +8,7 @@ use trueform_codegen::provenance::{Provenance, Source};
 use trueform_codegen::store::{self, Origin};
 
 use crate::support::{
-    committed, definitions, json_file, official_folder, oracle, schema_folder, scratch,
+    committed, definitions, json_file, official_folder, oracle, rounds, schema_folder, scratch,
 };
 use crate::values::Values;
 
@@ -57,7 +57,7 @@ fn normal_form_accepts_what_the_official_file_accepts() {
         for definition in definitions(&normal) {
             let (before, after) = (oracle(&official, &definition), oracle(&normal, &definition));
             let mut values = Values::new(&normal, 7);
-            for round in 0..40 {
+            for round in 0..rounds(40) {
                 let mut value = values.random(&definition);
                 for _ in 0..round % 4 {
                     value = values.damaged(value);

@@ -15,7 +15,7 @@ use trueform_codegen::model::{Model, TypeRef};
 use trueform_codegen::{Inputs, generate, model};
 use trueform_schema::{Revision, View};
 
-use crate::support::{REVISIONS, committed, definitions, oracle, schema_folder};
+use crate::support::{REVISIONS, committed, definitions, oracle, rounds, schema_folder};
 use crate::values::Values;
 use model_schema::superset;
 use table::{Broken, Codec, Module};
@@ -220,7 +220,7 @@ fn what_a_revision_allows_comes_out_as_it_went_in() {
             };
             let oracle = oracle(&source.document, &definition);
             let mut values = Values::new(&source.document, 5);
-            for round in 0..60 {
+            for round in 0..rounds(60) {
                 let mut value = values.random(&definition);
                 if round % 3 == 2 {
                     value = values.damaged(value);
@@ -270,7 +270,7 @@ fn what_the_superset_model_allows_comes_out_as_it_went_in() {
             let codec = Codec::of(module, &TypeRef::Named(name.clone()));
             let mut values = Values::new(&document, 9);
             let fullest = values.fullest(name);
-            let random: Vec<Value> = (0..100).map(|_| values.random(name)).collect();
+            let random: Vec<Value> = (0..rounds(100)).map(|_| values.random(name)).collect();
             for value in fullest.into_iter().chain(random) {
                 if let Err(problem) = codec.keeps(&value, View::ALL) {
                     failures.push(format!("`{name}`: {problem}"));

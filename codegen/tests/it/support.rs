@@ -14,6 +14,15 @@ pub(crate) const REVISIONS: [&str; 5] = [
     "2026-07-28",
 ];
 
+/// How many values to try where `few` do for every run; `TRUEFORM_ROUNDS` multiplies it.
+pub(crate) fn rounds(few: usize) -> usize {
+    let times = std::env::var("TRUEFORM_ROUNDS")
+        .ok()
+        .and_then(|times| times.parse().ok())
+        .unwrap_or(1);
+    few * times
+}
+
 /// The committed schema folder.
 pub(crate) fn schema_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema")
