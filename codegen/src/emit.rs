@@ -8,6 +8,7 @@ mod enums;
 mod methods;
 mod revisions;
 mod structs;
+mod table;
 mod unions;
 
 use std::{collections::BTreeSet, fmt::Write as _};
@@ -114,6 +115,7 @@ fn module(
         }
         wires.push_str("\n);\n");
     }
+    table::emit(&cx, &mut wires);
     let mut head = imports(&cx, &body);
     for set in cx.sets.borrow().iter() {
         let _ = writeln!(

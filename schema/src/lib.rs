@@ -47,6 +47,7 @@ mod map;
 pub mod methods;
 #[doc(hidden)]
 pub mod support;
+pub mod types;
 
 #[doc(inline)]
 pub use self::generated::*;

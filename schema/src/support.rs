@@ -3,6 +3,7 @@
 mod read;
 mod write;
 
+pub use crate::types::{TypeInfo, TypeKind};
 pub(crate) use self::read::within;
 pub use self::{
     read::{

@@ -1328,3 +1328,79 @@ support::wire!(
     text:
     TaskStatus,
 );
+
+/// Every type of this module with the revisions that have it and its members, in the order of names.
+pub static TYPES: &[support::TypeInfo] = &[
+    support::TypeInfo::new("CancelTaskRequestParams", support::TypeKind::Struct, 0b10000, &[
+        ("_meta", 0b10000, 0b00000),
+        ("taskId", 0b10000, 0b10000),
+    ]),
+    support::TypeInfo::new("CancelTaskResult", support::TypeKind::Struct, 0b10000, &[
+        ("_meta", 0b10000, 0b00000),
+        ("resultType", 0b10000, 0b10000),
+    ]),
+    support::TypeInfo::new("CreateTaskResult", support::TypeKind::Struct, 0b10000, &[
+        ("_meta", 0b10000, 0b00000),
+        ("createdAt", 0b10000, 0b10000),
+        ("lastUpdatedAt", 0b10000, 0b10000),
+        ("pollIntervalMs", 0b10000, 0b00000),
+        ("resultType", 0b10000, 0b10000),
+        ("status", 0b10000, 0b10000),
+        ("statusMessage", 0b10000, 0b00000),
+        ("taskId", 0b10000, 0b10000),
+        ("ttlMs", 0b10000, 0b10000),
+    ]),
+    support::TypeInfo::new("GetTaskRequestParams", support::TypeKind::Struct, 0b10000, &[
+        ("_meta", 0b10000, 0b00000),
+        ("taskId", 0b10000, 0b10000),
+    ]),
+    support::TypeInfo::new("GetTaskResult", support::TypeKind::Struct, 0b10000, &[
+        ("_meta", 0b10000, 0b00000),
+        ("createdAt", 0b10000, 0b10000),
+        ("error", 0b10000, 0b00000),
+        ("inputRequests", 0b10000, 0b00000),
+        ("lastUpdatedAt", 0b10000, 0b10000),
+        ("pollIntervalMs", 0b10000, 0b00000),
+        ("result", 0b10000, 0b00000),
+        ("resultType", 0b10000, 0b10000),
+        ("status", 0b10000, 0b10000),
+        ("statusMessage", 0b10000, 0b00000),
+        ("taskId", 0b10000, 0b10000),
+        ("ttlMs", 0b10000, 0b10000),
+    ]),
+    support::TypeInfo::new("TaskStatus", support::TypeKind::Enum, 0b10000, &[
+        ("cancelled", 0b10000, 0b00000),
+        ("completed", 0b10000, 0b00000),
+        ("failed", 0b10000, 0b00000),
+        ("input_required", 0b10000, 0b00000),
+        ("working", 0b10000, 0b00000),
+    ]),
+    support::TypeInfo::new("TaskStatusNotificationParams", support::TypeKind::Struct, 0b10000, &[
+        ("_meta", 0b10000, 0b00000),
+        ("createdAt", 0b10000, 0b10000),
+        ("error", 0b10000, 0b00000),
+        ("inputRequests", 0b10000, 0b00000),
+        ("lastUpdatedAt", 0b10000, 0b10000),
+        ("pollIntervalMs", 0b10000, 0b00000),
+        ("result", 0b10000, 0b00000),
+        ("status", 0b10000, 0b10000),
+        ("statusMessage", 0b10000, 0b00000),
+        ("taskId", 0b10000, 0b10000),
+        ("ttlMs", 0b10000, 0b10000),
+    ]),
+    support::TypeInfo::new("TaskSubscriptionAcknowledgedNotifications", support::TypeKind::Struct, 0b10000, &[
+        ("taskIds", 0b10000, 0b00000),
+    ]),
+    support::TypeInfo::new("TaskSubscriptionNotifications", support::TypeKind::Struct, 0b10000, &[
+        ("taskIds", 0b10000, 0b00000),
+    ]),
+    support::TypeInfo::new("UpdateTaskRequestParams", support::TypeKind::Struct, 0b10000, &[
+        ("_meta", 0b10000, 0b00000),
+        ("inputResponses", 0b10000, 0b10000),
+        ("taskId", 0b10000, 0b10000),
+    ]),
+    support::TypeInfo::new("UpdateTaskResult", support::TypeKind::Struct, 0b10000, &[
+        ("_meta", 0b10000, 0b00000),
+        ("resultType", 0b10000, 0b10000),
+    ]),
+];

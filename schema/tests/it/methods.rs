@@ -11,6 +11,7 @@ use trueform_schema::{
     Revision, ext,
     handler::{ServerHandler, dispatch_to_server},
     methods::{CallTool, Direction, Request},
+    types,
 };
 
 #[test]
@@ -65,6 +66,30 @@ fn extensions_have_rules_of_their_own() {
     assert!(
         matches!(decoded, Ok(ext::tasks::ClientRequest::CancelTask(params)) if params.task_id == "t")
     );
+}
+
+#[test]
+fn every_type_is_described() {
+    let of = |table, ty, member: &str| {
+        types::find(table, ty)
+            .and_then(|ty| ty.member(member))
+            .map(|member| (member.known.bits(), member.required.bits()))
+    };
+    assert_eq!(
+        of(TYPES, "CallToolRequestParams", "_meta"),
+        Some((0b11111, 0b10000))
+    );
+    assert_eq!(
+        of(TYPES, "CancelledNotificationParams", "requestId"),
+        Some((0b11111, 0b10111))
+    );
+    assert_eq!(of(TYPES, "ContentBlock", "Audio"), Some((0b11110, 0)));
+    assert_eq!(of(TYPES, "TaskSupport", "forbidden"), Some((0b01000, 0)));
+    assert_eq!(
+        of(ext::tasks::TYPES, "CreateTaskResult", "resultType"),
+        Some((0b10000, 0b10000))
+    );
+    assert!(TYPES.is_sorted_by_key(types::TypeInfo::name));
 }
 
 #[test]

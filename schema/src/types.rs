@@ -1,0 +1,107 @@
+//! What the model knows of each generated type, at run time: which revisions have it and its members, and who requires
+//! them. The table itself is generated: [`TYPES`](crate::TYPES).
+
+use crate::Revisions;
+
+/// One generated type.
+///
+/// ```
+/// use trueform_schema::{Revision, TYPES, types};
+///
+/// let tool = types::find(TYPES, "Tool").unwrap();
+/// let title = tool.member("title").unwrap();
+/// assert!(!title.known.contains(Revision::V2025_03_26));
+/// assert!(title.known.contains(Revision::V2025_06_18));
+/// assert!(title.required.is_empty());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TypeInfo {
+    name: &'static str,
+    kind: TypeKind,
+    known: u8,
+    members: &'static [(&'static str, u8, u8)],
+}
+
+/// What a generated type is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TypeKind {
+    /// An object; its members are those of the object.
+    Struct,
+    /// One of several types; its members are the variants, by their Rust names.
+    Union,
+    /// A string; its members are the values.
+    Enum,
+}
+
+/// A member of an object, a variant of a union, or a value of an enumeration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemberInfo {
+    /// Its name on the wire, or the variant's in Rust.
+    pub name: &'static str,
+    /// The revisions that have it.
+    pub known: Revisions,
+    /// The revisions that require it.
+    pub required: Revisions,
+}
+
+impl TypeInfo {
+    /// For generated code.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        kind: TypeKind,
+        known: u8,
+        members: &'static [(&'static str, u8, u8)],
+    ) -> Self {
+        Self {
+            name,
+            kind,
+            known,
+            members,
+        }
+    }
+
+    /// The name, which is that of the Rust type.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What it is.
+    #[must_use]
+    pub const fn kind(&self) -> TypeKind {
+        self.kind
+    }
+
+    /// The revisions in which a message can hold it.
+    #[must_use]
+    pub const fn known(&self) -> Revisions {
+        Revisions::from_bits(self.known)
+    }
+
+    /// Its members in order.
+    pub fn members(&self) -> impl ExactSizeIterator<Item = MemberInfo> + use<> {
+        self.members
+            .iter()
+            .map(|(name, known, required)| MemberInfo {
+                name,
+                known: Revisions::from_bits(*known),
+                required: Revisions::from_bits(*required),
+            })
+    }
+
+    /// The member `name`.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<MemberInfo> {
+        self.members().find(|member| member.name == name)
+    }
+}
+
+/// The type `name` of a table such as [`TYPES`](crate::TYPES), which is in the order of names.
+#[must_use]
+pub fn find<'a>(table: &'a [TypeInfo], name: &str) -> Option<&'a TypeInfo> {
+    let at = table.binary_search_by(|ty| ty.name.cmp(name)).ok()?;
+    table.get(at)
+}
