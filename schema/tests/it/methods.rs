@@ -8,7 +8,7 @@ use std::{
 
 use trueform_schema::{
     At, CallToolOutcome, CallToolRequestParams, CallToolResult, ClientRequest, ErrorObject, Method,
-    Revision, ext,
+    Revision, TYPES, ext,
     handler::{ServerHandler, dispatch_to_server},
     methods::{CallTool, Direction, Request},
     types,
