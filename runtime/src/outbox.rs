@@ -57,6 +57,14 @@ impl Outbox {
         Ok(())
     }
 
+    /// Appends `message` unless the last one that waits says the same: a peer that does not read costs nothing more.
+    pub(crate) fn push_new(&self, message: Vec<u8>) -> Result<(), Refused> {
+        if self.lock().queue.back() == Some(&message) {
+            return Ok(());
+        }
+        self.push(message)
+    }
+
     /// The next message; `None` once closed and empty. One reader at a time.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         let mut state = self.lock();

@@ -142,13 +142,18 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Shard {
-    /// Drops the oldest event of the session that holds most bytes. Whether there was one.
+    /// Drops the oldest event of the session that holds most bytes, and the session if that was all it had. Whether
+    /// there was one.
     fn trim_largest(&mut self) -> bool {
-        let Some(largest) = self.sessions.values_mut().max_by_key(|kept| kept.bytes) else {
+        let Some((id, largest)) = self.sessions.iter_mut().max_by_key(|(_, kept)| kept.bytes) else {
             return false;
         };
         let freed = largest.drop_oldest();
         self.bytes -= freed;
+        if largest.events.is_empty() {
+            let id = id.clone();
+            self.sessions.remove(&id);
+        }
         0 < freed
     }
 }

@@ -10,6 +10,9 @@ pub const DEFAULT_PATH: &str = "/mcp";
 /// Largest request body unless set otherwise, in bytes: 4 MiB, as other servers take.
 pub const DEFAULT_MAX_BODY: usize = 4 << 20;
 
+/// How long a request body may take to come in, unless set otherwise: 60 s.
+pub const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Requests at work at once unless set otherwise. A request costs a few kilobytes and its tool's own needs.
 pub const DEFAULT_MAX_IN_FLIGHT: usize = 4096;
 
@@ -69,6 +72,8 @@ pub struct HttpConfig {
     pub allowed_origins: Vec<String>,
     /// Largest request body, in bytes. Default: [`DEFAULT_MAX_BODY`].
     pub max_body: usize,
+    /// How long a request body may take to come in; longer is answered 408. Default: [`DEFAULT_BODY_TIMEOUT`].
+    pub body_timeout: Duration,
     /// Requests at work at once; one more is answered 503. Streams that only listen do not count. Default:
     /// [`DEFAULT_MAX_IN_FLIGHT`].
     pub max_in_flight: usize,
@@ -125,6 +130,7 @@ impl Default for HttpConfig {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             max_body: DEFAULT_MAX_BODY,
+            body_timeout: DEFAULT_BODY_TIMEOUT,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
             max_sessions: DEFAULT_MAX_SESSIONS,
             session_idle: DEFAULT_SESSION_IDLE,
@@ -168,6 +174,13 @@ impl HttpConfig {
     #[must_use]
     pub fn max_body(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
+        self
+    }
+
+    /// Sets [`body_timeout`](Self::body_timeout).
+    #[must_use]
+    pub fn body_timeout(mut self, timeout: Duration) -> Self {
+        self.body_timeout = timeout;
         self
     }
 

@@ -18,6 +18,7 @@ use axum::{body::Body, extract::Request, response::Response};
 use bytes::{Bytes, BytesMut};
 use http::{Method, header, request::Parts};
 use http_body::Body as _;
+use tokio::time::{Sleep, sleep};
 
 use super::{
     admit::{self, Accepts, InvalidSetting, One, Policy},
@@ -54,7 +55,7 @@ impl Endpoint {
         Ok(Arc::new(Self {
             engine,
             policy: Policy::new(&config, address)?,
-            sessions: Sessions::new(config.max_sessions, config.session_idle),
+            sessions: Sessions::new(config.max_sessions, config.session_idle, config.event_store.clone()),
             at_work: Limit::new(config.max_in_flight),
             stopping: AtomicBool::new(false),
             config,
@@ -207,19 +208,26 @@ pub(super) struct Receiving {
     /// The body so far. One that comes in one piece is not copied.
     first: Bytes,
     more: BytesMut,
+    /// When the body must be here; set once it has to be waited for.
+    deadline: Option<Pin<Box<Sleep>>>,
     accepts: Accepts,
     permit: Option<Permit>,
 }
 
 impl Receiving {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<State> {
-        let whole = match ready!(self.poll_whole(cx)) {
-            Ok(whole) => whole,
-            Err(refusal) => return Poll::Ready(State::refused(&refusal)),
+        let whole = match self.poll_whole(cx) {
+            Poll::Ready(Ok(whole)) => whole,
+            Poll::Ready(Err(refusal)) => return Poll::Ready(State::refused(&refusal)),
+            Poll::Pending => {
+                let timeout = self.endpoint.config.body_timeout;
+                let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
+                return deadline.as_mut().poll(cx).map(|()| State::refused(&Refusal::BodySlow(timeout)));
+            }
         };
         // Taken once: the state that is returned replaces this one.
         let Some(parts) = self.parts.take() else { return Poll::Pending };
-        Poll::Ready(post::received(&self.endpoint, parts, whole, self.accepts, self.permit.take()))
+        Poll::Ready(post::received(&self.endpoint, parts, whole, self.accepts, self.permit.take(), cx))
     }
 
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Refusal>> {
@@ -268,6 +276,7 @@ impl Endpoint {
                     body,
                     first: Bytes::new(),
                     more: BytesMut::new(),
+                    deadline: None,
                     accepts,
                     permit: Some(permit),
                 })),

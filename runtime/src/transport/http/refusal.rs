@@ -2,6 +2,8 @@
 //!
 //! What the protocol engine turns away comes with its own status and does not pass here.
 
+use std::time::Duration;
+
 use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header};
 use trueform_schema::{ErrorObject, RequestId};
@@ -23,6 +25,8 @@ pub(super) enum Refusal {
     BodyTooLarge(usize),
     /// The client stopped in the middle of the body.
     BodyBroken,
+    /// The body did not come in time.
+    BodySlow(Duration),
     SessionMissing,
     SessionUnknown,
     SessionHeaderUnusable,
@@ -53,6 +57,7 @@ impl Refusal {
             | Self::Version(_)
             | Self::Event
             | Self::Body(_) => StatusCode::BAD_REQUEST,
+            Self::BodySlow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::SessionUnknown => StatusCode::NOT_FOUND,
             Self::StreamTaken => StatusCode::CONFLICT,
             Self::Busy | Self::TooManySessions | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
@@ -89,6 +94,9 @@ impl Refusal {
                 "the body is larger than {limit} bytes, the server's `max_body` setting"
             ),
             Self::BodyBroken => "the body ended early".into(),
+            Self::BodySlow(limit) => format!(
+                "the body did not come within {limit:?}, the server's `body_timeout` setting"
+            ),
             Self::SessionMissing => {
                 "the `Mcp-Session-Id` header is missing; send what `initialize` was answered with"
                     .into()
@@ -137,7 +145,7 @@ impl Refusal {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             // What is left of a body that nobody reads must not be taken for the next request.
-            Self::BodyTooLarge(_) | Self::BodyBroken => {
+            Self::BodyTooLarge(_) | Self::BodyBroken | Self::BodySlow(_) => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}

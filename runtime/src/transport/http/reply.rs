@@ -112,12 +112,26 @@ enum First {
 }
 
 impl Late {
-    /// Drives the calls until it is known what kind of response this is.
-    pub(super) async fn respond(mut self, config: &HttpConfig) -> Response {
+    /// The response, if it is known without waiting.
+    pub(super) fn at_once(mut self, config: &HttpConfig, cx: &mut Context<'_>) -> Result<Response, Self> {
         if !self.may_stream {
             self.calls.mute();
         }
-        match self.first(config).await {
+        match self.poll_first(None, cx) {
+            Poll::Ready(first) => Ok(self.begin(first, config)),
+            Poll::Pending if self.may_stream && config.sse_after.is_zero() => Ok(self.begin(First::Stream(None), config)),
+            Poll::Pending => Err(self),
+        }
+    }
+
+    /// Drives the calls until it is known what kind of response this is.
+    pub(super) async fn respond(mut self, config: &HttpConfig) -> Response {
+        let first = self.first(config).await;
+        self.begin(first, config)
+    }
+
+    fn begin(self, first: First, config: &HttpConfig) -> Response {
+        match first {
             First::Answered => complete(self.answers, self.batch, self.accepts),
             First::Stream(message) => self.stream(message, config),
         }
@@ -126,14 +140,8 @@ impl Late {
     async fn first(&mut self, config: &HttpConfig) -> First {
         // Made before the first poll: the delay counts from the arrival of the request.
         let deadline = Instant::now().checked_add(config.sse_after).filter(|_| self.may_stream);
-        // Timers take a while even for no time.
-        let at_once = self.may_stream && config.sse_after.is_zero();
         let mut delay = std::pin::pin!(deadline.map(sleep_until));
-        poll_fn(|cx| match self.poll_first(delay.as_mut().as_pin_mut(), cx) {
-            Poll::Pending if at_once => Poll::Ready(First::Stream(None)),
-            first => first,
-        })
-        .await
+        poll_fn(|cx| self.poll_first(delay.as_mut().as_pin_mut(), cx)).await
     }
 
     fn poll_first(&mut self, delay: Option<std::pin::Pin<&mut Sleep>>, cx: &mut Context<'_>) -> Poll<First> {

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::{live::LiveStream, standalone::Standalone};
-use crate::{Principal, session::Session};
+use crate::{Principal, session::Session, store::EventStore};
 
 /// Locks that sessions are spread over.
 const SHARDS: usize = 32;
@@ -34,6 +34,8 @@ pub(super) struct Sessions {
     started: Instant,
     idle: Duration,
     shard_limit: usize,
+    /// What keeps events of sessions, and is told when one has ended.
+    events: Option<Arc<dyn EventStore>>,
 }
 
 /// One open session.
@@ -76,20 +78,19 @@ fn key(id: &str) -> Option<u128> {
 }
 
 impl Sessions {
-    pub(super) fn new(limit: usize, idle: Duration) -> Self {
+    pub(super) fn new(limit: usize, idle: Duration, events: Option<Arc<dyn EventStore>>) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             swept: (0..SHARDS).map(|_| AtomicU64::new(0)).collect(),
             started: Instant::now(),
             idle,
             shard_limit: limit.div_ceil(SHARDS).max(1),
+            events,
         }
     }
 
     /// Keeps `session`. When its part of the table is full, the session that was idle longest ends.
-    ///
-    /// Sessions that ended on the way are closed and returned.
-    pub(super) fn insert(&self, session: Arc<Session>) -> Result<(Active, Vec<Arc<Entry>>), Full> {
+    pub(super) fn insert(&self, session: Arc<Session>) -> Result<Active, Full> {
         let Some(key) = session.id().and_then(key) else { return Err(Full) };
         let now = self.now();
         let entry = Arc::new(Entry {
@@ -115,11 +116,8 @@ impl Sessions {
             }
             shard.insert(key, entry);
         }
-        for entry in &ended {
-            tracing::info!(session = entry.session.id(), "session ended to make room");
-            entry.close();
-        }
-        Ok((active, ended))
+        self.close("session ended to make room", ended);
+        Ok(active)
     }
 
     /// The open session `id` of `principal`. Somebody else's does not exist for the caller (Y-1).
@@ -133,10 +131,7 @@ impl Sessions {
             // Made active under the lock, so that nothing ends it in between.
             shard.get(&key).cloned().map(|entry| self.activate(entry))
         };
-        for entry in ended {
-            tracing::info!(session = entry.session.id(), idle = ?self.idle, "idle session ended");
-            entry.close();
-        }
+        self.close("idle session ended", ended);
         let active = found?;
         if active.entry.session.principal() != principal {
             tracing::warn!(session = id, "a session was asked for by another principal");
@@ -182,6 +177,24 @@ impl Sessions {
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).len()).sum()
+    }
+
+    /// Ends what was taken out of the table.
+    fn close(&self, why: &'static str, ended: Vec<Arc<Entry>>) {
+        if ended.is_empty() {
+            return;
+        }
+        for entry in &ended {
+            tracing::info!(session = entry.id(), "{why}");
+            entry.close();
+        }
+        if let Some(events) = self.events.clone() {
+            tokio::spawn(async move {
+                for entry in ended {
+                    entry.forget_events(&*events).await;
+                }
+            });
+        }
     }
 
     fn activate(&self, entry: Arc<Entry>) -> Active {
@@ -272,6 +285,13 @@ impl Entry {
         lock(&self.live)
     }
 
+    /// Drops the events that were kept of a session that has ended.
+    pub(super) async fn forget_events(&self, events: &dyn EventStore) {
+        if let Err(error) = events.forget(self.id()).await {
+            tracing::warn!(%error, session = self.id(), "events of an ended session could not be dropped");
+        }
+    }
+
     fn is_busy(&self) -> bool {
         0 < self.busy.load(Ordering::Relaxed)
     }
@@ -320,7 +340,7 @@ mod tests {
     // Y-1
     #[test]
     fn sessions_belong_to_their_principal() {
-        let sessions = Sessions::new(10, Duration::from_secs(60));
+        let sessions = Sessions::new(10, Duration::from_secs(60), None);
         let (id, opened) = session(Some("ann"));
         drop(sessions.insert(opened).expect("room"));
         assert!(sessions.find(&id, Some(&Principal::new("ann"))).is_some());
@@ -332,9 +352,9 @@ mod tests {
     // F-21
     #[test]
     fn ended_sessions_are_gone_and_closed() {
-        let sessions = Sessions::new(10, Duration::from_secs(60));
+        let sessions = Sessions::new(10, Duration::from_secs(60), None);
         let (id, opened) = session(None);
-        let (active, _) = sessions.insert(opened.clone()).expect("room");
+        let active = sessions.insert(opened.clone()).expect("room");
         sessions.end(active.entry());
         assert!(sessions.find(&id, None).is_none());
         assert!(matches!(opened.phase(), crate::session::Phase::Closed));
@@ -342,7 +362,7 @@ mod tests {
 
     #[test]
     fn idle_sessions_end_and_busy_ones_do_not() {
-        let sessions = Sessions::new(10, Duration::ZERO);
+        let sessions = Sessions::new(10, Duration::ZERO, None);
         let (idle, opened) = session(None);
         drop(sessions.insert(opened).expect("room"));
         let (busy, opened) = session(None);
@@ -356,24 +376,29 @@ mod tests {
 
     #[test]
     fn a_full_table_lets_the_longest_idle_go_and_keeps_the_busy() {
-        let sessions = Sessions::new(1, Duration::from_secs(60));
-        let mut kept = Vec::new();
+        let sessions = Sessions::new(1, Duration::from_secs(60), None);
         // Every part of the table takes one: the first of each part stays at work.
-        let refused = (0..SHARDS * 20).filter(|_| match sessions.insert(session(None).1) {
-            Ok((active, ended)) => {
-                assert!(ended.is_empty());
-                kept.push(active);
-                false
+        let tries = (0..SHARDS * 20).map(|_| sessions.insert(session(None).1));
+        let (mut kept, mut refused) = (Vec::new(), 0);
+        for inserted in tries {
+            match inserted {
+                Ok(active) => kept.push(active),
+                Err(Full) => refused += 1,
             }
-            Err(Full) => true,
-        });
-        let refused = refused.count();
+        }
         assert_eq!(kept.len() + refused, SHARDS * 20);
         assert_eq!(sessions.len(), kept.len());
         kept.clear();
-        let ended: usize = (0..SHARDS * 20)
-            .map(|_| sessions.insert(session(None).1).expect("idle ones make room").1.len())
-            .sum();
-        assert!(0 < ended && sessions.len() <= SHARDS);
+        for _ in 0..SHARDS * 20 {
+            drop(sessions.insert(session(None).1).expect("idle ones make room"));
+        }
+        assert!(sessions.len() <= SHARDS);
+    }
+
+    // Design §8: at most 4 KiB an idle session, most of which is what the client said of itself.
+    #[test]
+    fn sessions_are_small() {
+        let size = size_of::<Entry>() + size_of::<Session>();
+        assert!(size <= 1024, "{size}");
     }
 }

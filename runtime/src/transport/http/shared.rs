@@ -50,10 +50,7 @@ pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(),
     let session = Arc::new(session);
     endpoint.engine.remember(&session);
     match endpoint.sessions.insert(session) {
-        Ok((_, ended)) => {
-            forget_all(endpoint, &ended);
-            Ok(())
-        }
+        Ok(_) => Ok(()),
         Err(Full) => Err(Refusal::TooManySessions),
     }
 }
@@ -80,29 +77,13 @@ pub(super) async fn save(endpoint: &Endpoint, id: &str) {
 
 /// Drops what stores keep of a session that has ended.
 pub(super) async fn forget(endpoint: &Endpoint, entry: &Entry) {
-    if let Some(store) = endpoint.event_store() {
-        told(entry, store.forget(entry.id()).await);
+    if let Some(events) = endpoint.event_store() {
+        entry.forget_events(&**events).await;
     }
-    if let Some(store) = &endpoint.config.session_store {
-        told(entry, store.remove(entry.id()).await.map(drop));
-    }
-}
-
-/// As [`forget`], for sessions that ended while something else was done. Records of sessions that only made room here
-/// stay: other processes may serve them.
-pub(super) fn forget_all(endpoint: &Arc<Endpoint>, ended: &[Arc<Entry>]) {
-    let Some(store) = endpoint.event_store().filter(|_| !ended.is_empty()).cloned() else { return };
-    let ended = ended.to_vec();
-    tokio::spawn(async move {
-        for entry in ended {
-            told(&entry, store.forget(entry.id()).await);
-        }
-    });
-}
-
-fn told(entry: &Entry, outcome: Result<(), StoreError>) {
-    if let Err(error) = outcome {
-        tracing::warn!(%error, session = entry.id(), "what was kept of an ended session could not be dropped");
+    if let Some(store) = &endpoint.config.session_store
+        && let Err(error) = store.remove(entry.id()).await
+    {
+        tracing::warn!(%error, session = entry.id(), "an ended session could not be removed from the store");
     }
 }
 

@@ -169,3 +169,19 @@ async fn what_is_kept_is_bounded() {
     assert_eq!(app.send(Req::delete(&session)).await.status, 204);
     assert_eq!(store.bytes(), 0, "an ended session keeps nothing");
 }
+
+// A session that ends in another way than by DELETE keeps nothing either.
+#[tokio::test]
+async fn a_session_that_makes_room() {
+    let store = Arc::new(MemoryEventStore::new());
+    let app = App::with(HttpConfig::default().event_store(Some(store.clone())).max_sessions(1));
+    let session = app.session(REVISION).await;
+    app.open(Req::call(&session, "1", "flood", r#"{"count":10}"#)).await.events().await;
+    assert!(0 < store.bytes());
+    while app.send(Req::legacy(&session, "2", "ping", "{}")).await.status == 200 {
+        app.send(Req::post(crate::support::initialize(REVISION)[0].clone())).await;
+    }
+    while 0 < store.bytes() {
+        tokio::task::yield_now().await;
+    }
+}

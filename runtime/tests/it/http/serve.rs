@@ -230,10 +230,10 @@ async fn heads_are_bounded() {
     served.ended().await;
 }
 
-// A body that ends early, and one that is too large, spoil only their own connection.
+// Y-6: a body that ends early, is too large or too slow spoils only its own connection.
 #[tokio::test]
 async fn broken_bodies() {
-    let served = Served::with(HttpConfig::default().max_body(1000)).await;
+    let served = Served::with(HttpConfig::default().max_body(1000).body_timeout(Duration::from_millis(200))).await;
     let mut broken = served.connect().await;
     let wire = add(1).wire();
     broken.stream.write_all(&wire[..wire.len() - 10]).await.expect("connected");
@@ -245,6 +245,10 @@ async fn broken_bodies() {
     let text = "x".repeat(5000);
     large.send(&Req::modern("1", "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#))).await;
     assert!(large.until("\r\n").await.starts_with("HTTP/1.1 413"));
+
+    let mut slow = served.connect().await;
+    slow.stream.write_all(&wire[..wire.len() - 10]).await.expect("connected");
+    assert!(slow.until("\r\n").await.starts_with("HTTP/1.1 408"));
 
     let mut good = served.connect().await;
     good.send(&add(1)).await;

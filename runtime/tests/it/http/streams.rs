@@ -139,3 +139,17 @@ async fn a_panic_in_a_stream() {
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].json()["result"]["isError"], true);
 }
+
+// Design §8: a client that does not listen costs nothing more with each change.
+#[tokio::test]
+async fn what_waits_is_said_once() {
+    let app = App::new();
+    let session = app.session("2025-06-18").await;
+    for _ in 0..100 {
+        app.handle.notify_tools_changed();
+    }
+    let mut stream = app.open(Req::get(&session)).await;
+    assert!(stream.event().await.is_some());
+    app.send(Req::delete(&session)).await;
+    assert_eq!(stream.events().await, []);
+}
