@@ -4,9 +4,10 @@
 
 use std::{fmt, net::SocketAddr};
 
-use http::{HeaderMap, Uri, header};
+use http::{HeaderMap, HeaderName, Uri, header};
 
 use super::{config::HttpConfig, refusal::Refusal};
+use crate::gate::{METHOD_HEADER, NAME_HEADER, SESSION_HEADER, VERSION_HEADER};
 
 /// Which hosts and origins are served, compiled from the settings.
 #[derive(Debug)]
@@ -242,10 +243,25 @@ pub(super) fn single(headers: &HeaderMap, name: impl header::AsHeaderName) -> On
     match (values.next(), values.next()) {
         (None, _) => One::Absent,
         (Some(value), None) => match value.to_str() {
-            Ok(text) => One::Text(text.trim_matches([' ', '\t'])),
+            Ok(text) => One::Text(text.trim_ascii()),
             Err(_) => One::Unusable,
         },
         (Some(_), Some(_)) => One::Unusable,
+    }
+}
+
+/// As [`single`], for a name as the gate spells it. Those that every request is asked for need not be parsed each time.
+pub(super) fn named<'a>(headers: &'a HeaderMap, name: &str) -> One<'a> {
+    static VERSION: HeaderName = HeaderName::from_static(VERSION_HEADER);
+    static SESSION: HeaderName = HeaderName::from_static(SESSION_HEADER);
+    static METHOD: HeaderName = HeaderName::from_static(METHOD_HEADER);
+    static NAME: HeaderName = HeaderName::from_static(NAME_HEADER);
+    match name {
+        VERSION_HEADER => single(headers, &VERSION),
+        SESSION_HEADER => single(headers, &SESSION),
+        METHOD_HEADER => single(headers, &METHOD),
+        NAME_HEADER => single(headers, &NAME),
+        _ => single(headers, name),
     }
 }
 
@@ -264,6 +280,10 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
         return Accepts { json: true, events: true };
     }
     for value in values {
+        // What most clients send (G-1), told without taking it apart.
+        if value == "application/json, text/event-stream" {
+            return Accepts { json: true, events: true };
+        }
         let Ok(text) = value.to_str() else { continue };
         for range in text.split(',') {
             let (kind, parameters) = match range.split_once(';') {

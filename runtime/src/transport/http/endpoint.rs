@@ -85,7 +85,7 @@ impl Endpoint {
 
 /// The session id that the request carries.
 pub(super) fn named_session(parts: &Parts) -> Result<&str, Refusal> {
-    match admit::single(&parts.headers, SESSION_HEADER) {
+    match admit::named(&parts.headers, SESSION_HEADER) {
         One::Text(id) => Ok(id),
         One::Absent => Err(Refusal::SessionMissing),
         One::Unusable => Err(Refusal::SessionHeaderUnusable),
@@ -97,7 +97,7 @@ pub(super) struct HttpHeaders<'a>(pub(super) &'a http::HeaderMap);
 
 impl Headers for HttpHeaders<'_> {
     fn get(&self, name: &str) -> HeaderValue<'_> {
-        match admit::single(self.0, name) {
+        match admit::named(self.0, name) {
             One::Absent => HeaderValue::Absent,
             One::Text(text) => HeaderValue::One(text),
             One::Unusable => HeaderValue::Bad,
@@ -107,7 +107,7 @@ impl Headers for HttpHeaders<'_> {
 
 /// The protocol version that the request names, as far as it can be read.
 pub(super) fn named_version(parts: &Parts) -> Option<trueform_schema::Revision> {
-    match admit::single(&parts.headers, VERSION_HEADER) {
+    match admit::named(&parts.headers, VERSION_HEADER) {
         One::Text(version) => trueform_schema::Revision::from_wire(version),
         One::Absent | One::Unusable => None,
     }

@@ -92,7 +92,7 @@ async fn session(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<Active, Refu
     shared::fetch(endpoint, parts).await?;
     let active = endpoint.session_of(parts)?;
     // F-23
-    match admit::single(&parts.headers, VERSION_HEADER) {
+    match admit::named(&parts.headers, VERSION_HEADER) {
         One::Absent => Ok(active),
         One::Text(version) => match named_version(parts) {
             Some(revision) if endpoint.engine.settings.revisions.contains(revision) => Ok(active),
