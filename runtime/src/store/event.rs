@@ -119,12 +119,24 @@ mod tests {
 
     #[test]
     fn ids_have_one_spelling() {
-        let id = EventId { stream: 0xabc, position: 12 };
+        let id = EventId {
+            stream: 0xabc,
+            position: 12,
+        };
         assert_eq!(id.to_string().parse(), Ok(id));
         for text in [
-            "", "-", "abc", "abc-1", "0000000000000abc", "0000000000000abc-", "0000000000000abc-+1",
-            "+000000000000abc-1", "0000000000000abc-1-2", "0000000000000abc--1",
-            "0000000000000abc-99999999999999999999", "0000000000000abg-1",
+            "",
+            "-",
+            "abc",
+            "abc-1",
+            "0000000000000abc",
+            "0000000000000abc-",
+            "0000000000000abc-+1",
+            "+000000000000abc-1",
+            "0000000000000abc-1-2",
+            "0000000000000abc--1",
+            "0000000000000abc-99999999999999999999",
+            "0000000000000abg-1",
         ] {
             let parsed = text.parse::<EventId>();
             // An empty position is all digits, and refused by the integer parser.

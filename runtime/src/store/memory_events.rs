@@ -145,7 +145,8 @@ impl Shard {
     /// Drops the oldest event of the session that holds most bytes, and the session if that was all it had. Whether
     /// there was one.
     fn trim_largest(&mut self) -> bool {
-        let Some((id, largest)) = self.sessions.iter_mut().max_by_key(|(_, kept)| kept.bytes) else {
+        let Some((id, largest)) = self.sessions.iter_mut().max_by_key(|(_, kept)| kept.bytes)
+        else {
             return false;
         };
         let freed = largest.drop_oldest();
@@ -160,11 +161,19 @@ impl Shard {
 
 impl Kept {
     fn note(&mut self, id: EventId) {
-        match self.streams.iter_mut().find(|stream| stream.number == id.stream) {
+        match self
+            .streams
+            .iter_mut()
+            .find(|stream| stream.number == id.stream)
+        {
             Some(stream) => stream.next = id.position + 1,
             None => {
                 if SESSION_STREAMS <= self.streams.len() {
-                    let victim = self.streams.iter().position(|stream| stream.ended).unwrap_or(0);
+                    let victim = self
+                        .streams
+                        .iter()
+                        .position(|stream| stream.ended)
+                        .unwrap_or(0);
                     self.streams.remove(victim);
                 }
                 self.streams.push_back(Stream {
@@ -200,7 +209,10 @@ impl Kept {
     }
 
     fn after(&self, after: EventId) -> Option<Replay> {
-        let stream = self.streams.iter().find(|stream| stream.number == after.stream)?;
+        let stream = self
+            .streams
+            .iter()
+            .find(|stream| stream.number == after.stream)?;
         if stream.next <= after.position {
             return None;
         }
@@ -208,13 +220,19 @@ impl Kept {
             .events
             .iter()
             .filter(|(id, _)| id.stream == after.stream && after.position < id.position)
-            .map(|(id, message)| StoredEvent { position: id.position, message: message.clone() })
+            .map(|(id, message)| StoredEvent {
+                position: id.position,
+                message: message.clone(),
+            })
             .collect();
         // Positions count up by one: as many events as positions means that none was dropped.
         if events.len() as u64 != stream.next - after.position - 1 {
             return None;
         }
-        Some(Replay { events, ended: stream.ended })
+        Some(Replay {
+            events,
+            ended: stream.ended,
+        })
     }
 }
 
@@ -243,7 +261,11 @@ impl EventStore for MemoryEventStore {
         session: &'a str,
         after: EventId,
     ) -> StoreFuture<'a, Result<Option<Replay>, StoreError>> {
-        let replay = self.shard(session).sessions.get(session).and_then(|kept| kept.after(after));
+        let replay = self
+            .shard(session)
+            .sessions
+            .get(session)
+            .and_then(|kept| kept.after(after));
         StoreFuture::ready(Ok(replay))
     }
 
@@ -264,11 +286,20 @@ mod tests {
         EventId { stream, position }
     }
 
-    fn replayed(store: &MemoryEventStore, session: &str, after: EventId) -> Option<(Vec<String>, bool)> {
+    fn replayed(
+        store: &MemoryEventStore,
+        session: &str,
+        after: EventId,
+    ) -> Option<(Vec<String>, bool)> {
         let mut future = store.replay(session, after);
-        let StoreFuture::Ready(replay) = &mut future else { panic!("memory answers at once") };
+        let StoreFuture::Ready(replay) = &mut future else {
+            panic!("memory answers at once")
+        };
         let replay = replay.take()?.expect("memory does not fail")?;
-        let texts = replay.events.iter().map(|event| String::from_utf8_lossy(&event.message).into_owned());
+        let texts = replay
+            .events
+            .iter()
+            .map(|event| String::from_utf8_lossy(&event.message).into_owned());
         Some((texts.collect(), replay.ended))
     }
 
@@ -287,12 +318,28 @@ mod tests {
         append(&store, "b", id(3, 0), "foreign");
         drop(store.end("a", 1));
 
-        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        assert_eq!(replayed(&store, "a", id(1, 0)), Some((texts(&["one", "two"]), true)));
+        let texts = |texts: &[&str]| {
+            texts
+                .iter()
+                .map(|text| (*text).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            replayed(&store, "a", id(1, 0)),
+            Some((texts(&["one", "two"]), true))
+        );
         assert_eq!(replayed(&store, "a", id(1, 2)), Some((texts(&[]), true)));
         assert_eq!(replayed(&store, "a", id(2, 0)), Some((texts(&[]), false)));
-        assert_eq!(replayed(&store, "a", id(1, 3)), None, "an event that never was");
-        assert_eq!(replayed(&store, "a", id(3, 0)), None, "an event of another session");
+        assert_eq!(
+            replayed(&store, "a", id(1, 3)),
+            None,
+            "an event that never was"
+        );
+        assert_eq!(
+            replayed(&store, "a", id(3, 0)),
+            None,
+            "an event of another session"
+        );
         assert_eq!(replayed(&store, "c", id(1, 0)), None, "an unknown session");
     }
 
@@ -302,7 +349,11 @@ mod tests {
         for position in 0..5 {
             append(&store, "a", id(1, position), "x");
         }
-        assert_eq!(replayed(&store, "a", id(1, 0)), None, "an event that followed is gone");
+        assert_eq!(
+            replayed(&store, "a", id(1, 0)),
+            None,
+            "an event that followed is gone"
+        );
         assert!(replayed(&store, "a", id(1, 1)).is_some());
         assert_eq!(store.bytes(), 3 * (1 + EVENT_OVERHEAD));
 

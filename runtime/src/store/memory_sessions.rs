@@ -56,7 +56,9 @@ impl Default for MemorySessionStore {
 
 impl fmt::Debug for MemorySessionStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemorySessionStore").field("life", &self.life).finish_non_exhaustive()
+        f.debug_struct("MemorySessionStore")
+            .field("life", &self.life)
+            .finish_non_exhaustive()
     }
 }
 
@@ -88,7 +90,9 @@ impl MemorySessionStore {
 
     fn shard(&self, id: &str) -> MutexGuard<'_, Shard> {
         let index = self.hasher.hash_one(id) as usize % SHARDS;
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `act` on the live record of `id`, if there is one; an expired one is dropped.
@@ -115,12 +119,22 @@ impl SessionStore for MemorySessionStore {
             shard.retain(|_, kept| now.duration_since(kept.touched) < self.life);
         }
         if self.shard_records <= shard.len() && !shard.contains_key(id) {
-            let oldest = shard.iter().min_by_key(|(_, kept)| kept.touched).map(|(id, _)| id.clone());
+            let oldest = shard
+                .iter()
+                .min_by_key(|(_, kept)| kept.touched)
+                .map(|(id, _)| id.clone());
             if let Some(oldest) = oldest {
                 shard.remove(&oldest);
             }
         }
-        shard.insert(id.into(), Kept { record, touched: now, sink: None });
+        shard.insert(
+            id.into(),
+            Kept {
+                record,
+                touched: now,
+                sink: None,
+            },
+        );
         StoreFuture::ready(Ok(()))
     }
 
@@ -196,7 +210,10 @@ mod tests {
         now(store.save("a", record("one")));
         now(store.save("a", record("two").with_principal(Some("ann".into()))));
         let found = now(store.load("a")).expect("kept");
-        assert_eq!((&*found.state, found.principal.as_deref()), (&b"two"[..], Some("ann")));
+        assert_eq!(
+            (&*found.state, found.principal.as_deref()),
+            (&b"two"[..], Some("ann"))
+        );
         assert!(now(store.remove("a")));
         assert!(!now(store.remove("a")));
         assert_eq!(now(store.load("a")), None);
@@ -212,7 +229,11 @@ mod tests {
         for number in 0..200 {
             now(store.save(&number.to_string(), record("x")));
         }
-        let kept: usize = store.shards.iter().map(|shard| shard.lock().expect("unpoisoned").len()).sum();
+        let kept: usize = store
+            .shards
+            .iter()
+            .map(|shard| shard.lock().expect("unpoisoned").len())
+            .sum();
         assert!(kept <= 16, "{kept}");
     }
 
@@ -223,9 +244,15 @@ mod tests {
         assert!(!now(store.deliver("a", Bytes::from_static(b"{}"))));
         let taken = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&taken);
-        now(store.attach("a", Arc::new(move |_| counter.fetch_add(1, Ordering::Relaxed) < 1)));
+        now(store.attach(
+            "a",
+            Arc::new(move |_| counter.fetch_add(1, Ordering::Relaxed) < 1),
+        ));
         assert!(now(store.deliver("a", Bytes::from_static(b"{}"))));
-        assert!(!now(store.deliver("a", Bytes::from_static(b"{}"))), "a full sink says so");
+        assert!(
+            !now(store.deliver("a", Bytes::from_static(b"{}"))),
+            "a full sink says so"
+        );
         now(store.detach("a"));
         assert!(!now(store.deliver("a", Bytes::from_static(b"{}"))));
         assert_eq!(taken.load(Ordering::Relaxed), 2);

@@ -22,7 +22,10 @@ impl SessionRecord {
     /// A record of a session without a principal.
     #[must_use]
     pub fn new(state: impl Into<Bytes>) -> Self {
-        Self { principal: None, state: state.into() }
+        Self {
+            principal: None,
+            state: state.into(),
+        }
     }
 
     /// Sets whom the session belongs to. A second call replaces the first.

@@ -58,17 +58,18 @@ use std::sync::Arc;
 
 use axum::Router;
 
+use self::endpoint::Endpoint;
 pub use self::{
     admit::InvalidSetting,
     config::{
-        DEFAULT_BODY_TIMEOUT, DEFAULT_DRAIN, DEFAULT_HEAD_TIMEOUT, DEFAULT_KEEP_ALIVE, DEFAULT_MAX_BODY, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_HEAD,
-        DEFAULT_MAX_IN_FLIGHT, DEFAULT_MAX_SESSIONS, DEFAULT_PATH, DEFAULT_RETRY, DEFAULT_SESSION_IDLE, DEFAULT_SSE_AFTER,
+        DEFAULT_BODY_TIMEOUT, DEFAULT_DRAIN, DEFAULT_HEAD_TIMEOUT, DEFAULT_KEEP_ALIVE,
+        DEFAULT_MAX_BODY, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_HEAD, DEFAULT_MAX_IN_FLIGHT,
+        DEFAULT_MAX_SESSIONS, DEFAULT_PATH, DEFAULT_RETRY, DEFAULT_SESSION_IDLE, DEFAULT_SSE_AFTER,
         HttpConfig, Streams,
     },
     endpoint::{HttpFuture, HttpService},
     pipe::{PIPE_BYTES, PIPE_LIMIT},
 };
-use self::endpoint::Endpoint;
 use crate::{
     error::{Error, Result},
     server::{Server, Service},
@@ -102,7 +103,9 @@ impl Service {
     /// # Errors
     /// An illegal entry among the settings.
     pub fn into_http_service(self) -> Result<HttpService> {
-        Endpoint::new(self.engine, self.http, None).map(HttpService).map_err(Error::other)
+        Endpoint::new(self.engine, self.http, None)
+            .map(HttpService)
+            .map_err(Error::other)
     }
 }
 

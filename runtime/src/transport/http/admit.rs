@@ -46,7 +46,11 @@ impl fmt::Display for InvalidSetting {
             "allowed_origins" => "`scheme://name`, `scheme://name:port` or `*`",
             _ => "a path that begins with `/` and has neither `{` nor `*`",
         };
-        write!(f, "`{}` is no entry of `{}`; expected {form}", self.entry, self.setting)
+        write!(
+            f,
+            "`{}` is no entry of `{}`; expected {form}",
+            self.entry, self.setting
+        )
     }
 }
 
@@ -54,7 +58,10 @@ impl std::error::Error for InvalidSetting {}
 
 impl InvalidSetting {
     pub(super) fn new(setting: &'static str, entry: &str) -> Self {
-        Self { setting, entry: entry.to_owned() }
+        Self {
+            setting,
+            entry: entry.to_owned(),
+        }
     }
 }
 
@@ -72,7 +79,10 @@ impl Policy {
             origins: Vec::new(),
         };
         if let Some(address) = address.filter(|address| !address.ip().is_unspecified()) {
-            policy.hosts.push(HostRule { name: address.ip().to_string().into(), port: None });
+            policy.hosts.push(HostRule {
+                name: address.ip().to_string().into(),
+                port: None,
+            });
         }
         for entry in &config.allowed_hosts {
             match (entry.as_str(), host_rule(entry)) {
@@ -119,7 +129,9 @@ impl Policy {
         if self.any_host {
             return true;
         }
-        let Some((name, port)) = split_authority(host) else { return false };
+        let Some((name, port)) = split_authority(host) else {
+            return false;
+        };
         is_loopback(name)
             || (self.ip_hosts && is_ip(name))
             || self.hosts.iter().any(|rule| rule.matches(name, port, None))
@@ -130,7 +142,9 @@ impl Policy {
             // `null` ends here: a sandboxed page or a file can be anybody's.
             return false;
         };
-        let Some((name, port)) = split_authority(authority) else { return false };
+        let Some((name, port)) = split_authority(authority) else {
+            return false;
+        };
         if self.any_origin {
             return true;
         }
@@ -162,17 +176,23 @@ impl HostRule {
 
 fn host_rule(entry: &str) -> Option<HostRule> {
     let (name, port) = split_authority(entry)?;
-    let plain = name.bytes().all(|byte| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':')
-    });
-    plain.then(|| HostRule { name: name.into(), port })
+    let plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':'));
+    plain.then(|| HostRule {
+        name: name.into(),
+        port,
+    })
 }
 
 fn origin_rule(entry: &str) -> Option<OriginRule> {
     let (scheme, authority) = entry.split_once("://")?;
     let good = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let host = host_rule(authority)?;
-    good.then(|| OriginRule { scheme: scheme.into(), host })
+    good.then(|| OriginRule {
+        scheme: scheme.into(),
+        host,
+    })
 }
 
 /// `name`, `name:port`, `[v6]` or `[v6]:port` into its parts; the name of a v6 address comes without its brackets.
@@ -274,15 +294,24 @@ pub(super) struct Accepts {
 
 /// Reads `Accept` leniently: types and wildcards count unless their weight is 0; no header admits everything (F-7).
 pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
-    let mut found = Accepts { json: false, events: false };
+    let mut found = Accepts {
+        json: false,
+        events: false,
+    };
     let mut values = headers.get_all(header::ACCEPT).iter().peekable();
     if values.peek().is_none() {
-        return Accepts { json: true, events: true };
+        return Accepts {
+            json: true,
+            events: true,
+        };
     }
     for value in values {
         // What most clients send (G-1), told without taking it apart.
         if value == "application/json, text/event-stream" {
-            return Accepts { json: true, events: true };
+            return Accepts {
+                json: true,
+                events: true,
+            };
         }
         let Ok(text) = value.to_str() else { continue };
         for range in text.split(',') {
@@ -295,7 +324,10 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
             }
             let is = |name: &str| kind.eq_ignore_ascii_case(name);
             if kind == "*/*" {
-                found = Accepts { json: true, events: true };
+                found = Accepts {
+                    json: true,
+                    events: true,
+                };
             } else if is("application/json") || is("application/*") {
                 found.json = true;
             } else if is("text/event-stream") || is("text/*") {
@@ -307,12 +339,15 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
 }
 
 fn weighs_nothing(parameters: &str) -> bool {
-    parameters.split(';').any(|parameter| match parameter.split_once('=') {
-        Some((name, weight)) if name.trim().eq_ignore_ascii_case("q") => {
-            weight.trim().parse::<f32>().is_ok_and(|weight| weight == 0.0)
-        }
-        _ => false,
-    })
+    parameters
+        .split(';')
+        .any(|parameter| match parameter.split_once('=') {
+            Some((name, weight)) if name.trim().eq_ignore_ascii_case("q") => weight
+                .trim()
+                .parse::<f32>()
+                .is_ok_and(|weight| weight == 0.0),
+            _ => false,
+        })
 }
 
 /// Whether the body is said to be JSON.
@@ -347,8 +382,11 @@ mod tests {
         let config = HttpConfig::default()
             .allowed_hosts(hosts.iter().copied())
             .allowed_origins(origins.iter().copied());
-        Policy::new(&config, address.map(|text| text.parse().expect("an address")))
-            .expect("good settings")
+        Policy::new(
+            &config,
+            address.map(|text| text.parse().expect("an address")),
+        )
+        .expect("good settings")
     }
 
     fn status(policy: &Policy, pairs: &[(&'static str, &str)]) -> u16 {
@@ -364,7 +402,11 @@ mod tests {
         let local = policy(&[], &[], Some("127.0.0.1:8080"));
         let open = policy(&[], &[], Some("0.0.0.0:8080"));
         let lan = policy(&[], &[], Some("192.168.0.7:8080"));
-        let named = policy(&["example.com", "only.example.com:8080", "[2001:db8::1]"], &[], None);
+        let named = policy(
+            &["example.com", "only.example.com:8080", "[2001:db8::1]"],
+            &[],
+            None,
+        );
         let any = policy(&["*"], &[], None);
         for (policy, host, expected) in [
             (&local, "localhost", 200),
@@ -398,16 +440,27 @@ mod tests {
             assert_eq!(status(policy, &[("host", host)]), expected, "{host}");
         }
         assert_eq!(status(&local, &[]), 200, "no browser leaves the header out");
-        assert_eq!(status(&local, &[("host", "localhost"), ("host", "localhost")]), 403);
+        assert_eq!(
+            status(&local, &[("host", "localhost"), ("host", "localhost")]),
+            403
+        );
         let absolute = Uri::from_static("http://evil.example.com/mcp");
-        assert!(local.admit(&headers(&[("host", "localhost")]), &absolute).is_err());
+        assert!(
+            local
+                .admit(&headers(&[("host", "localhost")]), &absolute)
+                .is_err()
+        );
     }
 
     // F-2
     #[test]
     fn origins() {
         let local = policy(&["example.com"], &[], Some("127.0.0.1:8080"));
-        let listed = policy(&[], &["https://app.example.com", "http://x.example.com:8080"], None);
+        let listed = policy(
+            &[],
+            &["https://app.example.com", "http://x.example.com:8080"],
+            None,
+        );
         let any = policy(&[], &["*"], None);
         for (policy, host, origin, expected) in [
             (&local, "localhost:8080", "http://localhost:8080", 200),
@@ -419,7 +472,12 @@ mod tests {
             (&local, "localhost:8080", "", 403),
             (&local, "localhost:8080", "localhost", 403),
             (&local, "localhost:8080", "file://", 403),
-            (&local, "localhost:8080", "chrome-extension://localhost", 403),
+            (
+                &local,
+                "localhost:8080",
+                "chrome-extension://localhost",
+                403,
+            ),
             (&local, "example.com", "https://example.com", 200),
             (&local, "example.com:443", "https://example.com", 200),
             (&local, "example.com:8443", "https://example.com", 403),
@@ -435,7 +493,11 @@ mod tests {
             let got = status(policy, &[("host", host), ("origin", origin)]);
             assert_eq!(got, expected, "{origin} at {host}");
         }
-        let twice = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://a.b")];
+        let twice = [
+            ("host", "localhost"),
+            ("origin", "http://localhost"),
+            ("origin", "http://a.b"),
+        ];
         assert_eq!(status(&local, &twice), 403);
     }
 
@@ -453,8 +515,13 @@ mod tests {
             let config = HttpConfig::default()
                 .allowed_hosts(hosts.iter().copied())
                 .allowed_origins(origins.iter().copied());
-            let error = Policy::new(&config, None).expect_err("a bad entry").to_string();
-            assert!(error.contains(hosts.iter().chain(origins).next().expect("one")), "{error}");
+            let error = Policy::new(&config, None)
+                .expect_err("a bad entry")
+                .to_string();
+            assert!(
+                error.contains(hosts.iter().chain(origins).next().expect("one")),
+                "{error}"
+            );
         }
     }
 
@@ -476,7 +543,11 @@ mod tests {
             (&[""], false, false),
         ] {
             let pairs: Vec<_> = values.iter().map(|value| ("accept", *value)).collect();
-            assert_eq!(accepts(&headers(&pairs)), Accepts { json, events }, "{values:?}");
+            assert_eq!(
+                accepts(&headers(&pairs)),
+                Accepts { json, events },
+                "{values:?}"
+            );
         }
     }
 
@@ -490,7 +561,11 @@ mod tests {
             ("application/jsonp", false),
             ("application/x-www-form-urlencoded", false),
         ] {
-            assert_eq!(is_json(&headers(&[("content-type", value)])), expected, "{value}");
+            assert_eq!(
+                is_json(&headers(&[("content-type", value)])),
+                expected,
+                "{value}"
+            );
         }
         assert!(!is_json(&HeaderMap::new()));
     }

@@ -9,10 +9,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    body::Body,
-    response::Response,
-};
+use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use http_body::Frame;
@@ -37,8 +34,17 @@ pub(super) trait Source: Send + Unpin + 'static {
 }
 
 /// The response whose body is `source`, after the events in `first`.
-pub(super) fn event_stream(first: VecDeque<Bytes>, source: impl Source, keep_alive: Duration) -> Response {
-    let body = Events { first, source, silence: Silence::new(keep_alive), ended: false };
+pub(super) fn event_stream(
+    first: VecDeque<Bytes>,
+    source: impl Source,
+    keep_alive: Duration,
+) -> Response {
+    let body = Events {
+        first,
+        source,
+        silence: Silence::new(keep_alive),
+        ended: false,
+    };
     headed(Body::new(body))
 }
 
@@ -54,7 +60,10 @@ pub(super) fn complete_stream(events: impl IntoIterator<Item = Bytes>) -> Respon
 fn headed(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // Tells nginx not to collect events (F-31).
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -72,7 +81,10 @@ impl<S: Source> http_body::Body for Events<S> {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = self.get_mut();
         if let Some(event) = this.first.pop_front() {
             return Poll::Ready(Some(Ok(Frame::data(event))));
@@ -89,7 +101,9 @@ impl<S: Source> http_body::Body for Events<S> {
                 this.ended = true;
                 Poll::Ready(None)
             }
-            Poll::Pending if this.silence.poll_too_long(cx) => Poll::Ready(Some(Ok(Frame::data(sse::KEEP_ALIVE)))),
+            Poll::Pending if this.silence.poll_too_long(cx) => {
+                Poll::Ready(Some(Ok(Frame::data(sse::KEEP_ALIVE))))
+            }
             Poll::Pending => Poll::Pending,
         }
     }
@@ -109,7 +123,11 @@ struct Silence {
 
 impl Silence {
     fn new(longest: Duration) -> Self {
-        Self { since: Instant::now(), longest, timer: None }
+        Self {
+            since: Instant::now(),
+            longest,
+            timer: None,
+        }
     }
 
     fn broken(&mut self) {
@@ -119,10 +137,16 @@ impl Silence {
     /// Whether it is time for a sign of life; else the task of `cx` is woken when it may be. Never for an interval of
     /// zero, or one beyond what clocks measure.
     fn poll_too_long(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(until) = self.since.checked_add(self.longest).filter(|_| !self.longest.is_zero()) else {
+        let Some(until) = self
+            .since
+            .checked_add(self.longest)
+            .filter(|_| !self.longest.is_zero())
+        else {
             return false;
         };
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         if timer.as_mut().poll(cx).is_pending() {
             return false;
         }
@@ -183,15 +207,26 @@ pub(super) struct Unrelated {
 type Keeping = Pin<Box<dyn Future<Output = Bytes> + Send>>;
 
 impl Unrelated {
-    pub(super) fn new(active: Active, reader: Arc<Signal>, store: Option<Arc<dyn EventStore>>) -> Self {
-        Self { active, reader, store, keeping: None }
+    pub(super) fn new(
+        active: Active,
+        reader: Arc<Signal>,
+        store: Option<Arc<dyn EventStore>>,
+    ) -> Self {
+        Self {
+            active,
+            reader,
+            store,
+            keeping: None,
+        }
     }
 }
 
 impl Source for Unrelated {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(keeping) = &mut self.keeping {
-            let Poll::Ready(event) = keeping.as_mut().poll(cx) else { return Poll::Pending };
+            let Poll::Ready(event) = keeping.as_mut().poll(cx) else {
+                return Poll::Pending;
+            };
             self.keeping = None;
             return Poll::Ready(Some(event));
         }

@@ -62,7 +62,12 @@ impl Calls {
         if parts.iter().all(Part::only_listens) {
             held.permit = None;
         }
-        Self { parts, era, on_their_own: false, _held: held }
+        Self {
+            parts,
+            era,
+            on_their_own: false,
+            _held: held,
+        }
     }
 
     pub(super) fn era(&self) -> Era {
@@ -84,13 +89,24 @@ impl Calls {
                 Poll::Pending => open = true,
             }
         }
-        if open { Poll::Pending } else { Poll::Ready(None) }
+        if open {
+            Poll::Pending
+        } else {
+            Poll::Ready(None)
+        }
     }
 
     /// Ready when the author of a call asked for its stream to be ended early.
     pub(super) fn poll_stream_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let closed = self.parts.iter().any(|part| part.exchange.stream_closed().poll_fired(cx).is_ready());
-        if closed { Poll::Ready(()) } else { Poll::Pending }
+        let closed = self
+            .parts
+            .iter()
+            .any(|part| part.exchange.stream_closed().poll_fired(cx).is_ready());
+        if closed {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 
     /// Nobody hears messages any more: none is queued from now on. Answers still come.
@@ -108,7 +124,10 @@ impl Calls {
     /// Drives the calls to their end, for nobody.
     async fn finish(mut self) {
         self.mute();
-        while std::future::poll_fn(|cx| self.poll_next(cx)).await.is_some() {}
+        while std::future::poll_fn(|cx| self.poll_next(cx))
+            .await
+            .is_some()
+        {}
     }
 }
 
@@ -141,7 +160,11 @@ impl Drop for Calls {
 impl Part {
     fn new(running: Box<Running>) -> Self {
         let exchange = running.exchange().clone();
-        Self { exchange, call: Some(running.drive()), answer: None }
+        Self {
+            exchange,
+            call: Some(running.drive()),
+            answer: None,
+        }
     }
 
     fn only_listens(&self) -> bool {

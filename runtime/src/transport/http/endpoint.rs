@@ -55,7 +55,11 @@ impl Endpoint {
         Ok(Arc::new(Self {
             engine,
             policy: Policy::new(&config, address)?,
-            sessions: Sessions::new(config.max_sessions, config.session_idle, config.event_store.clone()),
+            sessions: Sessions::new(
+                config.max_sessions,
+                config.session_idle,
+                config.event_store.clone(),
+            ),
             at_work: Limit::new(config.max_in_flight),
             stopping: AtomicBool::new(false),
             config,
@@ -79,7 +83,9 @@ impl Endpoint {
     /// The session that the request names, if it is open here and the caller's.
     pub(super) fn session_of(&self, parts: &Parts) -> Result<Active, Refusal> {
         let id = named_session(parts)?;
-        self.sessions.find(id, parts.extensions.get::<Principal>()).ok_or(Refusal::SessionUnknown)
+        self.sessions
+            .find(id, parts.extensions.get::<Principal>())
+            .ok_or(Refusal::SessionUnknown)
     }
 }
 
@@ -125,7 +131,9 @@ pub struct HttpService(pub(super) Arc<Endpoint>);
 
 impl fmt::Debug for HttpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpService").field("engine", &self.0.engine).finish_non_exhaustive()
+        f.debug_struct("HttpService")
+            .field("engine", &self.0.engine)
+            .finish_non_exhaustive()
     }
 }
 
@@ -188,7 +196,9 @@ impl Future for HttpFuture {
             match state {
                 State::Done(response) => {
                     // Polled after completion: never ready again.
-                    return response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
+                    return response
+                        .take()
+                        .map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
                 }
                 State::Receiving(receiving) => *state = ready!(receiving.poll(cx)),
                 State::Waiting(future) => {
@@ -221,13 +231,27 @@ impl Receiving {
             Poll::Ready(Err(refusal)) => return Poll::Ready(State::refused(&refusal)),
             Poll::Pending => {
                 let timeout = self.endpoint.config.body_timeout;
-                let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
-                return deadline.as_mut().poll(cx).map(|()| State::refused(&Refusal::BodySlow(timeout)));
+                let deadline = self
+                    .deadline
+                    .get_or_insert_with(|| Box::pin(sleep(timeout)));
+                return deadline
+                    .as_mut()
+                    .poll(cx)
+                    .map(|()| State::refused(&Refusal::BodySlow(timeout)));
             }
         };
         // Taken once: the state that is returned replaces this one.
-        let Some(parts) = self.parts.take() else { return Poll::Pending };
-        Poll::Ready(post::received(&self.endpoint, parts, whole, self.accepts, self.permit.take(), cx))
+        let Some(parts) = self.parts.take() else {
+            return Poll::Pending;
+        };
+        Poll::Ready(post::received(
+            &self.endpoint,
+            parts,
+            whole,
+            self.accepts,
+            self.permit.take(),
+            cx,
+        ))
     }
 
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Refusal>> {
@@ -242,7 +266,9 @@ impl Receiving {
                     tracing::debug!(%error, "a body ended early");
                     return Poll::Ready(Err(Refusal::BodyBroken));
                 }
-                None if self.more.is_empty() => return Poll::Ready(Ok(std::mem::take(&mut self.first))),
+                None if self.more.is_empty() => {
+                    return Poll::Ready(Ok(std::mem::take(&mut self.first)));
+                }
                 None => return Poll::Ready(Ok(std::mem::take(&mut self.more).freeze())),
             };
             let so_far = self.first.len().max(self.more.len());
@@ -256,7 +282,8 @@ impl Receiving {
             if self.more.is_empty() {
                 let expected = self.body.size_hint().lower() as usize;
                 self.more.reserve(so_far + data.len() + expected.min(limit));
-                self.more.extend_from_slice(&std::mem::take(&mut self.first));
+                self.more
+                    .extend_from_slice(&std::mem::take(&mut self.first));
             }
             self.more.extend_from_slice(&data);
         }

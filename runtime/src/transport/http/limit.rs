@@ -21,7 +21,11 @@ pub(super) struct Permit(Arc<Limit>);
 
 impl Limit {
     pub(super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { count: AtomicUsize::new(0), most, emptied: Notify::new() })
+        Arc::new(Self {
+            count: AtomicUsize::new(0),
+            most,
+            emptied: Notify::new(),
+        })
     }
 
     /// A permit, unless as many as there may be are out.

@@ -123,9 +123,14 @@ async fn open(endpoint: &Arc<Endpoint>, active: Active) -> Result<Response, Refu
 }
 
 /// Goes on with a stream after the event `last` (F-18, G-7).
-async fn resume(endpoint: &Arc<Endpoint>, active: Active, last: EventId) -> Result<Response, Refusal> {
+async fn resume(
+    endpoint: &Arc<Endpoint>,
+    active: Active,
+    last: EventId,
+) -> Result<Response, Refusal> {
     let entry = active.entry().clone();
-    let Resumable { store, .. } = Resumable::of(&entry, endpoint.event_store()).ok_or(Refusal::Event)?;
+    let Resumable { store, .. } =
+        Resumable::of(&entry, endpoint.event_store()).ok_or(Refusal::Event)?;
     let keep_alive = endpoint.config.keep_alive;
 
     if entry.lock_standalone().number() == Some(last.stream) {
@@ -134,12 +139,18 @@ async fn resume(endpoint: &Arc<Endpoint>, active: Active, last: EventId) -> Resu
         // Whoever read until now may have taken one more message: looked at again after it cannot any more.
         let missed = replay(&*store, entry.id(), last).await.unwrap_or(missed);
         let first = events(last.stream, missed, u64::MAX);
-        return Ok(event_stream(first, Unrelated::new(active, reader, Some(store)), keep_alive));
+        return Ok(event_stream(
+            first,
+            Unrelated::new(active, reader, Some(store)),
+            keep_alive,
+        ));
     }
 
     let pipe = Arc::new(Pipe::default());
     // Before the look into the store, so that no event falls between the two.
-    let live = entry.live(last.stream).and_then(|live| Some((live.attach(pipe.clone())?, live)));
+    let live = entry
+        .live(last.stream)
+        .and_then(|live| Some((live.attach(pipe.clone())?, live)));
     let missed = replay(&*store, entry.id(), last).await;
     let from = match &live {
         Some((from, _)) => *from,
@@ -152,7 +163,14 @@ async fn resume(endpoint: &Arc<Endpoint>, active: Active, last: EventId) -> Resu
         live.detach();
     }
     let first = events(last.stream, missed?, from);
-    Ok(event_stream(first, Piped { pipe, _active: Some(active) }, keep_alive))
+    Ok(event_stream(
+        first,
+        Piped {
+            pipe,
+            _active: Some(active),
+        },
+        keep_alive,
+    ))
 }
 
 async fn replay(store: &dyn EventStore, session: &str, last: EventId) -> Result<Replay, Refusal> {
@@ -168,10 +186,16 @@ async fn replay(store: &dyn EventStore, session: &str, last: EventId) -> Result<
 
 /// The events before position `until`; those from there on come by the pipe.
 fn events(stream: u64, replay: Replay, until: u64) -> VecDeque<Bytes> {
-    let missed = replay.events.into_iter().filter(|event| event.position < until);
+    let missed = replay
+        .events
+        .into_iter()
+        .filter(|event| event.position < until);
     missed
         .map(|event| {
-            let id = EventId { stream, position: event.position };
+            let id = EventId {
+                stream,
+                position: event.position,
+            };
             sse::event(Some(id), &event.message)
         })
         .collect()

@@ -44,8 +44,14 @@ struct State {
 impl LiveStream {
     /// A stream that `reader` reads from its beginning.
     pub(super) fn new(reader: Arc<Pipe>) -> Self {
-        let state = State { reader: Some(reader), ..State::default() };
-        Self { number: new_stream_number(), state: Mutex::new(state) }
+        let state = State {
+            reader: Some(reader),
+            ..State::default()
+        };
+        Self {
+            number: new_stream_number(),
+            state: Mutex::new(state),
+        }
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -54,7 +60,10 @@ impl LiveStream {
 
     /// Sends the event that opens the stream. The one task that writes the stream calls this and the next two.
     pub(super) async fn open(&self, store: &dyn EventStore, session: &str, retry: Duration) {
-        let id = EventId { stream: self.number, position: 0 };
+        let id = EventId {
+            stream: self.number,
+            position: 0,
+        };
         keep(store, session, id, Bytes::new()).await;
         self.send(0, sse::priming(id, retry), false);
     }
@@ -68,7 +77,10 @@ impl LiveStream {
         last: bool,
     ) {
         let position = self.lock().sent;
-        let id = EventId { stream: self.number, position };
+        let id = EventId {
+            stream: self.number,
+            position,
+        };
         let event = sse::event(Some(id), &message);
         keep(store, session, id, message.into()).await;
         self.send(position, event, last);
@@ -159,7 +171,9 @@ mod tests {
         let mut events = Vec::new();
         loop {
             match pipe.poll_next(&mut cx) {
-                Poll::Ready(Some(event)) => events.push(String::from_utf8_lossy(&event).into_owned()),
+                Poll::Ready(Some(event)) => {
+                    events.push(String::from_utf8_lossy(&event).into_owned())
+                }
                 Poll::Ready(None) => return (events, true),
                 Poll::Pending => return (events, false),
             }
@@ -182,11 +196,25 @@ mod tests {
         live.publish(&store, "s", b"2".to_vec(), true).await;
         live.end(&store, "s").await;
         let (events, ended) = drain(&second);
-        assert!(ended && events.len() == 1 && events[0].ends_with("data: 2\n\n"), "{events:?}");
-        assert_eq!(live.attach(first), None, "an ended stream is read from the store alone");
+        assert!(
+            ended && events.len() == 1 && events[0].ends_with("data: 2\n\n"),
+            "{events:?}"
+        );
+        assert_eq!(
+            live.attach(first),
+            None,
+            "an ended stream is read from the store alone"
+        );
 
-        let after = EventId { stream: live.number(), position: 0 };
-        let replay = store.replay("s", after).await.expect("memory").expect("kept");
+        let after = EventId {
+            stream: live.number(),
+            position: 0,
+        };
+        let replay = store
+            .replay("s", after)
+            .await
+            .expect("memory")
+            .expect("kept");
         assert_eq!(replay.events.len(), 2);
         assert!(replay.ended);
     }

@@ -146,7 +146,11 @@ mod tests {
 
         let pipe = Pipe::default();
         let large = Bytes::from(vec![b'x'; PIPE_BYTES + 1]);
-        assert_eq!(pipe.push(large.clone()), Ok(()), "one event passes, however large");
+        assert_eq!(
+            pipe.push(large.clone()),
+            Ok(()),
+            "one event passes, however large"
+        );
         assert_eq!(pipe.push("x".into()), Err(NotTaken::Full));
         assert_eq!(next(&pipe), Poll::Ready(Some(large)));
         assert_eq!(pipe.push("x".into()), Ok(()));

@@ -51,7 +51,9 @@ pub(super) fn received(
         let session = named_session(&parts).ok().map(str::to_owned);
         let mut whole = Some((parts, permit));
         let served = poll_fn(|cx| match whole.take() {
-            Some((parts, permit)) => Poll::Ready(serve(&endpoint, parts, &body, accepts, permit, cx)),
+            Some((parts, permit)) => {
+                Poll::Ready(serve(&endpoint, parts, &body, accepts, permit, cx))
+            }
             None => Poll::Pending,
         });
         let response = match served.await {
@@ -60,7 +62,11 @@ pub(super) fn received(
             // Only the start of a request receives.
             State::Receiving(_) => reply::accepted(),
         };
-        let opened = response.headers().get(SESSION_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let opened = response
+            .headers()
+            .get(SESSION_HEADER)
+            .and_then(|id| id.to_str().ok())
+            .map(str::to_owned);
         if let Some(id) = opened.or(session) {
             shared::save(&endpoint, &id).await;
         }
@@ -78,7 +84,16 @@ fn serve(
     cx: &mut Context<'_>,
 ) -> State {
     let parts = Arc::new(parts);
-    let post = Post { endpoint, parts: &parts, accepts, held: Held { permit, active: None }, cx };
+    let post = Post {
+        endpoint,
+        parts: &parts,
+        accepts,
+        held: Held {
+            permit,
+            active: None,
+        },
+        cx,
+    };
     match jsonrpc::parse(body) {
         Ok(Incoming::Single(frame)) => post.single(frame),
         Ok(Incoming::Batch(frames)) => post.batch(frames),
@@ -101,7 +116,10 @@ impl Post<'_, '_> {
         let look = Look::at(&frame);
         match gate::era_of_post(&frame, look.is_modern(), &headers) {
             PostEra::Modern => {
-                let reply = self.endpoint.engine.post_modern(frame, look, &headers, self.transport());
+                let reply =
+                    self.endpoint
+                        .engine
+                        .post_modern(frame, look, &headers, self.transport());
                 self.reply(reply)
             }
             PostEra::Ignored => reply::accepted().into(),
@@ -114,7 +132,10 @@ impl Post<'_, '_> {
                     let session = active.entry().session().clone();
                     self.held.active = Some(active);
                     let transport = self.transport();
-                    let reply = self.endpoint.engine.post_legacy(frame, look, &session, &headers, transport);
+                    let reply = self
+                        .endpoint
+                        .engine
+                        .post_legacy(frame, look, &session, &headers, transport);
                     self.reply(reply)
                 }
                 Err(refusal) => self.refuse(&refusal, id_of(&frame)),
@@ -125,8 +146,13 @@ impl Post<'_, '_> {
     fn initialize(mut self, frame: Frame<'_>) -> State {
         let id = id_of(&frame).cloned();
         let transport = self.transport();
-        let (session, reply) = self.endpoint.engine.post_initialize(frame, sessions::new_id(), transport);
-        let Some(session) = session else { return self.reply(reply) };
+        let (session, reply) =
+            self.endpoint
+                .engine
+                .post_initialize(frame, sessions::new_id(), transport);
+        let Some(session) = session else {
+            return self.reply(reply);
+        };
         let active = match self.endpoint.sessions.insert(session.clone()) {
             Ok(active) => active,
             Err(sessions::Full) => {
@@ -150,14 +176,21 @@ impl Post<'_, '_> {
         };
         let session = active.entry().session().clone();
         self.held.active = Some(active);
-        let reply = self.endpoint.engine.legacy_batch(frames, &session, &self.transport());
+        let reply = self
+            .endpoint
+            .engine
+            .legacy_batch(frames, &session, &self.transport());
         self.reply(reply)
     }
 
     /// Every malformed body is refused with a status (F-5); what a session waits for may fail by it.
     fn malformed(mut self, malformed: &Malformed) -> State {
         self.held.active = self.endpoint.session_of(self.parts).ok();
-        let session = self.held.active.as_ref().map(|active| active.entry().session());
+        let session = self
+            .held
+            .active
+            .as_ref()
+            .map(|active| active.entry().session());
         let reply = self.endpoint.engine.malformed(malformed, session);
         match (malformed.kind, reply) {
             (Kind::Request | Kind::Unknown, Reply::Ready(_)) => {
@@ -183,7 +216,11 @@ impl Post<'_, '_> {
 
     /// The revision of the session, or else the one that the request names.
     fn revision(&self) -> Option<trueform_schema::Revision> {
-        let session = self.held.active.as_ref().and_then(|active| active.entry().session().revision());
+        let session = self
+            .held
+            .active
+            .as_ref()
+            .and_then(|active| active.entry().session().revision());
         session.or_else(|| named_version(self.parts))
     }
 
@@ -217,13 +254,26 @@ impl Post<'_, '_> {
         }
     }
 
-    fn late(self, #[expect(clippy::vec_box, reason = "they come boxed")] running: Vec<Box<crate::engine::Running>>, answers: Vec<Answer>, batch: bool) -> State {
-        let entry = self.held.active.as_ref().map(|active: &Active| active.entry().clone());
+    fn late(
+        self,
+        #[expect(clippy::vec_box, reason = "they come boxed")] running: Vec<
+            Box<crate::engine::Running>,
+        >,
+        answers: Vec<Answer>,
+        batch: bool,
+    ) -> State {
+        let entry = self
+            .held
+            .active
+            .as_ref()
+            .map(|active: &Active| active.entry().clone());
         let resumable = entry.and_then(|entry| Resumable::of(&entry, self.endpoint.event_store()));
         let calls = Calls::new(running, self.held);
         let only_listens = calls.only_listen();
         if only_listens && !self.accepts.events {
-            return State::refused(&Refusal::Accept("`text/event-stream`, which is how this request is answered"));
+            return State::refused(&Refusal::Accept(
+                "`text/event-stream`, which is how this request is answered",
+            ));
         }
         let wanted = only_listens || self.endpoint.config.streams == Streams::WhereAccepted;
         let late = Late {
@@ -257,7 +307,9 @@ fn id_of<'a>(frame: &'a Frame<'_>) -> Option<&'a RequestId> {
 fn with_session(mut response: Response, session: &Session) -> Response {
     // Ids are made of hexadecimal digits and dashes.
     if let Some(id) = session.id().and_then(|id| HeaderValue::from_str(id).ok()) {
-        response.headers_mut().insert(HeaderName::from_static(SESSION_HEADER), id);
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static(SESSION_HEADER), id);
     }
     response
 }

@@ -90,9 +90,9 @@ impl Refusal {
             ),
             Self::Accept(types) => format!("the `Accept` header must admit {types}"),
             Self::ContentType => "the `Content-Type` header must be `application/json`".into(),
-            Self::BodyTooLarge(limit) => format!(
-                "the body is larger than {limit} bytes, the server's `max_body` setting"
-            ),
+            Self::BodyTooLarge(limit) => {
+                format!("the body is larger than {limit} bytes, the server's `max_body` setting")
+            }
             Self::BodyBroken => "the body ended early".into(),
             Self::BodySlow(limit) => format!(
                 "the body did not come within {limit:?}, the server's `body_timeout` setting"
@@ -104,12 +104,16 @@ impl Refusal {
             Self::SessionUnknown => {
                 "there is no such session, or it has ended; `initialize` opens a new one".into()
             }
-            Self::SessionHeaderUnusable => "the `Mcp-Session-Id` header occurs twice, or is not visible ASCII".into(),
+            Self::SessionHeaderUnusable => {
+                "the `Mcp-Session-Id` header occurs twice, or is not visible ASCII".into()
+            }
             Self::Version(version) => format!(
                 "the `MCP-Protocol-Version` header {} is not a version of this session",
                 quoted(version)
             ),
-            Self::StreamTaken => "this session has an open stream already; a session has one".into(),
+            Self::StreamTaken => {
+                "this session has an open stream already; a session has one".into()
+            }
             Self::Event => {
                 "the `Last-Event-ID` header names no event that this session can resume from".into()
             }
@@ -133,7 +137,10 @@ impl Refusal {
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
         match self {
             Self::Method => {
                 headers.insert(header::ALLOW, HeaderValue::from_static("POST, GET, DELETE"));
@@ -165,7 +172,11 @@ fn quoted(text: &str) -> String {
     const LONGEST: usize = 100;
     let mut out = String::with_capacity(text.len().min(LONGEST) + 2);
     out.push('`');
-    out.extend(text.chars().filter(|letter| !letter.is_control()).take(LONGEST));
+    out.extend(
+        text.chars()
+            .filter(|letter| !letter.is_control())
+            .take(LONGEST),
+    );
     out.push('`');
     out
 }

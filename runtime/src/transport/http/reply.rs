@@ -33,7 +33,10 @@ use crate::{engine::Answer, store::EventStore};
 pub(super) fn json(answer: Answer) -> Response {
     let mut response = Response::new(Body::from(answer.body));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
     response
 }
 
@@ -56,7 +59,10 @@ pub(super) fn complete(mut answers: Vec<Answer>, batch: bool, accepts: Accepts) 
             (false, Some(answer)) => json(answer),
             (_, last) => {
                 answers.extend(last);
-                json(Answer { status: 200, body: array(&answers) })
+                json(Answer {
+                    status: 200,
+                    body: array(&answers),
+                })
             }
         };
     }
@@ -64,7 +70,11 @@ pub(super) fn complete(mut answers: Vec<Answer>, batch: bool, accepts: Accepts) 
 }
 
 fn array(answers: &[Answer]) -> Vec<u8> {
-    let length = answers.iter().map(|answer| answer.body.len() + 1).sum::<usize>() + 1;
+    let length = answers
+        .iter()
+        .map(|answer| answer.body.len() + 1)
+        .sum::<usize>()
+        + 1;
     let mut out = Vec::with_capacity(length);
     for answer in answers {
         out.push(if out.is_empty() { b'[' } else { b',' });
@@ -97,9 +107,15 @@ impl Resumable {
     /// Streams of a session are resumable if events are kept, and from 2025-11-25 on: older clients may stumble over
     /// events without a message (F-11).
     pub(super) fn of(entry: &Arc<Entry>, store: Option<&Arc<dyn EventStore>>) -> Option<Self> {
-        let recent = entry.session().revision().is_some_and(|revision| Revision::V2025_11_25 <= revision);
+        let recent = entry
+            .session()
+            .revision()
+            .is_some_and(|revision| Revision::V2025_11_25 <= revision);
         let store = store.filter(|_| recent)?.clone();
-        Some(Self { entry: entry.clone(), store })
+        Some(Self {
+            entry: entry.clone(),
+            store,
+        })
     }
 }
 
@@ -113,13 +129,19 @@ enum First {
 
 impl Late {
     /// The response, if it is known without waiting.
-    pub(super) fn at_once(mut self, config: &HttpConfig, cx: &mut Context<'_>) -> Result<Response, Self> {
+    pub(super) fn at_once(
+        mut self,
+        config: &HttpConfig,
+        cx: &mut Context<'_>,
+    ) -> Result<Response, Self> {
         if !self.may_stream {
             self.calls.mute();
         }
         match self.poll_first(None, cx) {
             Poll::Ready(first) => Ok(self.begin(first, config)),
-            Poll::Pending if self.may_stream && config.sse_after.is_zero() => Ok(self.begin(First::Stream(None), config)),
+            Poll::Pending if self.may_stream && config.sse_after.is_zero() => {
+                Ok(self.begin(First::Stream(None), config))
+            }
             Poll::Pending => Err(self),
         }
     }
@@ -139,12 +161,18 @@ impl Late {
 
     async fn first(&mut self, config: &HttpConfig) -> First {
         // Made before the first poll: the delay counts from the arrival of the request.
-        let deadline = Instant::now().checked_add(config.sse_after).filter(|_| self.may_stream);
+        let deadline = Instant::now()
+            .checked_add(config.sse_after)
+            .filter(|_| self.may_stream);
         let mut delay = std::pin::pin!(deadline.map(sleep_until));
         poll_fn(|cx| self.poll_first(delay.as_mut().as_pin_mut(), cx)).await
     }
 
-    fn poll_first(&mut self, delay: Option<std::pin::Pin<&mut Sleep>>, cx: &mut Context<'_>) -> Poll<First> {
+    fn poll_first(
+        &mut self,
+        delay: Option<std::pin::Pin<&mut Sleep>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<First> {
         loop {
             match self.calls.poll_next(cx) {
                 Poll::Ready(Some(Said::Answer(answer))) => self.answers.push(answer),
@@ -157,7 +185,9 @@ impl Late {
                 Poll::Pending => break,
             }
         }
-        let close_early = self.resumable.is_some() && self.may_stream && self.calls.poll_stream_closed(cx).is_ready();
+        let close_early = self.resumable.is_some()
+            && self.may_stream
+            && self.calls.poll_stream_closed(cx).is_ready();
         if close_early || delay.is_some_and(|delay| delay.poll(cx).is_ready()) {
             return Poll::Ready(First::Stream(None));
         }
@@ -167,7 +197,10 @@ impl Late {
     fn stream(self, message: Option<Vec<u8>>, config: &HttpConfig) -> Response {
         match self.calls.era() {
             Era::Modern => {
-                let first = message.map(|message| sse::event(None, &message)).into_iter().collect();
+                let first = message
+                    .map(|message| sse::event(None, &message))
+                    .into_iter()
+                    .collect();
                 event_stream(first, Inline(self.calls), config.keep_alive)
             }
             Era::Legacy => self.legacy_stream(message, config),
@@ -184,13 +217,25 @@ impl Late {
                 let live = Arc::new(LiveStream::new(pipe.clone()));
                 // Known before the client can ask for it.
                 entry.add_live(live.clone());
-                Sink::Resumable { live, entry, store, retry: config.retry }
+                Sink::Resumable {
+                    live,
+                    entry,
+                    store,
+                    retry: config.retry,
+                }
             }
         };
         let mut calls = self.calls;
         calls.set_on_their_own();
         tokio::spawn(pump(said, calls, sink));
-        event_stream(VecDeque::new(), Piped { pipe, _active: None }, config.keep_alive)
+        event_stream(
+            VecDeque::new(),
+            Piped {
+                pipe,
+                _active: None,
+            },
+            config.keep_alive,
+        )
     }
 }
 
@@ -199,7 +244,12 @@ enum Sink {
     /// To the one connection there is.
     Plain(Arc<Pipe>),
     /// To the store, and to whichever connection reads.
-    Resumable { live: Arc<LiveStream>, entry: Arc<Entry>, store: Arc<dyn EventStore>, retry: std::time::Duration },
+    Resumable {
+        live: Arc<LiveStream>,
+        entry: Arc<Entry>,
+        store: Arc<dyn EventStore>,
+        retry: std::time::Duration,
+    },
 }
 
 /// Something happened to calls at work.
@@ -239,7 +289,9 @@ fn poll_happened(calls: &mut Calls, may_close_early: bool, cx: &mut Context<'_>)
     match calls.poll_next(cx) {
         Poll::Ready(Some(said)) => Poll::Ready(Happened::Said(said)),
         Poll::Ready(None) => Poll::Ready(Happened::Ended),
-        Poll::Pending if may_close_early => calls.poll_stream_closed(cx).map(|()| Happened::CloseEarly),
+        Poll::Pending if may_close_early => {
+            calls.poll_stream_closed(cx).map(|()| Happened::CloseEarly)
+        }
         Poll::Pending => Poll::Pending,
     }
 }
@@ -249,7 +301,13 @@ struct Unheard;
 
 impl Sink {
     async fn open(&self) {
-        if let Self::Resumable { live, entry, store, retry } = self {
+        if let Self::Resumable {
+            live,
+            entry,
+            store,
+            retry,
+        } = self
+        {
             live.open(&**store, entry.id(), *retry).await;
         }
     }
@@ -261,7 +319,9 @@ impl Sink {
         };
         match self {
             Self::Plain(pipe) => plainly(pipe, sse::event(None, &bytes), last),
-            Self::Resumable { live, entry, store, .. } => {
+            Self::Resumable {
+                live, entry, store, ..
+            } => {
                 live.publish(&**store, entry.id(), bytes, last).await;
                 Ok(())
             }
@@ -277,7 +337,9 @@ impl Sink {
     async fn end(&self) {
         match self {
             Self::Plain(pipe) => pipe.end(),
-            Self::Resumable { live, entry, store, .. } => {
+            Self::Resumable {
+                live, entry, store, ..
+            } => {
                 live.end(&**store, entry.id()).await;
                 entry.remove_live(live);
             }
@@ -305,31 +367,66 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, body: &str) -> Answer {
-        Answer { status, body: body.as_bytes().to_vec() }
+        Answer {
+            status,
+            body: body.as_bytes().to_vec(),
+        }
     }
 
     async fn text(response: Response) -> (u16, String, String) {
         let status = response.status().as_u16();
         let kind = response.headers().get(header::CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_owned();
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a whole body");
+        let kind = kind
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX)
+            .await
+            .expect("a whole body");
         (status, kind, String::from_utf8_lossy(&body).into_owned())
     }
 
     // F-6, F-7, F-34
     #[tokio::test]
     async fn complete_answers() {
-        let both = Accepts { json: true, events: true };
-        let events = Accepts { json: false, events: true };
+        let both = Accepts {
+            json: true,
+            events: true,
+        };
+        let events = Accepts {
+            json: false,
+            events: true,
+        };
         let (json, stream) = ("application/json", "text/event-stream");
         for (answers, batch, accepts, status, kind, body) in [
             (vec![answer(200, "1")], false, both, 200, json, "1"),
             (vec![answer(404, "1")], false, both, 404, json, "1"),
-            (vec![answer(200, "1")], false, events, 200, stream, "data: 1\n\n"),
+            (
+                vec![answer(200, "1")],
+                false,
+                events,
+                200,
+                stream,
+                "data: 1\n\n",
+            ),
             (vec![answer(400, "1")], false, events, 400, json, "1"),
             (vec![answer(200, "1")], true, both, 200, json, "[1]"),
-            (vec![answer(200, "1"), answer(400, "2")], true, both, 200, json, "[1,2]"),
-            (vec![answer(200, "1"), answer(400, "2")], true, events, 200, stream, "data: 1\n\ndata: 2\n\n"),
+            (
+                vec![answer(200, "1"), answer(400, "2")],
+                true,
+                both,
+                200,
+                json,
+                "[1,2]",
+            ),
+            (
+                vec![answer(200, "1"), answer(400, "2")],
+                true,
+                events,
+                200,
+                stream,
+                "data: 1\n\ndata: 2\n\n",
+            ),
             (vec![], false, both, 202, "", ""),
         ] {
             let got = text(complete(answers, batch, accepts)).await;

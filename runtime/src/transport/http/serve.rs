@@ -1,11 +1,6 @@
 //! An HTTP server of one's own: accepts connections within bounds, and drains them when asked to stop.
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -63,7 +58,11 @@ impl Service {
         let resolving = |error| Error::io("the address to serve HTTP at", error);
         let addresses: Vec<SocketAddr> = lookup_host(address).await.map_err(resolving)?.collect();
         let listener = TcpListener::bind(&*addresses).await.map_err(|error| {
-            let tried = addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let tried = addresses
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ");
             Error::io(format!("listening on {tried}"), error)
         })?;
         self.serve_http_on(listener).await
@@ -74,9 +73,12 @@ impl Service {
     /// # Errors
     /// As [`Service::serve_http`].
     pub async fn serve_http_on(&self, listener: TcpListener) -> Result {
-        let address = listener.local_addr().map_err(|error| Error::io("the socket to serve HTTP on", error))?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| Error::io("the socket to serve HTTP on", error))?;
         let config = with_environment(&self.http);
-        let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address)).map_err(Error::other)?;
+        let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address))
+            .map_err(Error::other)?;
         let router = mount(&endpoint).map_err(Error::other)?;
         announce(address, &config);
         serve(listener, router, &endpoint).await;
@@ -108,7 +110,12 @@ fn with_environment(config: &Arc<HttpConfig>) -> Arc<HttpConfig> {
 
 fn entries(variable: &str) -> Vec<String> {
     let value = std::env::var(variable).unwrap_or_default();
-    value.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect()
+    value
+        .split(',')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 async fn serve(listener: TcpListener, router: Router, endpoint: &Arc<Endpoint>) {
@@ -157,7 +164,12 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
-                connections.spawn(connection(stream, router.clone(), endpoint.config.clone(), stopping.clone()));
+                connections.spawn(connection(
+                    stream,
+                    router.clone(),
+                    endpoint.config.clone(),
+                    stopping.clone(),
+                ));
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
@@ -172,16 +184,25 @@ async fn accept(
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
     )
 }
 
-async fn connection(stream: TcpStream, router: Router, config: Arc<HttpConfig>, mut stopping: watch::Receiver<()>) {
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    config: Arc<HttpConfig>,
+    mut stopping: watch::Receiver<()>,
+) {
     // Events are small writes; without this each would wait for the acknowledgement of the one before.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection without TCP_NODELAY");
     }
-    let service = hyper::service::service_fn(move |request| tower::Service::call(&mut router.clone(), request));
+    let service = hyper::service::service_fn(move |request| {
+        tower::Service::call(&mut router.clone(), request)
+    });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(config.head_timeout)

@@ -74,7 +74,10 @@ pub(super) fn new_id() -> Box<str> {
 /// What the table knows a session by; `None` for a text that is no id of this server.
 fn key(id: &str) -> Option<u128> {
     const LENGTH: usize = uuid::fmt::Hyphenated::LENGTH;
-    (id.len() == LENGTH).then(|| Uuid::try_parse(id).ok()).flatten().map(|id| id.as_u128())
+    (id.len() == LENGTH)
+        .then(|| Uuid::try_parse(id).ok())
+        .flatten()
+        .map(|id| id.as_u128())
 }
 
 impl Sessions {
@@ -91,7 +94,9 @@ impl Sessions {
 
     /// Keeps `session`. When its part of the table is full, the session that was idle longest ends.
     pub(super) fn insert(&self, session: Arc<Session>) -> Result<Active, Full> {
-        let Some(key) = session.id().and_then(key) else { return Err(Full) };
+        let Some(key) = session.id().and_then(key) else {
+            return Err(Full);
+        };
         let now = self.now();
         let entry = Arc::new(Entry {
             session,
@@ -111,7 +116,9 @@ impl Sessions {
             if self.shard_limit <= shard.len() {
                 let idle = shard.iter().filter(|(_, entry)| !entry.is_busy());
                 let oldest = idle.min_by_key(|(_, entry)| entry.touched.load(Ordering::Relaxed));
-                let Some(oldest) = oldest.map(|(key, _)| *key) else { return Err(Full) };
+                let Some(oldest) = oldest.map(|(key, _)| *key) else {
+                    return Err(Full);
+                };
                 ended.extend(shard.remove(&oldest));
             }
             shard.insert(key, entry);
@@ -199,7 +206,10 @@ impl Sessions {
 
     fn activate(&self, entry: Arc<Entry>) -> Active {
         entry.busy.fetch_add(1, Ordering::Relaxed);
-        Active { entry, started: self.started }
+        Active {
+            entry,
+            started: self.started,
+        }
     }
 
     fn sweep_sometimes(&self, key: u128, shard: &mut Shard, now: u64, ended: &mut Vec<Arc<Entry>>) {
@@ -211,13 +221,20 @@ impl Sessions {
             return;
         }
         // One that is asked for between two sweeps must not live longer for it.
-        if shard.get(&key).is_some_and(|entry| self.is_over(entry, now)) {
+        if shard
+            .get(&key)
+            .is_some_and(|entry| self.is_over(entry, now))
+        {
             ended.extend(shard.remove(&key));
         }
     }
 
     fn sweep(&self, shard: &mut Shard, now: u64, ended: &mut Vec<Arc<Entry>>) {
-        ended.extend(shard.extract_if(|_, entry| self.is_over(entry, now)).map(|(_, entry)| entry));
+        ended.extend(
+            shard
+                .extract_if(|_, entry| self.is_over(entry, now))
+                .map(|(_, entry)| entry),
+        );
     }
 
     fn is_over(&self, entry: &Entry, now: u64) -> bool {
@@ -265,7 +282,10 @@ impl Entry {
 
     /// The resumable stream `number`, while it is written.
     pub(super) fn live(&self, number: u64) -> Option<Arc<LiveStream>> {
-        self.lock_live().iter().find(|stream| stream.number() == number).cloned()
+        self.lock_live()
+            .iter()
+            .find(|stream| stream.number() == number)
+            .cloned()
     }
 
     pub(super) fn add_live(&self, stream: Arc<LiveStream>) {
@@ -311,7 +331,9 @@ impl Active {
 impl Drop for Active {
     fn drop(&mut self) {
         // The time first: what is no longer busy was used just now.
-        self.entry.touched.store(millis_since(self.started), Ordering::Relaxed);
+        self.entry
+            .touched
+            .store(millis_since(self.started), Ordering::Relaxed);
         self.entry.busy.fetch_sub(1, Ordering::Release);
     }
 }
@@ -332,7 +354,12 @@ mod tests {
         let (one, two) = (new_id(), new_id());
         assert!(one.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
         assert!(one != two && key(&one).is_some());
-        for text in ["", "x", "00000000000000000000000000000000", "00000000-0000-0000-0000-00000000000g"] {
+        for text in [
+            "",
+            "x",
+            "00000000000000000000000000000000",
+            "00000000-0000-0000-0000-00000000000g",
+        ] {
             assert_eq!(key(text), None, "{text}");
         }
     }
@@ -390,7 +417,11 @@ mod tests {
         assert_eq!(sessions.len(), kept.len());
         kept.clear();
         for _ in 0..SHARDS * 20 {
-            drop(sessions.insert(session(None).1).expect("idle ones make room"));
+            drop(
+                sessions
+                    .insert(session(None).1)
+                    .expect("idle ones make room"),
+            );
         }
         assert!(sessions.len() <= SHARDS);
     }

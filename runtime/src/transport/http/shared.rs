@@ -33,9 +33,13 @@ struct Snapshot {
 
 /// Makes the session that the request names known here, if it is open anywhere. One that was ended elsewhere ends here.
 pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(), Refusal> {
-    let Some(store) = endpoint.config.session_store.as_deref() else { return Ok(()) };
+    let Some(store) = endpoint.config.session_store.as_deref() else {
+        return Ok(());
+    };
     // What is wrong with the header is told by whoever needs it.
-    let Ok(id) = named_session(parts) else { return Ok(()) };
+    let Ok(id) = named_session(parts) else {
+        return Ok(());
+    };
     let found = match endpoint.sessions.peek(id) {
         Some(entry) => {
             if !store.touch(id).await.map_err(|error| failed(&error))? {
@@ -46,7 +50,9 @@ pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(),
         }
         None => store.load(id).await.map_err(|error| failed(&error))?,
     };
-    let Some(session) = found.and_then(|record| restored(id, &record)) else { return Ok(()) };
+    let Some(session) = found.and_then(|record| restored(id, &record)) else {
+        return Ok(());
+    };
     let session = Arc::new(session);
     endpoint.engine.remember(&session);
     match endpoint.sessions.insert(session) {
@@ -57,13 +63,26 @@ pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(),
 
 /// Saves the session `id` if it was opened or changed since it was last saved.
 pub(super) async fn save(endpoint: &Endpoint, id: &str) {
-    let Some(store) = endpoint.config.session_store.as_deref() else { return };
-    let Some(entry) = endpoint.sessions.peek(id) else { return };
-    let Some(state) = snapshot(entry.session()) else { return };
-    if entry.saved.lock().is_ok_and(|saved| saved.as_ref() == Some(&state)) {
+    let Some(store) = endpoint.config.session_store.as_deref() else {
+        return;
+    };
+    let Some(entry) = endpoint.sessions.peek(id) else {
+        return;
+    };
+    let Some(state) = snapshot(entry.session()) else {
+        return;
+    };
+    if entry
+        .saved
+        .lock()
+        .is_ok_and(|saved| saved.as_ref() == Some(&state))
+    {
         return;
     }
-    let principal = entry.session().principal().map(|principal| principal.subject().into());
+    let principal = entry
+        .session()
+        .principal()
+        .map(|principal| principal.subject().into());
     let record = SessionRecord::new(state.clone()).with_principal(principal);
     match store.save(entry.id(), record).await {
         Ok(()) => {
@@ -93,7 +112,13 @@ fn failed(error: &StoreError) -> Refusal {
 }
 
 fn snapshot(session: &Session) -> Option<Bytes> {
-    let Phase::Open { negotiated, confirmed } = session.phase() else { return None };
+    let Phase::Open {
+        negotiated,
+        confirmed,
+    } = session.phase()
+    else {
+        return None;
+    };
     let snapshot = Snapshot {
         revision: negotiated.revision.as_str().into(),
         confirmed,
@@ -120,9 +145,15 @@ fn restored(id: &str, record: &SessionRecord) -> Option<Session> {
     };
     let principal = record.principal.as_deref().map(Principal::new);
     let session = Session::new(Some(id.into()), principal);
-    let facts = PeerFacts { client_info: snapshot.client_info, capabilities: snapshot.capabilities };
+    let facts = PeerFacts {
+        client_info: snapshot.client_info,
+        capabilities: snapshot.capabilities,
+    };
     let revision = Revision::from_wire(&snapshot.revision)?;
-    session.open(Negotiated { revision, facts: Arc::new(facts) });
+    session.open(Negotiated {
+        revision,
+        facts: Arc::new(facts),
+    });
     if snapshot.confirmed {
         session.confirm();
     }

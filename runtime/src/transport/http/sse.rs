@@ -54,14 +54,23 @@ mod tests {
     fn one_message_is_one_data_line() {
         assert_eq!(event(None, b"{\"a\":1}"), "data: {\"a\":1}\n\n");
         assert_eq!(event(None, b"{\r\n\"a\":\n1}"), "data: {  \"a\": 1}\n\n");
-        let id = EventId { stream: 1, position: 2 };
-        assert_eq!(event(Some(id), b"{}"), "id: 0000000000000001-2\ndata: {}\n\n");
+        let id = EventId {
+            stream: 1,
+            position: 2,
+        };
+        assert_eq!(
+            event(Some(id), b"{}"),
+            "id: 0000000000000001-2\ndata: {}\n\n"
+        );
     }
 
     // F-11
     #[test]
     fn a_priming_event_has_an_id_a_delay_and_empty_data() {
-        let id = EventId { stream: 0xab, position: 0 };
+        let id = EventId {
+            stream: 0xab,
+            position: 0,
+        };
         let text = "id: 00000000000000ab-0\nretry: 1500\ndata: \n\n";
         assert_eq!(priming(id, Duration::from_millis(1500)), text);
     }

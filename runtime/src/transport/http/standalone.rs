@@ -40,7 +40,11 @@ impl Standalone {
 
     /// Notes that the connection that `reader` stands for has ended.
     pub(super) fn leave(&mut self, reader: &Arc<Signal>) {
-        if self.reader.as_ref().is_some_and(|current| Arc::ptr_eq(current, reader)) {
+        if self
+            .reader
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, reader))
+        {
             self.reader = None;
         }
     }
@@ -75,7 +79,10 @@ mod tests {
         let second = stream.take_over();
         assert!(first.is_fired() && !second.is_fired());
         stream.leave(&first);
-        assert!(stream.open().is_none(), "a reader that was replaced does not free the stream");
+        assert!(
+            stream.open().is_none(),
+            "a reader that was replaced does not free the stream"
+        );
         stream.leave(&second);
         assert!(stream.open().is_some());
     }

@@ -12,37 +12,88 @@ async fn refused(app: &App, request: Req) -> (u16, i64, Option<serde_json::Value
 #[tokio::test]
 async fn bodies() {
     let app = App::new();
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{}{}}}"#,
+        "[".repeat(200),
+        "]".repeat(200)
+    );
     let null = Some(serde_json::Value::Null);
     let seven = Some(serde_json::json!(7));
     for (body, code, id) in [
         (&b"hello"[..], -32700, &None),
         (b"", -32700, &None),
         (br#"{"jsonrpc":"2.0","id":7,"method":"#, -32700, &seven),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}", -32700, &seven),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}",
+            -32700,
+            &seven,
+        ),
         (deep.as_bytes(), -32600, &seven),
         (br#"{"id":7,"method":"ping"}"#, -32600, &seven),
-        (br#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, -32600, &seven),
-        (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, &None),
-        (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, &None),
-        (br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600, &None),
-        (br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, -32600, &None),
-        (br#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32600, &seven),
+        (
+            br#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#,
+            -32600,
+            &seven,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            -32600,
+            &None,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            -32600,
+            &None,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+            -32600,
+            &None,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+            -32600,
+            &None,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#,
+            -32600,
+            &seven,
+        ),
         (b"5", -32600, &None),
         (b"[]", -32600, &None),
     ] {
-        for (version, no_id) in [(None, &None), (Some("2025-11-25"), &None), (Some("2025-06-18"), &null), (Some("2026-07-28"), &None)] {
+        for (version, no_id) in [
+            (None, &None),
+            (Some("2025-11-25"), &None),
+            (Some("2025-06-18"), &null),
+            (Some("2026-07-28"), &None),
+        ] {
             let mut request = Req::post(body);
             if let Some(version) = version {
                 request = request.header("mcp-protocol-version", version);
             }
-            let expected = if id.is_some() { id.clone() } else { no_id.clone() };
+            let expected = if id.is_some() {
+                id.clone()
+            } else {
+                no_id.clone()
+            };
             let got = refused(&app, request).await;
-            assert_eq!(got, (400, code, expected), "{} at {version:?}", String::from_utf8_lossy(body));
+            assert_eq!(
+                got,
+                (400, code, expected),
+                "{} at {version:?}",
+                String::from_utf8_lossy(body)
+            );
         }
     }
     // Everything else goes on.
-    assert_eq!(app.send(Req::modern("1", "server/discover", "")).await.status, 200);
+    assert_eq!(
+        app.send(Req::modern("1", "server/discover", ""))
+            .await
+            .status,
+        200
+    );
 }
 
 // A-8, F-5: what is not a request has no answer, and what is malformed has a status.
@@ -86,17 +137,48 @@ async fn legacy_refusals() {
         (legacy("resources/list", "{}"), 200, -32601),
         (legacy("tools/call", "[]"), 200, -32602),
         (legacy("tools/call", "{}"), 200, -32602),
-        (legacy("tools/call", r#"{"name":"add","arguments":[]}"#), 200, -32602),
+        (
+            legacy("tools/call", r#"{"name":"add","arguments":[]}"#),
+            200,
+            -32602,
+        ),
         (legacy("tools/call", r#"{"name":"unknown"}"#), 200, -32602),
-        (legacy("initialize", r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#), 400, -32600),
-        (legacy("tools/list", "{}").without("mcp-session-id"), 400, -32600),
-        (legacy("tools/list", "{}").session("5e0b6a52-0000-4000-8000-000000000000"), 404, -32600),
+        (
+            legacy(
+                "initialize",
+                r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#,
+            ),
+            400,
+            -32600,
+        ),
+        (
+            legacy("tools/list", "{}").without("mcp-session-id"),
+            400,
+            -32600,
+        ),
+        (
+            legacy("tools/list", "{}").session("5e0b6a52-0000-4000-8000-000000000000"),
+            404,
+            -32600,
+        ),
         (legacy("tools/list", "{}").session("nonsense"), 404, -32600),
-        (legacy("tools/list", "{}").also("mcp-session-id", &session), 400, -32600),
-        (legacy("initialize", "{}").without("mcp-session-id"), 200, -32602),
+        (
+            legacy("tools/list", "{}").also("mcp-session-id", &session),
+            400,
+            -32600,
+        ),
+        (
+            legacy("initialize", "{}").without("mcp-session-id"),
+            200,
+            -32602,
+        ),
     ] {
         let what = format!("{request:?}");
-        assert_eq!(refused(&app, request).await, (status, code, id.clone()), "{what}");
+        assert_eq!(
+            refused(&app, request).await,
+            (status, code, id.clone()),
+            "{what}"
+        );
     }
 }
 
@@ -105,15 +187,30 @@ async fn legacy_refusals() {
 async fn version_headers_of_a_session() {
     let app = App::new();
     let session = app.session("2025-06-18").await;
-    for (version, status) in [("2025-06-18", 200), ("2025-03-26", 200), ("2025-11-25", 200), ("1999-01-01", 400), ("", 400), ("x", 400)] {
-        let request = Req::legacy(&session, "1", "ping", "{}").header("mcp-protocol-version", version);
+    for (version, status) in [
+        ("2025-06-18", 200),
+        ("2025-03-26", 200),
+        ("2025-11-25", 200),
+        ("1999-01-01", 400),
+        ("", 400),
+        ("x", 400),
+    ] {
+        let request =
+            Req::legacy(&session, "1", "ping", "{}").header("mcp-protocol-version", version);
         assert_eq!(app.send(request).await.status, status, "{version}");
         let request = Req::get(&session).header("mcp-protocol-version", version);
         assert_eq!(app.open(request).await.status, status, "GET {version}");
     }
-    assert_eq!(app.send(Req::legacy(&session, "1", "ping", "{}")).await.status, 200, "absent is fine");
+    assert_eq!(
+        app.send(Req::legacy(&session, "1", "ping", "{}"))
+            .await
+            .status,
+        200,
+        "absent is fine"
+    );
     // The whole version is of the other era: the request lacks what that era needs.
-    let request = Req::legacy(&session, "1", "ping", "{}").header("mcp-protocol-version", "2026-07-28");
+    let request =
+        Req::legacy(&session, "1", "ping", "{}").header("mcp-protocol-version", "2026-07-28");
     assert_eq!(app.send(request).await.status, 400);
 }
 
@@ -122,10 +219,14 @@ async fn version_headers_of_a_session() {
 async fn an_id_in_flight() {
     let app = App::new();
     let session = app.session("2025-06-18").await;
-    let wait = Req::call(&session, "1", "wait", r#"{"label":"one"}"#).header("accept", "application/json");
+    let wait =
+        Req::call(&session, "1", "wait", r#"{"label":"one"}"#).header("accept", "application/json");
     let (first, ()) = tokio::join!(app.send(wait.clone()), async {
         app.director.begun().await;
-        assert_eq!(refused(&app, wait.clone()).await, (400, -32600, Some(serde_json::json!(1))));
+        assert_eq!(
+            refused(&app, wait.clone()).await,
+            (400, -32600, Some(serde_json::json!(1)))
+        );
         app.director.open();
     });
     assert_eq!(first.text(), "one");
@@ -135,39 +236,90 @@ async fn an_id_in_flight() {
 #[tokio::test]
 async fn batches() {
     let app = App::new();
-    let call = |id: &str, a: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{a},"b":1}}}}}}"#);
+    let call = |id: &str, a: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{a},"b":1}}}}}}"#
+        )
+    };
     let note = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
     let batch = format!("[{},{note},{}]", call("1", "1"), call("\"b\"", "2"));
 
     let session = app.session("2025-03-26").await;
     let got = app.send(Req::post(batch.clone()).session(&session)).await;
-    assert_eq!((got.status, got.header("content-type")), (200, Some("application/json")));
+    assert_eq!(
+        (got.status, got.header("content-type")),
+        (200, Some("application/json"))
+    );
     let answers = got.json();
-    let ids: Vec<_> = answers.as_array().expect("an array").iter().map(|answer| answer["id"].clone()).collect();
+    let ids: Vec<_> = answers
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|answer| answer["id"].clone())
+        .collect();
     assert_eq!(ids, [serde_json::json!(1), serde_json::json!("b")]);
 
-    let events = app.open(Req::post(batch.clone()).session(&session).header("accept", "text/event-stream")).await.events().await;
+    let events = app
+        .open(
+            Req::post(batch.clone())
+                .session(&session)
+                .header("accept", "text/event-stream"),
+        )
+        .await
+        .events()
+        .await;
     assert_eq!(events.len(), 2);
 
-    let got = app.send(Req::post(format!("[{note},{note}]")).session(&session)).await;
+    let got = app
+        .send(Req::post(format!("[{note},{note}]")).session(&session))
+        .await;
     assert_eq!((got.status, &*got.body), (202, ""));
 
     let initialize = &crate::support::initialize("2025-03-26")[0];
-    let got = app.send(Req::post(format!("[{initialize}]")).session(&session)).await;
+    let got = app
+        .send(Req::post(format!("[{initialize}]")).session(&session))
+        .await;
     assert_eq!(got.json()[0]["error"]["code"], -32600);
 
     // One bad message spoils only itself.
-    let got = app.send(Req::post(format!("[{},{{}}]", call("1", "1"))).session(&session)).await;
+    let got = app
+        .send(Req::post(format!("[{},{{}}]", call("1", "1"))).session(&session))
+        .await;
     let answers = got.json();
-    assert_eq!((answers[0]["result"].is_object(), &answers[1]["error"]["code"]), (true, &serde_json::json!(-32600)));
+    assert_eq!(
+        (
+            answers[0]["result"].is_object(),
+            &answers[1]["error"]["code"]
+        ),
+        (true, &serde_json::json!(-32600))
+    );
 
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let session = app.session(revision).await;
-        assert_eq!(refused(&app, Req::post(batch.clone()).session(&session)).await.0, 400, "{revision}");
+        assert_eq!(
+            refused(&app, Req::post(batch.clone()).session(&session))
+                .await
+                .0,
+            400,
+            "{revision}"
+        );
     }
     assert_eq!(refused(&app, Req::post(batch.clone())).await.0, 400);
-    assert_eq!(refused(&app, Req::post(batch.clone()).header("mcp-protocol-version", "2026-07-28")).await.0, 400);
-    assert_eq!(app.send(Req::post(batch).session("5e0b6a52-0000-4000-8000-000000000000")).await.status, 404);
+    assert_eq!(
+        refused(
+            &app,
+            Req::post(batch.clone()).header("mcp-protocol-version", "2026-07-28")
+        )
+        .await
+        .0,
+        400
+    );
+    assert_eq!(
+        app.send(Req::post(batch).session("5e0b6a52-0000-4000-8000-000000000000"))
+            .await
+            .status,
+        404
+    );
 }
 
 // A-10: calls of a batch that take time are answered together.
@@ -176,13 +328,22 @@ async fn a_batch_at_work() {
     let app = App::new();
     let session = app.session("2025-03-26").await;
     let call = |id: u32, label: &str| {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"wait","arguments":{{"label":"{label}"}}}}}}"#)
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"wait","arguments":{{"label":"{label}"}}}}}}"#
+        )
     };
     let batch = format!("[{},{}]", call(1, "one"), call(2, "two"));
-    let (got, ()) = tokio::join!(app.send(Req::post(batch).session(&session).header("accept", "application/json")), async {
-        app.director.begun().await;
-        app.director.begun().await;
-        app.director.open();
-    });
+    let (got, ()) = tokio::join!(
+        app.send(
+            Req::post(batch)
+                .session(&session)
+                .header("accept", "application/json")
+        ),
+        async {
+            app.director.begun().await;
+            app.director.begun().await;
+            app.director.open();
+        }
+    );
     assert_eq!(got.json().as_array().map(Vec::len), Some(2));
 }

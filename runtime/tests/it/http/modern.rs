@@ -3,20 +3,36 @@
 use super::support::{App, Req};
 
 fn add() -> Req {
-    Req::modern("1", "tools/call", r#","name":"add","arguments":{"a":2,"b":3}"#)
+    Req::modern(
+        "1",
+        "tools/call",
+        r#","name":"add","arguments":{"a":2,"b":3}"#,
+    )
 }
 
 // C-9, F-6, F-33
 #[tokio::test]
 async fn one_request_one_answer() {
     let app = App::new();
-    let got = app.send(add().session("5e0b6a52-0000-4000-8000-000000000000")).await;
-    assert_eq!((got.status, got.header("content-type"), got.text()), (200, Some("application/json"), "5".to_owned()));
+    let got = app
+        .send(add().session("5e0b6a52-0000-4000-8000-000000000000"))
+        .await;
+    assert_eq!(
+        (got.status, got.header("content-type"), got.text()),
+        (200, Some("application/json"), "5".to_owned())
+    );
     assert_eq!(got.header("mcp-session-id"), None, "no session in this era");
     assert_eq!(got.json()["result"]["resultType"], "complete");
-    let discovered = app.send(Req::modern(r#""d""#, "server/discover", "")).await.json();
+    let discovered = app
+        .send(Req::modern(r#""d""#, "server/discover", ""))
+        .await
+        .json();
     assert_eq!(discovered["id"], "d");
-    assert!(discovered["result"]["supportedVersions"].as_array().is_some_and(|versions| versions.contains(&"2026-07-28".into())));
+    assert!(
+        discovered["result"]["supportedVersions"]
+            .as_array()
+            .is_some_and(|versions| versions.contains(&"2026-07-28".into()))
+    );
     // A-4: ids are scoped to their exchange.
     let (one, two) = tokio::join!(app.send(add()), app.send(add()));
     assert_eq!((one.text(), two.text()), ("5".to_owned(), "5".to_owned()));
@@ -27,9 +43,11 @@ async fn one_request_one_answer() {
 async fn headers_and_statuses() {
     let app = App::new();
     let bare = |method: &str, params: &str| {
-        Req::post(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#))
-            .header("mcp-protocol-version", "2026-07-28")
-            .header("mcp-method", method)
+        Req::post(format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#
+        ))
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", method)
     };
     let version = |version: &str| {
         let params = format!(
@@ -40,12 +58,35 @@ async fn headers_and_statuses() {
     for (request, status, code) in [
         (bare("server/discover", "{}"), 400, -32602),
         (bare("server/discover", r#"{"_meta":{}}"#), 400, -32602),
-        (bare("server/discover", r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#), 400, -32602),
-        (version("v999.0.0").header("mcp-protocol-version", "v999.0.0"), 400, -32022),
+        (
+            bare(
+                "server/discover",
+                r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#,
+            ),
+            400,
+            -32602,
+        ),
+        (
+            version("v999.0.0").header("mcp-protocol-version", "v999.0.0"),
+            400,
+            -32022,
+        ),
         (version("v999.0.0"), 400, -32020),
-        (version("2025-11-25").header("mcp-protocol-version", "2025-11-25"), 400, -32022),
-        (version("2026-07-28").without("mcp-protocol-version"), 400, -32020),
-        (version("2026-07-28").also("mcp-protocol-version", "2026-07-28"), 400, -32020),
+        (
+            version("2025-11-25").header("mcp-protocol-version", "2025-11-25"),
+            400,
+            -32022,
+        ),
+        (
+            version("2026-07-28").without("mcp-protocol-version"),
+            400,
+            -32020,
+        ),
+        (
+            version("2026-07-28").also("mcp-protocol-version", "2026-07-28"),
+            400,
+            -32020,
+        ),
         (add().without("mcp-method"), 400, -32020),
         (add().header("mcp-method", "tools/list"), 400, -32020),
         (add().header("mcp-method", "TOOLS/CALL"), 400, -32020),
@@ -57,17 +98,32 @@ async fn headers_and_statuses() {
         (add().header("mcp-param-extra", "anything"), 200, 0),
         (Req::modern("1", "initialize", ""), 404, -32601),
         (Req::modern("1", "ping", ""), 404, -32601),
-        (Req::modern("1", "logging/setLevel", r#","level":"info""#), 404, -32601),
+        (
+            Req::modern("1", "logging/setLevel", r#","level":"info""#),
+            404,
+            -32601,
+        ),
         (Req::modern("1", "unknown/method", ""), 404, -32601),
         (Req::modern("1", "resources/list", ""), 404, -32601),
         // GAP-6
-        (Req::modern("1", "tools/call", r#","name":"unknown""#), 200, -32602),
+        (
+            Req::modern("1", "tools/call", r#","name":"unknown""#),
+            200,
+            -32602,
+        ),
     ] {
         let what = format!("{request:?}");
         let got = app.send(request).await;
-        assert_eq!((got.status, got.code(), &got.json()["id"]), (status, code, &serde_json::json!(1)), "{what}");
+        assert_eq!(
+            (got.status, got.code(), &got.json()["id"]),
+            (status, code, &serde_json::json!(1)),
+            "{what}"
+        );
     }
-    let unsupported = app.send(version("v999.0.0").header("mcp-protocol-version", "v999.0.0")).await.json();
+    let unsupported = app
+        .send(version("v999.0.0").header("mcp-protocol-version", "v999.0.0"))
+        .await
+        .json();
     assert_eq!(unsupported["error"]["data"]["requested"], "v999.0.0");
 }
 
@@ -76,13 +132,21 @@ async fn headers_and_statuses() {
 async fn what_is_no_request() {
     let app = App::new();
     let post = |body: &str| Req::post(body).header("mcp-protocol-version", "2026-07-28");
-    let got = app.send(post(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)).await;
+    let got = app
+        .send(post(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+        ))
+        .await;
     assert_eq!((got.status, &*got.body), (202, ""));
-    let got = app.send(post(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)).await;
+    let got = app
+        .send(post(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#))
+        .await;
     assert_eq!(got.status, 400);
     // F-33
     for request in [Req::get("x"), Req::delete("x")] {
-        let got = app.send(request.header("mcp-protocol-version", "2026-07-28")).await;
+        let got = app
+            .send(request.header("mcp-protocol-version", "2026-07-28"))
+            .await;
         assert_eq!((got.status, got.header("allow")), (405, Some("POST")));
     }
 }
@@ -95,14 +159,21 @@ async fn the_first_message_makes_a_stream() {
         let body = Req::modern("1", "tools/call", r#","name":"talk","arguments":{}"#);
         let text = String::from_utf8(body.body.clone()).expect("UTF-8");
         let with_token = text.replace(r#""_meta":{"#, r#""_meta":{"progressToken":"t","#);
-        Req { body: with_token.into_bytes(), ..body }.header("accept", accept)
+        Req {
+            body: with_token.into_bytes(),
+            ..body
+        }
+        .header("accept", accept)
     };
     let mut stream = app.open(talk("application/json, text/event-stream")).await;
     assert!(stream.is_stream());
     assert_eq!(stream.headers["x-accel-buffering"], "no");
     assert_eq!(stream.headers["cache-control"], "no-store");
     let first = stream.event().await.expect("progress");
-    assert_eq!((first.id.as_deref(), first.retry, first.method()), (None, None, "notifications/progress".to_owned()));
+    assert_eq!(
+        (first.id.as_deref(), first.retry, first.method()),
+        (None, None, "notifications/progress".to_owned())
+    );
     app.director.begun().await;
     app.director.open();
     let rest = stream.events().await;
@@ -111,20 +182,32 @@ async fn the_first_message_makes_a_stream() {
 
     // A client that takes no events gets the same as one answer.
     let got = app.send(talk("application/json")).await;
-    assert_eq!((got.header("content-type"), got.text()), (Some("application/json"), "done".to_owned()));
+    assert_eq!(
+        (got.header("content-type"), got.text()),
+        (Some("application/json"), "done".to_owned())
+    );
 }
 
 // A slow call becomes a stream in time for impatient proxies.
 #[tokio::test(start_paused = true)]
 async fn a_delay_makes_a_stream() {
     let app = App::new();
-    let mut stream = app.open(Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"x"}"#)).await;
+    let mut stream = app
+        .open(Req::modern(
+            "1",
+            "tools/call",
+            r#","name":"wait","arguments":{"label":"x"}"#,
+        ))
+        .await;
     assert!(stream.is_stream());
     let (event, ()) = tokio::join!(stream.event(), async {
         app.director.begun().await;
         app.director.open();
     });
-    assert_eq!(event.expect("the answer").json()["result"]["content"][0]["text"], "x");
+    assert_eq!(
+        event.expect("the answer").json()["result"]["content"][0]["text"],
+        "x"
+    );
     assert_eq!(stream.event().await, None);
 }
 
@@ -132,9 +215,14 @@ async fn a_delay_makes_a_stream() {
 #[tokio::test]
 async fn going_away_cancels() {
     let app = App::new();
-    let wait = Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"x"}"#);
+    let wait = Req::modern(
+        "1",
+        "tools/call",
+        r#","name":"wait","arguments":{"label":"x"}"#,
+    );
     {
-        let mut sending = std::pin::pin!(app.send(wait.clone().header("accept", "application/json")));
+        let mut sending =
+            std::pin::pin!(app.send(wait.clone().header("accept", "application/json")));
         tokio::select! {
             biased;
             got = &mut sending => panic!("{got:?}"),
@@ -156,12 +244,24 @@ async fn going_away_cancels() {
 #[tokio::test]
 async fn subscriptions() {
     let app = App::new();
-    let listen = Req::modern("12345678901234567890", "subscriptions/listen", r#","notifications":{"toolsListChanged":true}"#);
-    assert_eq!(app.send(listen.clone().header("accept", "application/json")).await.status, 406);
+    let listen = Req::modern(
+        "12345678901234567890",
+        "subscriptions/listen",
+        r#","notifications":{"toolsListChanged":true}"#,
+    );
+    assert_eq!(
+        app.send(listen.clone().header("accept", "application/json"))
+            .await
+            .status,
+        406
+    );
     let mut stream = app.open(listen).await;
     assert!(stream.is_stream());
     let acknowledged = stream.event().await.expect("an acknowledgement");
-    assert_eq!(acknowledged.method(), "notifications/subscriptions/acknowledged");
+    assert_eq!(
+        acknowledged.method(),
+        "notifications/subscriptions/acknowledged"
+    );
     app.handle.remove_tool("flood");
     let changed = stream.event().await.expect("a change");
     assert_eq!(changed.method(), "notifications/tools/list_changed");
@@ -170,7 +270,12 @@ async fn subscriptions() {
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].json()["result"]["resultType"], "complete");
     for event in [&acknowledged, &changed, &events[0]] {
-        assert!(event.data.contains(r#""io.modelcontextprotocol/subscriptionId":12345678901234567890"#), "{event:?}");
+        assert!(
+            event
+                .data
+                .contains(r#""io.modelcontextprotocol/subscriptionId":12345678901234567890"#),
+            "{event:?}"
+        );
     }
 }
 
@@ -180,8 +285,19 @@ async fn keep_alive() {
     use http_body_util::BodyExt;
 
     let app = App::new();
-    let mut stream = app.open(Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"x"}"#)).await;
-    let comment = crate::support::soon(stream.body.frame()).await.expect("open").expect("good").into_data().expect("data");
+    let mut stream = app
+        .open(Req::modern(
+            "1",
+            "tools/call",
+            r#","name":"wait","arguments":{"label":"x"}"#,
+        ))
+        .await;
+    let comment = crate::support::soon(stream.body.frame())
+        .await
+        .expect("open")
+        .expect("good")
+        .into_data()
+        .expect("data");
     assert_eq!(comment, ":\n\n");
     app.director.open();
     assert_eq!(stream.events().await.len(), 1);
@@ -190,8 +306,22 @@ async fn keep_alive() {
 #[tokio::test]
 async fn tools_reach_the_request() {
     let app = App::new();
-    let call = |tool: &str| Req::modern("1", "tools/call", &format!(r#","name":"{tool}","arguments":{{}}"#));
-    assert_eq!(app.send(call("header").header("x-test", "hello")).await.text(), "hello at /mcp");
+    let call = |tool: &str| {
+        Req::modern(
+            "1",
+            "tools/call",
+            &format!(r#","name":"{tool}","arguments":{{}}"#),
+        )
+    };
+    assert_eq!(
+        app.send(call("header").header("x-test", "hello"))
+            .await
+            .text(),
+        "hello at /mcp"
+    );
     assert_eq!(app.send(call("whoami")).await.text(), "nobody");
-    assert_eq!(app.send(call("whoami").principal(Some("ann"))).await.text(), "ann");
+    assert_eq!(
+        app.send(call("whoami").principal(Some("ann"))).await.text(),
+        "ann"
+    );
 }

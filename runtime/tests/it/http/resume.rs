@@ -25,7 +25,10 @@ fn texts(events: &[Event]) -> Vec<String> {
             let json = event.json();
             match json["params"]["progress"].as_f64() {
                 Some(progress) => format!("progress {progress}"),
-                None => json["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
+                None => json["result"]["content"][0]["text"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
             }
         })
         .collect()
@@ -40,13 +43,26 @@ async fn a_tool_ends_its_stream_early() {
     assert!(stream.is_stream());
     let id = priming(&mut stream).await;
     let before = stream.events().await;
-    assert!(!texts(&before).contains(&"back".to_owned()), "the stream ends before the answer");
-    let seen = before.last().and_then(|event| event.id.clone()).unwrap_or(id);
+    assert!(
+        !texts(&before).contains(&"back".to_owned()),
+        "the stream ends before the answer"
+    );
+    let seen = before
+        .last()
+        .and_then(|event| event.id.clone())
+        .unwrap_or(id);
     assert_eq!(app.director.begun().await, "part");
 
-    let (resumed, ()) = tokio::join!(async { app.open(last(&session, &seen)).await.events().await }, async { app.director.open() });
+    let (resumed, ()) = tokio::join!(
+        async { app.open(last(&session, &seen)).await.events().await },
+        async { app.director.open() }
+    );
     let all: Vec<_> = before.into_iter().chain(resumed).collect();
-    assert_eq!(texts(&all), ["progress 1", "back"], "nothing lost, nothing twice");
+    assert_eq!(
+        texts(&all),
+        ["progress 1", "back"],
+        "nothing lost, nothing twice"
+    );
     assert_eq!(all[1].json()["id"], 1);
 }
 
@@ -62,11 +78,17 @@ async fn a_broken_stream_is_resumed() {
     app.director.begun().await;
 
     let mut resumed = app.open(last(&session, &first)).await;
-    assert_eq!(texts(&[resumed.event().await.expect("progress")]), ["progress 1"]);
+    assert_eq!(
+        texts(&[resumed.event().await.expect("progress")]),
+        ["progress 1"]
+    );
     app.director.open();
     assert_eq!(texts(&resumed.events().await), ["progress 2", "done"]);
 
-    for (id, expected) in [(&first, &["progress 1", "progress 2", "done"][..]), (&second, &["progress 2", "done"])] {
+    for (id, expected) in [
+        (&first, &["progress 1", "progress 2", "done"][..]),
+        (&second, &["progress 2", "done"]),
+    ] {
         let events = app.open(last(&session, id)).await.events().await;
         assert_eq!(texts(&events), expected, "after the end");
         assert!(events.iter().all(|event| event.id.is_some()));
@@ -82,7 +104,13 @@ async fn streams_are_apart() {
     let mut two = app.open(Req::call(&session, "2", "talk", "{}")).await;
     let (first, second) = (priming(&mut one).await, priming(&mut two).await);
     app.director.open();
-    let mut ids: Vec<_> = one.events().await.into_iter().chain(two.events().await).filter_map(|event| event.id).collect();
+    let mut ids: Vec<_> = one
+        .events()
+        .await
+        .into_iter()
+        .chain(two.events().await)
+        .filter_map(|event| event.id)
+        .collect();
     ids.extend([first.clone(), second.clone()]);
     let count = ids.len();
     ids.sort();
@@ -92,15 +120,32 @@ async fn streams_are_apart() {
     for (id, of) in [(&first, 1), (&second, 2)] {
         let events = app.open(last(&session, id)).await.events().await;
         assert_eq!(events.last().expect("an answer").json()["id"], of);
-        assert!(events[..2].iter().all(|event| event.json()["params"]["progressToken"] == format!("p{of}")));
+        assert!(
+            events[..2]
+                .iter()
+                .all(|event| event.json()["params"]["progressToken"] == format!("p{of}"))
+        );
     }
 
     // Neither another session's events nor ones that never were.
     let other = app.session(REVISION).await;
-    for (session, id) in [(&other, &*first), (&session, "0000000000000000-0"), (&session, "nonsense"), (&session, "")] {
+    for (session, id) in [
+        (&other, &*first),
+        (&session, "0000000000000000-0"),
+        (&session, "nonsense"),
+        (&session, ""),
+    ] {
         assert_eq!(app.send(last(session, id)).await.status, 400, "{id}");
     }
-    assert_eq!(app.send(last(&session, &format!("{}-99", first.split('-').next().expect("a stream")))).await.status, 400);
+    assert_eq!(
+        app.send(last(
+            &session,
+            &format!("{}-99", first.split('-').next().expect("a stream"))
+        ))
+        .await
+        .status,
+        400
+    );
 }
 
 // The session's own stream: a client that comes back takes over from the connection that it lost.
@@ -115,10 +160,21 @@ async fn the_stream_of_the_session_is_resumed() {
 
     let mut resumed = app.open(last(&session, &id)).await;
     assert_eq!(resumed.event().await, Some(seen));
-    assert_eq!(stream.events().await, [], "the connection that was lost ends");
+    assert_eq!(
+        stream.events().await,
+        [],
+        "the connection that was lost ends"
+    );
     app.handle.notify_tools_changed();
-    assert_eq!(resumed.event().await.expect("a change").method(), "notifications/tools/list_changed");
-    assert_eq!(app.send(Req::get(&session)).await.status, 409, "resuming is reading");
+    assert_eq!(
+        resumed.event().await.expect("a change").method(),
+        "notifications/tools/list_changed"
+    );
+    assert_eq!(
+        app.send(Req::get(&session)).await.status,
+        409,
+        "resuming is reading"
+    );
 }
 
 // A reader that takes over a call's stream ends the other connection.
@@ -133,7 +189,10 @@ async fn one_reader_a_stream() {
     let lost = stream.events().await;
     app.director.open();
     assert!(lost.len() <= 1);
-    assert_eq!(texts(&resumed.events().await), ["progress 1", "progress 2", "done"]);
+    assert_eq!(
+        texts(&resumed.events().await),
+        ["progress 1", "progress 2", "done"]
+    );
 }
 
 // F-11: not before 2025-11-25, and not without a store.
@@ -142,13 +201,28 @@ async fn where_nothing_is_kept() {
     let without = App::with(HttpConfig::default().event_store(None));
     for (app, revision) in [(&App::new(), "2025-06-18"), (&without, REVISION)] {
         let session = app.session(revision).await;
-        let (events, ()) = tokio::join!(async { app.open(Req::call(&session, "1", "part", "{}")).await.events().await }, async {
-            app.director.begun().await;
-            app.director.open();
-        });
-        assert_eq!(texts(&events), ["progress 1", "back"], "the stream cannot be ended early");
+        let (events, ()) = tokio::join!(
+            async {
+                app.open(Req::call(&session, "1", "part", "{}"))
+                    .await
+                    .events()
+                    .await
+            },
+            async {
+                app.director.begun().await;
+                app.director.open();
+            }
+        );
+        assert_eq!(
+            texts(&events),
+            ["progress 1", "back"],
+            "the stream cannot be ended early"
+        );
         assert!(events.iter().all(|event| event.id.is_none()));
-        assert_eq!(app.send(last(&session, "0000000000000001-0")).await.status, 400);
+        assert_eq!(
+            app.send(last(&session, "0000000000000001-0")).await.status,
+            400
+        );
     }
 }
 
@@ -158,13 +232,18 @@ async fn what_is_kept_is_bounded() {
     let store = Arc::new(MemoryEventStore::new().session_events(3));
     let app = App::with(HttpConfig::default().event_store(Some(store.clone())));
     let session = app.session(REVISION).await;
-    let mut stream = app.open(Req::call(&session, "1", "flood", r#"{"count":10}"#)).await;
+    let mut stream = app
+        .open(Req::call(&session, "1", "flood", r#"{"count":10}"#))
+        .await;
     let first = priming(&mut stream).await;
     let events = stream.events().await;
     assert_eq!(events.len(), 11);
     assert_eq!(app.send(last(&session, &first)).await.status, 400);
     let recent = events[9].id.as_deref().expect("an id");
-    assert_eq!(app.open(last(&session, recent)).await.events().await, events[10..]);
+    assert_eq!(
+        app.open(last(&session, recent)).await.events().await,
+        events[10..]
+    );
     assert!(store.bytes() < 5000);
     assert_eq!(app.send(Req::delete(&session)).await.status, 204);
     assert_eq!(store.bytes(), 0, "an ended session keeps nothing");
@@ -174,12 +253,25 @@ async fn what_is_kept_is_bounded() {
 #[tokio::test]
 async fn a_session_that_makes_room() {
     let store = Arc::new(MemoryEventStore::new());
-    let app = App::with(HttpConfig::default().event_store(Some(store.clone())).max_sessions(1));
+    let app = App::with(
+        HttpConfig::default()
+            .event_store(Some(store.clone()))
+            .max_sessions(1),
+    );
     let session = app.session(REVISION).await;
-    app.open(Req::call(&session, "1", "flood", r#"{"count":10}"#)).await.events().await;
+    app.open(Req::call(&session, "1", "flood", r#"{"count":10}"#))
+        .await
+        .events()
+        .await;
     assert!(0 < store.bytes());
-    while app.send(Req::legacy(&session, "2", "ping", "{}")).await.status == 200 {
-        app.send(Req::post(crate::support::initialize(REVISION)[0].clone())).await;
+    while app
+        .send(Req::legacy(&session, "2", "ping", "{}"))
+        .await
+        .status
+        == 200
+    {
+        app.send(Req::post(crate::support::initialize(REVISION)[0].clone()))
+            .await;
     }
     while 0 < store.bytes() {
         tokio::task::yield_now().await;

@@ -26,15 +26,28 @@ impl Served {
         let address = listener.local_addr().expect("an address");
         let handle = service.handle();
         let serving = tokio::spawn(async move { service.serve_http_on(listener).await });
-        Self { address, handle, director, serving }
+        Self {
+            address,
+            handle,
+            director,
+            serving,
+        }
     }
 
     async fn connect(&self) -> Connection {
-        Connection { stream: soon(TcpStream::connect(self.address)).await.expect("it listens"), read: Vec::new() }
+        Connection {
+            stream: soon(TcpStream::connect(self.address))
+                .await
+                .expect("it listens"),
+            read: Vec::new(),
+        }
     }
 
     async fn ended(self) {
-        soon(self.serving).await.expect("no panic").expect("no error");
+        soon(self.serving)
+            .await
+            .expect("no panic")
+            .expect("no error");
     }
 }
 
@@ -45,21 +58,32 @@ struct Connection {
 
 impl Connection {
     async fn send(&mut self, request: &Req) {
-        self.stream.write_all(&request.wire()).await.expect("connected");
+        self.stream
+            .write_all(&request.wire())
+            .await
+            .expect("connected");
     }
 
     /// Everything up to and with `mark`.
     async fn until(&mut self, mark: &str) -> String {
         soon(async {
             loop {
-                if let Some(at) = self.read.windows(mark.len()).position(|window| window == mark.as_bytes()) {
+                if let Some(at) = self
+                    .read
+                    .windows(mark.len())
+                    .position(|window| window == mark.as_bytes())
+                {
                     let rest = self.read.split_off(at + mark.len());
                     let found = std::mem::replace(&mut self.read, rest);
                     return String::from_utf8(found).expect("UTF-8");
                 }
                 let mut piece = [0; 4096];
                 let count = self.stream.read(&mut piece).await.expect("connected");
-                assert!(0 < count, "closed before `{mark}`: {}", String::from_utf8_lossy(&self.read));
+                assert!(
+                    0 < count,
+                    "closed before `{mark}`: {}",
+                    String::from_utf8_lossy(&self.read)
+                );
                 self.read.extend_from_slice(&piece[..count]);
             }
         })
@@ -70,7 +94,14 @@ impl Connection {
     async fn take(&mut self, count: usize) -> String {
         soon(async {
             while self.read.len() < count {
-                assert!(0 < self.stream.read_buf(&mut self.read).await.expect("connected"), "closed early");
+                assert!(
+                    0 < self
+                        .stream
+                        .read_buf(&mut self.read)
+                        .await
+                        .expect("connected"),
+                    "closed early"
+                );
             }
             let rest = self.read.split_off(count);
             String::from_utf8(std::mem::replace(&mut self.read, rest)).expect("UTF-8")
@@ -104,7 +135,11 @@ impl Connection {
 }
 
 fn add(id: u32) -> Req {
-    Req::modern(&id.to_string(), "tools/call", r#","name":"add","arguments":{"a":2,"b":3}"#)
+    Req::modern(
+        &id.to_string(),
+        "tools/call",
+        r#","name":"add","arguments":{"a":2,"b":3}"#,
+    )
 }
 
 // F-6: a plain answer has a length, and the connection is used again.
@@ -115,8 +150,15 @@ async fn one_connection_many_requests() {
     for id in 0..3 {
         connection.send(&add(id)).await;
         let head = connection.until("\r\n\r\n").await.to_ascii_lowercase();
-        assert!(head.starts_with("http/1.1 200 ok") && head.contains("content-length: "), "{head}");
-        let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).expect("a length");
+        assert!(
+            head.starts_with("http/1.1 200 ok") && head.contains("content-length: "),
+            "{head}"
+        );
+        let length = head
+            .split("content-length: ")
+            .nth(1)
+            .and_then(|rest| rest.lines().next())
+            .expect("a length");
         let body = connection.take(length.parse().expect("a number")).await;
         assert!(body.contains(&format!("\"id\":{id}")), "{body}");
     }
@@ -130,7 +172,9 @@ async fn one_event_one_write() {
     let served = Served::with(HttpConfig::default().sse_after(Duration::ZERO)).await;
     let mut connection = served.connect().await;
     let session = connection.session("2025-06-18").await;
-    connection.send(&Req::call(&session, "1", "talk", "{}")).await;
+    connection
+        .send(&Req::call(&session, "1", "talk", "{}"))
+        .await;
     let head = connection.until("\r\n\r\n").await.to_ascii_lowercase();
     assert!(head.contains("content-type: text/event-stream"), "{head}");
     served.director.begun().await;
@@ -148,19 +192,29 @@ async fn one_event_one_write() {
 async fn a_client_that_goes_away() {
     let served = Served::with(HttpConfig::default()).await;
     let mut connection = served.connect().await;
-    connection.send(&Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"modern"}"#)).await;
+    connection
+        .send(&Req::modern(
+            "1",
+            "tools/call",
+            r#","name":"wait","arguments":{"label":"modern"}"#,
+        ))
+        .await;
     assert_eq!(served.director.begun().await, "modern");
     drop(connection);
     assert_eq!(served.director.begun().await, "dropped modern");
 
     let mut connection = served.connect().await;
     let session = connection.session("2025-06-18").await;
-    connection.send(&Req::call(&session, "1", "wait", r#"{"label":"legacy"}"#)).await;
+    connection
+        .send(&Req::call(&session, "1", "wait", r#"{"label":"legacy"}"#))
+        .await;
     assert_eq!(served.director.begun().await, "legacy");
     drop(connection);
     // It is waited for at the end, and so has not been dropped.
     served.handle.shut_down();
-    let Served { director, serving, .. } = served;
+    let Served {
+        director, serving, ..
+    } = served;
     director.open();
     soon(serving).await.expect("no panic").expect("no error");
     director.none_dropped().await;
@@ -171,13 +225,25 @@ async fn a_client_that_goes_away() {
 async fn shutting_down_drains() {
     let served = Served::with(HttpConfig::default()).await;
     let mut calling = served.connect().await;
-    calling.send(&Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"x"}"#)).await;
+    calling
+        .send(&Req::modern(
+            "1",
+            "tools/call",
+            r#","name":"wait","arguments":{"label":"x"}"#,
+        ))
+        .await;
     let mut listening = served.connect().await;
     let session = listening.session("2025-06-18").await;
     listening.send(&Req::get(&session)).await;
     listening.until("\r\n\r\n").await;
     let mut subscribed = served.connect().await;
-    subscribed.send(&Req::modern("7", "subscriptions/listen", r#","notifications":{}"#)).await;
+    subscribed
+        .send(&Req::modern(
+            "7",
+            "subscriptions/listen",
+            r#","notifications":{}"#,
+        ))
+        .await;
     subscribed.until("acknowledged").await;
     let idle = served.connect().await;
     assert_eq!(served.director.begun().await, "x");
@@ -192,7 +258,9 @@ async fn shutting_down_drains() {
     assert!(answer.contains("\"text\":\"x\""), "{answer}");
     let address = served.address;
     served.ended().await;
-    TcpStream::connect(address).await.expect_err("nobody listens");
+    TcpStream::connect(address)
+        .await
+        .expect_err("nobody listens");
 }
 
 // The drain has an end.
@@ -200,15 +268,25 @@ async fn shutting_down_drains() {
 async fn draining_has_a_deadline() {
     let served = Served::with(HttpConfig::default().drain(Duration::from_millis(50))).await;
     let mut modern = served.connect().await;
-    modern.send(&Req::modern("1", "tools/call", r#","name":"wait","arguments":{"label":"modern"}"#)).await;
+    modern
+        .send(&Req::modern(
+            "1",
+            "tools/call",
+            r#","name":"wait","arguments":{"label":"modern"}"#,
+        ))
+        .await;
     let mut legacy = served.connect().await;
     let session = legacy.session("2025-06-18").await;
-    legacy.send(&Req::call(&session, "1", "wait", r#"{"label":"legacy"}"#)).await;
+    legacy
+        .send(&Req::call(&session, "1", "wait", r#"{"label":"legacy"}"#))
+        .await;
     let mut begun = [served.director.begun().await, served.director.begun().await];
     begun.sort();
     assert_eq!(begun, ["legacy", "modern"]);
     served.handle.shut_down();
-    let Served { director, serving, .. } = served;
+    let Served {
+        director, serving, ..
+    } = served;
     soon(serving).await.expect("no panic").expect("no error");
     let mut dropped = [director.begun().await, director.begun().await];
     dropped.sort();
@@ -218,14 +296,27 @@ async fn draining_has_a_deadline() {
 // Y-6: heads are bounded in size and in time.
 #[tokio::test]
 async fn heads_are_bounded() {
-    let served = Served::with(HttpConfig::default().max_head(0).head_timeout(Duration::from_millis(50))).await;
+    let served = Served::with(
+        HttpConfig::default()
+            .max_head(0)
+            .head_timeout(Duration::from_millis(50)),
+    )
+    .await;
     let mut large = served.connect().await;
-    large.send(&add(1).header("x-large", &"x".repeat(20_000))).await;
+    large
+        .send(&add(1).header("x-large", &"x".repeat(20_000)))
+        .await;
     assert!(large.until("\r\n").await.starts_with("HTTP/1.1 431"));
     let mut slow = served.connect().await;
-    slow.stream.write_all(b"POST /mcp HTTP/1.1\r\nhost:").await.expect("connected");
+    slow.stream
+        .write_all(b"POST /mcp HTTP/1.1\r\nhost:")
+        .await
+        .expect("connected");
     let answer = slow.rest().await;
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 408"),
+        "{answer}"
+    );
     served.handle.shut_down();
     served.ended().await;
 }
@@ -233,21 +324,42 @@ async fn heads_are_bounded() {
 // Y-6: a body that ends early, is too large or too slow spoils only its own connection.
 #[tokio::test]
 async fn broken_bodies() {
-    let served = Served::with(HttpConfig::default().max_body(1000).body_timeout(Duration::from_millis(200))).await;
+    let served = Served::with(
+        HttpConfig::default()
+            .max_body(1000)
+            .body_timeout(Duration::from_millis(200)),
+    )
+    .await;
     let mut broken = served.connect().await;
     let wire = add(1).wire();
-    broken.stream.write_all(&wire[..wire.len() - 10]).await.expect("connected");
+    broken
+        .stream
+        .write_all(&wire[..wire.len() - 10])
+        .await
+        .expect("connected");
     broken.stream.shutdown().await.expect("connected");
     let answer = broken.rest().await;
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 400"),
+        "{answer}"
+    );
 
     let mut large = served.connect().await;
     let text = "x".repeat(5000);
-    large.send(&Req::modern("1", "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#))).await;
+    large
+        .send(&Req::modern(
+            "1",
+            "tools/call",
+            &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#),
+        ))
+        .await;
     assert!(large.until("\r\n").await.starts_with("HTTP/1.1 413"));
 
     let mut slow = served.connect().await;
-    slow.stream.write_all(&wire[..wire.len() - 10]).await.expect("connected");
+    slow.stream
+        .write_all(&wire[..wire.len() - 10])
+        .await
+        .expect("connected");
     assert!(slow.until("\r\n").await.starts_with("HTTP/1.1 408"));
 
     let mut good = served.connect().await;

@@ -13,13 +13,23 @@ async fn every_legacy_revision() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let session = app.session(revision).await;
         assert!(session.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
-        let got = app.send(Req::call(&session, "1", "add", r#"{"a":2,"b":3}"#)).await;
-        assert_eq!((got.header("content-type"), got.text()), (Some("application/json"), "5".to_owned()), "{revision}");
+        let got = app
+            .send(Req::call(&session, "1", "add", r#"{"a":2,"b":3}"#))
+            .await;
+        assert_eq!(
+            (got.header("content-type"), got.text()),
+            (Some("application/json"), "5".to_owned()),
+            "{revision}"
+        );
         assert_eq!(got.header("mcp-session-id"), None);
     }
     let [initialize, _] = crate::support::initialize("2026-07-28");
     let got = app.send(Req::post(initialize)).await;
-    assert_eq!(got.json()["result"]["protocolVersion"], "2025-11-25", "TRAP-06");
+    assert_eq!(
+        got.json()["result"]["protocolVersion"],
+        "2025-11-25",
+        "TRAP-06"
+    );
 }
 
 // D-2
@@ -27,10 +37,19 @@ async fn every_legacy_revision() {
 async fn both_eras_at_once() {
     let app = App::new();
     let session = app.session("2025-06-18").await;
-    let modern = Req::modern("1", "tools/call", r#","name":"add","arguments":{"a":1,"b":1}"#);
-    let (legacy, modern) =
-        tokio::join!(app.send(Req::call(&session, "1", "add", r#"{"a":2,"b":3}"#)), app.send(modern.session(&session)));
-    assert_eq!((legacy.text(), modern.text()), ("5".to_owned(), "2".to_owned()));
+    let modern = Req::modern(
+        "1",
+        "tools/call",
+        r#","name":"add","arguments":{"a":1,"b":1}"#,
+    );
+    let (legacy, modern) = tokio::join!(
+        app.send(Req::call(&session, "1", "add", r#"{"a":2,"b":3}"#)),
+        app.send(modern.session(&session))
+    );
+    assert_eq!(
+        (legacy.text(), modern.text()),
+        ("5".to_owned(), "2".to_owned())
+    );
 }
 
 // F-21, F-22
@@ -40,11 +59,25 @@ async fn delete_ends_a_session() {
     let session = app.session("2025-06-18").await;
     let stream = app.open(Req::get(&session)).await;
     assert!(stream.is_stream());
-    assert_eq!(app.send(Req::delete("5e0b6a52-0000-4000-8000-000000000000")).await.status, 404);
-    assert_eq!(app.send(Req::delete("x").without("mcp-session-id")).await.status, 400);
+    assert_eq!(
+        app.send(Req::delete("5e0b6a52-0000-4000-8000-000000000000"))
+            .await
+            .status,
+        404
+    );
+    assert_eq!(
+        app.send(Req::delete("x").without("mcp-session-id"))
+            .await
+            .status,
+        400
+    );
     assert_eq!(app.send(Req::delete(&session)).await.status, 204);
     assert_eq!(stream.events().await, [], "its stream ends");
-    for request in [Req::legacy(&session, "1", "tools/list", "{}"), Req::get(&session), Req::delete(&session)] {
+    for request in [
+        Req::legacy(&session, "1", "tools/list", "{}"),
+        Req::get(&session),
+        Req::delete(&session),
+    ] {
         assert_eq!(app.send(request).await.status, 404);
     }
 }
@@ -54,7 +87,8 @@ async fn delete_ends_a_session() {
 async fn delete_cancels_what_is_at_work() {
     let app = App::new();
     let session = app.session("2025-06-18").await;
-    let wait = Req::call(&session, "1", "wait", r#"{"label":"x"}"#).header("accept", "application/json");
+    let wait =
+        Req::call(&session, "1", "wait", r#"{"label":"x"}"#).header("accept", "application/json");
     let (got, ()) = tokio::join!(app.send(wait), async {
         assert_eq!(app.director.begun().await, "x");
         assert_eq!(app.send(Req::delete(&session)).await.status, 204);
@@ -69,15 +103,31 @@ async fn sessions_belong_to_a_principal() {
     let app = App::new();
     let session = app.session_as("2025-06-18", Some("ann")).await;
     let call = Req::call(&session, "1", "whoami", "{}");
-    assert_eq!(app.send(call.clone().principal(Some("ann"))).await.text(), "ann");
+    assert_eq!(
+        app.send(call.clone().principal(Some("ann"))).await.text(),
+        "ann"
+    );
     for other in [Some("bob"), None] {
         for request in [call.clone(), Req::get(&session), Req::delete(&session)] {
-            assert_eq!(app.send(request.principal(other)).await.status, 404, "{other:?}");
+            assert_eq!(
+                app.send(request.principal(other)).await.status,
+                404,
+                "{other:?}"
+            );
         }
     }
-    assert_eq!(app.send(call.principal(Some("ann"))).await.text(), "ann", "nobody else ended it");
+    assert_eq!(
+        app.send(call.principal(Some("ann"))).await.text(),
+        "ann",
+        "nobody else ended it"
+    );
     let open = app.session("2025-06-18").await;
-    assert_eq!(app.send(Req::call(&open, "1", "whoami", "{}").principal(Some("ann"))).await.status, 404);
+    assert_eq!(
+        app.send(Req::call(&open, "1", "whoami", "{}").principal(Some("ann")))
+            .await
+            .status,
+        404
+    );
 }
 
 // Peers 33: what is at work or listens is not idle.
@@ -86,11 +136,21 @@ async fn idle_sessions_end_and_busy_ones_do_not() {
     let app = App::with(HttpConfig::default().session_idle(Duration::ZERO));
     let [initialize, _] = crate::support::initialize("2025-06-18");
     let opened = app.send(Req::post(initialize.clone())).await;
-    let idle = opened.header("mcp-session-id").expect("a session").to_owned();
-    assert_eq!(app.send(Req::legacy(&idle, "1", "ping", "{}")).await.status, 404);
+    let idle = opened
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
+    assert_eq!(
+        app.send(Req::legacy(&idle, "1", "ping", "{}")).await.status,
+        404
+    );
 
     // The response to `initialize` is whole here: only streams keep a session of this server.
-    let app = App::with(HttpConfig::default().session_idle(Duration::from_secs(3600)).max_sessions(1));
+    let app = App::with(
+        HttpConfig::default()
+            .session_idle(Duration::from_secs(3600))
+            .max_sessions(1),
+    );
     let busy = app.session("2025-06-18").await;
     let stream = app.open(Req::get(&busy)).await;
     assert!(stream.is_stream());
@@ -100,7 +160,10 @@ async fn idle_sessions_end_and_busy_ones_do_not() {
         refused = refused || app.send(Req::post(initialize.clone())).await.status == 503;
     }
     assert!(refused);
-    assert_eq!(app.send(Req::legacy(&busy, "1", "ping", "{}")).await.status, 200);
+    assert_eq!(
+        app.send(Req::legacy(&busy, "1", "ping", "{}")).await.status,
+        200
+    );
     drop(stream);
 }
 
@@ -112,7 +175,12 @@ async fn ping_during_a_call() {
     let wait = Req::call(&session, "1", "wait", r#"{"label":"x"}"#);
     let (got, ()) = tokio::join!(app.send(wait), async {
         app.director.begun().await;
-        assert_eq!(app.send(Req::legacy(&session, "2", "ping", "{}")).await.json()["result"], serde_json::json!({}));
+        assert_eq!(
+            app.send(Req::legacy(&session, "2", "ping", "{}"))
+                .await
+                .json()["result"],
+            serde_json::json!({})
+        );
         app.director.open();
     });
     assert_eq!(got.text(), "x");
@@ -125,10 +193,14 @@ async fn a_cancelled_call_is_not_answered() {
     let session = app.session("2025-06-18").await;
     for accept in ["application/json", "application/json, text/event-stream"] {
         let wait = Req::call(&session, "1", "wait", r#"{"label":"x"}"#).header("accept", accept);
-        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
         let (got, ()) = tokio::join!(app.send(wait), async {
             app.director.begun().await;
-            assert_eq!(app.send(Req::post(cancel).session(&session)).await.status, 202);
+            assert_eq!(
+                app.send(Req::post(cancel).session(&session)).await.status,
+                202
+            );
         });
         assert_eq!((got.status, &*got.body), (202, ""));
         assert_eq!(app.director.begun().await, "dropped x");

@@ -15,7 +15,10 @@ async fn a_talking_call() {
         let mut stream = app.open(Req::call(&session, "1", "talk", "{}")).await;
         assert!(stream.is_stream());
         let first = stream.event().await.expect("progress");
-        assert_eq!((first.id.as_deref(), first.retry, first.method()), (None, None, "notifications/progress".to_owned()));
+        assert_eq!(
+            (first.id.as_deref(), first.retry, first.method()),
+            (None, None, "notifications/progress".to_owned())
+        );
         assert_eq!(first.json()["params"]["progressToken"], "p1");
         app.director.open();
         let rest = stream.events().await;
@@ -40,11 +43,18 @@ async fn going_away_does_not_cancel() {
             }
         }
         // The id is still taken: the call is still at work.
-        let again = app.send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#)).await;
+        let again = app
+            .send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#))
+            .await;
         assert_eq!((again.status, again.code()), (400, -32600));
         app.director.open();
         // Once it has ended the id is free. There is nothing to wait for but the end itself.
-        while app.send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#)).await.status != 200 {
+        while app
+            .send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#))
+            .await
+            .status
+            != 200
+        {
             tokio::task::yield_now().await;
         }
         app.director.close();
@@ -52,12 +62,19 @@ async fn going_away_does_not_cancel() {
 
     let app = App::with(HttpConfig::default().sse_after(Duration::ZERO));
     let session = app.session("2025-06-18").await;
-    let stream = app.open(Req::call(&session, "1", "wait", r#"{"label":"x"}"#)).await;
+    let stream = app
+        .open(Req::call(&session, "1", "wait", r#"{"label":"x"}"#))
+        .await;
     assert!(stream.is_stream());
     assert_eq!(app.director.begun().await, "x");
     drop(stream);
     app.director.open();
-    while app.send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#)).await.status != 200 {
+    while app
+        .send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#))
+        .await
+        .status
+        != 200
+    {
         tokio::task::yield_now().await;
     }
 }
@@ -75,13 +92,23 @@ async fn what_belongs_to_no_call() {
         app.handle.notify_tools_changed();
         if revision == "2025-11-25" {
             let priming = stream.event().await.expect("a priming event");
-            assert_eq!((priming.id.is_some(), priming.retry, &*priming.data), (true, Some(1000), ""));
+            assert_eq!(
+                (priming.id.is_some(), priming.retry, &*priming.data),
+                (true, Some(1000), "")
+            );
             assert_eq!(call.event().await.expect("a priming event").data, "");
         }
-        assert_eq!(stream.event().await.expect("a change").method(), "notifications/tools/list_changed");
+        assert_eq!(
+            stream.event().await.expect("a change").method(),
+            "notifications/tools/list_changed"
+        );
         app.director.open();
         let told = call.events().await;
-        assert!(told.iter().all(|event| event.method() != "notifications/tools/list_changed"), "{told:?}");
+        assert!(
+            told.iter()
+                .all(|event| event.method() != "notifications/tools/list_changed"),
+            "{told:?}"
+        );
         app.director.close();
         // The stream is free again once its client has gone; what was said meanwhile is kept.
         drop(stream);
@@ -101,7 +128,12 @@ async fn what_belongs_to_no_call() {
 async fn nothing_before_the_client_is_ready() {
     let app = App::new();
     let [initialize, initialized] = crate::support::initialize("2025-06-18");
-    let session = app.send(Req::post(initialize)).await.header("mcp-session-id").expect("a session").to_owned();
+    let session = app
+        .send(Req::post(initialize))
+        .await
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
     let stream = app.open(Req::get(&session)).await;
     app.handle.notify_tools_changed();
     app.send(Req::post(initialized).session(&session)).await;
@@ -115,17 +147,34 @@ async fn a_stuck_reader_holds_up_nobody() {
     let app = App::new();
     for revision in ["2025-06-18", "2025-11-25"] {
         let session = app.session(revision).await;
-        let stuck = app.open(Req::call(&session, "1", "flood", r#"{"count":5000}"#)).await;
+        let stuck = app
+            .open(Req::call(&session, "1", "flood", r#"{"count":5000}"#))
+            .await;
         let standing = app.open(Req::get(&session)).await;
         assert!(stuck.is_stream() && standing.is_stream());
         for id in 2..20 {
-            let got = app.send(Req::call(&session, &id.to_string(), "add", r#"{"a":2,"b":3}"#)).await;
+            let got = app
+                .send(Req::call(
+                    &session,
+                    &id.to_string(),
+                    "add",
+                    r#"{"a":2,"b":3}"#,
+                ))
+                .await;
             assert_eq!(got.text(), "5");
         }
         let events = stuck.events().await;
-        assert!(events.len() <= trueform::transport::http::PIPE_LIMIT + trueform::OUTBOX_LIMIT + 2, "{}", events.len());
+        assert!(
+            events.len() <= trueform::transport::http::PIPE_LIMIT + trueform::OUTBOX_LIMIT + 2,
+            "{}",
+            events.len()
+        );
         if revision == "2025-06-18" {
-            assert_eq!(events.last().expect("an event").json()["result"]["content"][0]["text"], "5000", "the answer is not lost");
+            assert_eq!(
+                events.last().expect("an event").json()["result"]["content"][0]["text"],
+                "5000",
+                "the answer is not lost"
+            );
         }
     }
 }
@@ -135,7 +184,10 @@ async fn a_stuck_reader_holds_up_nobody() {
 async fn a_panic_in_a_stream() {
     let app = App::with(HttpConfig::default().sse_after(Duration::ZERO));
     let session = app.session("2025-06-18").await;
-    let events = app.open(Req::call(&session, "1", "panics_later", "{}")).await.events().await;
+    let stream = app.open(Req::call(&session, "1", "fall", "{}")).await;
+    assert!(stream.is_stream());
+    app.director.open();
+    let events = stream.events().await;
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].json()["result"]["isError"], true);
 }

@@ -14,14 +14,23 @@ use crate::support::{self as common, Director, initialize, soon};
 /// Says who calls.
 #[tool]
 fn whoami(principal: Option<Principal>) -> String {
-    principal.map_or_else(|| "nobody".to_owned(), |principal| principal.subject().to_owned())
+    principal.map_or_else(
+        || "nobody".to_owned(),
+        |principal| principal.subject().to_owned(),
+    )
 }
 
 /// Says what the request's header `x-test` was, and the path.
 #[tool]
 fn header(context: Context) -> String {
-    let parts = context.extension::<Parts>().expect("over HTTP there are parts");
-    let value = parts.headers.get("x-test").and_then(|value| value.to_str().ok()).unwrap_or("none");
+    let parts = context
+        .extension::<Parts>()
+        .expect("over HTTP there are parts");
+    let value = parts
+        .headers
+        .get("x-test")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("none");
     format!("{value} at {}", parts.uri.path())
 }
 
@@ -41,6 +50,13 @@ async fn talk(context: Context, stage: State<common::Stage>) -> String {
     stage.hold("talk").await;
     context.progress(2.0, None, None);
     "done".to_owned()
+}
+
+/// Waits until the test lets it go on, and panics.
+#[tool]
+async fn fall(stage: State<common::Stage>) -> String {
+    stage.hold("fall").await;
+    panic!("meant to")
 }
 
 /// Reports progress `count` times at once.
@@ -67,7 +83,11 @@ impl App {
     pub(crate) fn with(config: HttpConfig) -> Self {
         let (service, director) = staged(config);
         let handle = service.handle();
-        Self { router: service.into_router().expect("the settings are fine"), director, handle }
+        Self {
+            router: service.into_router().expect("the settings are fine"),
+            director,
+            handle,
+        }
     }
 
     /// The whole response.
@@ -83,7 +103,12 @@ impl App {
     pub(crate) async fn open(&self, request: Req) -> Opened {
         let response = soon(self.router.clone().oneshot(request.build())).await;
         let (parts, body) = response.expect("a router does not fail").into_parts();
-        Opened { status: parts.status.as_u16(), headers: parts.headers, body, rest: String::new() }
+        Opened {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+            rest: String::new(),
+        }
     }
 
     /// A session at `revision`, and its id.
@@ -95,8 +120,13 @@ impl App {
         let [initialize, initialized] = initialize(revision);
         let opened = self.send(Req::post(initialize).principal(principal)).await;
         assert_eq!(opened.status, 200, "{}", opened.body);
-        let id = opened.header("mcp-session-id").expect("a session").to_owned();
-        let confirmed = self.send(Req::post(initialized).session(&id).principal(principal)).await;
+        let id = opened
+            .header("mcp-session-id")
+            .expect("a session")
+            .to_owned();
+        let confirmed = self
+            .send(Req::post(initialized).session(&id).principal(principal))
+            .await;
         assert_eq!((confirmed.status, &*confirmed.body), (202, ""));
         id
     }
@@ -105,8 +135,21 @@ impl App {
 /// The server of these tests, not yet served.
 pub(crate) fn staged(config: HttpConfig) -> (trueform::Service, Director) {
     let (stage, director) = common::stage();
-    let tools = tools![common::add, common::echo, common::wait, common::panics_later, whoami, header, part, talk, flood];
-    let server = Server::new("test", "1.0.0").tools(tools).state(stage).http(config);
+    let tools = tools![
+        common::add,
+        common::echo,
+        common::wait,
+        whoami,
+        header,
+        part,
+        talk,
+        fall,
+        flood
+    ];
+    let server = Server::new("test", "1.0.0")
+        .tools(tools)
+        .state(stage)
+        .http(config);
     (server.build().expect("the tools are fine"), director)
 }
 
@@ -122,7 +165,13 @@ pub(crate) struct Req {
 
 impl Req {
     fn new(method: Method, body: Vec<u8>) -> Self {
-        Self { method, path: "/mcp".to_owned(), headers: Vec::new(), body, principal: None }
+        Self {
+            method,
+            path: "/mcp".to_owned(),
+            headers: Vec::new(),
+            body,
+            principal: None,
+        }
     }
 
     pub(crate) fn post(body: impl Into<Vec<u8>>) -> Self {
@@ -137,7 +186,10 @@ impl Req {
         let request = Self::post(common::modern(id, method, params))
             .header("mcp-protocol-version", "2026-07-28")
             .header("mcp-method", method);
-        match params.split_once(r#""name":""#).and_then(|(_, rest)| rest.split_once('"')) {
+        match params
+            .split_once(r#""name":""#)
+            .and_then(|(_, rest)| rest.split_once('"'))
+        {
             Some((name, _)) => request.header("mcp-name", name),
             None => request,
         }
@@ -150,16 +202,23 @@ impl Req {
 
     /// A legacy call in a session.
     pub(crate) fn call(session: &str, id: &str, tool: &str, arguments: &str) -> Self {
-        let params = format!(r#"{{"name":"{tool}","arguments":{arguments},"_meta":{{"progressToken":"p{id}"}}}}"#);
+        let params = format!(
+            r#"{{"name":"{tool}","arguments":{arguments},"_meta":{{"progressToken":"p{id}"}}}}"#
+        );
         Self::legacy(session, id, "tools/call", &params)
     }
 
     pub(crate) fn get(session: &str) -> Self {
-        Self::new(Method::GET, Vec::new()).header("host", "localhost").header("accept", "text/event-stream").session(session)
+        Self::new(Method::GET, Vec::new())
+            .header("host", "localhost")
+            .header("accept", "text/event-stream")
+            .session(session)
     }
 
     pub(crate) fn delete(session: &str) -> Self {
-        Self::new(Method::DELETE, Vec::new()).header("host", "localhost").session(session)
+        Self::new(Method::DELETE, Vec::new())
+            .header("host", "localhost")
+            .session(session)
     }
 
     pub(crate) fn method(mut self, method: Method) -> Self {
@@ -241,7 +300,10 @@ impl Got {
 
     /// The text of a tool's result.
     pub(crate) fn text(&self) -> String {
-        self.json()["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {self:?}")).to_owned()
+        self.json()["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no text: {self:?}"))
+            .to_owned()
     }
 }
 
@@ -268,7 +330,10 @@ impl Event {
     }
 
     pub(crate) fn method(&self) -> String {
-        self.json()["method"].as_str().unwrap_or_default().to_owned()
+        self.json()["method"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -292,7 +357,11 @@ impl Event {
 
 impl Opened {
     pub(crate) fn is_stream(&self) -> bool {
-        self.status == 200 && self.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream")
+        self.status == 200
+            && self
+                .headers
+                .get("content-type")
+                .is_some_and(|kind| kind == "text/event-stream")
     }
 
     /// The next event, `None` at the end of the stream.
@@ -310,8 +379,12 @@ impl Opened {
                     assert_eq!(self.rest, "", "a stream ends after an event");
                     return None;
                 };
-                let data = frame.expect("the body does not fail").into_data().expect("no trailers");
-                self.rest.push_str(std::str::from_utf8(&data).expect("UTF-8"));
+                let data = frame
+                    .expect("the body does not fail")
+                    .into_data()
+                    .expect("no trailers");
+                self.rest
+                    .push_str(std::str::from_utf8(&data).expect("UTF-8"));
             }
         })
         .await
@@ -327,8 +400,17 @@ impl Opened {
     }
 
     pub(crate) async fn whole(self) -> Got {
-        let body = self.body.collect().await.expect("the body does not fail").to_bytes();
+        let body = self
+            .body
+            .collect()
+            .await
+            .expect("the body does not fail")
+            .to_bytes();
         let body = String::from_utf8(body.to_vec()).expect("UTF-8");
-        Got { status: self.status, headers: self.headers, body }
+        Got {
+            status: self.status,
+            headers: self.headers,
+            body,
+        }
     }
 }
