@@ -56,6 +56,7 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
         unions: overlay.unions.clone(),
         roots: overlay.roots.clone(),
         methods: overlay.methods.clone(),
+        outcomes: BTreeMap::new(),
         shared: BTreeSet::new(),
         core: None,
     })?;
@@ -97,6 +98,7 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
             unions: facts.unions.clone(),
             roots: facts.roots.clone(),
             methods: facts.methods.clone(),
+            outcomes: facts.outcomes.clone(),
             core: Some(&model),
         })?;
         extensions.insert(name.clone(), extension);

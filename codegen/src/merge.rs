@@ -31,6 +31,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) unions: BTreeMap<String, UnionRule>,
     pub(crate) roots: BTreeMap<String, Vec<String>>,
     pub(crate) methods: BTreeMap<String, MethodFacts>,
+    pub(crate) outcomes: BTreeMap<String, Vec<String>>,
     /// Definitions equal to those of the core, and the core.
     pub(crate) shared: BTreeSet<String>,
     pub(crate) core: Option<&'a Model>,
@@ -76,6 +77,7 @@ struct Merger<'a> {
 pub(crate) fn merge(sources: &Sources<'_>) -> Result<Model, Problem> {
     let drafts = methods::drafts(sources)?;
     let roots = roots(sources)?;
+    let outcomes = outcomes(sources)?;
     let mut merger = Merger {
         sources,
         entries: BTreeMap::new(),
@@ -96,6 +98,17 @@ pub(crate) fn merge(sources: &Sources<'_>) -> Result<Model, Problem> {
                 names: Vec::new(),
             });
             merger.position(&format!("@{name}"), Some(name), nodes.collect())?;
+        }
+        for (name, members) in &outcomes {
+            for (revision, schema, at) in members {
+                let node = Node {
+                    revision: *revision,
+                    schema,
+                    at: at.clone(),
+                    names: Vec::new(),
+                };
+                merger.add(name, Kind::Union, node)?;
+            }
         }
         let names: Vec<String> = merger.entries.keys().cloned().collect();
         for name in names {
@@ -141,6 +154,30 @@ fn roots(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Problem> 
             return Err(Problem::at("", message).in_file("overlay.toml"));
         }
         all.insert(name.clone(), nodes);
+    }
+    Ok(all)
+}
+
+fn outcomes(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Problem> {
+    let mut all: BTreeMap<String, Vec<Root>> = BTreeMap::new();
+    for (name, members) in &sources.outcomes {
+        for member in members {
+            let revision = sources
+                .revisions
+                .iter()
+                .position(|definitions| definitions.contains_key(member));
+            let Some(revision) = revision else {
+                let message =
+                    format!("the outcome `{name}` names `{member}`, which is no definition");
+                return Err(Problem::at("", message).in_file("overlay.toml"));
+            };
+            let node = (
+                revision,
+                Schema::Ref(member.clone()),
+                format!("/$defs/{member}"),
+            );
+            all.entry(name.clone()).or_default().push(node);
+        }
     }
     Ok(all)
 }

@@ -131,4 +131,6 @@ pub struct Extension {
     pub roots: BTreeMap<String, Vec<String>>,
     /// As in [`Overlay::methods`].
     pub methods: BTreeMap<String, MethodFacts>,
+    /// Results of core methods that the extension adds to: union name to the definitions it may be.
+    pub outcomes: BTreeMap<String, Vec<String>>,
 }

@@ -250,9 +250,13 @@ impl<'a> Merger<'a> {
                     let Schema::Object(object) = node.schema else {
                         continue;
                     };
-                    match object.properties.get(tag).and_then(Schema::constant) {
+                    let constant = object.properties.get(tag).and_then(Schema::constant);
+                    match constant
+                        .map(str::to_owned)
+                        .or_else(|| self.constant(key, tag))
+                    {
                         Some(value) => {
-                            values.insert(value.to_owned(), i);
+                            values.insert(value, i);
                         }
                         None if absent == Some(i) => {}
                         None => {

@@ -1,6 +1,7 @@
 // Every generated type of the module; written by the test that reads it.
 
 table! {
+    CallToolOutcome
     CancelTaskRequestParams
     CancelTaskResult
     CreateTaskResult
