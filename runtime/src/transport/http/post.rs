@@ -254,11 +254,10 @@ impl Post<'_, '_> {
         }
     }
 
+    #[expect(clippy::vec_box, reason = "the engine boxes what is not done at once")]
     fn late(
         self,
-        #[expect(clippy::vec_box, reason = "they come boxed")] running: Vec<
-            Box<crate::engine::Running>,
-        >,
+        running: Vec<Box<crate::engine::Running>>,
         answers: Vec<Answer>,
         batch: bool,
     ) -> State {
