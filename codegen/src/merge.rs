@@ -6,6 +6,8 @@
 
 mod build;
 mod position;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
