@@ -141,7 +141,10 @@ fn handler(tool: &Tool, callee: &TokenStream) -> TokenStream {
         let (argument, qualified) = (&arguments[index], qualified(index, parameter));
         let index = Literal::usize_unsuffixed(index);
         // The `?` is spanned at the type too, so that a type that is no parameter is reported once.
-        let take = quote_spanned!(parameter.ty.span()=> #qualified::take(#call, #index)?);
+        let mut take = quote_spanned!(parameter.ty.span()=> #qualified::take(#call, #index)?);
+        if let (Some(ident), false) = (&parameter.ident, parameter.attrs.is_empty()) {
+            take.extend(quote!(.0.#ident));
+        }
         quote!(let #argument = #take;)
     });
     let span = tool.ident.span();

@@ -49,10 +49,14 @@ impl ::trueform::__private::ToolFunction for search {
                 .call(|call| {
                     let arg0 = <__tf::Field<
                         Parameter0,
-                    > as __tf::ToolParameter<_>>::take(call, 0)?;
+                    > as __tf::ToolParameter<_>>::take(call, 0)?
+                        .0
+                        .query;
                     let arg1 = <__tf::Field<
                         Parameter1,
-                    > as __tf::ToolParameter<_>>::take(call, 1)?;
+                    > as __tf::ToolParameter<_>>::take(call, 1)?
+                        .0
+                        .limit;
                     let arg2 = <Option<Kind> as __tf::ToolParameter<_>>::take(call, 2)?;
                     __tf::ready(
                         <Vec<
