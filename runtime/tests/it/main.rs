@@ -12,4 +12,3 @@ mod lifecycle;
 mod stream;
 mod support;
 mod tools;
-mod ui;

@@ -1,0 +1,9 @@
+use trueform::prelude::*;
+
+/// Adds.
+#[tool(blocking)]
+async fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn main() {}

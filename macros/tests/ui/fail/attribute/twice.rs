@@ -1,0 +1,10 @@
+use trueform::prelude::*;
+
+/// Adds.
+#[tool]
+#[tool(title = "Add")]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn main() {}

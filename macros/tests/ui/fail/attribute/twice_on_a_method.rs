@@ -1,0 +1,15 @@
+use trueform::prelude::*;
+
+struct Calculator;
+
+#[server]
+impl Calculator {
+    /// Adds.
+    #[tool]
+    #[tool(title = "Add")]
+    fn add(&self, a: i64, b: i64) -> i64 {
+        a + b
+    }
+}
+
+fn main() {}

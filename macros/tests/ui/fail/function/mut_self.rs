@@ -1,0 +1,14 @@
+use trueform::prelude::*;
+
+struct Calculator;
+
+#[server]
+impl Calculator {
+    /// Adds.
+    #[tool]
+    fn add(&mut self, a: i64, b: i64) -> i64 {
+        a + b
+    }
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use trueform::prelude::*;
+
+/// Adds.
+#[tool]
+struct Add;
+
+fn main() {}

@@ -1,0 +1,14 @@
+use trueform::prelude::*;
+
+#[derive(Deserialize)]
+struct Point {
+    x: i64,
+}
+
+/// Shows a point.
+#[tool]
+fn show(point: Point) -> i64 {
+    point.x
+}
+
+fn main() {}

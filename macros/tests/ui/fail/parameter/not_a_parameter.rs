@@ -1,0 +1,13 @@
+use trueform::prelude::*;
+
+struct Point {
+    x: i64,
+}
+
+/// Shows a point.
+#[tool]
+fn show(point: Point) -> i64 {
+    point.x
+}
+
+fn main() {}

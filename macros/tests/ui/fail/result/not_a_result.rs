@@ -1,0 +1,11 @@
+use trueform::prelude::*;
+
+struct Sum(i64);
+
+/// Adds.
+#[tool]
+fn add(a: i64, b: i64) -> Sum {
+    Sum(a + b)
+}
+
+fn main() {}

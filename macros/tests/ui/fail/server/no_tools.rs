@@ -1,0 +1,13 @@
+use trueform::prelude::*;
+
+struct Calculator;
+
+#[server]
+impl Calculator {
+    /// Adds.
+    fn add(&self, a: i64, b: i64) -> i64 {
+        a + b
+    }
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use trueform::prelude::*;
+
+#[server]
+struct Calculator;
+
+fn main() {}

@@ -1,0 +1,20 @@
+use trueform::prelude::*;
+
+struct Calculator;
+
+#[server]
+impl Calculator {
+    /// Adds.
+    #[tool]
+    fn add(&self, a: i64, b: i64) -> i64 {
+        a + b
+    }
+
+    /// Adds, too.
+    #[tool(name = "add")]
+    fn plus(&self, a: i64, b: i64) -> i64 {
+        a + b
+    }
+}
+
+fn main() {}
