@@ -82,6 +82,7 @@ impl TypeInfo {
     }
 
     /// Its members in order.
+    #[must_use]
     pub fn members(&self) -> impl ExactSizeIterator<Item = MemberInfo> + use<> {
         self.members
             .iter()

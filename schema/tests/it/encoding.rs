@@ -14,7 +14,7 @@ fn at(value: &impl Encode, revision: Revision) -> String {
 fn all(value: &impl Encode) -> String {
     let mut out = Vec::new();
     value.encode(View::ALL, &mut out);
-    String::from_utf8(out).unwrap()
+    String::from_utf8(out).expect("encoders write UTF-8")
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn the_server_signs_results_of_revisions_that_have_it() {
     let write = |result: &CallToolResult, revision| {
         let mut out = Vec::new();
         result.encode(View::at(revision).with_server_info(me), &mut out);
-        String::from_utf8(out).unwrap()
+        String::from_utf8(out).expect("encoders write UTF-8")
     };
     let plain = CallToolResult::new(Vec::new());
     assert_eq!(write(&plain, Revision::V2025_11_25), r#"{"content":[]}"#);
