@@ -47,8 +47,9 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform_schema::{
-    At, Encode, Era, Implementation, Json, Method, PaginatedRequestParams, RequestMetaObject, Revision, ServerCapabilities, SubscriptionFilter,
-    SubscriptionsListenRequestParams, Tool, methods,
+    At, Encode, Era, Implementation, Json, Method, PaginatedRequestParams, RequestMetaObject,
+    Revision, ServerCapabilities, SubscriptionFilter, SubscriptionsListenRequestParams, Tool,
+    methods,
 };
 
 use self::{
@@ -102,15 +103,32 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn over<R, W>(reader: R, writer: W, options: ClientOptions) -> Result<Self, ClientError>
+    pub async fn over<R, W>(
+        reader: R,
+        writer: W,
+        options: ClientOptions,
+    ) -> Result<Self, ClientError>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let answers = options.negotiation != Negotiation::Nothing;
-        let (link, reading) = Link::start(reader, writer, options.handler.clone(), answers, options.max_message);
+        let (link, reading) = Link::start(
+            reader,
+            writer,
+            options.handler.clone(),
+            answers,
+            options.max_message,
+        );
         match handshake::negotiate(&link, &options).await {
-            Ok(server) => Ok(Self { inner: Arc::new(Inner { link, options, server, reading: Mutex::new(Some(reading)) }) }),
+            Ok(server) => Ok(Self {
+                inner: Arc::new(Inner {
+                    link,
+                    options,
+                    server,
+                    reading: Mutex::new(Some(reading)),
+                }),
+            }),
             Err(error) => {
                 link.close_sending();
                 reading.abort();
@@ -223,9 +241,19 @@ impl Client {
         let id = self.inner.link.new_id();
         // Before the request leaves, so that no notification is missed.
         let notified = self.inner.link.subscribe(&id);
-        let pending = self.inner.link.request(id, Method::SubscriptionsListen.as_str(), Some(&params), None, true)?;
+        let pending = self.inner.link.request(
+            id,
+            Method::SubscriptionsListen.as_str(),
+            Some(&params),
+            None,
+            true,
+        )?;
         let limit = self.inner.options.timeout;
-        let acknowledged = tokio::time::timeout(limit, Subscription::acknowledged(self.clone(), pending, notified)).await;
+        let acknowledged = tokio::time::timeout(
+            limit,
+            Subscription::acknowledged(self.clone(), pending, notified),
+        )
+        .await;
         acknowledged.unwrap_or_else(|_| Err(LocalError::TimedOut(limit).into()))
     }
 
@@ -251,7 +279,12 @@ impl Client {
     /// Ends the connection and waits until the server has answered what it will and closed its side.
     pub async fn close(self) {
         self.inner.link.close_sending();
-        let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reading = self
+            .inner
+            .reading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(reading) = reading {
             // It ends with the stream, whatever became of it.
             let _ = reading.await;
@@ -259,18 +292,39 @@ impl Client {
     }
 
     /// Sends a request; what it returns completes with the raw result.
-    fn send(&self, method: Method, params: &dyn Encode, mut plan: Plan) -> Result<impl Future<Output = Outcome> + use<>, ClientError> {
+    fn send(
+        &self,
+        method: Method,
+        params: &dyn Encode,
+        mut plan: Plan,
+    ) -> Result<impl Future<Output = Outcome> + use<>, ClientError> {
         let Inner { link, options, .. } = &*self.inner;
         let id = link.new_id();
         let wants_progress = plan.on_progress.is_some() || options.reset_by_progress;
         let token = wants_progress.then_some(&id);
         let params = match options.negotiation {
             Negotiation::Nothing => At::new(params, self.revision()).to_json(),
-            _ => request::stamped(params, self.revision(), options, token, plan.log_level.as_ref())?,
+            _ => request::stamped(
+                params,
+                self.revision(),
+                options,
+                token,
+                plan.log_level.as_ref(),
+            )?,
         };
-        let pending = link.request(id.clone(), method.as_str(), Some(&params), plan.on_progress.take(), true)?;
+        let pending = link.request(
+            id.clone(),
+            method.as_str(),
+            Some(&params),
+            plan.on_progress.take(),
+            true,
+        )?;
         let longest = options.reset_by_progress.then_some(options.longest);
-        Ok(request::wait(pending, plan.timeout.unwrap_or(options.timeout), longest))
+        Ok(request::wait(
+            pending,
+            plan.timeout.unwrap_or(options.timeout),
+            longest,
+        ))
     }
 
     fn handler(&self) -> &dyn ClientHandler {
@@ -281,7 +335,11 @@ impl Client {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.link.close();
-        let reading = self.reading.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let reading = self
+            .reading
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(reading) = reading {
             reading.abort();
         }
@@ -290,6 +348,8 @@ impl Drop for Inner {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("server", &self.inner.server).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("server", &self.inner.server)
+            .finish_non_exhaustive()
     }
 }

@@ -45,7 +45,10 @@ pub(crate) struct Drive {
 enum Step {
     /// Not polled yet.
     Begun(Work),
-    Future(Arc<ToolRoute>, Pin<Box<dyn Future<Output = Outcome> + Send>>),
+    Future(
+        Arc<ToolRoute>,
+        Pin<Box<dyn Future<Output = Outcome> + Send>>,
+    ),
     Blocking(Arc<ToolRoute>, oneshot::Receiver<Result<Outcome, Panic>>),
     Listen,
     Over,
@@ -55,7 +58,13 @@ impl Running {
     /// What completes with the answer.
     pub(crate) fn drive(mut self: Box<Self>) -> Drive {
         let step = self.take_work().map_or(Step::Over, Step::Begun);
-        Drive { running: self, step, clock: None, ending: None, shutdown: None }
+        Drive {
+            running: self,
+            step,
+            clock: None,
+            ending: None,
+            shutdown: None,
+        }
     }
 }
 
@@ -102,7 +111,10 @@ impl Drive {
                 Poll::Ready(Ok(Ok(outcome))) => Poll::Ready((tool.clone(), End::Returned(outcome))),
                 Poll::Ready(Ok(Err(panic))) => Poll::Ready((tool.clone(), End::Panicked(panic))),
                 // The pool is out of threads.
-                Poll::Ready(Err(_)) => Poll::Ready((tool.clone(), End::Panicked(Box::new("no thread for a blocking tool")))),
+                Poll::Ready(Err(_)) => Poll::Ready((
+                    tool.clone(),
+                    End::Panicked(Box::new("no thread for a blocking tool")),
+                )),
                 Poll::Pending => self.poll_clock(cx),
             },
             Step::Begun(_) | Step::Listen | Step::Over => Poll::Pending,
@@ -110,16 +122,31 @@ impl Drive {
     }
 
     fn poll_clock(&mut self, cx: &mut Context<'_>) -> Poll<(Arc<ToolRoute>, End)> {
-        let (Some(clock), Step::Future(tool, _) | Step::Blocking(tool, _)) = (&mut self.clock, &self.step) else {
+        let (Some(clock), Step::Future(tool, _) | Step::Blocking(tool, _)) =
+            (&mut self.clock, &self.step)
+        else {
             return Poll::Pending;
         };
-        let progressed = || self.running.exchange().progressed.swap(false, Ordering::Relaxed);
-        clock.poll_expired(cx, progressed).map(|limit| (tool.clone(), End::TimedOut(limit)))
+        let progressed = || {
+            self.running
+                .exchange()
+                .progressed
+                .swap(false, Ordering::Relaxed)
+        };
+        clock
+            .poll_expired(cx, progressed)
+            .map(|limit| (tool.clone(), End::TimedOut(limit)))
     }
 
     fn poll_listen(&mut self, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
-        let server_ends = self.shutdown.as_mut().is_some_and(|fired| Pin::new(fired).poll(cx).is_ready());
-        let transport_ends = self.ending.as_mut().is_some_and(|fired| Pin::new(fired).poll(cx).is_ready());
+        let server_ends = self
+            .shutdown
+            .as_mut()
+            .is_some_and(|fired| Pin::new(fired).poll(cx).is_ready());
+        let transport_ends = self
+            .ending
+            .as_mut()
+            .is_some_and(|fired| Pin::new(fired).poll(cx).is_ready());
         match server_ends || transport_ends {
             true => Poll::Ready(self.running.conclude_listen()),
             false => Poll::Pending,
@@ -167,7 +194,9 @@ impl Future for Drive {
         if let Step::Listen = this.step {
             return this.poll_listen(cx);
         }
-        let Poll::Ready((tool, end)) = ended else { return Poll::Pending };
+        let Poll::Ready((tool, end)) = ended else {
+            return Poll::Pending;
+        };
         let given_up = matches!(end, End::TimedOut(_));
         let answer = this.running.conclude(&tool, end);
         if given_up {
@@ -181,7 +210,9 @@ impl Future for Drive {
 
 impl fmt::Debug for Drive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Drive").field("running", &self.running).finish_non_exhaustive()
+        f.debug_struct("Drive")
+            .field("running", &self.running)
+            .finish_non_exhaustive()
     }
 }
 
@@ -195,26 +226,44 @@ struct Clock {
 impl Clock {
     fn start(timeout: Timeout) -> Self {
         let sleep = Box::pin(tokio::time::sleep(timeout.limit));
-        Self { timeout, started: tokio::time::Instant::now(), sleep }
+        Self {
+            timeout,
+            started: tokio::time::Instant::now(),
+            sleep,
+        }
     }
 
     /// Ready with the limit that was overrun. `progressed` tells, once, whether progress was reported.
-    fn poll_expired(&mut self, cx: &mut Context<'_>, progressed: impl Fn() -> bool) -> Poll<Duration> {
-        let Timeout { limit, hard_limit, reset_by_progress } = self.timeout;
+    fn poll_expired(
+        &mut self,
+        cx: &mut Context<'_>,
+        progressed: impl Fn() -> bool,
+    ) -> Poll<Duration> {
+        let Timeout {
+            limit,
+            hard_limit,
+            reset_by_progress,
+        } = self.timeout;
         loop {
             // Looked at on every poll, so that a future's own reports count from when they are made; those of a blocking
             // function are seen when the time seems to be up.
             if reset_by_progress && progressed() {
                 let next = tokio::time::Instant::now() + limit;
                 let end = hard_limit.map(|hard| self.started + hard);
-                self.sleep.as_mut().reset(end.map_or(next, |end| end.min(next)));
+                self.sleep
+                    .as_mut()
+                    .reset(end.map_or(next, |end| end.min(next)));
             }
             if self.sleep.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
             let hard_end = hard_limit.is_some_and(|hard| self.started.elapsed() >= hard);
             if hard_end || !reset_by_progress || !self.running_again(&progressed) {
-                let overrun = if hard_end { hard_limit.unwrap_or(limit) } else { limit };
+                let overrun = if hard_end {
+                    hard_limit.unwrap_or(limit)
+                } else {
+                    limit
+                };
                 return Poll::Ready(overrun);
             }
         }
@@ -225,7 +274,9 @@ impl Clock {
         if !progressed() {
             return false;
         }
-        self.sleep.as_mut().reset(tokio::time::Instant::now() + self.timeout.limit);
+        self.sleep
+            .as_mut()
+            .reset(tokio::time::Instant::now() + self.timeout.limit);
         true
     }
 }
@@ -275,7 +326,9 @@ impl Future for Batch {
         }
         let mut body = Vec::new();
         for part in parts.drain(..) {
-            let Part::Done(Some(answer)) = part else { continue };
+            let Part::Done(Some(answer)) = part else {
+                continue;
+            };
             body.push(if body.is_empty() { b'[' } else { b',' });
             body.extend_from_slice(&answer.body);
         }

@@ -51,13 +51,21 @@ impl Signal {
             return Poll::Ready(());
         }
         let mut waiting = self.lock();
-        match waiting.wakers.iter_mut().find(|(taken, waker)| *taken == key && (key != 0 || waker.will_wake(cx.waker()))) {
+        match waiting
+            .wakers
+            .iter_mut()
+            .find(|(taken, waker)| *taken == key && (key != 0 || waker.will_wake(cx.waker())))
+        {
             Some((_, waker)) => waker.clone_from(cx.waker()),
             None => waiting.wakers.push((key, cx.waker().clone())),
         }
         drop(waiting);
         // `fire` may have emptied the list between the two looks at the flag.
-        if self.is_fired() { Poll::Ready(()) } else { Poll::Pending }
+        if self.is_fired() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
@@ -77,7 +85,11 @@ pub(crate) struct Fired<T> {
 
 impl<T> Fired<T> {
     pub(crate) fn new(owner: Arc<T>, signal: fn(&T) -> &Signal) -> Self {
-        Self { owner, signal, registered: None }
+        Self {
+            owner,
+            signal,
+            registered: None,
+        }
     }
 }
 
@@ -89,7 +101,9 @@ impl<T> Future for Fired<T> {
         let signal = (this.signal)(&this.owner);
         let key = match &this.registered {
             // Polled often by loops: nothing is locked while nothing changes.
-            Some((_, waker)) if waker.will_wake(cx.waker()) && !signal.is_fired() => return Poll::Pending,
+            Some((_, waker)) if waker.will_wake(cx.waker()) && !signal.is_fired() => {
+                return Poll::Pending;
+            }
             Some((key, _)) => *key,
             None => {
                 let mut waiting = signal.lock();
@@ -104,7 +118,9 @@ impl<T> Future for Fired<T> {
 
 impl<T> Drop for Fired<T> {
     fn drop(&mut self) {
-        let Some((key, _)) = self.registered else { return };
+        let Some((key, _)) = self.registered else {
+            return;
+        };
         let mut waiting = (self.signal)(&self.owner).lock();
         if let Some(at) = waiting.wakers.iter().position(|(taken, _)| *taken == key) {
             waiting.wakers.swap_remove(at);
@@ -128,7 +144,9 @@ mod tests {
         let signal = Arc::new(Signal::default());
         let waker = Waker::from(Arc::new(Nobody));
         let mut cx = Context::from_waker(&waker);
-        let mut waiters: Vec<_> = (0..3).map(|_| Fired::new(signal.clone(), |signal| signal)).collect();
+        let mut waiters: Vec<_> = (0..3)
+            .map(|_| Fired::new(signal.clone(), |signal| signal))
+            .collect();
         for waiter in &mut waiters {
             assert!(Pin::new(waiter).poll(&mut cx).is_pending());
         }
@@ -138,6 +156,8 @@ mod tests {
         drop(waiters);
         assert_eq!(signal.lock().wakers.len(), 2);
         signal.fire();
-        assert!(Pin::new(&mut kept).poll(&mut cx).is_ready() && signal.poll_fired(&mut cx).is_ready());
+        assert!(
+            Pin::new(&mut kept).poll(&mut cx).is_ready() && signal.poll_fired(&mut cx).is_ready()
+        );
     }
 }

@@ -15,7 +15,9 @@ pub(crate) async fn asked_to_end() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return interrupted().await };
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+            return interrupted().await;
+        };
         tokio::select! {
             _ = terminate.recv() => {}
             () = interrupted() => {}

@@ -3,7 +3,10 @@
 //! Without a test harness, because the harness would print to the standard output that is the protocol's: this program is
 //! both sides. Started as it is, it runs the cases below; with `TRUEFORM_TEST_SERVER` set, it is the server.
 
-#![allow(clippy::print_stdout, reason = "that printing does no harm is what is tested")]
+#![allow(
+    clippy::print_stdout,
+    reason = "that printing does no harm is what is tested"
+)]
 #![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
 
 use std::{
@@ -21,14 +24,20 @@ fn prints() -> String {
     print!("nor this");
     eprintln!("for the log");
     #[cfg(unix)]
-    Command::new("echo").arg("nor that").status().expect("`echo` can be run");
+    Command::new("echo")
+        .arg("nor that")
+        .status()
+        .expect("`echo` can be run");
     "printed".to_owned()
 }
 
 /// How much a child process can read from its standard input.
 #[tool]
 fn reads() -> usize {
-    let child = Command::new("cat").stdout(Stdio::piped()).spawn().expect("`cat` can be run");
+    let child = Command::new("cat")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`cat` can be run");
     child.wait_with_output().expect("`cat` ends").stdout.len()
 }
 
@@ -52,8 +61,12 @@ fn sticks(context: Context) -> String {
 #[tokio::main]
 async fn serve(drain: &str) -> trueform::Result {
     let drain = Duration::from_millis(drain.parse().expect("the tests set a number"));
-    let service = Server::new("process", "1").tools(tools![prints, reads, works, sticks]).build()?;
-    service.serve_stdio_with(trueform::transport::StreamSettings::new().drain(drain)).await
+    let service = Server::new("process", "1")
+        .tools(tools![prints, reads, works, sticks])
+        .build()?;
+    service
+        .serve_stdio_with(trueform::transport::StreamSettings::new().drain(drain))
+        .await
 }
 
 fn main() {
@@ -62,7 +75,10 @@ fn main() {
         return;
     }
     // Harness options are for the harness that is not here; a word that is none selects cases.
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let wanted = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'))
+        .unwrap_or_default();
     for (name, case) in CASES.iter().filter(|(name, _)| name.contains(&wanted)) {
         print!("test process::{name} ... ");
         case();
@@ -73,10 +89,19 @@ fn main() {
 type Case = (&'static str, fn());
 
 const CASES: &[Case] = &[
-    ("nothing_printed_reaches_the_client", nothing_printed_reaches_the_client),
+    (
+        "nothing_printed_reaches_the_client",
+        nothing_printed_reaches_the_client,
+    ),
     ("the_end_of_the_input_drains", the_end_of_the_input_drains),
-    ("a_stuck_tool_does_not_keep_the_process", a_stuck_tool_does_not_keep_the_process),
-    ("a_client_that_closed_its_side_ends_it", a_client_that_closed_its_side_ends_it),
+    (
+        "a_stuck_tool_does_not_keep_the_process",
+        a_stuck_tool_does_not_keep_the_process,
+    ),
+    (
+        "a_client_that_closed_its_side_ends_it",
+        a_client_that_closed_its_side_ends_it,
+    ),
     ("files_and_devices_work_too", files_and_devices_work_too),
     #[cfg(unix)]
     ("a_signal_drains", a_signal_drains),
@@ -92,26 +117,40 @@ struct Running {
 
 fn command(drain: u64) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-    command.env("TRUEFORM_TEST_SERVER", drain.to_string()).stderr(Stdio::null());
+    command
+        .env("TRUEFORM_TEST_SERVER", drain.to_string())
+        .stderr(Stdio::null());
     command
 }
 
 fn start(drain: u64) -> Running {
-    let mut child = command(drain).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("this program can be run");
+    let mut child = command(drain)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program can be run");
     let input = child.stdin.take();
     let output = BufReader::new(child.stdout.take().expect("it is piped"));
-    Running { child, input, output }
+    Running {
+        child,
+        input,
+        output,
+    }
 }
 
 impl Running {
     fn send(&mut self, line: &str) {
         let input = self.input.as_mut().expect("the input is open");
-        input.write_all(format!("{line}\n").as_bytes()).expect("the server reads");
+        input
+            .write_all(format!("{line}\n").as_bytes())
+            .expect("the server reads");
     }
 
     fn line(&mut self) -> String {
         let mut line = String::new();
-        self.output.read_line(&mut line).expect("the server writes UTF-8");
+        self.output
+            .read_line(&mut line)
+            .expect("the server writes UTF-8");
         line
     }
 
@@ -119,7 +158,9 @@ impl Running {
     fn end(mut self) -> (String, ExitStatus) {
         drop(self.input.take());
         let mut rest = String::new();
-        self.output.read_to_string(&mut rest).expect("the server writes UTF-8");
+        self.output
+            .read_to_string(&mut rest)
+            .expect("the server writes UTF-8");
         (rest, wait(&mut self.child))
     }
 }
@@ -146,7 +187,10 @@ fn call(id: u32, tool: &str, arguments: &str) -> String {
 
 #[track_caller]
 fn assert_result(line: &str, id: u32, text: &str) {
-    assert!(line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)), "{line}");
+    assert!(
+        line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)),
+        "{line}"
+    );
     assert!(line.contains(&format!(r#""text":"{text}""#)), "{line}");
 }
 
@@ -170,9 +214,17 @@ fn nothing_printed_reaches_the_client() {
 fn the_end_of_the_input_drains() {
     let mut server = start(10_000);
     server.send(&call(1, "works", r#"{"milliseconds":50}"#));
-    server.input.as_mut().expect("open").write_all(call(2, "prints", "{}").as_bytes()).expect("the server reads");
+    server
+        .input
+        .as_mut()
+        .expect("open")
+        .write_all(call(2, "prints", "{}").as_bytes())
+        .expect("the server reads");
     let (rest, status) = server.end();
-    let answers: Vec<_> = rest.lines().filter(|line| line.contains("result")).collect();
+    let answers: Vec<_> = rest
+        .lines()
+        .filter(|line| line.contains("result"))
+        .collect();
     assert_eq!(answers.len(), 2, "{rest}");
     assert!(status.success());
 }
@@ -187,7 +239,11 @@ fn a_stuck_tool_does_not_keep_the_process() {
     let (rest, status) = server.end();
     assert_eq!(rest, "");
     assert!(status.success());
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 fn a_client_that_closed_its_side_ends_it() {
@@ -205,14 +261,34 @@ fn files_and_devices_work_too() {
     let folder = std::env::temp_dir().join(format!("trueform-process-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the test");
     let (from, to) = (folder.join("in"), folder.join("out"));
-    std::fs::write(&from, format!("{}\n{}", call(1, "works", r#"{"milliseconds":1}"#), call(2, "prints", "{}"))).expect("a file");
+    std::fs::write(
+        &from,
+        format!(
+            "{}\n{}",
+            call(1, "works", r#"{"milliseconds":1}"#),
+            call(2, "prints", "{}")
+        ),
+    )
+    .expect("a file");
     let open = |path| std::fs::File::open(path).expect("it was written");
     let output = std::fs::File::create(&to).expect("a file");
-    let mut child = command(10_000).stdin(open(&from)).stdout(output).spawn().expect("this program can be run");
+    let mut child = command(10_000)
+        .stdin(open(&from))
+        .stdout(output)
+        .spawn()
+        .expect("this program can be run");
     assert!(wait(&mut child).success());
     let text = std::fs::read_to_string(&to).expect("it was written");
-    assert_eq!(text.lines().filter(|line| line.contains("result")).count(), 2, "{text}");
-    let mut child = command(10).stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("this program can be run");
+    assert_eq!(
+        text.lines().filter(|line| line.contains("result")).count(),
+        2,
+        "{text}"
+    );
+    let mut child = command(10)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("this program can be run");
     assert!(wait(&mut child).success());
     std::fs::remove_dir_all(&folder).expect("the folder is the test's");
 }
@@ -223,7 +299,9 @@ fn a_signal_drains() {
         let mut server = start(10_000);
         server.send(&call(1, "works", r#"{"milliseconds":200}"#));
         assert!(server.line().contains("notifications/progress"));
-        let killed = Command::new("kill").args([signal, &server.child.id().to_string()]).status();
+        let killed = Command::new("kill")
+            .args([signal, &server.child.id().to_string()])
+            .status();
         assert!(killed.expect("`kill` can be run").success());
         // The input stays open: the signal alone ends it.
         assert_result(&server.line(), 1, "done");
@@ -250,17 +328,30 @@ fn sockets_work_too() {
         for id in 0..200 {
             let text = "x".repeat(10_000);
             let line = call(id, "prints", &format!(r#"{{"{text}":1}}"#));
-            input.write_all(format!("{line}\n").as_bytes()).expect("the server reads");
+            input
+                .write_all(format!("{line}\n").as_bytes())
+                .expect("the server reads");
         }
-        input.shutdown(std::net::Shutdown::Write).expect("it is open");
+        input
+            .shutdown(std::net::Shutdown::Write)
+            .expect("it is open");
     });
     for id in 0..200 {
         let mut line = String::new();
-        output.read_line(&mut line).expect("the server writes UTF-8");
-        assert!(line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)), "{line}");
+        output
+            .read_line(&mut line)
+            .expect("the server writes UTF-8");
+        assert!(
+            line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)),
+            "{line}"
+        );
     }
     writing.join().expect("it writes all");
     let mut line = String::new();
-    assert_eq!(output.read_line(&mut line).expect("the server ends"), 0, "{line}");
+    assert_eq!(
+        output.read_line(&mut line).expect("the server ends"),
+        0,
+        "{line}"
+    );
     assert!(wait(&mut child).success());
 }

@@ -60,7 +60,11 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local(error) => error.fmt(f),
-            Self::Remote(error) => write!(f, "the server answered with error {}: {}", error.code, error.message),
+            Self::Remote(error) => write!(
+                f,
+                "the server answered with error {}: {}",
+                error.code, error.message
+            ),
         }
     }
 }
@@ -72,9 +76,16 @@ impl fmt::Display for LocalError {
             Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
             Self::Encode(problem) => write!(f, "cannot be sent: {problem}"),
             Self::Decode(error) => write!(f, "the answer does not fit the method: {error}"),
-            Self::Version(offered) => write!(f, "no common protocol version; the server offers {offered:?}"),
-            Self::Unavailable(what, revision) => write!(f, "{what} does not exist at revision {revision}"),
-            Self::TooManyRounds(rounds) => write!(f, "the server still asked for input after {rounds} rounds"),
+            Self::Version(offered) => write!(
+                f,
+                "no common protocol version; the server offers {offered:?}"
+            ),
+            Self::Unavailable(what, revision) => {
+                write!(f, "{what} does not exist at revision {revision}")
+            }
+            Self::TooManyRounds(rounds) => {
+                write!(f, "the server still asked for input after {rounds} rounds")
+            }
             Self::Io(error) => write!(f, "the connection failed: {error}"),
         }
     }

@@ -36,7 +36,10 @@ pub trait ClientHandler: Send + Sync {
     /// Runs in a task of its own, so it may take its time.
     fn answer(&self, method: &str, params: Option<Json>) -> Answering<'_> {
         let _ = params;
-        let error = ErrorObject::new(code::METHOD_NOT_FOUND, format!("method `{method}` is not known here"));
+        let error = ErrorObject::new(
+            code::METHOD_NOT_FOUND,
+            format!("method `{method}` is not known here"),
+        );
         Box::pin(std::future::ready(Err(error)))
     }
 }

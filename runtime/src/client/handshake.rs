@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use trueform_schema::{
-    DiscoverResult, Era, ErrorObject, Implementation, InitializeRequestParams, InitializeResult, Json, Map, Method,
-    Revision, ServerCapabilities, decode, methods,
+    DiscoverResult, Era, ErrorObject, Implementation, InitializeRequestParams, InitializeResult,
+    Json, Map, Method, Revision, ServerCapabilities, decode, methods,
 };
 
 use super::{
@@ -26,7 +26,10 @@ pub(super) struct Server {
 }
 
 /// Settles the revision as `options` say.
-pub(super) async fn negotiate(link: &Arc<Link>, options: &ClientOptions) -> Result<Server, ClientError> {
+pub(super) async fn negotiate(
+    link: &Arc<Link>,
+    options: &ClientOptions,
+) -> Result<Server, ClientError> {
     match options.negotiation {
         Negotiation::Nothing => Ok(Server {
             revision: Revision::LATEST,
@@ -34,8 +37,12 @@ pub(super) async fn negotiate(link: &Arc<Link>, options: &ClientOptions) -> Resu
             capabilities: ServerCapabilities::default(),
             instructions: None,
         }),
-        Negotiation::Exactly(revision) if revision.era() == Era::Modern => discover(link, options, revision, options.timeout).await,
-        Negotiation::Exactly(revision) => initialize(link, options, revision, |offered| offered == revision).await,
+        Negotiation::Exactly(revision) if revision.era() == Era::Modern => {
+            discover(link, options, revision, options.timeout).await
+        }
+        Negotiation::Exactly(revision) => {
+            initialize(link, options, revision, |offered| offered == revision).await
+        }
         Negotiation::Offer(revision) => initialize(link, options, revision, |_| true).await,
         Negotiation::Automatic => automatic(link, options).await,
     }
@@ -48,14 +55,20 @@ async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<Server, 
         Err(ClientError::Remote(error)) if error.code == code::UNSUPPORTED_VERSION => {
             let offered = supported(&error);
             match best(&offered) {
-                Some(revision) if revision.era() == Era::Modern => discover(link, options, revision, options.timeout).await,
+                Some(revision) if revision.era() == Era::Modern => {
+                    discover(link, options, revision, options.timeout).await
+                }
                 // GAP-3
                 Some(_) => legacy().await,
                 None => Err(LocalError::Version(offered).into()),
             }
         }
-        Err(ClientError::Remote(error)) if (-32099..=-32020).contains(&error.code) => Err(ClientError::Remote(error)),
-        Err(ClientError::Local(error @ (LocalError::Closed | LocalError::Io(_)))) => Err(error.into()),
+        Err(ClientError::Remote(error)) if (-32099..=-32020).contains(&error.code) => {
+            Err(ClientError::Remote(error))
+        }
+        Err(ClientError::Local(error @ (LocalError::Closed | LocalError::Io(_)))) => {
+            Err(error.into())
+        }
         Err(ClientError::Local(LocalError::Version(offered))) => match best(&offered) {
             Some(revision) if revision.era() == Era::Legacy => legacy().await,
             _ => Err(LocalError::Version(offered).into()),
@@ -65,15 +78,29 @@ async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<Server, 
     }
 }
 
-async fn discover(link: &Arc<Link>, options: &ClientOptions, revision: Revision, timeout: Duration) -> Result<Server, ClientError> {
+async fn discover(
+    link: &Arc<Link>,
+    options: &ClientOptions,
+    revision: Revision,
+    timeout: Duration,
+) -> Result<Server, ClientError> {
     let params = stamped(&Map::<Json>::new(), revision, options, None, None)?;
     let result = exchange(link, Method::Discover, &params, timeout, true).await?;
     let result: DiscoverResult = decode::from_str(result.get())?;
-    if !result.supported_versions.iter().any(|version| version == revision.as_str()) {
+    if !result
+        .supported_versions
+        .iter()
+        .any(|version| version == revision.as_str())
+    {
         return Err(LocalError::Version(result.supported_versions).into());
     }
     let info = result.meta.and_then(|meta| meta.server_info);
-    Ok(Server { revision, info, capabilities: result.capabilities, instructions: result.instructions })
+    Ok(Server {
+        revision,
+        info,
+        capabilities: result.capabilities,
+        instructions: result.instructions,
+    })
 }
 
 // B-1, B-4, B-5
@@ -83,11 +110,16 @@ async fn initialize(
     revision: Revision,
     accept: impl Fn(Revision) -> bool,
 ) -> Result<Server, ClientError> {
-    let params = InitializeRequestParams::new(options.capabilities.clone(), options.info.clone(), revision.as_str().to_owned());
+    let params = InitializeRequestParams::new(
+        options.capabilities.clone(),
+        options.info.clone(),
+        revision.as_str().to_owned(),
+    );
     let params = stamped(&params, revision, options, None, None)?;
     let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
     let result: InitializeResult = decode::from_str(result.get())?;
-    let offered = Revision::from_wire(&result.protocol_version).filter(|offered| offered.era() == Era::Legacy && accept(*offered));
+    let offered = Revision::from_wire(&result.protocol_version)
+        .filter(|offered| offered.era() == Era::Legacy && accept(*offered));
     let Some(revision) = offered else {
         return Err(LocalError::Version(vec![result.protocol_version]).into());
     };
@@ -100,8 +132,20 @@ async fn initialize(
     })
 }
 
-async fn exchange(link: &Arc<Link>, method: Method, params: &Json, timeout: Duration, cancellable: bool) -> Result<Json, ClientError> {
-    let pending = link.request(link.new_id(), method.as_str(), Some(params), None, cancellable)?;
+async fn exchange(
+    link: &Arc<Link>,
+    method: Method,
+    params: &Json,
+    timeout: Duration,
+    cancellable: bool,
+) -> Result<Json, ClientError> {
+    let pending = link.request(
+        link.new_id(),
+        method.as_str(),
+        Some(params),
+        None,
+        cancellable,
+    )?;
     wait(pending, timeout, None).await
 }
 
@@ -111,11 +155,17 @@ fn supported(error: &ErrorObject) -> Vec<String> {
     struct Data {
         supported: Vec<String>,
     }
-    let data = error.data.as_ref().and_then(|data| data.parse::<Data>().ok());
+    let data = error
+        .data
+        .as_ref()
+        .and_then(|data| data.parse::<Data>().ok());
     data.map_or_else(Vec::new, |data| data.supported)
 }
 
 /// The newest version of `offered` that this crate knows.
 fn best(offered: &[String]) -> Option<Revision> {
-    offered.iter().filter_map(|version| Revision::from_wire(version)).max()
+    offered
+        .iter()
+        .filter_map(|version| Revision::from_wire(version))
+        .max()
 }

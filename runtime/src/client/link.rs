@@ -130,8 +130,22 @@ impl Link {
         if state.closed {
             return Err(LocalError::Closed.into());
         }
-        state.waiting.insert(id.clone(), Waiter { answer: sender, progress, progressed: progressed.clone() });
-        let pending = Pending { link: self.clone(), id, answer, progressed, cancellable, done: false };
+        state.waiting.insert(
+            id.clone(),
+            Waiter {
+                answer: sender,
+                progress,
+                progressed: progressed.clone(),
+            },
+        );
+        let pending = Pending {
+            link: self.clone(),
+            id,
+            answer,
+            progressed,
+            cancellable,
+            done: false,
+        };
         let sent = state.send(message);
         drop(state);
         sent.map(|()| pending)
@@ -193,7 +207,10 @@ impl Link {
             state.closed = true;
             state.out = None;
             state.notified = None;
-            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.subscriptions))
+            (
+                std::mem::take(&mut state.waiting),
+                std::mem::take(&mut state.subscriptions),
+            )
         };
         for waiter in waiting.into_values() {
             let _ = waiter.answer.send(Err(LocalError::Closed.into()));
@@ -220,8 +237,13 @@ impl Link {
 
     fn dispatch(self: &Arc<Self>, frame: Frame<'_>, line: &[u8]) {
         match frame {
-            Frame::Response { id: Some(id), outcome } => {
-                let outcome = outcome.map(|result| Json::from(result.to_owned())).map_err(ClientError::Remote);
+            Frame::Response {
+                id: Some(id),
+                outcome,
+            } => {
+                let outcome = outcome
+                    .map(|result| Json::from(result.to_owned()))
+                    .map_err(ClientError::Remote);
                 let waiter = self.lock().waiting.remove(&id);
                 match waiter {
                     // Whoever asked may have gone in the meantime.
@@ -231,20 +253,31 @@ impl Link {
             }
             Frame::Response { id: None, .. } => self.unclaimed(line),
             Frame::Notification { method, params } => {
-                self.notified(Notified { method: method.into(), params: params.map(|params| Json::from(params.to_owned())) });
+                self.notified(Notified {
+                    method: method.into(),
+                    params: params.map(|params| Json::from(params.to_owned())),
+                });
                 self.unclaimed(line);
             }
             Frame::Request { id, method, params } => {
                 self.unclaimed(line);
                 if self.answers {
-                    self.answer(id, &method, params.map(|params| Json::from(params.to_owned())));
+                    self.answer(
+                        id,
+                        &method,
+                        params.map(|params| Json::from(params.to_owned())),
+                    );
                 }
             }
         }
     }
 
     fn notified(&self, notified: Notified) {
-        let marks = notified.params.as_ref().and_then(|params| params.parse::<Marks>().ok()).unwrap_or_default();
+        let marks = notified
+            .params
+            .as_ref()
+            .and_then(|params| params.parse::<Marks>().ok())
+            .unwrap_or_default();
         if let Some(id) = marks.meta.subscription_id {
             // The subscription may have been dropped a moment ago.
             if let Some(subscriber) = self.lock().subscriptions.get(&id) {
@@ -254,7 +287,11 @@ impl Link {
         }
         if let Some(token) = &marks.progress_token {
             // Tokens are the ids of their requests. The callback is taken out so that it runs without the lock.
-            let found = self.lock().waiting.get_mut(token).map(|waiter| (waiter.progress.take(), waiter.progressed.clone()));
+            let found = self
+                .lock()
+                .waiting
+                .get_mut(token)
+                .map(|waiter| (waiter.progress.take(), waiter.progressed.clone()));
             if let Some((callback, progressed)) = found {
                 progressed.notify_one();
                 if let Some(mut callback) = callback {
@@ -308,7 +345,9 @@ impl Link {
         if state.unclaimed.len() == KEPT {
             state.unclaimed.pop_front();
         }
-        state.unclaimed.push_back(String::from_utf8_lossy(line).into_owned());
+        state
+            .unclaimed
+            .push_back(String::from_utf8_lossy(line).into_owned());
         drop(state);
         self.arrived.notify_one();
     }
@@ -348,7 +387,10 @@ impl Drop for Pending {
         // O-1, O-3: only what is still unanswered, and never `initialize`.
         if was_waiting && self.cancellable {
             let params = Json::from(serde_json::json!({ "requestId": self.id }));
-            let _ = self.link.notify(<methods::Cancelled as methods::Notification>::METHOD.as_str(), Some(&params));
+            let _ = self.link.notify(
+                <methods::Cancelled as methods::Notification>::METHOD.as_str(),
+                Some(&params),
+            );
         }
     }
 }
@@ -400,7 +442,10 @@ fn take(link: &Arc<Link>, line: Line<'_>) {
     }
 }
 
-async fn write(mut writer: impl AsyncWrite + Send + Unpin, mut queue: mpsc::UnboundedReceiver<Vec<u8>>) {
+async fn write(
+    mut writer: impl AsyncWrite + Send + Unpin,
+    mut queue: mpsc::UnboundedReceiver<Vec<u8>>,
+) {
     let mut batch = Vec::new();
     while let Some(message) = queue.recv().await {
         batch.clear();
@@ -430,6 +475,9 @@ fn append(batch: &mut Vec<u8>, message: &[u8]) {
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
-        f.debug_struct("Link").field("waiting", &state.waiting.len()).field("closed", &state.closed).finish_non_exhaustive()
+        f.debug_struct("Link")
+            .field("waiting", &state.waiting.len())
+            .field("closed", &state.closed)
+            .finish_non_exhaustive()
     }
 }

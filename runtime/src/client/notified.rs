@@ -45,7 +45,10 @@ impl Notified {
 
 impl fmt::Debug for Notified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notified").field("method", &self.method).field("params", &self.params).finish()
+        f.debug_struct("Notified")
+            .field("method", &self.method)
+            .field("params", &self.params)
+            .finish()
     }
 }
 
@@ -61,7 +64,9 @@ impl Notifications {
         loop {
             match self.0.recv().await {
                 Ok(notified) => return Some(notified),
-                Err(RecvError::Lagged(lost)) => tracing::warn!(lost, "notifications were not read in time"),
+                Err(RecvError::Lagged(lost)) => {
+                    tracing::warn!(lost, "notifications were not read in time")
+                }
                 Err(RecvError::Closed) => return None,
             }
         }

@@ -10,8 +10,8 @@ use std::{
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 use trueform_schema::{
-    At, Encode, Era, Json, LoggingLevel, Map, ProgressNotificationParams, RequestId, Revision, View, decode, methods,
-    methods::Notification,
+    At, Encode, Era, Json, LoggingLevel, Map, ProgressNotificationParams, RequestId, Revision,
+    View, decode, methods, methods::Notification,
 };
 
 use super::{
@@ -39,7 +39,11 @@ pub(super) struct Plan {
 
 impl<M: methods::Request> Request<M> {
     pub(super) fn new(client: Client, params: M::Params) -> Self {
-        Self { client, params, plan: Plan::default() }
+        Self {
+            client,
+            params,
+            plan: Plan::default(),
+        }
     }
 
     /// Longest wait for this answer, instead of the client's.
@@ -49,7 +53,10 @@ impl<M: methods::Request> Request<M> {
     }
 
     /// Asks for progress and calls `report` with each report that arrives before the answer, in order.
-    pub fn on_progress(mut self, report: impl FnMut(ProgressNotificationParams) + Send + 'static) -> Self {
+    pub fn on_progress(
+        mut self,
+        report: impl FnMut(ProgressNotificationParams) + Send + 'static,
+    ) -> Self {
         self.plan.on_progress(report);
         self
     }
@@ -63,8 +70,13 @@ impl<M: methods::Request> Request<M> {
 }
 
 impl Plan {
-    pub(super) fn on_progress(&mut self, mut report: impl FnMut(ProgressNotificationParams) + Send + 'static) {
-        self.on_progress = Some(Box::new(move |notified: Notified| match notified.get::<methods::Progress>() {
+    pub(super) fn on_progress(
+        &mut self,
+        mut report: impl FnMut(ProgressNotificationParams) + Send + 'static,
+    ) {
+        self.on_progress = Some(Box::new(move |notified: Notified| match notified
+            .get::<methods::Progress>()
+        {
             Ok(Some(params)) => report(params),
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "a progress report does not have its form"),
@@ -83,7 +95,10 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let result = self.client.send(M::METHOD, &self.params, self.plan)?.await?;
+            let result = self
+                .client
+                .send(M::METHOD, &self.params, self.plan)?
+                .await?;
             Ok(decode::from_str(result.get())?)
         })
     }
@@ -91,7 +106,9 @@ where
 
 impl<M: methods::Request> fmt::Debug for Request<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request").field("method", &M::METHOD).finish_non_exhaustive()
+        f.debug_struct("Request")
+            .field("method", &M::METHOD)
+            .finish_non_exhaustive()
     }
 }
 
@@ -111,7 +128,10 @@ pub(super) fn stamped(
         None => Map::new(),
     };
     if let Some(token) = progress_token {
-        meta.insert("progressToken", Json::from_value(token).map_err(encode_error)?);
+        meta.insert(
+            "progressToken",
+            Json::from_value(token).map_err(encode_error)?,
+        );
     }
     // C-1, C-3
     if revision.era() == Era::Modern {
@@ -121,9 +141,15 @@ pub(super) fn stamped(
                 meta.insert(name, value);
             }
         };
-        stamp("protocolVersion", Json::from_value(revision.as_str()).map_err(encode_error)?);
+        stamp(
+            "protocolVersion",
+            Json::from_value(revision.as_str()).map_err(encode_error)?,
+        );
         stamp("clientInfo", At::new(&options.info, revision).to_json());
-        stamp("clientCapabilities", At::new(&options.capabilities, revision).to_json());
+        stamp(
+            "clientCapabilities",
+            At::new(&options.capabilities, revision).to_json(),
+        );
         if let Some(level) = log_level {
             stamp("logLevel", Json::from_value(level).map_err(encode_error)?);
         }
@@ -140,7 +166,11 @@ fn encode_error(error: serde_json::Error) -> ClientError {
 }
 
 /// Waits for the answer, at most as long as `timeout`, and `longest` where progress resets the clock (O-6).
-pub(super) async fn wait(mut pending: Pending, timeout: Duration, longest: Option<Duration>) -> Result<Json, ClientError> {
+pub(super) async fn wait(
+    mut pending: Pending,
+    timeout: Duration,
+    longest: Option<Duration>,
+) -> Result<Json, ClientError> {
     let start = Instant::now();
     let mut deadline = start + timeout;
     loop {

@@ -71,6 +71,9 @@ impl Subscription {
 
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription").field("id", &self.pending.id).field("honoured", &self.honoured).finish_non_exhaustive()
+        f.debug_struct("Subscription")
+            .field("id", &self.pending.id)
+            .field("honoured", &self.honoured)
+            .finish_non_exhaustive()
     }
 }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use trueform_schema::{
-    CallToolOutcome, CallToolRequestParams, CallToolResult, InputRequiredResult, InputResponse, Json, JsonObject, LoggingLevel, Map, Method,
-    ProgressNotificationParams, decode,
+    CallToolOutcome, CallToolRequestParams, CallToolResult, InputRequiredResult, InputResponse,
+    Json, JsonObject, LoggingLevel, Map, Method, ProgressNotificationParams, decode,
 };
 
 use super::{
@@ -30,15 +30,27 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    pub(super) fn new(client: Client, name: String, arguments: Result<Json, serde_json::Error>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        name: String,
+        arguments: Result<Json, serde_json::Error>,
+    ) -> Self {
         let params = CallToolRequestParams::new(name);
-        let params = match arguments.map(|arguments| (arguments.is_null(), JsonObject::try_from(arguments))) {
+        let params = match arguments
+            .map(|arguments| (arguments.is_null(), JsonObject::try_from(arguments)))
+        {
             Ok((true, _)) => Ok(params),
             Ok((false, Ok(arguments))) => Ok(params.with_arguments(arguments)),
-            Ok((false, Err(error))) => Err(LocalError::Encode(format!("arguments: {error}")).into()),
+            Ok((false, Err(error))) => {
+                Err(LocalError::Encode(format!("arguments: {error}")).into())
+            }
             Err(error) => Err(LocalError::Encode(format!("arguments: {error}")).into()),
         };
-        Self { client, params, plan: Plan::default() }
+        Self {
+            client,
+            params,
+            plan: Plan::default(),
+        }
     }
 
     /// Longest wait for the answer, instead of the client's.
@@ -48,7 +60,10 @@ impl ToolCall {
     }
 
     /// Asks for progress and calls `report` with each report that arrives before the answer, in order.
-    pub fn on_progress(mut self, report: impl FnMut(ProgressNotificationParams) + Send + 'static) -> Self {
+    pub fn on_progress(
+        mut self,
+        report: impl FnMut(ProgressNotificationParams) + Send + 'static,
+    ) -> Self {
         self.plan.on_progress(report);
         self
     }
@@ -60,10 +75,18 @@ impl ToolCall {
     }
 
     async fn run(self) -> Result<CallToolResult, ClientError> {
-        let Self { client, params, mut plan } = self;
+        let Self {
+            client,
+            params,
+            mut plan,
+        } = self;
         let mut params = params?;
         for _ in 0..MOST_ROUNDS {
-            let round = Plan { timeout: plan.timeout, on_progress: plan.on_progress.take(), log_level: plan.log_level.clone() };
+            let round = Plan {
+                timeout: plan.timeout,
+                on_progress: plan.on_progress.take(),
+                log_level: plan.log_level.clone(),
+            };
             let result = client.send(Method::CallTool, &params, round)?.await?;
             match decode::from_str(result.get())? {
                 CallToolOutcome::Complete(result) => return Ok(result),
@@ -93,15 +116,27 @@ async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers,
         #[serde(default)]
         params: Option<Json>,
     }
-    let encode = |error: serde_json::Error| ClientError::from(LocalError::Encode(error.to_string()));
-    let Some(questions) = asked.input_requests else { return Ok((None, asked.request_state)) };
-    let questions: Map<Question> = Json::from_value(&questions).and_then(|json| json.parse()).map_err(encode)?;
+    let encode =
+        |error: serde_json::Error| ClientError::from(LocalError::Encode(error.to_string()));
+    let Some(questions) = asked.input_requests else {
+        return Ok((None, asked.request_state));
+    };
+    let questions: Map<Question> = Json::from_value(&questions)
+        .and_then(|json| json.parse())
+        .map_err(encode)?;
     let mut answers = Map::new();
     for (key, question) in questions {
         // GAP-8: there is no way to send a failure, so the call ends here.
-        let answer = client.handler().answer(&question.method, question.params).await.map_err(|error| {
-            LocalError::Encode(format!("the server's `{}` was not answered: {}", question.method, error.message))
-        })?;
+        let answer = client
+            .handler()
+            .answer(&question.method, question.params)
+            .await
+            .map_err(|error| {
+                LocalError::Encode(format!(
+                    "the server's `{}` was not answered: {}",
+                    question.method, error.message
+                ))
+            })?;
         answers.insert(key, answer);
     }
     let answers = Json::from_value(&answers).map_err(encode)?;
@@ -119,6 +154,8 @@ impl IntoFuture for ToolCall {
 
 impl fmt::Debug for ToolCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolCall").field("params", &self.params).finish_non_exhaustive()
+        f.debug_struct("ToolCall")
+            .field("params", &self.params)
+            .finish_non_exhaustive()
     }
 }

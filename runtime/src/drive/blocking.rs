@@ -19,7 +19,14 @@ const KEEP: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-static POOL: Pool = Pool { state: Mutex::new(State { jobs: VecDeque::new(), threads: 0, idle: 0 }), work: Condvar::new() };
+static POOL: Pool = Pool {
+    state: Mutex::new(State {
+        jobs: VecDeque::new(),
+        threads: 0,
+        idle: 0,
+    }),
+    work: Condvar::new(),
+};
 
 struct Pool {
     state: Mutex<State>,
@@ -34,7 +41,9 @@ struct State {
 
 /// Runs `work` on a thread of the pool, inside the calling task's runtime. An error says that it panicked, or that no
 /// thread could be started.
-pub(super) fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
+pub(super) fn run<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
     let runtime = Handle::try_current().ok();
     POOL.push(Box::new(move || {
@@ -56,7 +65,9 @@ impl Pool {
         }
         state.threads += 1;
         drop(state);
-        let started = thread::Builder::new().name("trueform-blocking".to_owned()).spawn(|| self.serve());
+        let started = thread::Builder::new()
+            .name("trueform-blocking".to_owned())
+            .spawn(|| self.serve());
         if let Err(error) = started {
             tracing::error!(%error, "no thread for a blocking tool");
             let mut state = self.lock();
@@ -79,7 +90,10 @@ impl Pool {
                 continue;
             }
             state.idle += 1;
-            let (next, waited) = self.work.wait_timeout(state, KEEP).unwrap_or_else(PoisonError::into_inner);
+            let (next, waited) = self
+                .work
+                .wait_timeout(state, KEEP)
+                .unwrap_or_else(PoisonError::into_inner);
             state = next;
             state.idle -= 1;
             if waited.timed_out() && state.jobs.is_empty() {
@@ -109,7 +123,10 @@ mod tests {
             Handle::current().id()
         };
         let (a, b, c) = tokio::join!(run(work), run(work), run(work));
-        assert_eq!([a.unwrap(), b.unwrap(), c.unwrap()], [Handle::current().id(); 3]);
+        assert_eq!(
+            [a.unwrap(), b.unwrap(), c.unwrap()],
+            [Handle::current().id(); 3]
+        );
     }
 
     #[tokio::test]

@@ -47,11 +47,21 @@ pub(crate) enum Line<'a> {
 impl Lines {
     /// Lines of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { buffer: Vec::with_capacity(USUAL), start: 0, scanned: 0, limit, skipping: None }
+        Self {
+            buffer: Vec::with_capacity(USUAL),
+            start: 0,
+            scanned: 0,
+            limit,
+            skipping: None,
+        }
     }
 
     /// Reads once. `Ready(Ok(0))` is the end of the stream.
-    pub(crate) fn poll_read<R>(&mut self, cx: &mut Context<'_>, mut reader: Pin<&mut R>) -> Poll<io::Result<usize>>
+    pub(crate) fn poll_read<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut reader: Pin<&mut R>,
+    ) -> Poll<io::Result<usize>>
     where
         R: AsyncRead + ?Sized,
     {
@@ -76,7 +86,9 @@ impl Lines {
                 return Some(Line::TooLong(prefix));
             }
             if end - start > self.limit {
-                return Some(Line::TooLong(self.buffer[start..start + PREFIX.min(self.limit)].to_vec()));
+                return Some(Line::TooLong(
+                    self.buffer[start..start + PREFIX.min(self.limit)].to_vec(),
+                ));
             }
             if let Some((start, end)) = trimmed(&self.buffer, start, end) {
                 return Some(Line::Whole(&self.buffer[start..end]));
@@ -131,7 +143,8 @@ impl Lines {
             if waiting <= self.limit {
                 return;
             }
-            self.skipping = Some(self.buffer[self.start..self.start + PREFIX.min(self.limit)].to_vec());
+            self.skipping =
+                Some(self.buffer[self.start..self.start + PREFIX.min(self.limit)].to_vec());
         }
         self.start = self.buffer.len();
     }
@@ -147,7 +160,10 @@ fn trimmed(bytes: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
 
 impl std::fmt::Debug for Lines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lines").field("waiting", &(self.buffer.len() - self.start)).field("limit", &self.limit).finish()
+        f.debug_struct("Lines")
+            .field("waiting", &(self.buffer.len() - self.start))
+            .field("limit", &self.limit)
+            .finish()
     }
 }
 
@@ -186,7 +202,11 @@ mod tests {
     fn whatever_the_chunks_are() {
         let input = b"one\r\n\n  \r\ntwo\nthree \n\nlast";
         for chunk in 1..input.len() {
-            assert_eq!(split(input, chunk, 100), ["one", "two", "three", "last"], "chunks of {chunk}");
+            assert_eq!(
+                split(input, chunk, 100),
+                ["one", "two", "three", "last"],
+                "chunks of {chunk}"
+            );
         }
         assert_eq!(split(b"one\n", 9, 100), ["one"]);
         assert!(split(b"\n \r\n", 9, 100).is_empty());
@@ -216,13 +236,21 @@ mod tests {
                 assert!(lines.next().is_none());
             }
         }
-        assert!(lines.buffer.capacity() <= 16 << 20, "{}", lines.buffer.capacity());
+        assert!(
+            lines.buffer.capacity() <= 16 << 20,
+            "{}",
+            lines.buffer.capacity()
+        );
         let mut end = &b"\nx\n"[..];
         assert!(lines.poll_read(&mut cx, Pin::new(&mut end)).is_ready());
         assert!(matches!(lines.next(), Some(Line::TooLong(prefix)) if prefix.len() == PREFIX));
         assert_eq!(lines.next(), Some(Line::Whole(b"x")));
         assert!(lines.next().is_none());
-        assert!(lines.poll_read(&mut cx, Pin::new(&mut &b"y"[..])).is_ready());
+        assert!(
+            lines
+                .poll_read(&mut cx, Pin::new(&mut &b"y"[..]))
+                .is_ready()
+        );
         assert_eq!(lines.buffer.capacity(), USUAL);
     }
 }

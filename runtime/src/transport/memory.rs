@@ -21,7 +21,16 @@ struct Side {
 fn pair() -> (Side, Side) {
     let (first_writer, second_reader) = tokio::io::duplex(CAPACITY);
     let (second_writer, first_reader) = tokio::io::duplex(CAPACITY);
-    (Side { reader: first_reader, writer: first_writer }, Side { reader: second_reader, writer: second_writer })
+    (
+        Side {
+            reader: first_reader,
+            writer: first_writer,
+        },
+        Side {
+            reader: second_reader,
+            writer: second_writer,
+        },
+    )
 }
 
 impl Service {
@@ -39,7 +48,12 @@ impl Service {
     /// Those of [`Client::over`].
     pub async fn connect_as(&self, options: ClientOptions) -> Result<Client, ClientError> {
         let (near, far) = pair();
-        let served = stream::serve(self.engine.clone(), Box::new(far.reader), Box::new(far.writer), StreamSettings::new());
+        let served = stream::serve(
+            self.engine.clone(),
+            Box::new(far.reader),
+            Box::new(far.writer),
+            StreamSettings::new(),
+        );
         // It ends when the client closes its side.
         tokio::spawn(served);
         Client::over(near.reader, near.writer, options).await

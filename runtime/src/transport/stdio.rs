@@ -37,14 +37,25 @@ impl Service {
     /// # Errors
     /// As [`Service::serve_stdio`].
     pub async fn serve_stdio_with(&self, settings: StreamSettings) -> Result {
-        serve(&self.engine, settings).await.map_err(|error| Error::io("standard input and output", error))
+        serve(&self.engine, settings)
+            .await
+            .map_err(|error| Error::io("standard input and output", error))
     }
 }
 
 async fn serve(engine: &Engine, settings: StreamSettings) -> io::Result<()> {
-    let streams::Streams { reader, writer, diversion } = streams::take()?;
+    let streams::Streams {
+        reader,
+        writer,
+        diversion,
+    } = streams::take()?;
     // On a worker: the thread of `block_on` would be woken across threads for every message.
-    let mut connection = Ended(tokio::spawn(stream::serve(engine.clone(), reader, writer, settings)));
+    let mut connection = Ended(tokio::spawn(stream::serve(
+        engine.clone(),
+        reader,
+        writer,
+        settings,
+    )));
     let served = tokio::select! {
         served = &mut connection.0 => served,
         () = asked_to_end() => {

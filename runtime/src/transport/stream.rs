@@ -56,7 +56,10 @@ impl StreamSettings {
     /// The defaults.
     #[must_use]
     pub const fn new() -> Self {
-        Self { max_line: Self::DEFAULT_MAX_LINE, drain: Self::DEFAULT_DRAIN }
+        Self {
+            max_line: Self::DEFAULT_MAX_LINE,
+            drain: Self::DEFAULT_DRAIN,
+        }
     }
 
     /// Sets the longest line taken, in bytes. A longer one is skipped without being kept, and answered with -32600.
@@ -111,19 +114,31 @@ impl Service {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        self.serve_stream_with(reader, writer, StreamSettings::new()).await
+        self.serve_stream_with(reader, writer, StreamSettings::new())
+            .await
     }
 
     /// As [`Service::serve_stream`], within other bounds.
     ///
     /// # Errors
     /// As [`Service::serve_stream`].
-    pub async fn serve_stream_with<R, W>(&self, reader: R, writer: W, settings: StreamSettings) -> Result
+    pub async fn serve_stream_with<R, W>(
+        &self,
+        reader: R,
+        writer: W,
+        settings: StreamSettings,
+    ) -> Result
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let served = serve(self.engine.clone(), Box::new(reader), Box::new(writer), settings).await;
+        let served = serve(
+            self.engine.clone(),
+            Box::new(reader),
+            Box::new(writer),
+            settings,
+        )
+        .await;
         served.map_err(|error| Error::io("the stream failed", error))
     }
 }
@@ -202,7 +217,10 @@ impl Connection {
                 Some(_) if done => return Poll::Ready(Ok(())),
                 Some(deadline) => {
                     ready!(deadline.as_mut().poll(cx));
-                    tracing::warn!(calls = self.calls.len(), "calls that did not end in time are dropped");
+                    tracing::warn!(
+                        calls = self.calls.len(),
+                        "calls that did not end in time are dropped"
+                    );
                     return Poll::Ready(Ok(()));
                 }
             }

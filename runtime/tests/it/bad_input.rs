@@ -2,7 +2,9 @@
 
 use expect_test::{Expect, expect};
 
-use crate::support::{conversation, initialize, joined, legacy, modern, raw, service, soon, staged};
+use crate::support::{
+    conversation, initialize, joined, legacy, modern, raw, service, soon, staged,
+};
 
 /// Sends each line on a stream of its own, after `initialize`; a last request shows that the server goes on.
 async fn check(lines: &[&[u8]], expected: Expect) {
@@ -13,10 +15,19 @@ async fn check(lines: &[&[u8]], expected: Expect) {
         input.push(b'\n');
         input.extend_from_slice(legacy(r#""end""#, "ping", "{}").as_bytes());
         let output = conversation(&service(), input).await;
-        let [_, between @ .., end] = &output[..] else { panic!("{output:?}") };
+        let [_, between @ .., end] = &output[..] else {
+            panic!("{output:?}")
+        };
         assert_eq!(end, r#"{"jsonrpc":"2.0","id":"end","result":{}}"#);
         let shown: String = String::from_utf8_lossy(line).chars().take(70).collect();
-        answers.push_str(&format!("{shown}\n  → {}\n", if between.is_empty() { "silence".to_owned() } else { between.join(" | ") }));
+        answers.push_str(&format!(
+            "{shown}\n  → {}\n",
+            if between.is_empty() {
+                "silence".to_owned()
+            } else {
+                between.join(" | ")
+            }
+        ));
     }
     expected.assert_eq(&answers);
 }
@@ -24,7 +35,11 @@ async fn check(lines: &[&[u8]], expected: Expect) {
 // A-1, A-2, A-7, A-9, A-11
 #[tokio::test]
 async fn no_message() {
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{}{}}}"#, "[".repeat(150), "]".repeat(150));
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{}{}}}"#,
+        "[".repeat(150),
+        "]".repeat(150)
+    );
     check(
         &[
             b"hello",
@@ -205,7 +220,11 @@ async fn initialize_without_client_info() {
     let output = conversation(&service(), joined([line, &initialize("2025-11-25")[0]])).await;
     assert_eq!(output.len(), 2, "{output:?}");
     expect![[r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","problem":"missing field `clientInfo`"},"message":"invalid params of `initialize`: /params: missing field `clientInfo`"}}"#]].assert_eq(&output[0]);
-    assert!(output[1].contains(r#""protocolVersion":"2025-11-25""#), "the second attempt succeeds: {}", output[1]);
+    assert!(
+        output[1].contains(r#""protocolVersion":"2025-11-25""#),
+        "the second attempt succeeds: {}",
+        output[1]
+    );
 }
 
 // GAP-17: an answer to the second would be taken for the first one's.
@@ -213,13 +232,24 @@ async fn initialize_without_client_info() {
 async fn an_id_in_flight_is_taken() {
     let (service, director) = staged();
     let client = raw(&service).await;
-    let call = |label: &str| modern("7", "tools/call", &format!(r#","name":"wait","arguments":{{"label":"{label}"}}"#));
+    let call = |label: &str| {
+        modern(
+            "7",
+            "tools/call",
+            &format!(r#","name":"wait","arguments":{{"label":"{label}"}}"#),
+        )
+    };
     client.send_raw(call("first")).unwrap();
     assert_eq!(director.begun().await, "first");
     client.send_raw(call("second")).unwrap();
-    client.send_raw(r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#).unwrap();
+    client
+        .send_raw(r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#)
+        .unwrap();
     client.send_raw(legacy(r#""end""#, "ping", "{}")).unwrap();
-    assert_eq!(soon(client.next_message()).await.unwrap(), r#"{"jsonrpc":"2.0","id":"end","result":{}}"#);
+    assert_eq!(
+        soon(client.next_message()).await.unwrap(),
+        r#"{"jsonrpc":"2.0","id":"end","result":{}}"#
+    );
     director.open();
     assert!(soon(client.next_message()).await.unwrap().contains("first"));
     // The id is free again.

@@ -6,7 +6,9 @@ use expect_test::expect;
 use serde_json::json;
 use trueform::{client::ClientOptions, prelude::*};
 
-use crate::support::{Collected, conversation, initialize, joined, legacy, modern, raw, service, soon, staged};
+use crate::support::{
+    Collected, conversation, initialize, joined, legacy, modern, raw, service, soon, staged,
+};
 
 fn text(result: &CallToolResult) -> &str {
     match &result.content[..] {
@@ -19,12 +21,19 @@ fn text(result: &CallToolResult) -> &str {
 async fn a_panic_is_contained() {
     let (service, director) = staged();
     let client = service.connect().await.unwrap();
-    let running = tokio::spawn(client.call_tool("wait", json!({ "label": "x" })).into_future());
+    let running = tokio::spawn(
+        client
+            .call_tool("wait", json!({ "label": "x" }))
+            .into_future(),
+    );
     director.begun().await;
     for tool in ["panics", "panics_later", "panics_blocking"] {
         let result = client.call_tool(tool, ()).await.unwrap();
         assert_eq!(result.is_error, Some(true));
-        assert_eq!(text(&result), format!("tool `{tool}` failed: internal error"));
+        assert_eq!(
+            text(&result),
+            format!("tool `{tool}` failed: internal error")
+        );
     }
     director.open();
     assert_eq!(text(&soon(running).await.unwrap().unwrap()), "x");
@@ -37,7 +46,10 @@ async fn a_timeout_binds_async_and_blocking_tools() {
     for tool in ["overruns", "overruns_blocking", "panics_when_dropped"] {
         let result = client.call_tool(tool, ()).await.unwrap();
         assert_eq!(result.is_error, Some(true));
-        assert_eq!(text(&result), format!("tool `{tool}` did not finish within 1s"));
+        assert_eq!(
+            text(&result),
+            format!("tool `{tool}` did not finish within 1s")
+        );
     }
 }
 
@@ -46,12 +58,22 @@ async fn a_timeout_binds_async_and_blocking_tools() {
 async fn a_cancelled_call_is_dropped_and_not_answered() {
     for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
         let (service, director) = staged();
-        let client = service.connect_as(ClientOptions::at(revision)).await.unwrap();
+        let client = service
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
         for tool in ["wait", "block"] {
-            let call = tokio::spawn(client.call_tool(tool, json!({ "label": "x" })).into_future());
+            let call = tokio::spawn(
+                client
+                    .call_tool(tool, json!({ "label": "x" }))
+                    .into_future(),
+            );
             assert_eq!(director.begun().await, "x");
             call.abort();
-            assert!(["dropped x", "left x"].contains(&&*director.begun().await), "{tool}");
+            assert!(
+                ["dropped x", "left x"].contains(&&*director.begun().await),
+                "{tool}"
+            );
         }
         client.close_sending();
         assert_eq!(soon(client.next_message()).await, None, "{revision}");
@@ -63,25 +85,48 @@ async fn cancelling_twice_or_late_does_nothing() {
     let (service, director) = staged();
     let client = raw(&service).await;
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    client.send_raw(modern("1", "tools/call", r#","name":"wait","arguments":{"label":"x"}"#)).unwrap();
+    client
+        .send_raw(modern(
+            "1",
+            "tools/call",
+            r#","name":"wait","arguments":{"label":"x"}"#,
+        ))
+        .unwrap();
     director.begun().await;
-    client.send_raw(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#).unwrap();
+    client
+        .send_raw(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#,
+        )
+        .unwrap();
     client.send_raw(cancel).unwrap();
     client.send_raw(cancel).unwrap();
     assert_eq!(director.begun().await, "dropped x");
     client.send_raw(cancel).unwrap();
     client.send_raw(legacy("1", "ping", "{}")).unwrap();
-    assert_eq!(soon(client.next_message()).await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(
+        soon(client.next_message()).await.unwrap(),
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#
+    );
 }
 
 // B-10
 #[tokio::test]
 async fn a_ping_is_answered_while_calls_run() {
     let (service, director) = staged();
-    let client = service.connect_as(ClientOptions::at(Revision::V2025_11_25)).await.unwrap();
-    let running = tokio::spawn(client.call_tool("wait", json!({ "label": "x" })).into_future());
+    let client = service
+        .connect_as(ClientOptions::at(Revision::V2025_11_25))
+        .await
+        .unwrap();
+    let running = tokio::spawn(
+        client
+            .call_tool("wait", json!({ "label": "x" }))
+            .into_future(),
+    );
     director.begun().await;
-    client.request::<trueform::schema::methods::Ping>(Default::default()).await.unwrap();
+    client
+        .request::<trueform::schema::methods::Ping>(Default::default())
+        .await
+        .unwrap();
     director.open();
     assert_eq!(text(&soon(running).await.unwrap().unwrap()), "x");
 }
@@ -90,10 +135,18 @@ async fn a_ping_is_answered_while_calls_run() {
 #[tokio::test]
 async fn what_a_call_says_comes_before_its_answer() {
     let call = |id: &str, meta: &str| {
-        legacy(id, "tools/call", &format!(r#"{{"name":"steps","arguments":{{"steps":2}}{meta}}}"#))
+        legacy(
+            id,
+            "tools/call",
+            &format!(r#"{{"name":"steps","arguments":{{"steps":2}}{meta}}}"#),
+        )
     };
     let [first, second] = initialize("2025-03-26");
-    let lines = [first, second, call("1", r#","_meta":{"progressToken":"t"}"#)];
+    let lines = [
+        first,
+        second,
+        call("1", r#","_meta":{"progressToken":"t"}"#),
+    ];
     let output = conversation(&service(), joined(lines)).await;
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":"t","total":2}}
@@ -104,13 +157,23 @@ async fn what_a_call_says_comes_before_its_answer() {
     "#]].assert_eq(&joined(&output[1..]));
 
     // Modern: no log messages unless the request asks for them.
-    let line = modern("1", "tools/call", r#","name":"steps","arguments":{"steps":1}"#);
-    let asking = line.replace(r#"{}}"#, r#"{},"progressToken":1.0,"io.modelcontextprotocol/logLevel":"debug"}"#).replace(r#""id":1"#, r#""id":2"#);
-    let output = conversation(&service(), joined([line, asking])).await;
+    let line = modern(
+        "1",
+        "tools/call",
+        r#","name":"steps","arguments":{"steps":1}"#,
+    );
+    let asking = line
+        .replace(
+            r#"{}}"#,
+            r#"{},"progressToken":1.0,"io.modelcontextprotocol/logLevel":"debug"}"#,
+        )
+        .replace(r#""id":1"#, r#""id":2"#);
+    let mut output = conversation(&service(), line).await;
+    output.extend(conversation(&service(), asking).await);
     expect![[r#"
+        {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"1"}]}}
         {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":1.0,"total":1}}
         {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"step 1","level":"info"}}
-        {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"1"}]}}
         {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"1"}]}}
     "#]].assert_eq(&joined(output));
 }
@@ -126,8 +189,14 @@ async fn progress_reaches_its_call() {
         .on_progress(move |report| sink.push((report.progress, report.total)))
         .log_level(LoggingLevel::Info);
     assert_eq!(text(&call.await.unwrap()), "3");
-    assert_eq!(reports.take(), [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))]);
-    let message = all.next_of::<trueform::schema::methods::LoggingMessage>().await.unwrap();
+    assert_eq!(
+        reports.take(),
+        [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))]
+    );
+    let message = all
+        .next_of::<trueform::schema::methods::LoggingMessage>()
+        .await
+        .unwrap();
     assert_eq!(message.data.get(), r#""step 1""#);
 }
 
@@ -136,13 +205,27 @@ async fn calls_run_side_by_side() {
     let (service, director) = staged();
     let client = service.connect().await.unwrap();
     let calls: Vec<_> = (0..20)
-        .map(|i| tokio::spawn(client.call_tool("wait", json!({ "label": i.to_string() })).into_future()))
+        .map(|i| {
+            tokio::spawn(
+                client
+                    .call_tool("wait", json!({ "label": i.to_string() }))
+                    .into_future(),
+            )
+        })
         .collect();
     for _ in 0..20 {
         director.begun().await;
     }
     // A long call keeps no short one waiting.
-    assert_eq!(text(&client.call_tool("add", json!({ "a": 2, "b": 3 })).await.unwrap()), "5");
+    assert_eq!(
+        text(
+            &client
+                .call_tool("add", json!({ "a": 2, "b": 3 }))
+                .await
+                .unwrap()
+        ),
+        "5"
+    );
     director.open();
     for (i, call) in calls.into_iter().enumerate() {
         assert_eq!(text(&soon(call).await.unwrap().unwrap()), i.to_string());
@@ -153,29 +236,125 @@ async fn calls_run_side_by_side() {
 async fn too_many_calls_are_refused_one_by_one() {
     let (stage, director) = crate::support::stage();
     use crate::support::{add, wait};
-    let server = Server::new("small", "1").tools(tools![wait, add]).state(stage).max_in_flight(2);
+    let server = Server::new("small", "1")
+        .tools(tools![wait, add])
+        .state(stage)
+        .max_in_flight(2);
     let client = server.connect().await.unwrap();
-    let calls: Vec<_> =
-        (0..2).map(|i| tokio::spawn(client.call_tool("wait", json!({ "label": i.to_string() })).into_future())).collect();
+    let calls: Vec<_> = (0..2)
+        .map(|i| {
+            tokio::spawn(
+                client
+                    .call_tool("wait", json!({ "label": i.to_string() }))
+                    .into_future(),
+            )
+        })
+        .collect();
     director.begun().await;
     director.begun().await;
-    let refused = client.call_tool("wait", json!({ "label": "x" })).await.unwrap_err();
+    let refused = client
+        .call_tool("wait", json!({ "label": "x" }))
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), Some(-32603), "{refused}");
     director.open();
     for call in calls {
         soon(call).await.unwrap().unwrap();
     }
-    assert!(client.call_tool("wait", json!({ "label": "x" })).await.is_ok());
+    assert!(
+        client
+            .call_tool("wait", json!({ "label": "x" }))
+            .await
+            .is_ok()
+    );
+}
+
+/// Reports progress every second.
+#[tool(timeout("2s", reset_by_progress, hard_limit = "5s"))]
+async fn reports(context: Context, seconds: u32) -> u32 {
+    for second in 1..=seconds {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        context.progress(f64::from(second), None, None);
+    }
+    seconds
 }
 
 // A tool's limit starts anew with each report of progress, up to the hard limit.
 #[tokio::test(start_paused = true)]
+async fn progress_resets_a_timeout_up_to_its_hard_limit() {
+    let client = Server::new("t", "1")
+        .tools(tools![reports])
+        .connect()
+        .await
+        .unwrap();
+    assert_eq!(
+        text(
+            &client
+                .call_tool("reports", json!({ "seconds": 4 }))
+                .await
+                .unwrap()
+        ),
+        "4"
+    );
+    let result = client
+        .call_tool("reports", json!({ "seconds": 10 }))
+        .await
+        .unwrap();
+    assert_eq!(text(&result), "tool `reports` did not finish within 5s");
+}
+
+// A sync tool that keeps its connection waiting is told of, once.
+#[tokio::test]
+async fn slow_sync_tools_are_told_of_once() {
+    #[tool]
+    /// Holds the loop.
+    fn dawdles() {
+        std::thread::sleep(Duration::from_millis(60));
+    }
+    let told = crate::support::log();
+    let client = Server::new("t", "1")
+        .tools(tools![dawdles])
+        .connect()
+        .await
+        .unwrap();
+    for _ in 0..3 {
+        client.call_tool("dawdles", ()).await.unwrap();
+    }
+    let told: Vec<_> = told
+        .take()
+        .into_iter()
+        .filter(|line| line.contains("dawdles") && line.starts_with("WARN"))
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+// The log says what the answer hides.
+#[tokio::test]
+async fn a_panic_is_logged_with_tool_and_message() {
+    let told = crate::support::log();
+    let client = service().connect().await.unwrap();
+    client.call_tool("panics", ()).await.unwrap();
+    let told = told.take();
+    assert!(
+        told.iter().any(|line| line.starts_with("ERROR")
+            && line.contains("panics")
+            && line.contains("meant to")),
+        "{told:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_clients_own_timeout() {
     let (service, director) = staged();
     let client = service.connect().await.unwrap();
-    let call = client.call_tool("wait", json!({ "label": "x" })).timeout(Duration::from_secs(2));
+    let call = client
+        .call_tool("wait", json!({ "label": "x" }))
+        .timeout(Duration::from_secs(2));
     let error = call.await.unwrap_err();
-    assert!(error.code().is_none() && error.to_string().starts_with("no answer within 2"), "{error}");
+    assert!(
+        error.code().is_none() && error.to_string().starts_with("no answer within 2"),
+        "{error}"
+    );
     assert_eq!(director.begun().await, "x");
     assert_eq!(director.begun().await, "dropped x");
 }

@@ -8,7 +8,9 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform::{
-    client::{Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation},
+    client::{
+        Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation,
+    },
     prelude::*,
 };
 
@@ -34,7 +36,8 @@ impl Mock {
     }
 
     async fn result(&mut self, request: &Value, result: Value) {
-        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }))
+            .await;
     }
 
     async fn error(&mut self, request: &Value, code: i64, data: Value) {
@@ -43,14 +46,23 @@ impl Mock {
 }
 
 /// A client of a mock that `script` plays.
-fn against<F, T>(options: ClientOptions, script: impl FnOnce(Mock) -> F) -> (impl Future<Output = Result<Client, ClientError>>, JoinHandle<T>)
+fn against<F, T>(
+    options: ClientOptions,
+    script: impl FnOnce(Mock) -> F,
+) -> (
+    impl Future<Output = Result<Client, ClientError>>,
+    JoinHandle<T>,
+)
 where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reader, out) = tokio::io::split(far);
-    let playing = tokio::spawn(script(Mock { lines: BufReader::new(reader).lines(), out }));
+    let playing = tokio::spawn(script(Mock {
+        lines: BufReader::new(reader).lines(),
+        out,
+    }));
     let (reader, writer) = tokio::io::split(near);
     (soon(Client::over(reader, writer, options)), playing)
 }
@@ -63,7 +75,10 @@ async fn play_legacy(mock: &mut Mock, request: &Value) {
         "serverInfo": { "name": "mock", "version": "1" },
     });
     mock.result(request, result).await;
-    assert_eq!(mock.next().await.unwrap()["method"], "notifications/initialized");
+    assert_eq!(
+        mock.next().await.unwrap()["method"],
+        "notifications/initialized"
+    );
 }
 
 fn discovered(versions: &[&str]) -> Value {
@@ -78,7 +93,10 @@ async fn anything_but_a_modern_answer_means_legacy() {
             let probe = mock.next().await.unwrap();
             assert_eq!(probe["method"], "server/discover");
             let meta = &probe["params"]["_meta"];
-            assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+            assert_eq!(
+                meta["io.modelcontextprotocol/protocolVersion"],
+                "2026-07-28"
+            );
             assert!(meta["io.modelcontextprotocol/clientCapabilities"].is_object());
             if let Some(code) = code {
                 mock.error(&probe, code, Value::Null).await;
@@ -102,7 +120,12 @@ async fn anything_but_a_modern_answer_means_legacy() {
 async fn a_modern_error_means_modern() {
     let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
         let probe = mock.next().await.unwrap();
-        mock.error(&probe, -32022, json!({ "supported": ["2031-01-01"], "requested": "2026-07-28" })).await;
+        mock.error(
+            &probe,
+            -32022,
+            json!({ "supported": ["2031-01-01"], "requested": "2026-07-28" }),
+        )
+        .await;
         mock.next().await
     });
     match connecting.await.unwrap_err() {
@@ -117,7 +140,12 @@ async fn a_modern_error_means_modern() {
 async fn a_modern_server_that_only_shares_a_legacy_version() {
     let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
         let probe = mock.next().await.unwrap();
-        mock.error(&probe, -32022, json!({ "supported": ["2031-01-01", "2025-06-18"], "requested": "2026-07-28" })).await;
+        mock.error(
+            &probe,
+            -32022,
+            json!({ "supported": ["2031-01-01", "2025-06-18"], "requested": "2026-07-28" }),
+        )
+        .await;
         let next = mock.next().await.unwrap();
         play_legacy(&mut mock, &next).await;
     });
@@ -128,14 +156,20 @@ async fn a_modern_server_that_only_shares_a_legacy_version() {
 // B-4
 #[tokio::test]
 async fn an_unknown_counter_offer_is_left() {
-    let (connecting, playing) = against(ClientOptions::at(Revision::V2025_06_18), |mut mock| async move {
-        let request = mock.next().await.unwrap();
-        assert!(request["params"].get("_meta").is_none());
-        let result = json!({ "protocolVersion": "2199-01-01", "capabilities": {}, "serverInfo": { "name": "m", "version": "1" } });
-        mock.result(&request, result).await;
-        mock.next().await
-    });
-    assert!(matches!(connecting.await.unwrap_err(), ClientError::Local(LocalError::Version(_))));
+    let (connecting, playing) = against(
+        ClientOptions::at(Revision::V2025_06_18),
+        |mut mock| async move {
+            let request = mock.next().await.unwrap();
+            assert!(request["params"].get("_meta").is_none());
+            let result = json!({ "protocolVersion": "2199-01-01", "capabilities": {}, "serverInfo": { "name": "m", "version": "1" } });
+            mock.result(&request, result).await;
+            mock.next().await
+        },
+    );
+    assert!(matches!(
+        connecting.await.unwrap_err(),
+        ClientError::Local(LocalError::Version(_))
+    ));
     assert_eq!(soon(playing).await.unwrap(), None, "nothing more is sent");
 }
 
@@ -147,8 +181,14 @@ async fn answers_that_do_not_fit_are_local_errors() {
         mock.result(&probe, discovered(&["2026-07-28"])).await;
         while let Some(request) = mock.next().await {
             let meta = &request["params"]["_meta"];
-            assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
-            assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "trueform-client");
+            assert_eq!(
+                meta["io.modelcontextprotocol/protocolVersion"],
+                "2026-07-28"
+            );
+            assert_eq!(
+                meta["io.modelcontextprotocol/clientInfo"]["name"],
+                "trueform-client"
+            );
             match request["params"]["name"].as_str().unwrap() {
                 "weird" => mock.result(&request, json!({ "resultType": "weird", "content": [] })).await,
                 "absent" => mock.result(&request, json!({ "content": [] })).await,
@@ -162,13 +202,25 @@ async fn answers_that_do_not_fit_are_local_errors() {
     let client = connecting.await.unwrap();
     for tool in ["weird", "broken", "both"] {
         let error = client.call_tool(tool, ()).await.unwrap_err();
-        assert!(matches!(error, ClientError::Local(LocalError::Decode(_))), "{tool}: {error}");
+        assert!(
+            matches!(error, ClientError::Local(LocalError::Decode(_))),
+            "{tool}: {error}"
+        );
     }
     assert!(client.call_tool("absent", ()).await.is_ok());
     let error = client.call_tool("error", ()).await.unwrap_err();
-    assert_eq!((error.code(), error.remote().unwrap().data.as_ref().unwrap().get()), (Some(-32001), r#"{"a":1}"#));
+    assert_eq!(
+        (
+            error.code(),
+            error.remote().unwrap().data.as_ref().unwrap().get()
+        ),
+        (Some(-32001), r#"{"a":1}"#)
+    );
     let error = client.call_tool("list", [1, 2]).await.unwrap_err();
-    assert!(matches!(error, ClientError::Local(LocalError::Encode(_))), "{error}");
+    assert!(
+        matches!(error, ClientError::Local(LocalError::Encode(_))),
+        "{error}"
+    );
     client.close().await;
     soon(playing).await.unwrap();
 }
@@ -192,16 +244,24 @@ async fn unanswered_requests_time_out_and_are_cancelled() {
     });
     let client = connecting.await.unwrap();
     let error = client.call_tool("slow", ()).await.unwrap_err();
-    assert!(matches!(error, ClientError::Local(LocalError::TimedOut(_))), "{error}");
+    assert!(
+        matches!(error, ClientError::Local(LocalError::TimedOut(_))),
+        "{error}"
+    );
     client.call_tool("quick", ()).await.unwrap();
     soon(playing).await.unwrap();
-    assert!(matches!(client.call_tool("gone", ()).await.unwrap_err(), ClientError::Local(LocalError::Closed)));
+    assert!(matches!(
+        client.call_tool("gone", ()).await.unwrap_err(),
+        ClientError::Local(LocalError::Closed)
+    ));
 }
 
 // O-6: progress resets the clock, but only so often.
 #[tokio::test(start_paused = true)]
 async fn progress_keeps_a_request_alive_up_to_the_longest_wait() {
-    let options = ClientOptions::at(Revision::V2025_06_18).timeout(Duration::from_secs(2)).reset_by_progress(Duration::from_secs(9));
+    let options = ClientOptions::at(Revision::V2025_06_18)
+        .timeout(Duration::from_secs(2))
+        .reset_by_progress(Duration::from_secs(9));
     let (connecting, playing) = against(options, |mut mock| async move {
         let request = mock.next().await.unwrap();
         play_legacy(&mut mock, &request).await;
@@ -215,7 +275,10 @@ async fn progress_keeps_a_request_alive_up_to_the_longest_wait() {
     let client = connecting.await.unwrap();
     let begun = tokio::time::Instant::now();
     let error = client.call_tool("spam", ()).await.unwrap_err();
-    assert!(matches!(error, ClientError::Local(LocalError::TimedOut(_))), "{error}");
+    assert!(
+        matches!(error, ClientError::Local(LocalError::TimedOut(_))),
+        "{error}"
+    );
     assert_eq!(begun.elapsed().as_secs(), 9);
     playing.abort();
 }
@@ -238,9 +301,14 @@ async fn requests_of_the_server_are_answered() {
     let (connecting, playing) = against(options, |mut mock| async move {
         let request = mock.next().await.unwrap();
         play_legacy(&mut mock, &request).await;
-        mock.send(json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" })).await;
-        assert_eq!(mock.next().await.unwrap(), json!({ "jsonrpc": "2.0", "id": "p", "result": {} }));
-        mock.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" })).await;
+        mock.send(json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" }))
+            .await;
+        assert_eq!(
+            mock.next().await.unwrap(),
+            json!({ "jsonrpc": "2.0", "id": "p", "result": {} })
+        );
+        mock.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" }))
+            .await;
         let answer = mock.next().await.unwrap();
         assert_eq!(answer["result"]["roots"][0]["uri"], "file:///tmp");
     });
@@ -265,11 +333,16 @@ async fn input_that_a_modern_server_asks_for_is_given() {
         assert_ne!(first["id"], second["id"]);
         assert_eq!(second["params"]["arguments"], json!({ "a": 1 }));
         assert_eq!(second["params"]["requestState"], "s\u{e9}");
-        assert_eq!(second["params"]["inputResponses"]["k"]["roots"][0]["uri"], "file:///tmp");
-        mock.result(&second, json!({ "resultType": "complete", "content": [] })).await;
+        assert_eq!(
+            second["params"]["inputResponses"]["k"]["roots"][0]["uri"],
+            "file:///tmp"
+        );
+        mock.result(&second, json!({ "resultType": "complete", "content": [] }))
+            .await;
         let third = mock.next().await.unwrap();
         assert!(third["params"].get("requestState").is_none());
-        mock.result(&third, json!({ "resultType": "complete", "content": [] })).await;
+        mock.result(&third, json!({ "resultType": "complete", "content": [] }))
+            .await;
     });
     let client = connecting.await.unwrap();
     client.call_tool("asks", json!({ "a": 1 })).await.unwrap();
@@ -290,8 +363,19 @@ async fn lists_are_read_to_their_end() {
     #[tool]
     /// Third.
     fn three() {}
-    let client = Server::new("paged", "1").tools(tools![one, two, three]).page_size(1).connect().await.unwrap();
-    let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+    let client = Server::new("paged", "1")
+        .tools(tools![one, two, three])
+        .page_size(1)
+        .connect()
+        .await
+        .unwrap();
+    let names: Vec<_> = client
+        .list_tools()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|tool| tool.name)
+        .collect();
     assert_eq!(names, ["one", "two", "three"]);
 }
 
@@ -316,16 +400,26 @@ async fn subscriptions_are_told_apart_and_end_with_their_owner() {
     assert!(third.next().await.is_some());
     service.handle().shut_down();
     assert!(second.next().await.is_none() && third.next().await.is_none());
-    let legacy = service.connect_as(ClientOptions::at(Revision::V2025_06_18)).await;
+    let legacy = service
+        .connect_as(ClientOptions::at(Revision::V2025_06_18))
+        .await;
     drop(legacy);
 }
 
 #[tokio::test]
 async fn a_raw_client_says_only_what_it_is_told() {
     let service = service();
-    let client = service.connect_as(ClientOptions::new().negotiation(Negotiation::Nothing)).await.unwrap();
+    let client = service
+        .connect_as(ClientOptions::new().negotiation(Negotiation::Nothing))
+        .await
+        .unwrap();
     client.send_raw("nonsense").unwrap();
-    assert!(soon(client.next_message()).await.unwrap().contains("-32700"));
+    assert!(
+        soon(client.next_message())
+            .await
+            .unwrap()
+            .contains("-32700")
+    );
     // Typed requests are encoded without `_meta`, so the server does not know the era.
     assert_eq!(client.list_tools().await.unwrap_err().code(), Some(-32602));
     client.close_sending();

@@ -4,10 +4,16 @@ use std::time::Duration;
 
 use trueform::{client::ClientOptions, prelude::*, transport::StreamSettings};
 
-use crate::support::{conversation, conversation_with, initialize, joined, legacy, modern, raw, soon, staged};
+use crate::support::{
+    conversation, conversation_with, initialize, joined, legacy, modern, raw, soon, staged,
+};
 
 fn wait(id: &str, tool: &str) -> String {
-    modern(id, "tools/call", &format!(r#","name":"{tool}","arguments":{{"label":"{id}"}}"#))
+    modern(
+        id,
+        "tools/call",
+        &format!(r#","name":"{tool}","arguments":{{"label":"{id}"}}"#),
+    )
 }
 
 // E-6
@@ -20,7 +26,13 @@ async fn running_calls_are_answered_after_the_end_of_the_input() {
         director.begun().await;
         client.close_sending();
         director.open();
-        assert!(soon(client.next_message()).await.unwrap().starts_with(r#"{"jsonrpc":"2.0","id":1,"result":"#), "{tool}");
+        assert!(
+            soon(client.next_message())
+                .await
+                .unwrap()
+                .starts_with(r#"{"jsonrpc":"2.0","id":1,"result":"#),
+            "{tool}"
+        );
         assert_eq!(soon(client.next_message()).await, None);
     }
 }
@@ -44,7 +56,15 @@ async fn draining_has_a_deadline() {
 #[tokio::test]
 async fn the_last_line_needs_no_end() {
     let (service, _director) = staged();
-    let output = conversation(&service, modern("1", "tools/call", r#","name":"add","arguments":{"a":2,"b":3}"#)).await;
+    let output = conversation(
+        &service,
+        modern(
+            "1",
+            "tools/call",
+            r#","name":"add","arguments":{"a":2,"b":3}"#,
+        ),
+    )
+    .await;
     assert_eq!(output.len(), 1, "{output:?}");
 }
 
@@ -56,7 +76,12 @@ async fn shutting_down_drains_and_reads_nothing_more() {
     director.begun().await;
     service.handle().shut_down();
     director.open();
-    assert!(soon(client.next_message()).await.unwrap().contains(r#""id":1,"result""#));
+    assert!(
+        soon(client.next_message())
+            .await
+            .unwrap()
+            .contains(r#""id":1,"result""#)
+    );
     assert_eq!(soon(client.next_message()).await, None);
 }
 
@@ -69,7 +94,9 @@ async fn a_client_that_goes_away_takes_its_calls_with_it() {
     let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
     let (reader, mut writer) = tokio::io::split(near);
     let lines = joined([wait("1", "wait"), modern("2", "server/discover", "")]);
-    tokio::io::AsyncWriteExt::write_all(&mut writer, lines.as_bytes()).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut writer, lines.as_bytes())
+        .await
+        .unwrap();
     assert_eq!(director.begun().await, "1");
     drop((reader, writer));
     director.open();
@@ -86,17 +113,36 @@ async fn subscriptions_end_gracefully() {
     let mut subscription = client.listen(filter).await.unwrap();
     assert_eq!(subscription.honoured().tools_list_changed, Some(true));
     service.handle().notify_tools_changed();
-    assert_eq!(subscription.next().await.unwrap().method(), "notifications/tools/list_changed");
+    assert_eq!(
+        subscription.next().await.unwrap().method(),
+        "notifications/tools/list_changed"
+    );
     service.handle().shut_down();
     assert!(subscription.next().await.is_none());
 
     let (service, _director) = staged();
-    let listen = modern(r#""s""#, "subscriptions/listen", r#","notifications":{"toolsListChanged":true}"#);
+    let listen = modern(
+        r#""s""#,
+        "subscriptions/listen",
+        r#","notifications":{"toolsListChanged":true}"#,
+    );
     let output = conversation(&service, listen + "\n").await;
     assert_eq!(output.len(), 3, "{output:?}");
-    assert!(output[0].contains("notifications/subscriptions/acknowledged"), "{}", output[0]);
-    assert!(output[1].starts_with(r#"{"jsonrpc":"2.0","id":"s","result":"#), "{}", output[1]);
-    assert!(output[2].contains("notifications/cancelled"), "{}", output[2]);
+    assert!(
+        output[0].contains("notifications/subscriptions/acknowledged"),
+        "{}",
+        output[0]
+    );
+    assert!(
+        output[1].starts_with(r#"{"jsonrpc":"2.0","id":"s","result":"#),
+        "{}",
+        output[1]
+    );
+    assert!(
+        output[2].contains("notifications/cancelled"),
+        "{}",
+        output[2]
+    );
 }
 
 // B-7, I-3
@@ -110,9 +156,15 @@ async fn changes_are_told_once_the_client_is_ready() {
     service.handle().notify_tools_changed();
     client.send_raw(second).unwrap();
     client.send_raw(legacy("1", "ping", "{}")).unwrap();
-    assert_eq!(soon(client.next_message()).await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(
+        soon(client.next_message()).await.unwrap(),
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#
+    );
     assert!(service.handle().enable_tool("add", false));
-    assert_eq!(soon(client.next_message()).await.unwrap(), r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    assert_eq!(
+        soon(client.next_message()).await.unwrap(),
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#
+    );
     let names = service.connect().await.unwrap().list_tools().await.unwrap();
     assert!(names.iter().all(|tool| tool.name != "add"));
 }
@@ -122,16 +174,42 @@ async fn changes_are_told_once_the_client_is_ready() {
 async fn every_revision_is_negotiated() {
     let (service, _director) = staged();
     for revision in Revision::ALL {
-        let client = service.connect_as(ClientOptions::at(revision)).await.unwrap();
+        let client = service
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
         assert_eq!(client.revision(), revision);
-        let result = client.call_tool("add", serde_json::json!({ "a": 2, "b": 3 })).await.unwrap();
+        let result = client
+            .call_tool("add", serde_json::json!({ "a": 2, "b": 3 }))
+            .await
+            .unwrap();
         assert!(!result.is_error.unwrap_or(false), "{revision}");
         client.close().await;
     }
-    let old = Server::new("old", "1").revisions([Revision::V2025_03_26]).build().unwrap();
-    assert_eq!(old.connect().await.unwrap().revision(), Revision::V2025_03_26);
-    assert!(old.connect_as(ClientOptions::at(Revision::V2025_06_18)).await.is_err());
-    let new = Server::new("new", "1").revisions([Revision::V2026_07_28]).build().unwrap();
-    assert_eq!(new.connect().await.unwrap().revision(), Revision::V2026_07_28);
-    assert!(new.connect_as(ClientOptions::at(Revision::V2025_06_18)).await.is_err());
+    let old = Server::new("old", "1")
+        .revisions([Revision::V2025_03_26])
+        .build()
+        .unwrap();
+    assert_eq!(
+        old.connect().await.unwrap().revision(),
+        Revision::V2025_03_26
+    );
+    assert!(
+        old.connect_as(ClientOptions::at(Revision::V2025_06_18))
+            .await
+            .is_err()
+    );
+    let new = Server::new("new", "1")
+        .revisions([Revision::V2026_07_28])
+        .build()
+        .unwrap();
+    assert_eq!(
+        new.connect().await.unwrap().revision(),
+        Revision::V2026_07_28
+    );
+    assert!(
+        new.connect_as(ClientOptions::at(Revision::V2025_06_18))
+            .await
+            .is_err()
+    );
 }

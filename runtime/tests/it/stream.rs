@@ -1,16 +1,24 @@
 //! Lines in, lines out: framing, eras, order (E-1, E-11, D-1 to D-4, B-10).
 
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use trueform::transport::StreamSettings;
 
-use crate::support::{conversation, conversation_with, initialize, joined, legacy, modern, service};
+use crate::support::{
+    conversation, conversation_with, initialize, joined, legacy, modern, service, soon,
+};
 
 async fn check<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, expected: Expect) {
     expected.assert_eq(&joined(conversation(&service(), joined(lines)).await));
 }
 
 fn add(id: &str) -> String {
-    modern(id, "tools/call", r#","name":"add","arguments":{"a":2,"b":3}"#)
+    modern(
+        id,
+        "tools/call",
+        r#","name":"add","arguments":{"a":2,"b":3}"#,
+    )
 }
 
 // E-1
@@ -20,7 +28,10 @@ async fn line_ends_of_all_kinds() {
     let output = conversation(&service(), input).await;
     assert_eq!(output.len(), 3, "{output:?}");
     for (line, id) in output.iter().zip(1..) {
-        assert!(line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)), "{line}");
+        assert!(
+            line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)),
+            "{line}"
+        );
     }
 }
 
@@ -29,7 +40,11 @@ async fn line_ends_of_all_kinds() {
 async fn long_lines_are_refused_and_the_next_one_served() {
     let long = "x".repeat(300_000);
     let input = [
-        modern(r#""a""#, "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{long}"}}"#)),
+        modern(
+            r#""a""#,
+            "tools/call",
+            &format!(r#","name":"echo","arguments":{{"text":"{long}"}}"#),
+        ),
         format!(r#"{{"params":"{long}","id":5}}"#),
         long.clone(),
         add("1"),
@@ -49,7 +64,11 @@ async fn long_lines_are_refused_and_the_next_one_served() {
 #[tokio::test]
 async fn a_message_as_long_as_the_limit_passes_both_ways() {
     let text = "x".repeat(10_000_000);
-    let call = modern("1", "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#));
+    let call = modern(
+        "1",
+        "tools/call",
+        &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#),
+    );
     let output = conversation(&service(), call + "\n").await;
     assert_eq!(output.len(), 1);
     assert!(output[0].contains(&text));
@@ -58,11 +77,24 @@ async fn a_message_as_long_as_the_limit_passes_both_ways() {
 // A-2, A-5
 #[tokio::test]
 async fn ids_come_back_as_they_were_written() {
-    let ids = ["1", "0", "-7", "1.0", "1e3", "18446744073709551616", r#""""#, r#""a\"b""#, r#""1""#];
+    let ids = [
+        "1",
+        "0",
+        "-7",
+        "1.0",
+        "1e3",
+        "18446744073709551616",
+        r#""""#,
+        r#""a\"b""#,
+        r#""1""#,
+    ];
     let output = conversation(&service(), joined(ids.iter().map(|id| add(id)))).await;
     assert_eq!(output.len(), ids.len());
     for (line, id) in output.iter().zip(ids) {
-        assert!(line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)), "{id}: {line}");
+        assert!(
+            line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)),
+            "{id}: {line}"
+        );
     }
 }
 
@@ -88,11 +120,21 @@ async fn the_era_of_a_line() {
         ("cold modern call", add("1")),
         ("modern `initialize`", modern("1", "initialize", "")),
         ("modern ping", modern("1", "ping", "")),
-        ("modern, version of the other era", modern("1", "tools/list", "").replace("2026-07-28", "2025-06-18")),
-        ("modern, unknown version", modern("1", "tools/list", "").replace("2026-07-28", "1900-01-01")),
+        (
+            "modern, version of the other era",
+            modern("1", "tools/list", "").replace("2026-07-28", "2025-06-18"),
+        ),
+        (
+            "modern, unknown version",
+            modern("1", "tools/list", "").replace("2026-07-28", "1900-01-01"),
+        ),
         (
             "modern, no capabilities",
-            legacy("1", "tools/list", r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#),
+            legacy(
+                "1",
+                "tools/list",
+                r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#,
+            ),
         ),
     ];
     let mut answers = String::new();
@@ -115,7 +157,13 @@ async fn the_era_of_a_line() {
 // A-10
 #[tokio::test]
 async fn batches_exist_at_one_revision() {
-    let call = |id: &str| legacy(id, "tools/call", r#"{"name":"steps","arguments":{"steps":2}}"#);
+    let call = |id: &str| {
+        legacy(
+            id,
+            "tools/call",
+            r#"{"name":"steps","arguments":{"steps":2}}"#,
+        )
+    };
     let batch = format!(
         r#"[{},{{"jsonrpc":"2.0","method":"notifications/initialized"}},{},5,{}]"#,
         call("1"),
@@ -130,7 +178,12 @@ async fn batches_exist_at_one_revision() {
     }
     let silent = format!("[{}]", initialize("")[1]);
     let [first, second] = initialize("2025-03-26");
-    assert_eq!(conversation(&service(), joined([&first, &second, &silent])).await.len(), 1);
+    assert_eq!(
+        conversation(&service(), joined([&first, &second, &silent]))
+            .await
+            .len(),
+        1
+    );
     expect![[r#"
         2024-11-05:
         {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
@@ -149,12 +202,151 @@ async fn batches_exist_at_one_revision() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_under_load() {
     let text = "x".repeat(64 << 10);
-    let quick = (0..200).map(|id| modern(&id.to_string(), "tools/call", &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#)));
-    let slow = (200..400).map(|id| modern(&id.to_string(), "tools/call", r#","name":"steps","arguments":{"steps":3}"#));
+    let quick = (0..200).map(|id| {
+        modern(
+            &id.to_string(),
+            "tools/call",
+            &format!(r#","name":"echo","arguments":{{"text":"{text}"}}"#),
+        )
+    });
+    let slow = (200..400).map(|id| {
+        modern(
+            &id.to_string(),
+            "tools/call",
+            r#","name":"steps","arguments":{"steps":3}"#,
+        )
+    });
     let output = conversation(&service(), joined(quick.chain(slow))).await;
     assert_eq!(output.len(), 400);
     for id in 0..400 {
         let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#);
-        assert_eq!(output.iter().filter(|line| line.starts_with(&head)).count(), 1, "{id}");
+        assert_eq!(
+            output.iter().filter(|line| line.starts_with(&head)).count(),
+            1,
+            "{id}"
+        );
+    }
+}
+
+// N-3: many calls at once, each one's reports before its answer and in order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn order_holds_within_each_call() {
+    let call = |id: u32| {
+        modern(
+            &id.to_string(),
+            "tools/call",
+            r#","name":"steps","arguments":{"steps":5}"#,
+        )
+        .replace("{}}", &format!(r#"{{}},"progressToken":{id}}}"#))
+    };
+    let output = conversation(&service(), joined((0..100).map(call))).await;
+    assert_eq!(output.len(), 600);
+    let mut seen = vec![0; 100];
+    for line in output {
+        let message: serde_json::Value = serde_json::from_str(&line).unwrap();
+        match message["params"]["progressToken"].as_u64() {
+            Some(token) => {
+                let seen = &mut seen[usize::try_from(token).unwrap()];
+                *seen += 1;
+                assert_eq!(message["params"]["progress"], *seen);
+            }
+            None => assert_eq!(
+                seen[usize::try_from(message["id"].as_u64().unwrap()).unwrap()],
+                5
+            ),
+        }
+    }
+}
+
+// Y-6: a client that sends and does not read is not read from, and gets everything in the end.
+#[tokio::test]
+async fn a_client_that_reads_late_misses_nothing() {
+    let (near, far) = tokio::io::duplex(4096);
+    let (reader, writer) = tokio::io::split(far);
+    let service = service();
+    let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
+    let (mut reader, mut writer) = tokio::io::split(near);
+    let lines = joined((0..20_000).map(|id| legacy(&id.to_string(), "ping", "{}")));
+    let writing = tokio::spawn(async move {
+        writer.write_all(lines.as_bytes()).await.unwrap();
+        writer.shutdown().await.unwrap();
+    });
+    // Everything stands still until the client reads.
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!writing.is_finished());
+    let mut text = String::new();
+    soon(reader.read_to_string(&mut text)).await.unwrap();
+    assert_eq!(text.lines().count(), 20_000);
+    soon(serving).await.unwrap().unwrap();
+}
+
+// E-11
+#[cfg(unix)]
+#[tokio::test]
+async fn sockets_carry_the_same_lines() {
+    let (near, far) = tokio::net::UnixStream::pair().unwrap();
+    let service = service();
+    let (reader, writer) = far.into_split();
+    let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
+    let (reader, writer) = near.into_split();
+    let client = trueform::Client::over(reader, writer, trueform::client::ClientOptions::new())
+        .await
+        .unwrap();
+    assert!(!client.list_tools().await.unwrap().is_empty());
+    soon(client.close()).await;
+    soon(serving).await.unwrap().unwrap();
+}
+
+/// A framing accident: any bytes at all, or a good conversation with some bytes changed, cut or doubled.
+fn accident() -> impl Strategy<Value = Vec<u8>> {
+    let good = {
+        let [first, second] = initialize("2025-03-26");
+        let call = legacy(
+            "5",
+            "tools/call",
+            r#"{"name":"echo","arguments":{"text":"a\u00e9\n"}}"#,
+        );
+        let batch = format!("[{},{}]", legacy("6", "ping", "{}"), call.replace('5', "7"));
+        joined([
+            first,
+            second,
+            call,
+            batch,
+            add("8"),
+            modern("9", "subscriptions/listen", r#","notifications":{}"#),
+        ])
+    };
+    let damage = (
+        0..good.len(),
+        0..40_usize,
+        proptest::collection::vec(any::<u8>(), 0..20),
+    );
+    let damaged = proptest::collection::vec(damage, 1..4).prop_map(move |all| {
+        let mut bytes = good.clone().into_bytes();
+        for (at, length, by) in all {
+            let at = at.min(bytes.len());
+            let end = (at + length).min(bytes.len());
+            bytes.splice(at..end, by);
+        }
+        bytes
+    });
+    prop_oneof![1 => proptest::collection::vec(any::<u8>(), 0..300), 4 => damaged]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_accident_ends_a_stream(mut input in accident()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        input.extend_from_slice(format!("\n{}", add(r#""last""#)).as_bytes());
+        let output = runtime.block_on(conversation(&service(), input));
+        for line in &output {
+            prop_assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{}", line);
+        }
+        let last = r#"{"jsonrpc":"2.0","id":"last","result":"#;
+        prop_assert_eq!(output.iter().filter(|line| line.starts_with(last)).count(), 1, "{:?}", output);
     }
 }

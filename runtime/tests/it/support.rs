@@ -1,6 +1,11 @@
 //! What the tests share: raw conversations, and tools that do as they are told.
 
-use std::{future::Future, sync::Mutex, time::Duration};
+use std::{
+    cell::RefCell,
+    future::Future,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tokio::sync::{mpsc, watch};
 use trueform::{
@@ -35,7 +40,10 @@ pub(crate) fn legacy(id: &str, method: &str, params: &str) -> String {
 /// A client that sends nothing on its own.
 pub(crate) async fn raw(service: &Service) -> Client {
     let options = ClientOptions::new().negotiation(Negotiation::Nothing);
-    service.connect_as(options).await.expect("nothing is negotiated")
+    service
+        .connect_as(options)
+        .await
+        .expect("nothing is negotiated")
 }
 
 /// Everything the server says to `input` until it closes its side, one message a line.
@@ -44,28 +52,42 @@ pub(crate) async fn conversation(service: &Service, input: impl AsRef<[u8]>) -> 
 }
 
 /// As [`conversation`], within other bounds.
-pub(crate) async fn conversation_with(service: &Service, input: impl AsRef<[u8]>, settings: StreamSettings) -> Vec<String> {
+pub(crate) async fn conversation_with(
+    service: &Service,
+    input: impl AsRef<[u8]>,
+    settings: StreamSettings,
+) -> Vec<String> {
     let service = service.clone();
     let (output, from_server) = tokio::io::duplex(1 << 20);
     let input = input.as_ref().to_owned();
     let serving = async move {
-        let served = service.serve_stream_with(std::io::Cursor::new(input), output, settings).await;
+        let served = service
+            .serve_stream_with(std::io::Cursor::new(input), output, settings)
+            .await;
         served.expect("a stream in memory does not fail");
     };
     let reading = async move {
         let mut text = String::new();
         let mut from_server = from_server;
-        tokio::io::AsyncReadExt::read_to_string(&mut from_server, &mut text).await.expect("the server writes UTF-8");
+        tokio::io::AsyncReadExt::read_to_string(&mut from_server, &mut text)
+            .await
+            .expect("the server writes UTF-8");
         text
     };
     let ((), text) = soon(async { tokio::join!(serving, reading) }).await;
-    assert!(text.is_empty() || text.ends_with('\n'), "every message is a whole line: {text:?}");
+    assert!(
+        text.is_empty() || text.ends_with('\n'),
+        "every message is a whole line: {text:?}"
+    );
     text.lines().map(str::to_owned).collect()
 }
 
 /// `lines` as a stream.
 pub(crate) fn joined<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
-    lines.into_iter().map(|line| format!("{}\n", line.as_ref())).collect()
+    lines
+        .into_iter()
+        .map(|line| format!("{}\n", line.as_ref()))
+        .collect()
 }
 
 /// `future`, or a failure of the test if it takes very long.
@@ -111,7 +133,9 @@ pub(crate) struct Director {
 impl Director {
     /// Waits until a call begins and returns its label.
     pub(crate) async fn begun(&self) -> String {
-        soon(async { self.begun.lock().await.recv().await }).await.expect("the stage is there as long as the server")
+        soon(async { self.begun.lock().await.recv().await })
+            .await
+            .expect("the stage is there as long as the server")
     }
 
     /// Makes calls wait again.
@@ -138,7 +162,16 @@ impl Director {
 pub(crate) fn stage() -> (Stage, Director) {
     let (sender, begun) = mpsc::unbounded_channel();
     let (open, receiver) = watch::channel(false);
-    (Stage { begun: sender, open: receiver }, Director { begun: tokio::sync::Mutex::new(begun), open })
+    (
+        Stage {
+            begun: sender,
+            open: receiver,
+        },
+        Director {
+            begun: tokio::sync::Mutex::new(begun),
+            open,
+        },
+    )
 }
 
 /// Tells of being dropped.
@@ -265,8 +298,13 @@ pub(crate) fn staged() -> (Service, Director) {
 }
 
 /// Collects what is reported, for closures that outlive the test's borrow.
-#[derive(Default)]
 pub(crate) struct Collected<T>(Mutex<Vec<T>>);
+
+impl<T> Default for Collected<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
 
 impl<T> Collected<T> {
     pub(crate) fn push(&self, item: T) {
@@ -276,4 +314,57 @@ impl<T> Collected<T> {
     pub(crate) fn take(&self) -> Vec<T> {
         std::mem::take(&mut *self.0.lock().expect("not poisoned"))
     }
+}
+
+thread_local! {
+    /// Where the log lines of this thread go.
+    static LOG: RefCell<Option<Arc<Collected<String>>>> = const { RefCell::new(None) };
+}
+
+/// What is logged on this thread from now on, one line an event: level and fields. For tests whose runtime has one thread.
+pub(crate) fn log() -> Arc<Collected<String>> {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    // One subscriber for all threads: with one per test, what a thread without any does first decides for all.
+    ONCE.call_once(|| tracing::subscriber::set_global_default(Log).expect("nobody else sets one"));
+    let lines = Arc::<Collected<String>>::default();
+    LOG.with_borrow_mut(|log| *log = Some(lines.clone()));
+    lines
+}
+
+struct Log;
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::DEBUG
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Line(String);
+
+        impl tracing::field::Visit for Line {
+            fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                self.0.push_str(&format!(" {field}={value:?}"));
+            }
+        }
+
+        LOG.with_borrow(|log| {
+            if let Some(log) = log {
+                let mut line = Line(event.metadata().level().to_string());
+                event.record(&mut line);
+                log.push(line.0);
+            }
+        });
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
 }

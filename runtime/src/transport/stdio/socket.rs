@@ -20,7 +20,10 @@ const CHUNK: usize = 16 << 10;
 pub(super) struct Socket(AsyncFd<OwnedFd>);
 
 impl Socket {
-    #[allow(deprecated, reason = "its successor is unsafe and asks for what an owned file descriptor is; and is new in tokio 1.54")]
+    #[allow(
+        deprecated,
+        reason = "its successor is unsafe and asks for what an owned file descriptor is; and is new in tokio 1.54"
+    )]
     pub(super) fn new(socket: OwnedFd) -> io::Result<Self> {
         AsyncFd::with_interest(socket, Interest::READABLE | Interest::WRITABLE).map(Self)
     }
@@ -33,7 +36,11 @@ const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 const SEND: SendFlags = SendFlags::DONTWAIT;
 
 impl AsyncRead for Socket {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         loop {
             let mut ready = ready!(self.0.poll_read_ready(cx))?;
             let room = into.remaining().min(CHUNK);
@@ -56,7 +63,11 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         loop {
             let mut ready = ready!(self.0.poll_write_ready(cx))?;
             match rustix::net::send(ready.get_ref(), bytes, SEND) {

@@ -56,12 +56,19 @@ mod platform {
     pub(super) fn take() -> io::Result<Streams> {
         // What was printed before must not be printed to standard error.
         io::stdout().flush()?;
-        let diversion = Diversion { stdin: duplicate(io::stdin())?, stdout: duplicate(io::stdout())? };
+        let diversion = Diversion {
+            stdin: duplicate(io::stdin())?,
+            stdout: duplicate(io::stdout())?,
+        };
         let reader = reader(duplicate(&diversion.stdin)?)?;
         let writer = writer(duplicate(&diversion.stdout)?)?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
         rustix::stdio::dup2_stdout(io::stderr())?;
-        Ok(Streams { reader, writer, diversion })
+        Ok(Streams {
+            reader,
+            writer,
+            diversion,
+        })
     }
 
     /// A duplicate that child processes do not inherit, out of the way of the standard streams.
@@ -100,7 +107,10 @@ mod platform {
                 return Ok(Box::new(pipe));
             }
         }
-        tracing::debug!(fd = file.as_raw_fd(), "standard output is written by a thread");
+        tracing::debug!(
+            fd = file.as_raw_fd(),
+            "standard output is written by a thread"
+        );
         Ok(Box::new(ThreadWriter::start(file)?))
     }
 

@@ -49,13 +49,23 @@ impl ThreadReader {
                 }
             }
         };
-        thread::Builder::new().name("trueform-stdin".to_owned()).spawn(read_all)?;
-        Ok(Self { chunks, current: Vec::new(), taken: 0 })
+        thread::Builder::new()
+            .name("trueform-stdin".to_owned())
+            .spawn(read_all)?;
+        Ok(Self {
+            chunks,
+            current: Vec::new(),
+            taken: 0,
+        })
     }
 }
 
 impl AsyncRead for ThreadReader {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.taken == self.current.len() {
             match ready!(self.chunks.poll_recv(cx)) {
                 Some(Ok(chunk)) => {
@@ -95,8 +105,14 @@ impl ThreadWriter {
                 }
             }
         };
-        thread::Builder::new().name("trueform-stdout".to_owned()).spawn(write_all)?;
-        Ok(Self { chunks, written, busy: false })
+        thread::Builder::new()
+            .name("trueform-stdout".to_owned())
+            .spawn(write_all)?;
+        Ok(Self {
+            chunks,
+            written,
+            busy: false,
+        })
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -110,7 +126,11 @@ impl ThreadWriter {
 }
 
 impl AsyncWrite for ThreadWriter {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         ready!(self.poll_idle(cx))?;
         let count = bytes.len().min(CHUNK);
         // The thread takes a chunk only when the one before is done, so the channel has room.
@@ -142,9 +162,15 @@ mod tests {
 
     #[tokio::test]
     async fn reads_all() {
-        let sent: Vec<u8> = (0..200_000).map(|i| u8::try_from(i % 251).unwrap()).collect();
+        let sent: Vec<u8> = (0..200_000)
+            .map(|i| u8::try_from(i % 251).unwrap())
+            .collect();
         let mut received = Vec::new();
-        ThreadReader::start(Cursor::new(sent.clone())).unwrap().read_to_end(&mut received).await.unwrap();
+        ThreadReader::start(Cursor::new(sent.clone()))
+            .unwrap()
+            .read_to_end(&mut received)
+            .await
+            .unwrap();
         assert!(received == sent);
     }
 
@@ -153,7 +179,10 @@ mod tests {
         struct Limited(mpsc::UnboundedSender<u8>, usize);
         impl Write for Limited {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.1 = self.1.checked_sub(bytes.len()).ok_or(io::ErrorKind::BrokenPipe)?;
+                self.1 = self
+                    .1
+                    .checked_sub(bytes.len())
+                    .ok_or(io::ErrorKind::BrokenPipe)?;
                 bytes.iter().for_each(|byte| self.0.send(*byte).unwrap());
                 Ok(bytes.len())
             }
@@ -169,6 +198,9 @@ mod tests {
         assert_eq!(receiver.len(), 150_000);
         assert_eq!(receiver.recv().await, Some(7));
         writer.write_all(&[7; 60_000]).await.unwrap();
-        assert_eq!(writer.flush().await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(
+            writer.flush().await.unwrap_err().kind(),
+            io::ErrorKind::BrokenPipe
+        );
     }
 }
