@@ -77,7 +77,7 @@ pub struct HttpConfig {
     /// Requests at work at once; one more is answered 503. Streams that only listen do not count. Default:
     /// [`DEFAULT_MAX_IN_FLIGHT`].
     pub max_in_flight: usize,
-    /// Legacy sessions open at once; one more ends the session that was idle longest. Default:
+    /// Legacy sessions open at once; one more ends a session that was idle for long. Default:
     /// [`DEFAULT_MAX_SESSIONS`].
     pub max_sessions: usize,
     /// How long a session lives without activity. A call at work and an open stream are activity. Default:

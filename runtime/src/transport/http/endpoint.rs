@@ -16,7 +16,7 @@ use std::{
 
 use axum::{body::Body, extract::Request, response::Response};
 use bytes::{Bytes, BytesMut};
-use http::{Method, header, request::Parts};
+use http::{Method, request::Parts};
 use http_body::Body as _;
 use tokio::time::{Sleep, sleep};
 
@@ -296,7 +296,7 @@ impl Endpoint {
             return State::refused(&refusal);
         }
         match parts.method {
-            Method::POST => match self.admit_post(&parts) {
+            Method::POST => match self.admit_post(&parts, &body) {
                 Ok((accepts, permit)) => State::Receiving(Box::new(Receiving {
                     endpoint: self.clone(),
                     parts: Some(parts),
@@ -316,7 +316,7 @@ impl Endpoint {
     }
 
     /// What can be told of a POST before its body.
-    fn admit_post(&self, parts: &Parts) -> Result<(Accepts, Permit), Refusal> {
+    fn admit_post(&self, parts: &Parts, body: &Body) -> Result<(Accepts, Permit), Refusal> {
         if !admit::is_json(&parts.headers) {
             return Err(Refusal::ContentType);
         }
@@ -324,11 +324,8 @@ impl Endpoint {
         if !accepts.json && !accepts.events {
             return Err(Refusal::Accept("`application/json` or `text/event-stream`"));
         }
-        let length = match admit::single(&parts.headers, header::CONTENT_LENGTH) {
-            One::Text(length) => length.parse().unwrap_or(0),
-            One::Absent | One::Unusable => 0usize,
-        };
-        if self.config.max_body < length {
+        // Said by `Content-Length`, where there is one.
+        if (self.config.max_body as u64) < body.size_hint().lower() {
             return Err(Refusal::BodyTooLarge(self.config.max_body));
         }
         let permit = self.at_work.enter().ok_or(Refusal::Busy)?;

@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{
     Principal,
-    engine::{Answer, Look, Reply},
+    engine::{Answer, Look, Read, Reply},
     exchange::TransportData,
     gate::{self, PostEra, SESSION_HEADER},
-    jsonrpc::{self, Frame, Incoming, Kind, Malformed, NoId},
+    jsonrpc::{self, Frame, Kind, Malformed, NoId},
     session::Session,
 };
 
@@ -94,9 +94,9 @@ fn serve(
         },
         cx,
     };
-    match jsonrpc::parse(body) {
-        Ok(Incoming::Single(frame)) => post.single(frame),
-        Ok(Incoming::Batch(frames)) => post.batch(frames),
+    match Read::from_bytes(body) {
+        Ok(Read::Single(frame, look)) => post.single(frame, look),
+        Ok(Read::Batch(frames)) => post.batch(frames),
         Err(malformed) => post.malformed(&malformed),
     }
 }
@@ -111,9 +111,8 @@ struct Post<'a, 'cx> {
 }
 
 impl Post<'_, '_> {
-    fn single(mut self, frame: Frame<'_>) -> State {
+    fn single(mut self, frame: Frame<'_>, look: Look<'_>) -> State {
         let headers = HttpHeaders(&self.parts.headers);
-        let look = Look::at(&frame);
         match gate::era_of_post(&frame, look.is_modern(), &headers) {
             PostEra::Modern => {
                 let reply =

@@ -33,7 +33,8 @@ pub(super) struct Sessions {
     swept: Box<[AtomicU64]>,
     started: Instant,
     idle: Duration,
-    shard_limit: usize,
+    limit: usize,
+    count: AtomicUsize,
     /// What keeps events of sessions, and is told when one has ended.
     events: Option<Arc<dyn EventStore>>,
 }
@@ -87,17 +88,22 @@ impl Sessions {
             swept: (0..SHARDS).map(|_| AtomicU64::new(0)).collect(),
             started: Instant::now(),
             idle,
-            shard_limit: limit.div_ceil(SHARDS).max(1),
+            limit: limit.max(1),
+            count: AtomicUsize::new(0),
             events,
         }
     }
 
-    /// Keeps `session`. When its part of the table is full, the session that was idle longest ends.
+    /// Keeps `session`. When the table is full, a session that was idle for long ends.
     pub(super) fn insert(&self, session: Arc<Session>) -> Result<Active, Full> {
         let Some(key) = session.id().and_then(key) else {
             return Err(Full);
         };
         let now = self.now();
+        if self.limit <= self.count.fetch_add(1, Ordering::Relaxed) && !self.make_room(key, now) {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+            return Err(Full);
+        }
         let entry = Arc::new(Entry {
             session,
             busy: AtomicUsize::new(0),
@@ -107,24 +113,31 @@ impl Sessions {
             saved: Mutex::default(),
         });
         let active = self.activate(entry.clone());
+        self.shard(key).insert(key, entry);
+        Ok(active)
+    }
+
+    /// Ends sessions that are over, or else the one that was idle longest, of the first part of the table that has any;
+    /// the part of `key` is the first.
+    fn make_room(&self, key: u128, now: u64) -> bool {
         let mut ended = Vec::new();
-        {
-            let mut shard = self.shard(key);
-            if self.shard_limit <= shard.len() {
-                self.sweep(&mut shard, now, &mut ended);
-            }
-            if self.shard_limit <= shard.len() {
+        for offset in 0..SHARDS {
+            let shard = &mut *lock(&self.shards[(index(key) + offset) % SHARDS]);
+            self.sweep(shard, now, &mut ended);
+            if ended.is_empty() {
                 let idle = shard.iter().filter(|(_, entry)| !entry.is_busy());
                 let oldest = idle.min_by_key(|(_, entry)| entry.touched.load(Ordering::Relaxed));
-                let Some(oldest) = oldest.map(|(key, _)| *key) else {
-                    return Err(Full);
-                };
-                ended.extend(shard.remove(&oldest));
+                if let Some(oldest) = oldest.map(|(key, _)| *key) {
+                    ended.extend(shard.remove(&oldest));
+                }
             }
-            shard.insert(key, entry);
+            if !ended.is_empty() {
+                break;
+            }
         }
+        let made = !ended.is_empty();
         self.close("session ended to make room", ended);
-        Ok(active)
+        made
     }
 
     /// The open session `id` of `principal`. Somebody else's does not exist for the caller (Y-1).
@@ -149,8 +162,9 @@ impl Sessions {
 
     /// Ends a session that [`Sessions::find`] gave.
     pub(super) fn end(&self, entry: &Entry) {
-        if let Some(key) = entry.session.id().and_then(key) {
-            self.shard(key).remove(&key);
+        let key = entry.session.id().and_then(key);
+        if key.is_some_and(|key| self.shard(key).remove(&key).is_some()) {
+            self.count.fetch_sub(1, Ordering::Relaxed);
         }
         entry.close();
     }
@@ -169,6 +183,7 @@ impl Sessions {
     pub(super) fn close_all(&self) {
         for shard in &self.shards {
             let entries: Vec<_> = lock(shard).drain().map(|(_, entry)| entry).collect();
+            self.count.fetch_sub(entries.len(), Ordering::Relaxed);
             for entry in entries {
                 entry.close();
             }
@@ -191,6 +206,7 @@ impl Sessions {
         if ended.is_empty() {
             return;
         }
+        self.count.fetch_sub(ended.len(), Ordering::Relaxed);
         for entry in &ended {
             tracing::info!(session = entry.id(), "{why}");
             entry.close();
@@ -402,28 +418,32 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_lets_the_longest_idle_go_and_keeps_the_busy() {
-        let sessions = Sessions::new(1, Duration::from_secs(60), None);
-        // Every part of the table takes one: the first of each part stays at work.
-        let tries = (0..SHARDS * 20).map(|_| sessions.insert(session(None).1));
-        let (mut kept, mut refused) = (Vec::new(), 0);
-        for inserted in tries {
-            match inserted {
-                Ok(active) => kept.push(active),
-                Err(Full) => refused += 1,
-            }
-        }
-        assert_eq!(kept.len() + refused, SHARDS * 20);
-        assert_eq!(sessions.len(), kept.len());
-        kept.clear();
-        for _ in 0..SHARDS * 20 {
+    fn a_full_table_lets_an_idle_one_go_and_keeps_the_busy() {
+        let sessions = Sessions::new(50, Duration::from_secs(60), None);
+        let busy: Vec<_> = (0..49)
+            .map(|_| sessions.insert(session(None).1).expect("room"))
+            .collect();
+        for _ in 0..200 {
             drop(
                 sessions
                     .insert(session(None).1)
-                    .expect("idle ones make room"),
+                    .expect("an idle one makes room"),
             );
+            assert_eq!(sessions.len(), 50);
         }
-        assert!(sessions.len() <= SHARDS);
+        let last = sessions
+            .insert(session(None).1)
+            .expect("an idle one makes room");
+        assert_eq!(sessions.insert(session(None).1).err(), Some(Full));
+        assert_eq!(sessions.len(), 50);
+        for active in busy.iter().chain([&last]) {
+            assert!(sessions.find(active.entry().id(), None).is_some());
+        }
+        sessions.end(last.entry());
+        sessions.end(last.entry());
+        assert!(sessions.insert(session(None).1).is_ok());
+        sessions.close_all();
+        assert_eq!(sessions.count.load(Ordering::Relaxed), 0);
     }
 
     // Design §8: at most 4 KiB an idle session, most of which is what the client said of itself.
