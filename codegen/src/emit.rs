@@ -3,6 +3,7 @@
 //! The text holds what differs per type; every algorithm is in `trueform_schema::support`. It is formatted, carries no
 //! time stamp, and depends on nothing but its inputs.
 
+mod conform;
 mod dispatch;
 mod enums;
 mod methods;
@@ -96,6 +97,7 @@ fn module(
                 "text"
             }
         };
+        conform::emit(&cx, ty, &mut body);
         match kinds.iter_mut().find(|(kind, _)| *kind == reader) {
             Some((_, names)) => names.push(&ty.name),
             None => kinds.push((reader, vec![&ty.name])),
@@ -149,6 +151,7 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
         "Encode",
         "Extras",
         "Json",
+        "JsonKind",
         "Revisions",
         "View",
     ]
@@ -168,6 +171,16 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
     // The sets of revisions are defined after the body was written.
     names.retain(|name| name == "Revisions" || words.contains(&**name));
     let names: Vec<String> = names.into_iter().collect();
+    // The words of a type that is checked; only modules without types have none.
+    let conform = match body.contains("impl Conform for") {
+        true => {
+            let mut names = vec!["Conform", "Flow", "Path", "Walk"];
+            names.extend(["Format", "Member", "Need", "Shape"].iter().filter(|name| words.contains(**name)));
+            names.sort_unstable();
+            format!("conform::{{{}}}, ", names.join(", "))
+        }
+        false => String::new(),
+    };
     let (root, traits) = match cx.home {
         Home::Schema => ("crate", "Notification, Request, "),
         Home::Elsewhere => ("trueform_schema", ""),
@@ -178,7 +191,7 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
         "serde::de::MapAccess"
     };
     format!(
-        "use {root}::{{decode, methods::{{Direction, {traits}Rules}}, \
+        "use {root}::{{{conform}decode, methods::{{Direction, {traits}Rules}}, \
          support::{{self, Members, ObjectWriter, Record, {serde}}}, {}}};\n",
         names.join(", ")
     )
@@ -246,8 +259,16 @@ impl Context<'_> {
         }
     }
 
+    /// Every revision.
+    fn all(&self) -> Bits {
+        Bits(u8::MAX >> (8 - self.model.revisions.len()))
+    }
+
     /// The constant for a set of revisions.
     fn set(&self, bits: Bits) -> String {
+        if bits == self.all() {
+            return "Revisions::ALL".to_owned();
+        }
         self.sets.borrow_mut().insert(bits);
         set_name(self.model, bits)
     }

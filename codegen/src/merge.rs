@@ -5,6 +5,7 @@
 //! so the walk is a fixpoint: entries gain nodes until nothing is new, then the types are built from them.
 
 mod build;
+mod needs;
 mod position;
 #[cfg(test)]
 mod tests;

@@ -127,6 +127,61 @@ pub struct Field {
     pub constraints: BTreeMap<usize, Constraints>,
     /// Whether it is non-optional: required by every revision that has the type.
     pub always: bool,
+    /// What revisions ask of a value beyond its type.
+    pub needs: Needs,
+}
+
+/// What revisions ask of a value beyond its type, each with the revisions that ask it.
+pub type Needs = Vec<(Bits, Need)>;
+
+/// One thing that revisions ask of a value; numbers are as the schema writes them.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Need {
+    /// No fraction.
+    Integral,
+    /// At least this.
+    Minimum(String),
+    /// At most this.
+    Maximum(String),
+    /// At least this many items.
+    MinItems(u64),
+    /// At most this many items.
+    MaxItems(u64),
+    /// A string of this format: `uri`, `uri-template`, `byte`.
+    Format(String),
+    /// One of these strings.
+    OneOf(Vec<String>),
+    /// Raw JSON of this form.
+    Form(Form),
+    /// This, of every item or value.
+    Each(Needs),
+}
+
+/// The form of raw JSON.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Form {
+    /// Anything.
+    Any,
+    /// A JSON type, as `JsonKind` spells it.
+    Kind(&'static str),
+    /// A number without a fraction.
+    Integer,
+    /// One of these strings.
+    OneOf(Vec<String>),
+    /// An array of such items.
+    Array(Box<Form>),
+    /// An object: name, whether it is required, and form of each known member, and the form of all others.
+    Object(Vec<(String, bool, Form)>, Box<Form>),
+}
+
+impl Form {
+    /// Any object.
+    #[must_use]
+    pub fn object() -> Self {
+        Self::Object(Vec::new(), Box::new(Self::Any))
+    }
 }
 
 /// What a revision asks of a value beyond its type.
@@ -157,6 +212,22 @@ pub struct Variant {
     pub ty: TypeRef,
     /// Revisions that have it.
     pub known: Bits,
+    /// What revisions ask of the value beyond its type.
+    pub needs: Needs,
+    /// What is written at a revision that lacks it.
+    pub older: Older,
+}
+
+/// What stands for a variant of a union at a revision that lacks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Older {
+    /// Nothing; it must not be sent.
+    Nothing,
+    /// Its only item, where it is a list of one.
+    Item,
+    /// What its hand-written `Rewrite` makes of it.
+    Rewritten,
 }
 
 /// How the variants of a union are told apart.

@@ -82,6 +82,8 @@ pub struct UnionRule {
     pub strip: String,
     /// Variant names by member type.
     pub variants: BTreeMap<String, String>,
+    /// Member types that are written as something else at revisions that lack them; each has a `Rewrite` by hand.
+    pub rewritten: Vec<String>,
 }
 
 /// One case of [`UnionRule::cases`]; a case without conditions always holds.

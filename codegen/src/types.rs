@@ -242,6 +242,7 @@ mod tests {
             required: Bits(1),
             default: None,
             constraints: BTreeMap::new(),
+            needs: Vec::new(),
             always: true,
         }
     }

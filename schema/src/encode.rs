@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::{Json, Revision, Revisions, support};
+use crate::{Conform, Json, Revision, Revisions, Violation, support};
 
 /// Which revisions' members are written, and what the encoder adds on its own.
 ///
@@ -119,6 +119,19 @@ impl<'a, T: Encode + ?Sized> At<'a, T> {
     #[must_use]
     pub fn to_json(&self) -> Json {
         support::to_json(self.value, self.view)
+    }
+}
+
+impl<T: Conform + ?Sized> At<'_, T> {
+    /// Whether what is written is what the revision allows.
+    ///
+    /// # Errors
+    /// The first [`Violation`].
+    pub fn conform(&self) -> Result<(), Box<Violation>> {
+        match self.view.revision() {
+            Some(revision) => crate::conform(self.value, revision),
+            None => Ok(()),
+        }
     }
 }
 

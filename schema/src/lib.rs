@@ -21,6 +21,7 @@
 #[macro_use]
 mod revision;
 
+pub mod conform;
 pub mod decode;
 mod encode;
 pub mod ext;
@@ -45,6 +46,7 @@ mod id;
 mod json;
 mod map;
 pub mod methods;
+pub mod rewrite;
 #[doc(hidden)]
 pub mod support;
 pub mod types;
@@ -52,6 +54,7 @@ pub mod types;
 #[doc(inline)]
 pub use self::generated::*;
 pub use self::{
+    conform::{Conform, Violation, conform, violations},
     decode::DecodeError,
     encode::{At, Encode, View},
     id::{ProgressToken, RequestId},

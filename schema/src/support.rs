@@ -3,7 +3,10 @@
 mod read;
 mod write;
 
-pub use crate::types::{TypeInfo, TypeKind};
+pub use crate::{
+    rewrite::{many, rewritten},
+    types::{TypeInfo, TypeKind},
+};
 pub(crate) use self::read::within;
 pub use self::{
     read::{

@@ -108,13 +108,18 @@ fn methods(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
         true => "without members.",
         false => "with the members that every revision requires.",
     };
+    let keys: Vec<String> = fields
+        .iter()
+        .map(|field| format!("{:?}", field.json_name))
+        .collect();
     let article = match name.starts_with(['A', 'E', 'I', 'O', 'U']) {
         true => "An",
         false => "A",
     };
     let _ = write!(
         out,
-        "impl {name} {{\n/// {article} `{name}` {about}\n#[must_use]\npub fn new({}) -> Self {{ {body} }}\n",
+        "impl {name} {{\nconst MEMBERS: &'static [&'static str] = &[{}];\n/// {article} `{name}` {about}\n#[must_use]\npub fn new({}) -> Self {{ {body} }}\n",
+        keys.join(", "),
         params.join(", ")
     );
     for field in own().filter(|field| !is_plain(field)) {
@@ -183,15 +188,7 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
             }
         };
     }
-    let keys: Vec<String> = fields
-        .iter()
-        .map(|field| format!("{:?}", field.json_name))
-        .collect();
-    let _ = write!(
-        out,
-        "object.end(&self.extras, &[{}]);\n}}\n}}\n",
-        keys.join(", ")
-    );
+    out.push_str("object.end(&self.extras, Self::MEMBERS);\n}\n}\n");
 }
 
 /// The member of a result's `_meta` that the encoder fills.

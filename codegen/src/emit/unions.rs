@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Context, rust};
 use crate::{
-    model::{Bits, Rule, TypeDef, TypeRef, Variant},
+    model::{Bits, Older, Rule, TypeDef, TypeRef, Variant},
     problem::Problem,
 };
 
@@ -58,11 +58,15 @@ pub(super) fn emit(
         "impl Encode for {name} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\nmatch self {{\n"
     );
     for variant in variants {
-        let _ = writeln!(
-            out,
-            "Self::{}(value) => value.encode(view, out),",
-            variant.name
-        );
+        let name = &variant.name;
+        let _ = match variant.older {
+            Older::Nothing => writeln!(out, "Self::{name}(value) => value.encode(view, out),"),
+            older => {
+                let write = if older == Older::Item { "many" } else { "rewritten" };
+                let known = cx.set(variant.known);
+                writeln!(out, "Self::{name}(value) => support::{write}(value, {known}, view, out),")
+            }
+        };
     }
     if open {
         out.push_str("Self::Unknown(json) => json.encode(view, out),\n");

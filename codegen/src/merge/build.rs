@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Kind, Merger, Node};
 use crate::{
     model::{
-        Bits, Constraints, EnumValue, Field, MethodDef, Model, Rule, Shape, TypeDef, TypeRef,
+        Bits, Constraints, EnumValue, Field, MethodDef, Model, Older, Rule, Shape, TypeDef, TypeRef,
         Variant,
     },
     names::{pascal, snake},
@@ -140,12 +140,13 @@ impl<'a> Merger<'a> {
             }
             let first = at_member[0].clone();
             let ty = match (
-                self.position(&at, None, at_member)?,
+                self.position(&at, None, at_member.clone())?,
                 self.constant(name, member),
             ) {
                 (TypeRef::String, Some(value)) => TypeRef::Constant(value),
                 (ty, _) => ty,
             };
+            let needs = self.needs(&at, &ty, &at_member)?;
             let required = Bits(known.0 & !optional.0);
             let default = self.sources.overlay.defaults.get(member).cloned();
             let rust_name = match self.sources.overlay.fields.get(member) {
@@ -176,6 +177,7 @@ impl<'a> Merger<'a> {
                 known,
                 required,
                 constraints,
+                needs,
             });
         }
         Ok(fields)
@@ -219,7 +221,9 @@ impl<'a> Merger<'a> {
             for node in &members[key] {
                 known.add(node.revision);
             }
-            let ty = self.position(&format!("{name}#{key}"), Some(key), members[key].clone())?;
+            let at = format!("{name}#{key}");
+            let ty = self.position(&at, Some(key), members[key].clone())?;
+            let needs = self.needs(&at, &ty, &members[key])?;
             let variant = match rule.variants.get(key) {
                 Some(name) => name.clone(),
                 None => pascal(key.strip_suffix(&rule.strip).unwrap_or(key)),
@@ -228,7 +232,18 @@ impl<'a> Merger<'a> {
                 name: variant,
                 ty,
                 known,
+                needs,
+                older: match rule.rewritten.contains(key) {
+                    true => Older::Rewritten,
+                    false => Older::Nothing,
+                },
             });
+        }
+        if let Some(key) = rule.rewritten.iter().find(|key| !keys.contains(key)) {
+            let message = format!(
+                "the rule names `{key}`, which is no member of the union `{name}`"
+            );
+            return Err(Problem::at("", message).in_file("overlay.toml"));
         }
         let index = |key: &String| {
             keys.iter().position(|k| k == key).ok_or_else(|| {
@@ -369,11 +384,15 @@ impl<'a> Merger<'a> {
                 name: "Single".to_owned(),
                 ty: single,
                 known: one,
+                needs: Vec::new(),
+                older: Older::Nothing,
             },
             Variant {
                 name: "Many".to_owned(),
                 ty: TypeRef::Vec(Box::new(ty)),
                 known: many,
+                needs: Vec::new(),
+                older: Older::Item,
             },
         ];
         let rule = [("array".to_owned(), 1), ("object".to_owned(), 0)]

@@ -42,14 +42,14 @@ impl<'a> Merger<'a> {
             return Ok(ty);
         }
         // A definition that a hand-written type stands for decides, whatever free objects stand beside it.
-        if let Some(leaf) = nodes.iter().find_map(|node| self.leaf(node)) {
+        if let Some(leaf) = nodes.iter().find_map(|node| self.leaf_of(node)) {
             let compatible = |node: &Node<'a>| match node.schema {
                 Schema::Object(object) => leaf == "JsonObject" && object.is_free(),
                 _ => false,
             };
             match nodes
                 .iter()
-                .find(|node| self.leaf(node) != Some(leaf) && !compatible(node))
+                .find(|node| self.leaf_of(node) != Some(leaf) && !compatible(node))
             {
                 None => return Ok(TypeRef::Leaf(leaf.to_owned())),
                 Some(other) => return Err(self.incompatible(at, nodes, other)),
@@ -99,7 +99,8 @@ impl<'a> Merger<'a> {
             .cloned()
     }
 
-    fn leaf(&self, node: &Node<'a>) -> Option<&'a str> {
+    /// The hand-written type that stands for a definition that `node` was reached through.
+    pub(super) fn leaf_of(&self, node: &Node<'a>) -> Option<&'a str> {
         node.names
             .iter()
             .find_map(|name| self.sources.overlay.definitions.get(*name))

@@ -1,0 +1,215 @@
+//! What a place asks of the values there, revision by revision, and how values of the hand-written types answer.
+
+use super::{Conform, Flow, Format, Path, Rule, Shape, Walk, shape};
+use crate::{Json, JsonObject, Map, RequestId, Revision, Revisions};
+
+/// What some revisions ask of a value.
+pub type Needs = [(Revisions, Need)];
+
+/// One thing that a place asks of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Need {
+    /// No fraction.
+    Integral,
+    /// At least this.
+    Minimum(f64),
+    /// At most this.
+    Maximum(f64),
+    /// At least this many items.
+    MinItems(usize),
+    /// At most this many items.
+    MaxItems(usize),
+    /// A string of this format.
+    Format(Format),
+    /// One of these strings.
+    OneOf(&'static [&'static str]),
+    /// Raw JSON of this form.
+    Shape(&'static Shape),
+    /// This, of each item or value.
+    Each(&'static Needs),
+}
+
+/// Asks each need that holds at the walk's revision; `test` says whether it is met, or how not.
+fn ask(
+    needs: &Needs,
+    walk: &mut Walk<'_>,
+    path: &Path<'_>,
+    value: &dyn Conform,
+    test: impl Fn(&Need) -> Option<Rule>,
+) -> Flow {
+    for (revisions, need) in needs {
+        if revisions.contains(walk.revision())
+            && let Some(rule) = test(need)
+        {
+            let since = walk.met_later(Revisions::ALL, value, needs);
+            walk.report(path, rule, Some(value), since)?;
+        }
+    }
+    Flow::Continue(())
+}
+
+fn number(need: &Need, number: f64) -> Option<Rule> {
+    match *need {
+        Need::Integral if number.fract() != 0.0 => Some(Rule::Type("integer")),
+        Need::Minimum(least) if number < least => Some(Rule::Minimum(least)),
+        Need::Maximum(most) if number > most => Some(Rule::Maximum(most)),
+        _ => None,
+    }
+}
+
+fn items(need: &Need, count: usize) -> Option<Rule> {
+    match *need {
+        Need::MinItems(least) if count < least => Some(Rule::MinItems(least)),
+        Need::MaxItems(most) if most < count => Some(Rule::MaxItems(most)),
+        _ => None,
+    }
+}
+
+/// The needs of what is inside a list or map.
+fn each(needs: &Needs, revision: Revision) -> impl Iterator<Item = &'static Needs> {
+    needs.iter().filter_map(move |(revisions, need)| match need {
+        Need::Each(inner) if revisions.contains(revision) => Some(*inner),
+        _ => None,
+    })
+}
+
+impl Conform for bool {
+    fn conform(&self, _: &mut Walk<'_>, _: &Path<'_>) -> Flow {
+        Flow::Continue(())
+    }
+}
+
+impl Conform for i64 {
+    fn conform(&self, _: &mut Walk<'_>, _: &Path<'_>) -> Flow {
+        Flow::Continue(())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "limits are far from where it matters")]
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        ask(needs, walk, path, self, |need| number(need, *self as f64))
+    }
+}
+
+impl Conform for f64 {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self.is_finite() {
+            true => Flow::Continue(()),
+            false => walk.report_found(path, Rule::Finite, Some((crate::JsonKind::Number, 0)), None),
+        }
+    }
+
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        ask(needs, walk, path, self, |need| number(need, *self))
+    }
+}
+
+impl Conform for String {
+    fn conform(&self, _: &mut Walk<'_>, _: &Path<'_>) -> Flow {
+        Flow::Continue(())
+    }
+
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        ask(needs, walk, path, self, |need| match *need {
+            Need::Format(format) if !format.accepts(self) => Some(Rule::Format(format)),
+            Need::OneOf(values) if !values.contains(&&**self) => Some(Rule::OneOf(values)),
+            _ => None,
+        })
+    }
+}
+
+impl Conform for RequestId {
+    fn conform(&self, _: &mut Walk<'_>, _: &Path<'_>) -> Flow {
+        Flow::Continue(())
+    }
+}
+
+impl Conform for Json {
+    fn conform(&self, _: &mut Walk<'_>, _: &Path<'_>) -> Flow {
+        Flow::Continue(())
+    }
+
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        for (revisions, need) in needs {
+            if let Need::Shape(shape) = need
+                && revisions.contains(walk.revision())
+            {
+                shape::check(shape, self, walk, path, &|walk| walk.met_later(Revisions::ALL, self, needs))?;
+            }
+        }
+        Flow::Continue(())
+    }
+}
+
+impl Conform for JsonObject {
+    fn conform(&self, _: &mut Walk<'_>, _: &Path<'_>) -> Flow {
+        Flow::Continue(())
+    }
+
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        (**self).meets(needs, walk, path)
+    }
+}
+
+impl<T: Conform> Conform for Option<T> {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self {
+            Some(value) => value.conform(walk, path),
+            None => Flow::Continue(()),
+        }
+    }
+
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self {
+            Some(value) => value.meets(needs, walk, path),
+            None => Flow::Continue(()),
+        }
+    }
+}
+
+impl<T: Conform + ?Sized> Conform for Box<T> {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        (**self).conform(walk, path)
+    }
+
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        (**self).meets(needs, walk, path)
+    }
+}
+
+impl<T: Conform> Conform for Vec<T> {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        for (i, item) in self.iter().enumerate() {
+            item.conform(walk, &path.index(i))?;
+        }
+        Flow::Continue(())
+    }
+
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        ask(needs, walk, path, self, |need| items(need, self.len()))?;
+        for inner in each(needs, walk.revision()) {
+            for (i, item) in self.iter().enumerate() {
+                item.meets(inner, walk, &path.index(i))?;
+            }
+        }
+        Flow::Continue(())
+    }
+}
+
+impl<V: Conform> Conform for Map<V> {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        for (key, value) in self.iter() {
+            value.conform(walk, &path.key(key))?;
+        }
+        Flow::Continue(())
+    }
+
+    fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        for inner in each(needs, walk.revision()) {
+            for (key, value) in self.iter() {
+                value.meets(inner, walk, &path.key(key))?;
+            }
+        }
+        Flow::Continue(())
+    }
+}

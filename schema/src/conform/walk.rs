@@ -1,0 +1,157 @@
+//! One check of one value: the revision, the sink, and the questions that generated code asks.
+
+use std::fmt;
+
+use super::{Conform, Flow, Needs, Path, Rule, Sink, Violation, later};
+use crate::{rewrite::Rewrite, Extras, Json, JsonKind, Revision, Revisions, View, support};
+
+/// The check of a value against one revision.
+pub struct Walk<'s> {
+    revision: Revision,
+    sink: &'s mut dyn Sink,
+}
+
+impl fmt::Debug for Walk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Walk").field("revision", &self.revision).finish_non_exhaustive()
+    }
+}
+
+impl<'s> Walk<'s> {
+    /// A check against `revision` that reports to `sink`.
+    pub fn new(revision: Revision, sink: &'s mut dyn Sink) -> Self {
+        Self { revision, sink }
+    }
+
+    /// The revision.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Reports that `value`, `None` for one that is not there, does not keep to `rule`, which it does `since`.
+    #[cold]
+    pub fn report(&mut self, path: &Path<'_>, rule: Rule, value: Option<&dyn Conform>, since: Option<Revision>) -> Flow {
+        let found = value.map(|value| {
+            let json = support::to_json(value, View::at(self.revision));
+            (json.kind(), json.get().len())
+        });
+        self.report_found(path, rule, found, since)
+    }
+
+    /// The same for what is not a value of its own.
+    #[cold]
+    pub(super) fn report_found(&mut self, path: &Path<'_>, rule: Rule, found: Option<(JsonKind, usize)>, since: Option<Revision>) -> Flow {
+        self.sink.take(Violation { pointer: path.pointer(), rule, revision: self.revision, found, since })
+    }
+
+    /// Begins an object of a type that only `known` revisions have.
+    pub fn object<'w, 'p>(&'w mut self, path: &'p Path<'p>) -> ObjectWalk<'w, 's, 'p> {
+        ObjectWalk { walk: self, path }
+    }
+
+    /// The type at `path` is one that only `known` revisions have.
+    pub fn available(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Conform) -> Flow {
+        match known.contains(self.revision) {
+            true => Flow::Continue(()),
+            false => self.report(path, Rule::Unavailable, Some(value), later(self.revision, known)),
+        }
+    }
+
+    /// An alternative that only `known` revisions have.
+    pub fn variant(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Conform) -> Flow {
+        match known.contains(self.revision) {
+            true => value.conform(self, path),
+            false => self.report(path, Rule::Unavailable, Some(value), later(self.revision, known)),
+        }
+    }
+
+    /// An alternative that only `known` revisions have, and which others may see as something else.
+    pub fn rewritten(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Rewrite) -> Flow {
+        if !known.contains(self.revision)
+            && let Some(older) = value.rewritten(self.revision)
+        {
+            return older.conform(self, path);
+        }
+        self.variant(path, known, value)
+    }
+
+    /// A list of alternatives that only `known` revisions may list; in others a single one stands by itself.
+    pub fn many<T: Conform>(&mut self, path: &Path<'_>, known: Revisions, items: &Vec<T>) -> Flow {
+        match items.as_slice() {
+            [one] if !known.contains(self.revision) => one.conform(self, path),
+            _ => self.variant(path, known, items),
+        }
+    }
+
+    /// An alternative that no revision knows.
+    #[cold]
+    pub fn unknown(&mut self, path: &Path<'_>, json: &Json) -> Flow {
+        self.report(path, Rule::Unknown, Some(json), None)
+    }
+
+    /// A value of an enumeration, which only `known` revisions have; none if it is of no revision.
+    pub fn value(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Conform) -> Flow {
+        if known.contains(self.revision) {
+            return Flow::Continue(());
+        }
+        let rule = if known.is_empty() { Rule::Unknown } else { Rule::Unavailable };
+        self.report(path, rule, Some(value), later(self.revision, known))
+    }
+
+    /// Whether `value` meets `needs` in some later revision of `known`, and in which.
+    pub(super) fn met_later(&self, known: Revisions, value: &dyn Conform, needs: &Needs) -> Option<Revision> {
+        known.iter().filter(|later| *later > self.revision).find(|later| {
+            let mut refuse = |_| Flow::Break(());
+            value.meets(needs, &mut Walk::new(*later, &mut refuse), &Path::ROOT).is_continue()
+        })
+    }
+}
+
+/// The check of an object, member by member.
+#[derive(Debug)]
+pub struct ObjectWalk<'w, 's, 'p> {
+    walk: &'w mut Walk<'s>,
+    path: &'p Path<'p>,
+}
+
+impl ObjectWalk<'_, '_, '_> {
+    /// The member `key`, which only `known` revisions have; to others it is not written.
+    pub fn member(&mut self, key: &str, known: Revisions, value: &dyn Conform) -> Flow {
+        match known.contains(self.walk.revision) {
+            true => value.conform(self.walk, &self.path.key(key)),
+            false => Flow::Continue(()),
+        }
+    }
+
+    /// The same for a place that asks more of a value than its type says.
+    pub fn needing(&mut self, key: &str, known: Revisions, needs: &Needs, value: &dyn Conform) -> Flow {
+        match known.contains(self.walk.revision) {
+            true => value.meets(needs, self.walk, &self.path.key(key)),
+            false => Flow::Continue(()),
+        }
+    }
+
+    /// The optional member `key` must be `there` where it is `required`; `others` are the revisions that do not require it.
+    pub fn required(&mut self, key: &str, required: Revisions, there: bool) -> Flow {
+        if there || !required.contains(self.walk.revision) {
+            return Flow::Continue(());
+        }
+        let others = Revisions::from_bits(!required.bits());
+        let since = later(self.walk.revision, others);
+        self.walk.report(&self.path.key(key), Rule::Missing, None, since)
+    }
+
+    /// No extra member may have the name of a `known` one.
+    pub fn end(self, extras: &Extras, known: &[&str]) -> Flow {
+        if extras.is_empty() {
+            return Flow::Continue(());
+        }
+        for (key, json) in extras.iter() {
+            if known.contains(&key) {
+                self.walk.report(&self.path.key(key), Rule::Shadows, Some(json), None)?;
+            }
+        }
+        Flow::Continue(())
+    }
+}
