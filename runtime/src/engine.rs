@@ -16,7 +16,7 @@ use trueform_schema::{Encode, ErrorObject, Method, RequestId, Revision, View};
 
 pub(crate) use self::{
     line::Link,
-    look::Look,
+    look::{Look, Read},
     running::{End, Pending, Running, Work},
     shared::{Engine, Settings, Shared},
 };

@@ -14,7 +14,7 @@ pub(crate) use self::{
         capability_missing, header_mismatch, internal, invalid_params, invalid_request, method_not_found,
         params_error, unsupported_version,
     },
-    frame::{Frame, Incoming, Kind, Malformed, parse, readable_id},
+    frame::{Frame, Incoming, Kind, Malformed, parse, parse_early, readable_id},
     write::{NoId, write_error, write_notification, write_request, write_result},
 };
 

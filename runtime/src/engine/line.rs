@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use trueform_schema::{Revision, Revisions};
 
-use super::{Answer, Engine, Look, Reply, legacy::{Origin, Way, cancel}, modern::Site};
+use super::{Answer, Engine, Look, Read, Reply, legacy::{Origin, Way, cancel}, modern::Site};
 use crate::{
     exchange::TransportData,
     gate,
-    jsonrpc::{self, Frame, Incoming, Kind, Malformed},
+    jsonrpc::{self, Frame, Kind, Malformed},
     outbox::Outbox,
     session::{Session, outgoing_settled},
 };
@@ -46,9 +46,9 @@ impl Engine {
 
     /// Serves one line, without its end.
     pub(crate) fn receive_line(&self, link: &Arc<Link>, line: &[u8]) -> Reply {
-        match jsonrpc::parse(line) {
-            Ok(Incoming::Single(frame)) => self.line_frame(link, frame),
-            Ok(Incoming::Batch(frames)) => self.batch(frames, &link.session, Way::Link, &TransportData::default()),
+        match Read::from_bytes(line) {
+            Ok(Read::Single(frame, look)) => self.line_frame(link, frame, look),
+            Ok(Read::Batch(frames)) => self.batch(frames, &link.session, Way::Link, &TransportData::default()),
             Err(malformed) => self.line_malformed(link, &malformed),
         }
     }
@@ -69,8 +69,7 @@ impl Engine {
         self.malformed(malformed, Some(&link.session))
     }
 
-    fn line_frame(&self, link: &Arc<Link>, frame: Frame<'_>) -> Reply {
-        let look = Look::at(&frame);
+    fn line_frame(&self, link: &Arc<Link>, frame: Frame<'_>, look: Look<'_>) -> Reply {
         match frame {
             Frame::Request { id, method, params } => {
                 if link.session.in_flight.contains(&id) {

@@ -7,7 +7,7 @@ use trueform_schema::{CallToolRequestParams, Method, Revision, decode};
 
 use crate::{
     gate::{Peek, peek},
-    jsonrpc::Frame,
+    jsonrpc::{self, Frame, Incoming, Malformed},
 };
 
 /// What is known of a request's params before the gate lets it pass.
@@ -17,6 +17,29 @@ pub(crate) enum Look<'a> {
     Call(Box<CallToolRequestParams>),
     /// Of everything else only what the gate needs.
     Peeked(Peek<'a>),
+}
+
+/// What one line or one body holds, with a look into a single message.
+pub(crate) enum Read<'a> {
+    Single(Frame<'a>, Look<'a>),
+    Batch(Vec<Result<Frame<'a>, Malformed>>),
+}
+
+impl<'a> Read<'a> {
+    /// Splits `bytes` into its messages.
+    ///
+    /// # Errors
+    /// As [`jsonrpc::parse`].
+    pub(crate) fn from_bytes(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        match jsonrpc::parse_early(bytes, Some(Method::CallTool.as_str()))? {
+            (Incoming::Single(frame), Some(call)) => Ok(Self::Single(frame, Look::Call(call))),
+            (Incoming::Single(frame), None) => {
+                let look = Look::at(&frame);
+                Ok(Self::Single(frame, look))
+            }
+            (Incoming::Batch(frames), _) => Ok(Self::Batch(frames)),
+        }
+    }
 }
 
 impl<'a> Look<'a> {

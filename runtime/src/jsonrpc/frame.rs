@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::{ErrorObject, Json, RequestId};
 
@@ -47,6 +47,18 @@ pub(crate) struct Malformed {
 /// # Errors
 /// -32700 for what is not UTF-8 or not JSON, -32600 for what nests too deep or is no message.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Malformed> {
+    parse_early::<IgnoredAny>(bytes, None).map(|(incoming, _)| incoming)
+}
+
+/// As [`parse`], decoding the params of a request of the method `early` while they are passed, so that they are not read
+/// twice. The frame has no raw params then. Where they cannot be decoded, or come before the method, they stay raw.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_early<'a, E: Deserialize<'a>>(
+    bytes: &'a [u8],
+    early: Option<&'static str>,
+) -> Result<(Incoming<'a>, Option<E>), Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|problem| {
         let place = problem.valid_up_to();
         let id = readable_id(&bytes[..place]);
@@ -57,8 +69,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Malformed> {
         return Err(Malformed { kind: Kind::Unknown, id: readable_id(bytes), error });
     }
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'[') => batch(text).map(Incoming::Batch),
-        _ => single(text).map(Incoming::Single),
+        Some(b'[') => Ok((Incoming::Batch(batch(text)?), None)),
+        _ => single(text, early).map(|(frame, params)| (Incoming::Single(frame), params)),
     }
 }
 
@@ -71,16 +83,24 @@ fn batch(text: &str) -> Result<Vec<Result<Frame<'_>, Malformed>>, Malformed> {
         count if count > MAX_BATCH => {
             Err(refuse(error::invalid_request(format!("a batch of {count} messages; at most {MAX_BATCH} are taken"))))
         }
-        _ => Ok(items.into_iter().map(|item| single(item.get())).collect()),
+        _ => Ok(items.into_iter().map(|item| Ok(single::<IgnoredAny>(item.get(), None)?.0)).collect()),
     }
 }
 
-fn single(text: &str) -> Result<Frame<'_>, Malformed> {
-    let mut members = Members::default();
+fn single<'a, E: Deserialize<'a>>(
+    text: &'a str,
+    early: Option<&'static str>,
+) -> Result<(Frame<'a>, Option<E>), Malformed> {
+    let mut members = Members::new(early);
     let mut reader = serde_json::Deserializer::from_str(text);
     let outcome = (&mut members).deserialize(&mut reader).and_then(|()| reader.end());
     match outcome {
-        Ok(()) => members.classify(),
+        Ok(()) => {
+            let params = members.early_params.take();
+            members.classify().map(|frame| (frame, params))
+        }
+        // The params may be what is wrong, and are told of after the envelope: read the frame without looking into them.
+        Err(_) if members.tried_early => single(text, None),
         Err(problem) if problem.is_data() => Err(members.malformed(error::invalid_request("a message is an object"))),
         Err(problem) => Err(members.malformed(error::parse(problem.to_string()))),
     }
@@ -92,15 +112,14 @@ pub(crate) fn readable_id(bytes: &[u8]) -> Option<RequestId> {
         Ok(text) => text,
         Err(problem) => std::str::from_utf8(&bytes[..problem.valid_up_to()]).ok()?,
     };
-    let mut members = Members::default();
+    let mut members = Members::<IgnoredAny>::new(None);
     // The error is expected: the members read before it are what counts.
     let _ = (&mut members).deserialize(&mut serde_json::Deserializer::from_str(text));
     members.request_id()
 }
 
 /// The members of an envelope, as far as they were read.
-#[derive(Default)]
-struct Members<'a> {
+struct Members<'a, E> {
     jsonrpc: Option<&'a RawValue>,
     id: Option<&'a RawValue>,
     method: Option<&'a RawValue>,
@@ -108,9 +127,35 @@ struct Members<'a> {
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     repeated: Option<&'static str>,
+    /// The method whose params are decoded in passing.
+    early: Option<&'static str>,
+    tried_early: bool,
+    early_params: Option<E>,
 }
 
-impl<'a> Members<'a> {
+impl<'a, E> Members<'a, E> {
+    fn new(early: Option<&'static str>) -> Self {
+        Self {
+            jsonrpc: None,
+            id: None,
+            method: None,
+            params: None,
+            result: None,
+            error: None,
+            repeated: None,
+            early,
+            tried_early: false,
+            early_params: None,
+        }
+    }
+
+    /// Whether the params that come now are to be decoded.
+    fn is_early(&self) -> bool {
+        let (Some(early), Some(method), false) = (self.early, self.method, self.tried_early) else { return false };
+        let quoted = method.get().as_bytes();
+        self.params.is_none() && quoted.len() == early.len() + 2 && &quoted[1..quoted.len() - 1] == early.as_bytes()
+    }
+
     fn classify(self) -> Result<Frame<'a>, Malformed> {
         if let Some(name) = self.repeated {
             return Err(self.invalid(format!("`{name}` occurs twice")));
@@ -218,7 +263,7 @@ fn error_object(text: &str) -> Result<ErrorObject, String> {
     Ok(error)
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Members<'de> {
+impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for &mut Members<'de, E> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -226,7 +271,7 @@ impl<'de> DeserializeSeed<'de> for &mut Members<'de> {
     }
 }
 
-impl<'de> Visitor<'de> for &mut Members<'de> {
+impl<'de, E: Deserialize<'de>> Visitor<'de> for &mut Members<'de, E> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -239,6 +284,16 @@ impl<'de> Visitor<'de> for &mut Members<'de> {
                 Name::Jsonrpc => (&mut self.jsonrpc, "jsonrpc"),
                 Name::Id => (&mut self.id, "id"),
                 Name::Method => (&mut self.method, "method"),
+                Name::Params if self.is_early() => {
+                    self.tried_early = true;
+                    self.early_params = Some(map.next_value()?);
+                    continue;
+                }
+                Name::Params if self.tried_early => {
+                    map.next_value::<IgnoredAny>()?;
+                    self.repeated = self.repeated.or(Some("params"));
+                    continue;
+                }
                 Name::Params => (&mut self.params, "params"),
                 Name::Result => (&mut self.result, "result"),
                 Name::Error => (&mut self.error, "error"),
@@ -360,6 +415,27 @@ mod tests {
             parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#),
             Frame::Response { id: None, outcome: Err(_) }
         ));
+    }
+
+    #[test]
+    fn params_in_passing() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Pair {
+            a: i64,
+        }
+        let read = |text: &'static str| match parse_early::<Pair>(text.as_bytes(), Some("m")) {
+            Ok((Incoming::Single(Frame::Request { params, .. }), early)) => Ok((params.is_some(), early.map(|pair| pair.a))),
+            Ok(other) => panic!("{other:?}"),
+            Err(malformed) => Err(malformed.error.message),
+        };
+        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5}}"#), Ok((false, Some(5))));
+        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"other","params":{"a":5}}"#), Ok((true, None)));
+        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"params":{"a":5},"method":"m"}"#), Ok((true, None)));
+        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"x"}}"#), Ok((true, None)));
+        let repeated = read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5},"params":{"a":6}}"#);
+        assert!(repeated.as_ref().is_err_and(|message| message.contains("`params` occurs twice")), "{repeated:?}");
+        let cut = read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5"#);
+        assert!(cut.as_ref().is_err_and(|message| message.starts_with("parse error")), "{cut:?}");
     }
 
     // A-10
