@@ -135,8 +135,9 @@ fn option(value: &Option<impl ToTokens>) -> TokenStream {
 /// The closure that takes the parameters, calls the function and converts its result.
 fn handler(tool: &Tool, callee: &TokenStream) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
-    let (call, server) = (local("call"), local("server"));
-    let arguments: Vec<Ident> = (0..tool.parameters.len()).map(|index| local(&format!("arg{index}"))).collect();
+    // A constant in scope of the same name would turn a binding into a comparison, so these are names nobody has.
+    let (call, server) = (local("__call"), local("__server"));
+    let arguments: Vec<Ident> = (0..tool.parameters.len()).map(|index| local(&format!("__{index}"))).collect();
     let takes = tool.parameters.iter().enumerate().map(|(index, parameter)| {
         let (argument, qualified) = (&arguments[index], qualified(index, parameter));
         let index = Literal::usize_unsuffixed(index);

@@ -13,11 +13,11 @@ impl ::trueform::__private::ToolFunction for add {
             .input("a", "", <i64 as __tf::ToolParameter<_>>::describe)
             .input("b", "", <i64 as __tf::ToolParameter<_>>::describe)
             .returns(<i64 as __tf::IntoToolResult>::output_schema)
-            .call(|call| {
-                let arg0 = <i64 as __tf::ToolParameter<_>>::take(call, 0)?;
-                let arg1 = <i64 as __tf::ToolParameter<_>>::take(call, 1)?;
+            .call(|__call| {
+                let __0 = <i64 as __tf::ToolParameter<_>>::take(__call, 0)?;
+                let __1 = <i64 as __tf::ToolParameter<_>>::take(__call, 1)?;
                 __tf::ready(
-                    <i64 as __tf::IntoToolResult>::into_tool_result(add(arg0, arg1)),
+                    <i64 as __tf::IntoToolResult>::into_tool_result(add(__0, __1)),
                 )
             })
     }

@@ -39,10 +39,10 @@ impl ::trueform::__private::ToolFunction for remove {
             .needs(__tf::ClientNeeds::ELICITATION)
             .needs(__tf::ClientNeeds::ROOTS)
             .returns(<() as __tf::IntoToolResult>::output_schema)
-            .call(|call| {
-                let arg0 = <String as __tf::ToolParameter<_>>::take(call, 0)?;
+            .call(|__call| {
+                let __0 = <String as __tf::ToolParameter<_>>::take(__call, 0)?;
                 __tf::later(async move {
-                    <() as __tf::IntoToolResult>::into_tool_result(remove(arg0).await)
+                    <() as __tf::IntoToolResult>::into_tool_result(remove(__0).await)
                 })
             })
     }

@@ -13,11 +13,11 @@ impl ::trueform::__private::ToolFunction for hash {
             .input("path", "", <PathBuf as __tf::ToolParameter<_>>::describe)
             .timeout(300000, false, ::core::option::Option::None)
             .returns(<std::io::Result<String> as __tf::IntoToolResult>::output_schema)
-            .call(|call| {
-                let arg0 = <PathBuf as __tf::ToolParameter<_>>::take(call, 0)?;
+            .call(|__call| {
+                let __0 = <PathBuf as __tf::ToolParameter<_>>::take(__call, 0)?;
                 __tf::blocking(move || <std::io::Result<
                     String,
-                > as __tf::IntoToolResult>::into_tool_result(hash(arg0)))
+                > as __tf::IntoToolResult>::into_tool_result(hash(__0)))
             })
     }
 }

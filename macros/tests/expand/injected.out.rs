@@ -27,18 +27,18 @@ impl ::trueform::__private::ToolFunction for greet {
             .returns(
                 <Result<Json<Greeted>, ToolError> as __tf::IntoToolResult>::output_schema,
             )
-            .call(|call| {
-                let arg0 = <String as __tf::ToolParameter<_>>::take(call, 0)?;
-                let arg1 = <State<
+            .call(|__call| {
+                let __0 = <String as __tf::ToolParameter<_>>::take(__call, 0)?;
+                let __1 = <State<
                     Greeting,
-                > as __tf::UnnamedParameter<_>>::take(call, 1)?;
-                let arg2 = <Context as __tf::ToolParameter<_>>::take(call, 2)?;
+                > as __tf::UnnamedParameter<_>>::take(__call, 1)?;
+                let __2 = <Context as __tf::ToolParameter<_>>::take(__call, 2)?;
                 __tf::later(async move {
                     <Result<
                         Json<Greeted>,
                         ToolError,
                     > as __tf::IntoToolResult>::into_tool_result(
-                        greet(arg0, arg1, arg2).await,
+                        greet(__0, __1, __2).await,
                     )
                 })
             })

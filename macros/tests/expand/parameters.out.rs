@@ -46,23 +46,23 @@ impl ::trueform::__private::ToolFunction for search {
                 )
                 .input("type", "", <Option<Kind> as __tf::ToolParameter<_>>::describe)
                 .returns(<Vec<String> as __tf::IntoToolResult>::output_schema)
-                .call(|call| {
-                    let arg0 = <__tf::Field<
+                .call(|__call| {
+                    let __0 = <__tf::Field<
                         Parameter0,
-                    > as __tf::ToolParameter<_>>::take(call, 0)?
+                    > as __tf::ToolParameter<_>>::take(__call, 0)?
                         .0
                         .query;
-                    let arg1 = <__tf::Field<
+                    let __1 = <__tf::Field<
                         Parameter1,
-                    > as __tf::ToolParameter<_>>::take(call, 1)?
+                    > as __tf::ToolParameter<_>>::take(__call, 1)?
                         .0
                         .limit;
-                    let arg2 = <Option<Kind> as __tf::ToolParameter<_>>::take(call, 2)?;
+                    let __2 = <Option<Kind> as __tf::ToolParameter<_>>::take(__call, 2)?;
                     __tf::ready(
                         <Vec<
                             String,
                         > as __tf::IntoToolResult>::into_tool_result(
-                            search(arg0, arg1, arg2),
+                            search(__0, __1, __2),
                         ),
                     )
                 })

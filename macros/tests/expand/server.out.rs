@@ -38,15 +38,15 @@ where
                 .input("id", "", <Id as __tf::ToolParameter<_>>::describe)
                 .read_only(true)
                 .returns(<Result<&'_ str, Error> as __tf::IntoToolResult>::output_schema)
-                .call(|call| {
-                    let server = call.shared_server::<Self>();
-                    let arg0 = <Id as __tf::ToolParameter<_>>::take(call, 0)?;
+                .call(|__call| {
+                    let __server = __call.shared_server::<Self>();
+                    let __0 = <Id as __tf::ToolParameter<_>>::take(__call, 0)?;
                     __tf::later(async move {
                         <Result<
                             &'_ str,
                             Error,
                         > as __tf::IntoToolResult>::into_tool_result(
-                            Self::read(&server, arg0).await,
+                            Self::read(&__server, __0).await,
                         )
                     })
                 }),
@@ -59,10 +59,10 @@ where
                     ::core::line!(),
                 )
                 .returns(<usize as __tf::IntoToolResult>::output_schema)
-                .call(|call| {
+                .call(|__call| {
                     __tf::ready(
                         <usize as __tf::IntoToolResult>::into_tool_result(
-                            Self::count(call.server::<Self>()),
+                            Self::count(__call.server::<Self>()),
                         ),
                     )
                 }),

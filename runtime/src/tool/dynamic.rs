@@ -47,13 +47,14 @@ impl DynamicTool {
     #[track_caller]
     pub fn new(name: impl Into<String>, input_schema: Value) -> Self {
         let name = name.into();
+        let place = Place::dynamic(Location::caller());
         let mut problems = Vec::new();
-        let input_schema = object(input_schema, &name, "input", &mut problems);
+        let input_schema = object(input_schema, "input", &name, &place, &mut problems);
         Self {
             tool: Tool::new(input_schema, name),
             timeout: None,
             needs: ClientNeeds::NONE,
-            place: Place::dynamic(Location::caller()),
+            place,
             handler: None,
             problems,
         }
@@ -73,7 +74,7 @@ impl DynamicTool {
 
     /// Sets the JSON Schema of the structured result.
     pub fn output_schema(mut self, schema: Value) -> Self {
-        self.tool.output_schema = Some(object(schema, &self.tool.name, "output", &mut self.problems));
+        self.tool.output_schema = Some(object(schema, "output", &self.tool.name, &self.place, &mut self.problems));
         self
     }
 
@@ -158,11 +159,11 @@ fn call(call: &Call<'_>) -> Result<Called, Refused> {
     Ok(Called::Later(handler(call.context.clone(), arguments)))
 }
 
-fn object(schema: Value, name: &str, which: &str, problems: &mut Vec<String>) -> JsonObject {
+fn object(schema: Value, which: &str, name: &str, place: &Place, problems: &mut Vec<String>) -> JsonObject {
     match schema {
         Value::Object(schema) => JsonObject::from(schema),
         _ => {
-            problems.push(format!("the {which} schema of tool `{name}` is no object"));
+            problems.push(format!("the {which} schema of tool `{name}` ({place}) is no object"));
             JsonObject::empty()
         }
     }

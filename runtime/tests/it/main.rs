@@ -5,9 +5,11 @@
 
 mod bad_input;
 mod calls;
+mod checker;
 mod client;
 #[cfg(feature = "http")]
 mod http;
+mod hygiene;
 mod lifecycle;
 mod stream;
 mod support;

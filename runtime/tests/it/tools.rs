@@ -912,7 +912,7 @@ fn problems_are_told_all_at_once() {
         `a b` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is not a tool name: it has 1 to 128 of the characters `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`
         the input schema of tool `bad` (the dynamic tool at runtime/tests/it/tools.rs:LINE) needs `"type": "object"` at its root
         the input schema of tool `bad` (the dynamic tool at runtime/tests/it/tools.rs:LINE): /type: `type` is one of `null`, `boolean`, `integer`, `number`, `string`, `array`, `object` or a list of them, not "objekt"
-        the input schema of tool `worse` is no object
+        the input schema of tool `worse` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is no object
         two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE"#]].assert_eq(&told.join("\n"));
 }
 

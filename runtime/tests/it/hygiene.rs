@@ -1,0 +1,71 @@
+//! What the macros emit depends neither on the name of the crate nor on names in scope.
+
+/// The only thing the user of this library knows of Trueform.
+mod sdk {
+    pub mod mcp {
+        pub use ::trueform::*;
+    }
+}
+
+use self::sdk::mcp;
+
+type Words<T> = Option<T>;
+type Result = std::result::Result<String, std::fmt::Error>;
+
+/// Finds.
+#[mcp::tool(crate = crate::hygiene::sdk::mcp)]
+fn find(
+    /// What to look for.
+    #[schemars(length(min = 1))]
+    query: String,
+    r#type: Words<String>,
+    context: mcp::Context,
+) -> Result {
+    drop(context);
+    Ok(format!("{query} {type:?}"))
+}
+
+struct Calculator<T>(T);
+
+#[mcp::server(crate = crate::hygiene::sdk::mcp)]
+impl<T: Copy + Into<i64> + Send + Sync + 'static> Calculator<T> {
+    /// Adds.
+    #[tool(title = "Add", timeout = "1s")]
+    async fn add(&self, #[serde(default)] a: i64) -> i64 {
+        a + self.0.into()
+    }
+}
+
+#[test]
+fn the_crate_may_have_another_name() {
+    let server = mcp::Server::new("sdk", "1").tools(mcp::tools![find]).tools(Calculator(1_i32));
+    assert!(server.build().is_ok());
+}
+
+#[allow(non_upper_case_globals, dead_code)]
+mod shadows {
+    pub struct String;
+    pub struct Option;
+    pub struct Vec;
+    pub struct Result;
+    pub const call: u8 = 0;
+    pub const arg0: u8 = 0;
+    pub const server: u8 = 0;
+    pub fn drop() {}
+}
+
+#[allow(unused_imports)]
+mod shadowed {
+    use super::shadows::*;
+
+    /// Adds.
+    #[trueform::tool(icons("https://example.com/a.png"), meta(a = 1))]
+    pub fn add(add: i64, number: i64, call_: i64, flag: bool) -> i64 {
+        add + number + call_ + i64::from(flag)
+    }
+}
+
+#[test]
+fn names_in_scope_do_not_matter() {
+    assert!(trueform::Server::new("sdk", "1").tools(trueform::tools![shadowed::add]).build().is_ok());
+}
