@@ -5,7 +5,13 @@ use std::fmt;
 
 use trueform_schema::{DecodeError, Encode, Era, ErrorObject, Method, View, decode, methods};
 
-use crate::{context::Context, jsonrpc, needs::ClientNeeds, outbox::Refused, session::{Settled, Waiting}};
+use crate::{
+    context::Context,
+    jsonrpc,
+    needs::ClientNeeds,
+    outbox::Refused,
+    session::{Settled, Waiting},
+};
 
 /// Why the client did not answer.
 #[derive(Clone, Debug)]
@@ -37,7 +43,10 @@ impl Context {
     ///
     /// # Errors
     /// [`AskError`]; nothing is sent to a client that could not answer.
-    pub async fn request<R: methods::Request>(&self, params: R::Params) -> Result<R::Result, AskError> {
+    pub async fn request<R: methods::Request>(
+        &self,
+        params: R::Params,
+    ) -> Result<R::Result, AskError> {
         let waiting = self.send(R::METHOD, &params)?;
         // Not held while waiting: params need not be shareable between threads.
         drop(params);
@@ -52,7 +61,11 @@ impl Context {
     fn send(&self, method: Method, params: &dyn Encode) -> Result<Waiting<'_>, AskError> {
         let exchange = &self.0;
         let session = match (&exchange.session, method.rules(exchange.revision)) {
-            (Some(session), Some(rules)) if exchange.revision.era() == Era::Legacy && rules.direction.from_server() => session,
+            (Some(session), Some(rules))
+                if exchange.revision.era() == Era::Legacy && rules.direction.from_server() =>
+            {
+                session
+            }
             _ => return Err(AskError::NotAtThisRevision),
         };
         let missing = needed_by(method).missing_from(&exchange.peer().capabilities);
@@ -61,7 +74,13 @@ impl Context {
         }
         let waiting = session.outgoing.register();
         let mut message = Vec::with_capacity(256);
-        jsonrpc::write_request(waiting.id(), method.as_str(), Some(params), View::at(exchange.revision), &mut message);
+        jsonrpc::write_request(
+            waiting.id(),
+            method.as_str(),
+            Some(params),
+            View::at(exchange.revision),
+            &mut message,
+        );
         match exchange.outbox().push(message) {
             Ok(()) => Ok(waiting),
             Err(Refused::Closed | Refused::Full) => Err(AskError::Gone),
@@ -83,9 +102,15 @@ fn needed_by(method: Method) -> ClientNeeds {
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAtThisRevision => f.write_str("the client cannot be sent this request at its revision"),
+            Self::NotAtThisRevision => {
+                f.write_str("the client cannot be sent this request at its revision")
+            }
             Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),
-            Self::Refused(error) => write!(f, "the client answered with error {}: {}", error.code, error.message),
+            Self::Refused(error) => write!(
+                f,
+                "the client answered with error {}: {}",
+                error.code, error.message
+            ),
             Self::Malformed(error) => write!(f, "the client's answer is malformed: {error}"),
             Self::Gone => f.write_str("the client has gone"),
         }

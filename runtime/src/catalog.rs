@@ -32,8 +32,17 @@ pub(crate) struct Catalog {
 impl Catalog {
     /// A catalog of `entries`, whose names differ.
     pub(crate) fn new(entries: Vec<Entry>, page_size: usize) -> Self {
-        let by_name = entries.iter().enumerate().map(|(at, entry)| (entry.route.name().into(), at)).collect();
-        Self { entries, by_name, page_size: page_size.max(1), pages: Default::default() }
+        let by_name = entries
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| (entry.route.name().into(), at))
+            .collect();
+        Self {
+            entries,
+            by_name,
+            page_size: page_size.max(1),
+            pages: Default::default(),
+        }
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
@@ -59,10 +68,17 @@ impl Catalog {
     ///
     /// # Errors
     /// -32602 for a cursor that this catalog never gave out, or whose tool is gone.
-    pub(crate) fn page(&self, cursor: Option<&str>, revision: Revision, view: View<'_>) -> Result<PageBytes<'_>, ErrorObject> {
+    pub(crate) fn page(
+        &self,
+        cursor: Option<&str>,
+        revision: Revision,
+        view: View<'_>,
+    ) -> Result<PageBytes<'_>, ErrorObject> {
         let start = match cursor {
             None => 0,
-            Some(cursor) => self.position(cursor).ok_or_else(|| jsonrpc::invalid_params("invalid cursor"))?,
+            Some(cursor) => self
+                .position(cursor)
+                .ok_or_else(|| jsonrpc::invalid_params("invalid cursor"))?,
         };
         if start % self.page_size != 0 {
             // A cursor from before the catalog changed: the page starts where no cached one does.
@@ -72,18 +88,26 @@ impl Catalog {
         let pages = self.pages[revision as usize].get_or_init(|| {
             let visible: Vec<_> = self.visible().collect();
             let starts = (0..visible.len().max(1)).step_by(self.page_size);
-            starts.map(|start| self.encode_page(&visible, start, view)).collect()
+            starts
+                .map(|start| self.encode_page(&visible, start, view))
+                .collect()
         });
         Ok(PageBytes::Cached(&pages[start / self.page_size]))
     }
 
     fn visible(&self) -> impl Iterator<Item = &Arc<ToolRoute>> {
-        self.entries.iter().filter(|entry| entry.enabled).map(|entry| &entry.route)
+        self.entries
+            .iter()
+            .filter(|entry| entry.enabled)
+            .map(|entry| &entry.route)
     }
 
     fn encode_page(&self, visible: &[&Arc<ToolRoute>], start: usize, view: View<'_>) -> Vec<u8> {
         let end = visible.len().min(start + self.page_size);
-        let tools: Vec<_> = visible[start..end].iter().map(|route| route.definition_at(view)).collect();
+        let tools: Vec<_> = visible[start..end]
+            .iter()
+            .map(|route| route.definition_at(view))
+            .collect();
         let mut result = ListToolsResult::new(tools);
         result.next_cursor = visible.get(end).map(|next| cursor_to(next.name()));
         let mut bytes = Vec::new();
@@ -94,19 +118,27 @@ impl Catalog {
     /// Where in the visible list the tool stands that `cursor` names.
     fn position(&self, cursor: &str) -> Option<usize> {
         let name = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-        self.visible().position(|route| route.name().as_bytes() == name)
+        self.visible()
+            .position(|route| route.name().as_bytes() == name)
     }
 
     fn unknown(&self, name: &str) -> ErrorObject {
         /// Most tool names that an error lists.
         const LISTED: usize = 20;
         let visible: Vec<&str> = self.visible().map(|route| route.name()).collect();
-        let mut message = format!("unknown tool `{}`", name.chars().take(128).collect::<String>());
+        let mut message = format!(
+            "unknown tool `{}`",
+            name.chars().take(128).collect::<String>()
+        );
         match crate::check::did_you_mean(name, visible.iter().copied()) {
             Some(near) => message.push_str(&format!("; did you mean `{near}`?")),
             None if visible.is_empty() => message.push_str("; this server has no tools"),
             None => {
-                let listed: Vec<String> = visible.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+                let listed: Vec<String> = visible
+                    .iter()
+                    .take(LISTED)
+                    .map(|name| format!("`{name}`"))
+                    .collect();
                 message.push_str(&format!("; this server has {}", listed.join(", ")));
                 if visible.len() > LISTED {
                     message.push_str(&format!(" and {} more", visible.len() - LISTED));
@@ -138,6 +170,8 @@ fn cursor_to(name: &str) -> String {
 
 impl fmt::Debug for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.entries.iter().map(|entry| entry.route.name())).finish()
+        f.debug_list()
+            .entries(self.entries.iter().map(|entry| entry.route.name()))
+            .finish()
     }
 }

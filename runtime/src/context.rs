@@ -3,7 +3,9 @@
 use std::{any::Any, fmt, future::Future, sync::Arc};
 
 use serde::Serialize;
-use trueform_schema::{ClientCapabilities, Implementation, Json, LoggingLevel, RequestId, Revision};
+use trueform_schema::{
+    ClientCapabilities, Implementation, Json, LoggingLevel, RequestId, Revision,
+};
 
 use crate::{Principal, exchange::Exchange, server::ServerHandle, signal::Fired};
 

@@ -44,19 +44,30 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The result that `write` appends.
-    pub(crate) fn result(id: &RequestId, view: View<'_>, write: impl FnOnce(View<'_>, &mut Vec<u8>)) -> Self {
+    pub(crate) fn result(
+        id: &RequestId,
+        view: View<'_>,
+        write: impl FnOnce(View<'_>, &mut Vec<u8>),
+    ) -> Self {
         let mut body = Vec::with_capacity(256);
         jsonrpc::write_result(id, view, &mut body, write);
         Self { status: 200, body }
     }
 
     /// An error at `revision`, with the status that goes with its code there (A-16, GAP-6).
-    pub(crate) fn error(id: Option<&RequestId>, revision: Option<Revision>, error: &ErrorObject) -> Self {
-        let modern = revision.is_some_and(|revision| revision.era() == trueform_schema::Era::Modern);
+    pub(crate) fn error(
+        id: Option<&RequestId>,
+        revision: Option<Revision>,
+        error: &ErrorObject,
+    ) -> Self {
+        let modern =
+            revision.is_some_and(|revision| revision.era() == trueform_schema::Era::Modern);
         let status = match error.code {
             code::PARSE_ERROR | code::INVALID_REQUEST => 400,
             code::METHOD_NOT_FOUND if modern => 404,
-            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => 400,
+            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {
+                400
+            }
             _ => 200,
         };
         Self::error_with_status(status, id, revision, error)
@@ -77,7 +88,9 @@ impl Answer {
 
 impl Reply {
     fn result(id: &RequestId, view: View<'_>, result: &dyn Encode) -> Self {
-        Self::Ready(Answer::result(id, view, |view, out| result.encode(view, out)))
+        Self::Ready(Answer::result(id, view, |view, out| {
+            result.encode(view, out)
+        }))
     }
 
     fn error(id: &RequestId, revision: Revision, error: &ErrorObject) -> Self {
@@ -95,5 +108,6 @@ fn decode_params<'a, T: serde::Deserialize<'a>>(
         None | Some("null") => "{}",
         Some(text) => text,
     };
-    trueform_schema::decode::from_str(text).map_err(|error| jsonrpc::params_error(method.as_str(), &error))
+    trueform_schema::decode::from_str(text)
+        .map_err(|error| jsonrpc::params_error(method.as_str(), &error))
 }

@@ -10,7 +10,10 @@ pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 /// Registration problems are collected, so that all of them are told at once, each with the places it concerns.
 pub struct Error(Box<Kind>);
 
-const _: () = assert!(size_of::<Result>() == size_of::<usize>(), "an error is one pointer wide");
+const _: () = assert!(
+    size_of::<Result>() == size_of::<usize>(),
+    "an error is one pointer wide"
+);
 
 #[derive(Debug)]
 enum Kind {
@@ -35,7 +38,10 @@ impl Error {
     }
 
     pub(crate) fn io(doing: impl Into<String>, source: io::Error) -> Self {
-        Self(Box::new(Kind::Io { doing: doing.into(), source }))
+        Self(Box::new(Kind::Io {
+            doing: doing.into(),
+            source,
+        }))
     }
 
     /// What is wrong with what was registered, one sentence each; empty for other errors.
@@ -54,7 +60,9 @@ impl fmt::Display for Error {
             Kind::Registration(problems) if problems.len() == 1 => f.write_str(&problems[0]),
             Kind::Registration(problems) => {
                 write!(f, "{} problems with what was registered:", problems.len())?;
-                problems.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
+                problems
+                    .iter()
+                    .try_for_each(|problem| write!(f, "\n- {problem}"))
             }
             Kind::Arguments(problem) => f.write_str(problem),
             Kind::Io { doing, source } => write!(f, "{doing}: {source}"),

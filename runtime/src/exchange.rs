@@ -12,11 +12,14 @@ use std::{
 };
 
 use trueform_schema::{
-    ClientCapabilities, Encode, Implementation, LoggingLevel, LoggingMessageNotificationParams, Method, ProgressNotificationParams,
-    ProgressToken, RequestId, Revision, View,
+    ClientCapabilities, Encode, Implementation, LoggingLevel, LoggingMessageNotificationParams,
+    Method, ProgressNotificationParams, ProgressToken, RequestId, Revision, View,
 };
 
-use crate::{Principal, engine::Engine, jsonrpc, logging::Threshold, outbox::Outbox, session::Session, signal::Signal};
+use crate::{
+    Principal, engine::Engine, jsonrpc, logging::Threshold, outbox::Outbox, session::Session,
+    signal::Signal,
+};
 
 /// What the transport knows of a request.
 #[derive(Clone, Default)]
@@ -28,7 +31,9 @@ pub(crate) struct TransportData {
 
 impl fmt::Debug for TransportData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TransportData").field("principal", &self.principal).finish_non_exhaustive()
+        f.debug_struct("TransportData")
+            .field("principal", &self.principal)
+            .finish_non_exhaustive()
     }
 }
 
@@ -79,7 +84,10 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    #[expect(clippy::too_many_arguments, reason = "each is one fact of the request; the two callers are in `engine`")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is one fact of the request; the two callers are in `engine`"
+    )]
     pub(crate) fn new(
         engine: Engine,
         id: RequestId,
@@ -154,7 +162,12 @@ impl Exchange {
             return false;
         }
         let mut message = Vec::with_capacity(192);
-        jsonrpc::write_notification(method.as_str(), Some(params), View::at(self.revision), &mut message);
+        jsonrpc::write_notification(
+            method.as_str(),
+            Some(params),
+            View::at(self.revision),
+            &mut message,
+        );
         match self.outbox().push(message) {
             Ok(()) => true,
             Err(refused) => {
@@ -167,9 +180,14 @@ impl Exchange {
     // N-1, N-2, N-3
     pub(crate) fn report_progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         self.progressed.store(true, Ordering::Relaxed);
-        let Some(token) = &self.progress_token else { return };
+        let Some(token) = &self.progress_token else {
+            return;
+        };
         {
-            let mut last = self.last_progress.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = self
+                .last_progress
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             if !progress.is_finite() || progress <= *last {
                 return;
             }
@@ -182,7 +200,12 @@ impl Exchange {
     }
 
     // M-1, M-4
-    pub(crate) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: trueform_schema::Json) {
+    pub(crate) fn log(
+        &self,
+        level: LoggingLevel,
+        logger: Option<&str>,
+        data: trueform_schema::Json,
+    ) {
         if !self.log_threshold.lets_through(&level) {
             return;
         }

@@ -11,8 +11,8 @@ mod write;
 pub use self::error::code;
 pub(crate) use self::{
     error::{
-        capability_missing, header_mismatch, internal, invalid_params, invalid_request, method_not_found,
-        params_error, unsupported_version,
+        capability_missing, header_mismatch, internal, invalid_params, invalid_request,
+        method_not_found, params_error, unsupported_version,
     },
     frame::{Frame, Incoming, Kind, Malformed, parse, parse_early, readable_id},
     write::{NoId, write_error, write_notification, write_request, write_result},

@@ -90,7 +90,10 @@ mod tests {
     fn thresholds() {
         assert!(!Threshold::of_request(None).lets_through(&LoggingLevel::Emergency));
         let warning = Threshold::of_request(Some(&LoggingLevel::Warning));
-        assert!(warning.lets_through(&LoggingLevel::Error) && !warning.lets_through(&LoggingLevel::Notice));
+        assert!(
+            warning.lets_through(&LoggingLevel::Error)
+                && !warning.lets_through(&LoggingLevel::Notice)
+        );
         let level = Arc::new(SessionLevel::default());
         let session = Threshold::Session(level.clone());
         assert!(!session.lets_through(&LoggingLevel::Debug));

@@ -54,13 +54,30 @@ impl ClientNeeds {
         let elicitation = capabilities.elicitation.as_ref();
         let declared = [
             (Self::SAMPLING, sampling.is_some()),
-            (Self::SAMPLING_TOOLS, sampling.is_some_and(|sampling| sampling.tools.is_some())),
+            (
+                Self::SAMPLING_TOOLS,
+                sampling.is_some_and(|sampling| sampling.tools.is_some()),
+            ),
             // R-1: an empty object means form mode.
-            (Self::ELICITATION, elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())),
-            (Self::ELICITATION_URL, elicitation.is_some_and(|modes| modes.url.is_some())),
+            (
+                Self::ELICITATION,
+                elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none()),
+            ),
+            (
+                Self::ELICITATION_URL,
+                elicitation.is_some_and(|modes| modes.url.is_some()),
+            ),
             (Self::ROOTS, capabilities.roots.is_some()),
         ];
-        declared.into_iter().fold(self, |missing, (need, declared)| if declared { Self(missing.0 & !need.0) } else { missing })
+        declared
+            .into_iter()
+            .fold(self, |missing, (need, declared)| {
+                if declared {
+                    Self(missing.0 & !need.0)
+                } else {
+                    missing
+                }
+            })
     }
 
     /// The `ClientCapabilities` object that would declare it (C-10).
@@ -107,11 +124,22 @@ mod tests {
     #[test]
     fn what_is_missing() {
         let needs = ClientNeeds::SAMPLING.and(ClientNeeds::ELICITATION_URL);
-        let capabilities: ClientCapabilities = serde_json::from_str(r#"{"sampling":{},"elicitation":{}}"#).unwrap();
+        let capabilities: ClientCapabilities =
+            serde_json::from_str(r#"{"sampling":{},"elicitation":{}}"#).unwrap();
         let missing = needs.missing_from(&capabilities);
         assert_eq!(missing, ClientNeeds::ELICITATION_URL);
-        assert_eq!(missing.as_capabilities(), json!({"elicitation": {"url": {}}}));
-        assert_eq!(ClientNeeds::SAMPLING.as_capabilities(), json!({"sampling": {}}));
-        assert!(ClientNeeds::ELICITATION.missing_from(&capabilities).is_empty());
+        assert_eq!(
+            missing.as_capabilities(),
+            json!({"elicitation": {"url": {}}})
+        );
+        assert_eq!(
+            ClientNeeds::SAMPLING.as_capabilities(),
+            json!({"sampling": {}})
+        );
+        assert!(
+            ClientNeeds::ELICITATION
+                .missing_from(&capabilities)
+                .is_empty()
+        );
     }
 }

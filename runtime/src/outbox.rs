@@ -36,7 +36,13 @@ pub(crate) enum Refused {
 
 impl Outbox {
     pub(crate) const fn new() -> Self {
-        Self { state: Mutex::new(State { queue: VecDeque::new(), reader: None, closed: false }) }
+        Self {
+            state: Mutex::new(State {
+                queue: VecDeque::new(),
+                reader: None,
+                closed: false,
+            }),
+        }
     }
 
     /// Appends `message`, one JSON-RPC message without a line end.
@@ -72,7 +78,11 @@ impl Outbox {
             Some(message) => Poll::Ready(Some(message)),
             None if state.closed => Poll::Ready(None),
             None => {
-                if !state.reader.as_ref().is_some_and(|reader| reader.will_wake(cx.waker())) {
+                if !state
+                    .reader
+                    .as_ref()
+                    .is_some_and(|reader| reader.will_wake(cx.waker()))
+                {
                     state.reader = Some(cx.waker().clone());
                 }
                 Poll::Pending
@@ -111,7 +121,10 @@ impl Outbox {
 impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
-        f.debug_struct("Outbox").field("waiting", &state.queue.len()).field("closed", &state.closed).finish()
+        f.debug_struct("Outbox")
+            .field("waiting", &state.queue.len())
+            .field("closed", &state.closed)
+            .finish()
     }
 }
 

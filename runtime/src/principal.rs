@@ -24,7 +24,10 @@ impl Principal {
     /// The caller known as `subject`, which must be unique among callers.
     #[must_use]
     pub fn new(subject: impl Into<Arc<str>>) -> Self {
-        Self { subject: subject.into(), details: None }
+        Self {
+            subject: subject.into(),
+            details: None,
+        }
     }
 
     /// Attaches what else is known, such as token claims. A second call replaces the first.
@@ -50,7 +53,9 @@ impl Principal {
 /// Without the details, which may be secret.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Principal").field("subject", &self.subject).finish_non_exhaustive()
+        f.debug_struct("Principal")
+            .field("subject", &self.subject)
+            .finish_non_exhaustive()
     }
 }
 

@@ -13,7 +13,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use trueform_schema::{
-    BlobResourceContents, CallToolResult, ContentBlock, EmbeddedResource, Json, JsonObject, ResourceContents, Revision, TextContent, Tool,
+    BlobResourceContents, CallToolResult, ContentBlock, EmbeddedResource, Json, JsonObject,
+    ResourceContents, Revision, TextContent, Tool,
 };
 
 /// The member that carries what is no object where only objects are allowed (GAP-15).
@@ -29,7 +30,11 @@ pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {
         projected.to_mut().input_schema = schema;
     }
     if let Some(output) = &tool.output_schema {
-        let object = if has_object_root(output) { None } else { Some(wrapped_schema(output)) };
+        let object = if has_object_root(output) {
+            None
+        } else {
+            Some(wrapped_schema(output))
+        };
         let plain = without_boolean_properties(object.as_ref().unwrap_or(output));
         if let Some(schema) = plain.or(object) {
             projected.to_mut().output_schema = Some(schema);
@@ -65,8 +70,12 @@ fn older_block(block: &ContentBlock, revision: Revision) -> Option<ContentBlock>
     match block {
         ContentBlock::Audio(audio) if revision < Revision::V2025_03_26 => {
             // The URI says what the bytes are; the same bytes get the same one.
-            let uri = format!("urn:trueform:audio:{:016x}", fingerprint(audio.data.as_bytes()));
-            let blob = BlobResourceContents::new(audio.data.clone(), uri).with_mime_type(audio.mime_type.clone());
+            let uri = format!(
+                "urn:trueform:audio:{:016x}",
+                fingerprint(audio.data.as_bytes())
+            );
+            let blob = BlobResourceContents::new(audio.data.clone(), uri)
+                .with_mime_type(audio.mime_type.clone());
             let mut embedded = EmbeddedResource::new(ResourceContents::from(blob));
             embedded.annotations.clone_from(&audio.annotations);
             Some(embedded.into())
@@ -83,17 +92,22 @@ fn older_block(block: &ContentBlock, revision: Revision) -> Option<ContentBlock>
 
 /// FNV-1a; it names content, it does not protect it.
 fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 fn wrapped_value(value: &Json) -> Json {
-    Json::from_text(format!("{{\"{RESULT}\":{}}}", value.get())).expect("an object around a JSON value is JSON")
+    Json::from_text(format!("{{\"{RESULT}\":{}}}", value.get()))
+        .expect("an object around a JSON value is JSON")
 }
 
 /// The schema of `{"result": value}` for a schema of `value`: definitions move to the new root, and references to the old
 /// root follow it.
 fn wrapped_schema(schema: &JsonObject) -> JsonObject {
-    let Value::Object(mut inner) = schema.to_value() else { return schema.clone() };
+    let Value::Object(mut inner) = schema.to_value() else {
+        return schema.clone();
+    };
     let dialect = inner.remove("$schema");
     let mut definitions = Map::new();
     for keyword in ["$defs", "definitions"] {
@@ -148,12 +162,18 @@ fn follow_root(schema: &mut Value) {
 /// The schema without boolean ones directly under `properties`, which clients of older revisions refuse; `None` if there
 /// is nothing to change.
 fn without_boolean_properties(schema: &JsonObject) -> Option<JsonObject> {
-    let Value::Object(mut root) = schema.to_value() else { return None };
+    let Value::Object(mut root) = schema.to_value() else {
+        return None;
+    };
     let properties = root.get_mut("properties")?.as_object_mut()?;
     let mut changed = false;
     for property in properties.values_mut() {
         if let Value::Bool(allowed) = property {
-            *property = if *allowed { json!({}) } else { json!({ "not": {} }) };
+            *property = if *allowed {
+                json!({})
+            } else {
+                json!({ "not": {} })
+            };
             changed = true;
         }
     }
@@ -171,16 +191,25 @@ mod tests {
     // GAP-15, TRAP-11, I-10
     #[test]
     fn schemas() {
-        let mut newest = Tool::new(object(json!({"type": "object", "properties": {"x": true, "y": false, "z": {}}})), "t");
+        let mut newest = Tool::new(
+            object(json!({"type": "object", "properties": {"x": true, "y": false, "z": {}}})),
+            "t",
+        );
         newest.output_schema = Some(object(json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "array",
             "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/leaf"}, {"const": {"$ref": "#"}}]},
             "$defs": {"leaf": {"$ref": "#/items"}},
         })));
-        assert!(matches!(tool(&newest, Revision::V2026_07_28), Cow::Borrowed(_)));
+        assert!(matches!(
+            tool(&newest, Revision::V2026_07_28),
+            Cow::Borrowed(_)
+        ));
         let older = tool(&newest, Revision::V2025_11_25);
-        assert_eq!(older.input_schema.to_value()["properties"], json!({"x": {}, "y": {"not": {}}, "z": {}}));
+        assert_eq!(
+            older.input_schema.to_value()["properties"],
+            json!({"x": {}, "y": {"not": {}}, "z": {}})
+        );
         assert_eq!(
             older.output_schema.as_ref().unwrap().to_value(),
             json!({
@@ -203,7 +232,8 @@ mod tests {
     fn results() {
         let audio = trueform_schema::AudioContent::new("UklGRg==", "audio/wav");
         let link = trueform_schema::ResourceLink::new("notes", "file:///notes.txt");
-        let newest = CallToolResult::new(vec![audio.into(), link.into()]).with_structured_content(Json::from(json!([1])));
+        let newest = CallToolResult::new(vec![audio.into(), link.into()])
+            .with_structured_content(Json::from(json!([1])));
         let at = |revision| {
             let mut projected = newest.clone();
             result(&mut projected, None, revision);
@@ -214,15 +244,26 @@ mod tests {
         assert_eq!(r4.content, newest.content);
         assert_eq!(r4.structured_content.unwrap().get(), r#"{"result":[1]}"#);
         let r2 = at(Revision::V2025_03_26);
-        assert!(matches!(r2.content[..], [ContentBlock::Audio(_), ContentBlock::Text(_)]));
+        assert!(matches!(
+            r2.content[..],
+            [ContentBlock::Audio(_), ContentBlock::Text(_)]
+        ));
         let r1 = at(Revision::V2024_11_05);
-        assert!(matches!(r1.content[..], [ContentBlock::EmbeddedResource(_), ContentBlock::Text(_)]));
-        assert_eq!(r1, at(Revision::V2024_11_05), "the same bytes get the same name");
+        assert!(matches!(
+            r1.content[..],
+            [ContentBlock::EmbeddedResource(_), ContentBlock::Text(_)]
+        ));
+        assert_eq!(
+            r1,
+            at(Revision::V2024_11_05),
+            "the same bytes get the same name"
+        );
     }
 
     #[test]
     fn objects_stay_when_the_schema_is_of_objects() {
-        let mut fine = CallToolResult::new(vec![]).with_structured_content(Json::from(json!({"a": 1})));
+        let mut fine =
+            CallToolResult::new(vec![]).with_structured_content(Json::from(json!({"a": 1})));
         let before = fine.clone();
         result(&mut fine, Some(false), Revision::V2025_06_18);
         assert_eq!(fine, before);

@@ -26,7 +26,10 @@ pub(crate) enum Phase {
     /// No `initialize` yet.
     Fresh,
     /// `initialize` was answered.
-    Open { negotiated: Negotiated, confirmed: bool },
+    Open {
+        negotiated: Negotiated,
+        confirmed: bool,
+    },
     /// Ended; nothing is served any more.
     Closed,
 }
@@ -90,7 +93,10 @@ impl Session {
         let mut phase = self.lock();
         match *phase {
             Phase::Fresh => {
-                *phase = Phase::Open { negotiated, confirmed: false };
+                *phase = Phase::Open {
+                    negotiated,
+                    confirmed: false,
+                };
                 true
             }
             Phase::Open { .. } | Phase::Closed => false,
@@ -106,7 +112,13 @@ impl Session {
 
     /// Whether the server may send what is no answer (B-7).
     pub(crate) fn is_confirmed(&self) -> bool {
-        matches!(*self.lock(), Phase::Open { confirmed: true, .. })
+        matches!(
+            *self.lock(),
+            Phase::Open {
+                confirmed: true,
+                ..
+            }
+        )
     }
 
     /// Ends the session: its calls are cancelled, its questions fail, its streams end.
@@ -125,7 +137,10 @@ impl Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("id", &self.id).field("phase", &*self.lock()).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("id", &self.id)
+            .field("phase", &*self.lock())
+            .finish_non_exhaustive()
     }
 }
 

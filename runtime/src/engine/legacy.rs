@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    CancelledNotificationParams, EmptyResult, Era, ErrorObject, InitializeRequestParams, InitializeResult, PaginatedRequestParams,
-    Method, ProgressToken, RequestId, Revision, Revisions, SetLevelRequestParams,
+    CancelledNotificationParams, EmptyResult, Era, ErrorObject, InitializeRequestParams,
+    InitializeResult, Method, PaginatedRequestParams, ProgressToken, RequestId, Revision,
+    Revisions, SetLevelRequestParams,
 };
 
 use super::{Answer, Engine, Look, Reply, decode_params};
@@ -65,16 +66,31 @@ impl Engine {
         // F-23
         let known = match headers.get(VERSION_HEADER) {
             HeaderValue::Absent => true,
-            HeaderValue::One(version) => Revision::from_wire(version)
-                .is_some_and(|revision| revision.era() == Era::Legacy && self.settings.revisions.contains(revision)),
+            HeaderValue::One(version) => Revision::from_wire(version).is_some_and(|revision| {
+                revision.era() == Era::Legacy && self.settings.revisions.contains(revision)
+            }),
             HeaderValue::Bad => false,
         };
         if !known {
-            let id = if let Frame::Request { id, .. } = &frame { Some(id.clone()) } else { None };
-            let error = jsonrpc::invalid_request("`MCP-Protocol-Version` names no version that is served here");
+            let id = if let Frame::Request { id, .. } = &frame {
+                Some(id.clone())
+            } else {
+                None
+            };
+            let error = jsonrpc::invalid_request(
+                "`MCP-Protocol-Version` names no version that is served here",
+            );
             return Reply::Ready(Answer::error(id.as_ref(), session.revision(), &error));
         }
-        self.legacy(frame, look, Origin { session, way: Way::Post, transport })
+        self.legacy(
+            frame,
+            look,
+            Origin {
+                session,
+                way: Way::Post,
+                transport,
+            },
+        )
     }
 
     /// Serves a batch, which only 2025-03-26 has.
@@ -96,26 +112,46 @@ impl Engine {
     ) -> Reply {
         let revision = session.revision();
         if revision != Some(Revision::V2025_03_26) {
-            let error = jsonrpc::invalid_request("an array is no message; batches exist only at 2025-03-26");
+            let error = jsonrpc::invalid_request(
+                "an array is no message; batches exist only at 2025-03-26",
+            );
             return Reply::Ready(Answer::error(None, revision, &error));
         }
         let replies = frames.into_iter().map(|frame| match frame {
-            Ok(Frame::Request { id, method, .. }) if method == "initialize" => {
-                Reply::error(&id, Revision::V2025_03_26, &jsonrpc::invalid_request("`initialize` may not be part of a batch"))
-            }
+            Ok(Frame::Request { id, method, .. }) if method == "initialize" => Reply::error(
+                &id,
+                Revision::V2025_03_26,
+                &jsonrpc::invalid_request("`initialize` may not be part of a batch"),
+            ),
             Ok(frame) => {
                 let look = Look::at(&frame);
-                self.legacy(frame, look, Origin { session, way, transport: transport.clone() })
+                self.legacy(
+                    frame,
+                    look,
+                    Origin {
+                        session,
+                        way,
+                        transport: transport.clone(),
+                    },
+                )
             }
             Err(malformed) => self.malformed(&malformed, Some(session)),
         });
-        let replies: Vec<_> = replies.filter(|reply| !matches!(reply, Reply::Silent)).collect();
-        if replies.is_empty() { Reply::Silent } else { Reply::Batch(replies) }
+        let replies: Vec<_> = replies
+            .filter(|reply| !matches!(reply, Reply::Silent))
+            .collect();
+        if replies.is_empty() {
+            Reply::Silent
+        } else {
+            Reply::Batch(replies)
+        }
     }
 
     pub(super) fn legacy(&self, frame: Frame<'_>, look: Look<'_>, origin: Origin<'_>) -> Reply {
         match frame {
-            Frame::Request { id, method, params } => self.legacy_request(id, &method, params, look, origin),
+            Frame::Request { id, method, params } => {
+                self.legacy_request(id, &method, params, look, origin)
+            }
             Frame::Notification { method, params } => {
                 self.legacy_notification(&method, params, origin.session);
                 Reply::Silent
@@ -136,13 +172,18 @@ impl Engine {
             jsonrpc::Kind::Notification => Reply::Silent,
             jsonrpc::Kind::Response => {
                 if let (Some(session), Some(id)) = (session, id) {
-                    session.outgoing.settle(id, crate::session::Settled::Malformed(error.message.clone()));
+                    session.outgoing.settle(
+                        id,
+                        crate::session::Settled::Malformed(error.message.clone()),
+                    );
                 }
                 Reply::Silent
             }
-            jsonrpc::Kind::Request | jsonrpc::Kind::Unknown => {
-                Reply::Ready(Answer::error(id.as_ref(), session.and_then(|session| session.revision()), error))
-            }
+            jsonrpc::Kind::Request | jsonrpc::Kind::Unknown => Reply::Ready(Answer::error(
+                id.as_ref(),
+                session.and_then(|session| session.revision()),
+                error,
+            )),
         }
     }
 
@@ -158,12 +199,14 @@ impl Engine {
         let phase = session.phase();
         let reply = match (name, &phase) {
             // Over HTTP each answer has its own response, so the second can be told (GAP-17).
-            _ if origin.way == Way::Post && session.in_flight.contains(&id) => {
-                Err(jsonrpc::invalid_request(format!("a request with the id {id} is at work already")))
-            }
+            _ if origin.way == Way::Post && session.in_flight.contains(&id) => Err(
+                jsonrpc::invalid_request(format!("a request with the id {id} is at work already")),
+            ),
             ("ping", Phase::Fresh | Phase::Open { .. }) => Ok(self.pong(&id, session)),
             ("initialize", Phase::Fresh) => self.initialize(&id, params, session),
-            ("initialize", Phase::Open { .. }) => Err(jsonrpc::invalid_request("this session is initialized already")),
+            ("initialize", Phase::Open { .. }) => Err(jsonrpc::invalid_request(
+                "this session is initialized already",
+            )),
             (_, Phase::Fresh) => Err(jsonrpc::invalid_params(format!(
                 "`{name}` before `initialize`, and without `_meta` that names a protocol version"
             ))),
@@ -188,15 +231,25 @@ impl Engine {
         origin: Origin<'_>,
     ) -> Result<Reply, ErrorObject> {
         let revision = negotiated.revision;
-        let found = Method::from_wire(name).and_then(|method| Some((method, method.rules(revision)?)));
+        let found =
+            Method::from_wire(name).and_then(|method| Some((method, method.rules(revision)?)));
         let Some((method, rules)) = found else {
-            return Err(jsonrpc::method_not_found(name, &format!("is unknown at {revision}")));
+            return Err(jsonrpc::method_not_found(
+                name,
+                &format!("is unknown at {revision}"),
+            ));
         };
-        if method.is_notification() || rules.direction == trueform_schema::methods::Direction::ServerToClient {
+        if method.is_notification()
+            || rules.direction == trueform_schema::methods::Direction::ServerToClient
+        {
             return Err(jsonrpc::method_not_found(name, "is no request of a client"));
         }
-        if let Some(capability) = rules.capability.filter(|capability| !self.offers(capability)) {
-            let why = format!("needs the capability `{capability}`, which this server does not declare");
+        if let Some(capability) = rules
+            .capability
+            .filter(|capability| !self.offers(capability))
+        {
+            let why =
+                format!("needs the capability `{capability}`, which this server does not declare");
             return Err(jsonrpc::method_not_found(name, &why));
         }
         match method {
@@ -211,10 +264,17 @@ impl Engine {
             Method::SetLevel => {
                 let params: SetLevelRequestParams = decode_params(method, params)?;
                 if !logging::is_known(&params.level) {
-                    return Err(jsonrpc::invalid_params(format!("unknown log level `{}`", params.level.as_str())));
+                    return Err(jsonrpc::invalid_params(format!(
+                        "unknown log level `{}`",
+                        params.level.as_str()
+                    )));
                 }
                 origin.session.log_level.set(&params.level);
-                Ok(Reply::result(id, self.view(revision), &EmptyResult::default()))
+                Ok(Reply::result(
+                    id,
+                    self.view(revision),
+                    &EmptyResult::default(),
+                ))
             }
             _ => Err(jsonrpc::method_not_found(name, "is not served here")),
         }
@@ -228,7 +288,11 @@ impl Engine {
         origin: Origin<'_>,
         progress_token: Option<ProgressToken>,
     ) -> Exchange {
-        let Origin { session, way, transport } = origin;
+        let Origin {
+            session,
+            way,
+            transport,
+        } = origin;
         let outlet = match way {
             Way::Link => Outlet::Link(session.outbox.clone()),
             Way::Post => Outlet::Own(Outbox::new()),
@@ -254,21 +318,42 @@ impl Engine {
     }
 
     // B-1, B-2, B-3, TRAP-06
-    fn initialize(&self, id: &RequestId, params: Option<&RawValue>, session: &Arc<Session>) -> Result<Reply, ErrorObject> {
+    fn initialize(
+        &self,
+        id: &RequestId,
+        params: Option<&RawValue>,
+        session: &Arc<Session>,
+    ) -> Result<Reply, ErrorObject> {
         let params: InitializeRequestParams = decode_params(Method::Initialize, params)?;
         let served = self.served(Revisions::until(Revision::LATEST_LEGACY));
         let Some(newest) = served.first().copied() else {
-            return Err(jsonrpc::unsupported_version(&params.protocol_version, &self.served(Revisions::ALL))); // C-12
+            return Err(jsonrpc::unsupported_version(
+                &params.protocol_version,
+                &self.served(Revisions::ALL),
+            )); // C-12
         };
-        let wanted = Revision::from_wire(&params.protocol_version).filter(|revision| served.contains(revision));
+        let wanted = Revision::from_wire(&params.protocol_version)
+            .filter(|revision| served.contains(revision));
         let revision = wanted.unwrap_or(newest);
-        let facts = PeerFacts { client_info: Some(params.client_info), capabilities: params.capabilities };
-        if !session.open(Negotiated { revision, facts: Arc::new(facts) }) {
-            return Err(jsonrpc::invalid_request("this session is initialized already"));
+        let facts = PeerFacts {
+            client_info: Some(params.client_info),
+            capabilities: params.capabilities,
+        };
+        if !session.open(Negotiated {
+            revision,
+            facts: Arc::new(facts),
+        }) {
+            return Err(jsonrpc::invalid_request(
+                "this session is initialized already",
+            ));
         }
         self.remember(session);
         tracing::info!(session = session.id(), %revision, "session opened");
-        let mut result = InitializeResult::new(self.capabilities(), revision.as_str(), self.settings.info.clone());
+        let mut result = InitializeResult::new(
+            self.capabilities(),
+            revision.as_str(),
+            self.settings.info.clone(),
+        );
         result.instructions = self.settings.instructions.clone();
         Ok(Reply::result(id, self.view(revision), &result))
     }
@@ -285,8 +370,12 @@ impl Engine {
 
 /// O-2: unknown, finished and malformed cancellations are ignored.
 pub(super) fn cancel(params: Option<&RawValue>, session: &Session) {
-    let Ok(params) = decode_params::<CancelledNotificationParams>(Method::Cancelled, params) else { return };
-    let Some(exchange) = params.request_id.and_then(|id| session.in_flight.get(&id)) else { return };
+    let Ok(params) = decode_params::<CancelledNotificationParams>(Method::Cancelled, params) else {
+        return;
+    };
+    let Some(exchange) = params.request_id.and_then(|id| session.in_flight.get(&id)) else {
+        return;
+    };
     tracing::debug!(id = %exchange.id, reason = params.reason.as_deref().map(|reason| reason.len()), "cancelled by the client");
     exchange.cancelled.fire();
 }

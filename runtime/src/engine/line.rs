@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use trueform_schema::{Revision, Revisions};
 
-use super::{Answer, Engine, Look, Read, Reply, legacy::{Origin, Way, cancel}, modern::Site};
+use super::{
+    Answer, Engine, Look, Read, Reply,
+    legacy::{Origin, Way, cancel},
+    modern::Site,
+};
 use crate::{
     exchange::TransportData,
     gate,
@@ -30,7 +34,11 @@ impl Link {
     }
 
     fn origin(&self) -> Origin<'_> {
-        Origin { session: &self.session, way: Way::Link, transport: TransportData::default() }
+        Origin {
+            session: &self.session,
+            way: Way::Link,
+            transport: TransportData::default(),
+        }
     }
 
     /// Ends everything that belongs to the stream.
@@ -41,14 +49,18 @@ impl Link {
 
 impl Engine {
     pub(crate) fn open_link(&self) -> Arc<Link> {
-        Arc::new(Link { session: Arc::new(Session::new(None, None)) })
+        Arc::new(Link {
+            session: Arc::new(Session::new(None, None)),
+        })
     }
 
     /// Serves one line, without its end.
     pub(crate) fn receive_line(&self, link: &Arc<Link>, line: &[u8]) -> Reply {
         match Read::from_bytes(line) {
             Ok(Read::Single(frame, look)) => self.line_frame(link, frame, look),
-            Ok(Read::Batch(frames)) => self.batch(frames, &link.session, Way::Link, &TransportData::default()),
+            Ok(Read::Batch(frames)) => {
+                self.batch(frames, &link.session, Way::Link, &TransportData::default())
+            }
             Err(malformed) => self.line_malformed(link, &malformed),
         }
     }
@@ -56,13 +68,21 @@ impl Engine {
     /// Answers a line that was too long to be read whole; `prefix` is what was kept of it.
     pub(crate) fn line_too_long(&self, link: &Arc<Link>, prefix: &[u8], limit: usize) -> Reply {
         let error = jsonrpc::invalid_request(format!("a line longer than {limit} bytes"));
-        let malformed = Malformed { kind: Kind::Unknown, id: jsonrpc::readable_id(prefix), error };
+        let malformed = Malformed {
+            kind: Kind::Unknown,
+            id: jsonrpc::readable_id(prefix),
+            error,
+        };
         self.line_malformed(link, &malformed)
     }
 
     fn line_malformed(&self, link: &Arc<Link>, malformed: &Malformed) -> Reply {
         // A reply that names the id of a running call would be taken for its answer (GAP-17).
-        if malformed.id.as_ref().is_some_and(|id| link.session.in_flight.contains(id)) {
+        if malformed
+            .id
+            .as_ref()
+            .is_some_and(|id| link.session.in_flight.contains(id))
+        {
             tracing::warn!(id = ?malformed.id, "malformed message with the id of a running call was dropped");
             return Reply::Silent;
         }
@@ -80,7 +100,10 @@ impl Engine {
                     return self.modern_request(id, &method, params, look, Site::Line(link));
                 }
                 // C-12, D-4: a modern-only server says which versions it speaks.
-                let legacy_served = self.settings.revisions.intersects(Revisions::until(Revision::LATEST_LEGACY));
+                let legacy_served = self
+                    .settings
+                    .revisions
+                    .intersects(Revisions::until(Revision::LATEST_LEGACY));
                 if !legacy_served && method != "initialize" {
                     let error = gate::missing_meta("protocolVersion");
                     return Reply::Ready(Answer::error(Some(&id), Some(Revision::LATEST), &error));

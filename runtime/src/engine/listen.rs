@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError, Weak};
 use serde_json::value::RawValue;
 use trueform_schema::{
     ErrorObject, Method, NotificationMetaObject, NotificationParams, RequestId, SubscriptionFilter,
-    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
+    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequestParams,
+    SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
 
 use super::{Answer, Engine, Reply, Running, Shared, Work, decode_params, modern::Site};
@@ -24,25 +25,54 @@ pub(crate) struct Listener {
 }
 
 impl Engine {
-    pub(super) fn listen(&self, id: &RequestId, params: Option<&RawValue>, site: Site<'_>) -> Result<Reply, ErrorObject> {
-        let params: SubscriptionsListenRequestParams = decode_params(Method::SubscriptionsListen, params)?;
-        let exchange = Arc::new(self.modern_exchange(id, Method::SubscriptionsListen, Some(params.meta), site)?);
+    pub(super) fn listen(
+        &self,
+        id: &RequestId,
+        params: Option<&RawValue>,
+        site: Site<'_>,
+    ) -> Result<Reply, ErrorObject> {
+        let params: SubscriptionsListenRequestParams =
+            decode_params(Method::SubscriptionsListen, params)?;
+        let exchange = Arc::new(self.modern_exchange(
+            id,
+            Method::SubscriptionsListen,
+            Some(params.meta),
+            site,
+        )?);
         // U-3: what this server does not have is left out.
         let mut honoured = SubscriptionFilter::default();
-        honoured.tools_list_changed = params.notifications.tools_list_changed.filter(|wanted| *wanted && self.offers("tools"));
-        let listener = Listener { exchange: Arc::downgrade(&exchange), tools: honoured.tools_list_changed.is_some() };
-        let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(honoured).with_meta(meta_of(id));
+        honoured.tools_list_changed = params
+            .notifications
+            .tools_list_changed
+            .filter(|wanted| *wanted && self.offers("tools"));
+        let listener = Listener {
+            exchange: Arc::downgrade(&exchange),
+            tools: honoured.tools_list_changed.is_some(),
+        };
+        let acknowledged =
+            SubscriptionsAcknowledgedNotificationParams::new(honoured).with_meta(meta_of(id));
         // Acknowledged before anything can be told, so that the acknowledgement comes first.
         if !exchange.notify(Method::SubscriptionsAcknowledged, &acknowledged) {
             return Err(jsonrpc::internal("too many messages wait for this client"));
         }
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = self
+            .listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|listener| listener.exchange.strong_count() > 0);
         listeners.push(listener);
         drop(listeners);
-        let ticket = exchange.session.as_ref().map(|session| session.in_flight.enter(&exchange));
+        let ticket = exchange
+            .session
+            .as_ref()
+            .map(|session| session.in_flight.enter(&exchange));
         let span = tracing::info_span!("mcp_request", method = exchange.method.as_str(), id = %exchange.id, revision = %exchange.revision);
-        Ok(Reply::Running(Box::new(Running::new(Context(exchange), Work::Listen, ticket, span))))
+        Ok(Reply::Running(Box::new(Running::new(
+            Context(exchange),
+            Work::Listen,
+            ticket,
+            span,
+        ))))
     }
 }
 
@@ -50,8 +80,15 @@ impl Shared {
     // U-2, U-4
     pub(super) fn notify_listeners_of_tools(&self) {
         let listening: Vec<_> = {
-            let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-            listeners.iter().filter(|listener| listener.tools).filter_map(|listener| listener.exchange.upgrade()).collect()
+            let listeners = self
+                .listeners
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            listeners
+                .iter()
+                .filter(|listener| listener.tools)
+                .filter_map(|listener| listener.exchange.upgrade())
+                .collect()
         };
         for exchange in listening {
             let params = NotificationParams::default().with_meta(meta_of(&exchange.id));
@@ -70,12 +107,19 @@ impl Running {
         }
         let meta = SubscriptionsListenResultMetaObject::new(exchange.id.clone());
         let result = SubscriptionsListenResult::new(meta);
-        let mut answer = Answer::result(&exchange.id, exchange.view(), |view, out| trueform_schema::Encode::encode(&result, view, out));
+        let mut answer = Answer::result(&exchange.id, exchange.view(), |view, out| {
+            trueform_schema::Encode::encode(&result, view, out)
+        });
         if let Outlet::Link(_) = exchange.outlet {
             let mut params = trueform_schema::CancelledNotificationParams::default();
             params.request_id = Some(exchange.id.clone());
             answer.body.push(b'\n');
-            jsonrpc::write_notification(Method::Cancelled.as_str(), Some(&params), exchange.view(), &mut answer.body);
+            jsonrpc::write_notification(
+                Method::Cancelled.as_str(),
+                Some(&params),
+                exchange.view(),
+                &mut answer.body,
+            );
         }
         exchange.finish();
         Some(answer)

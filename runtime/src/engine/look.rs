@@ -45,7 +45,11 @@ impl<'a> Read<'a> {
 impl<'a> Look<'a> {
     pub(crate) fn at(frame: &Frame<'a>) -> Self {
         match frame {
-            Frame::Request { method, params: Some(params), .. } if method == Method::CallTool.as_str() => {
+            Frame::Request {
+                method,
+                params: Some(params),
+                ..
+            } if method == Method::CallTool.as_str() => {
                 match decode::from_str(params.get()) {
                     Ok(call) => Self::Call(Box::new(call)),
                     // The gate comes first: what is wrong with the params is told after it (GAP-2).
@@ -53,7 +57,8 @@ impl<'a> Look<'a> {
                 }
             }
             Frame::Request { method, params, .. } => {
-                let rules = Method::from_wire(method).and_then(|method| method.rules(Revision::LATEST));
+                let rules =
+                    Method::from_wire(method).and_then(|method| method.rules(Revision::LATEST));
                 Self::Peeked(peek(*params, rules.and_then(|rules| rules.header_name)))
             }
             Frame::Notification { params, .. } => Self::Peeked(peek(*params, None)),
@@ -64,7 +69,10 @@ impl<'a> Look<'a> {
     /// Whether `_meta` names a protocol version, whichever.
     pub(crate) fn is_modern(&self) -> bool {
         match self {
-            Self::Call(call) => call.meta.as_ref().is_some_and(|meta| meta.protocol_version.is_some()),
+            Self::Call(call) => call
+                .meta
+                .as_ref()
+                .is_some_and(|meta| meta.protocol_version.is_some()),
             Self::Peeked(peek) => peek.is_modern(),
         }
     }
@@ -72,7 +80,12 @@ impl<'a> Look<'a> {
     /// The protocol version in `_meta`; `None` if absent or no string.
     pub(crate) fn version(&self) -> Option<Cow<'_, str>> {
         match self {
-            Self::Call(call) => call.meta.as_ref()?.protocol_version.as_deref().map(Cow::Borrowed),
+            Self::Call(call) => call
+                .meta
+                .as_ref()?
+                .protocol_version
+                .as_deref()
+                .map(Cow::Borrowed),
             Self::Peeked(peek) => peek.version(),
         }
     }
@@ -80,7 +93,10 @@ impl<'a> Look<'a> {
     /// Whether `_meta` has client capabilities.
     pub(crate) fn has_capabilities(&self) -> bool {
         match self {
-            Self::Call(call) => call.meta.as_ref().is_some_and(|meta| meta.client_capabilities.is_some()),
+            Self::Call(call) => call
+                .meta
+                .as_ref()
+                .is_some_and(|meta| meta.client_capabilities.is_some()),
             Self::Peeked(peek) => peek.has_capabilities(),
         }
     }

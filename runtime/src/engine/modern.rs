@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientCapabilities, RequestParams, DiscoverResult, ErrorObject, Implementation, PaginatedRequestParams, LoggingLevel, Method,
-    ProgressToken, RequestId, RequestMetaObject, Revision, Revisions,
+    ClientCapabilities, DiscoverResult, ErrorObject, Implementation, LoggingLevel, Method,
+    PaginatedRequestParams, ProgressToken, RequestId, RequestMetaObject, RequestParams, Revision,
+    Revisions,
 };
 
 use super::{Answer, Engine, Look, Reply, decode_params, line::Link};
@@ -19,15 +20,26 @@ use crate::{
 
 /// Where a modern request came from.
 pub(super) enum Site<'a> {
-    Post { headers: &'a dyn Headers, transport: TransportData },
+    Post {
+        headers: &'a dyn Headers,
+        transport: TransportData,
+    },
     Line(&'a Arc<Link>),
 }
 
 impl Engine {
     /// Serves the body of a POST that belongs to the modern era.
-    pub(crate) fn post_modern(&self, frame: Frame<'_>, look: Look<'_>, headers: &dyn Headers, transport: TransportData) -> Reply {
+    pub(crate) fn post_modern(
+        &self,
+        frame: Frame<'_>,
+        look: Look<'_>,
+        headers: &dyn Headers,
+        transport: TransportData,
+    ) -> Reply {
         match frame {
-            Frame::Request { id, method, params } => self.modern_request(id, &method, params, look, Site::Post { headers, transport }),
+            Frame::Request { id, method, params } => {
+                self.modern_request(id, &method, params, look, Site::Post { headers, transport })
+            }
             // D-3: accepted, without effect. Cancelling is closing the response stream.
             Frame::Notification { .. } => Reply::Silent,
             // F-4, A-18
@@ -54,13 +66,27 @@ impl Engine {
             return Reply::Ready(refusal.answer(&id));
         }
         let (Some(method), Some(rules)) = (method, rules) else {
-            return Reply::error(&id, revision, &jsonrpc::method_not_found(name, "is unknown at 2026-07-28"));
+            return Reply::error(
+                &id,
+                revision,
+                &jsonrpc::method_not_found(name, "is unknown at 2026-07-28"),
+            );
         };
-        if method.is_notification() || rules.direction == trueform_schema::methods::Direction::ServerToClient {
-            return Reply::error(&id, revision, &jsonrpc::method_not_found(name, "is no request of a client"));
+        if method.is_notification()
+            || rules.direction == trueform_schema::methods::Direction::ServerToClient
+        {
+            return Reply::error(
+                &id,
+                revision,
+                &jsonrpc::method_not_found(name, "is no request of a client"),
+            );
         }
-        if let Some(capability) = rules.capability.filter(|capability| !self.offers(capability)) {
-            let why = format!("needs the capability `{capability}`, which this server does not declare");
+        if let Some(capability) = rules
+            .capability
+            .filter(|capability| !self.offers(capability))
+        {
+            let why =
+                format!("needs the capability `{capability}`, which this server does not declare");
             return Reply::error(&id, revision, &jsonrpc::method_not_found(name, &why));
         }
         let reply = match method {
@@ -84,11 +110,16 @@ impl Engine {
         if let Site::Post { headers, .. } = site {
             gate::check_standard_headers(*headers, method, name_member, look).map_err(Refusal)?;
         }
-        let Some(version) = look.version() else { return Err(Refusal(gate::missing_meta("protocolVersion"))) };
+        let Some(version) = look.version() else {
+            return Err(Refusal(gate::missing_meta("protocolVersion")));
+        };
         let served = self.served(Revisions::since(Revision::V2026_07_28));
         if !served.iter().any(|revision| *revision.as_str() == *version) {
             // The whole list, because a client may well go on in the legacy era (C-7, GAP-3).
-            return Err(Refusal(jsonrpc::unsupported_version(&version, &self.served(Revisions::ALL))));
+            return Err(Refusal(jsonrpc::unsupported_version(
+                &version,
+                &self.served(Revisions::ALL),
+            )));
         }
         if !look.has_capabilities() {
             return Err(Refusal(gate::missing_meta("clientCapabilities")));
@@ -99,13 +130,21 @@ impl Engine {
     // C-9
     fn discover(&self, id: &RequestId, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
         let _: RequestParams = decode_params(Method::Discover, params)?;
-        let supported: Vec<String> = self.served(Revisions::ALL).iter().map(|revision| revision.as_str().to_owned()).collect();
+        let supported: Vec<String> = self
+            .served(Revisions::ALL)
+            .iter()
+            .map(|revision| revision.as_str().to_owned())
+            .collect();
         let mut result = DiscoverResult::new(self.capabilities(), supported);
         result.instructions = self.settings.instructions.clone();
         Ok(Reply::result(id, self.view(Revision::V2026_07_28), &result))
     }
 
-    fn list_tools_modern(&self, id: &RequestId, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
+    fn list_tools_modern(
+        &self,
+        id: &RequestId,
+        params: Option<&RawValue>,
+    ) -> Result<Reply, ErrorObject> {
         let params: PaginatedRequestParams = decode_params(Method::ListTools, params)?;
         self.list_tools(id, Revision::V2026_07_28, params.cursor.as_deref())
     }
@@ -118,15 +157,27 @@ impl Engine {
         meta: Option<RequestMetaObject>,
         site: Site<'_>,
     ) -> Result<Exchange, ErrorObject> {
-        let Facts { client_info, capabilities, log_level, progress_token } = facts(meta);
+        let Facts {
+            client_info,
+            capabilities,
+            log_level,
+            progress_token,
+        } = facts(meta);
         if let Some(level) = log_level.as_ref().filter(|level| !logging::is_known(level)) {
-            return Err(jsonrpc::invalid_params(format!("unknown log level `{}`", level.as_str()))); // M-3
+            return Err(jsonrpc::invalid_params(format!(
+                "unknown log level `{}`",
+                level.as_str()
+            ))); // M-3
         }
         let (outlet, session, transport) = match site {
             Site::Post { transport, .. } => (Outlet::Own(Outbox::new()), None, transport),
             Site::Line(link) => {
                 let session = link.session();
-                (Outlet::Link(session.outbox.clone()), Some(session.clone()), TransportData::default())
+                (
+                    Outlet::Link(session.outbox.clone()),
+                    Some(session.clone()),
+                    TransportData::default(),
+                )
             }
         };
         Ok(Exchange::new(
@@ -134,7 +185,10 @@ impl Engine {
             id.clone(),
             method,
             Revision::V2026_07_28,
-            Peer::Request(PeerFacts { client_info, capabilities }),
+            Peer::Request(PeerFacts {
+                client_info,
+                capabilities,
+            }),
             session,
             transport,
             progress_token,
@@ -153,7 +207,12 @@ struct Facts {
 
 fn facts(meta: Option<RequestMetaObject>) -> Facts {
     let Some(meta) = meta else {
-        return Facts { client_info: None, capabilities: ClientCapabilities::default(), log_level: None, progress_token: None };
+        return Facts {
+            client_info: None,
+            capabilities: ClientCapabilities::default(),
+            log_level: None,
+            progress_token: None,
+        };
     };
     Facts {
         client_info: meta.client_info,

@@ -21,7 +21,10 @@ pub(crate) struct Running {
 
 /// What is left to do.
 pub(crate) enum Work {
-    Call { tool: Arc<ToolRoute>, pending: Pending },
+    Call {
+        tool: Arc<ToolRoute>,
+        pending: Pending,
+    },
     /// Nothing but to send what the call said before it was answered, and the answer.
     Answered(Answer),
     /// A subscription: stays open until the server shuts down or the client cancels.
@@ -42,8 +45,18 @@ pub(crate) enum End {
 }
 
 impl Running {
-    pub(super) fn new(context: Context, work: Work, ticket: Option<Ticket>, span: tracing::Span) -> Self {
-        Self { context, work: Some(work), _ticket: ticket, span }
+    pub(super) fn new(
+        context: Context,
+        work: Work,
+        ticket: Option<Ticket>,
+        span: tracing::Span,
+    ) -> Self {
+        Self {
+            context,
+            work: Some(work),
+            _ticket: ticket,
+            span,
+        }
     }
 
     pub(crate) fn exchange(&self) -> &Arc<Exchange> {
@@ -72,7 +85,9 @@ impl Running {
 
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("context", &self.context).finish_non_exhaustive()
+        f.debug_struct("Running")
+            .field("context", &self.context)
+            .finish_non_exhaustive()
     }
 }
 

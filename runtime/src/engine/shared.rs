@@ -51,7 +51,9 @@ pub(crate) struct Shared {
 
 impl Engine {
     pub(crate) fn new(settings: Settings, states: States, catalog: Catalog) -> Self {
-        let info_json = trueform_schema::At::new(&settings.info, Revision::LATEST).to_string().into();
+        let info_json = trueform_schema::At::new(&settings.info, Revision::LATEST)
+            .to_string()
+            .into();
         Self(Arc::new(Shared {
             settings,
             info_json,
@@ -89,11 +91,17 @@ impl Shared {
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.catalog
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Replaces the catalog by what `change` makes of it, and tells the peers if it made something.
-    pub(crate) fn change_catalog<E>(&self, change: impl FnOnce(&Catalog) -> Result<Option<Catalog>, E>) -> Result<bool, E> {
+    pub(crate) fn change_catalog<E>(
+        &self,
+        change: impl FnOnce(&Catalog) -> Result<Option<Catalog>, E>,
+    ) -> Result<bool, E> {
         let changed = {
             let mut catalog = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
             match change(&catalog)? {
@@ -112,8 +120,12 @@ impl Shared {
 
     /// Revisions that are served, newest first, as far as `among` has them.
     pub(crate) fn served(&self, among: Revisions) -> Vec<Revision> {
-        let mut served: Vec<_> =
-            self.settings.revisions.iter().filter(|revision| among.contains(*revision)).collect();
+        let mut served: Vec<_> = self
+            .settings
+            .revisions
+            .iter()
+            .filter(|revision| among.contains(*revision))
+            .collect();
         served.reverse();
         served
     }
@@ -144,7 +156,8 @@ impl Shared {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if sessions.len() >= self.sessions_sweep.load(Ordering::Relaxed) {
             sessions.retain(|session| session.strong_count() > 0);
-            self.sessions_sweep.store((sessions.len() * 2).max(64), Ordering::Relaxed);
+            self.sessions_sweep
+                .store((sessions.len() * 2).max(64), Ordering::Relaxed);
         }
         sessions.push(Arc::downgrade(session));
     }
@@ -156,9 +169,16 @@ impl Shared {
             sessions.iter().filter_map(Weak::upgrade).collect()
         };
         for session in sessions {
-            let Some(revision) = session.revision().filter(|_| session.is_confirmed()) else { continue };
+            let Some(revision) = session.revision().filter(|_| session.is_confirmed()) else {
+                continue;
+            };
             let mut message = Vec::with_capacity(64);
-            crate::jsonrpc::write_notification(Method::ToolListChanged.as_str(), None, View::at(revision), &mut message);
+            crate::jsonrpc::write_notification(
+                Method::ToolListChanged.as_str(),
+                None,
+                View::at(revision),
+                &mut message,
+            );
             // A client that does not read is told nothing more; what waits already says the same.
             let _ = session.outbox.push_new(message);
         }
@@ -173,6 +193,8 @@ impl Shared {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("info", &self.settings.info.name).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("info", &self.settings.info.name)
+            .finish_non_exhaustive()
     }
 }

@@ -11,7 +11,9 @@ use std::{
 };
 
 use serde_json::value::RawValue;
-use trueform_schema::{CallToolRequestParams, Encode, ErrorObject, JsonObject, Method, RequestId, Revision};
+use trueform_schema::{
+    CallToolRequestParams, Encode, ErrorObject, JsonObject, Method, RequestId, Revision,
+};
 
 use super::{
     Answer, Engine, Look, Reply, Running, Work, decode_params,
@@ -21,17 +23,25 @@ use super::{
 use crate::{
     context::Context,
     exchange::{Exchange, Outlet},
-    gate,
-    jsonrpc,
+    gate, jsonrpc,
     tool::{Called, Outcome, ToolRoute},
 };
 
 impl Engine {
-    pub(super) fn list_tools(&self, id: &RequestId, revision: Revision, cursor: Option<&str>) -> Result<Reply, ErrorObject> {
+    pub(super) fn list_tools(
+        &self,
+        id: &RequestId,
+        revision: Revision,
+        cursor: Option<&str>,
+    ) -> Result<Reply, ErrorObject> {
         let catalog = self.catalog();
         let page = catalog.page(cursor, revision, self.view(revision))?;
         let page = page.as_ref();
-        Ok(Reply::Ready(Answer::result(id, self.view(revision), |_, out| out.extend_from_slice(page))))
+        Ok(Reply::Ready(Answer::result(
+            id,
+            self.view(revision),
+            |_, out| out.extend_from_slice(page),
+        )))
     }
 
     pub(super) fn call_tool_modern(
@@ -50,7 +60,10 @@ impl Engine {
         let exchange = self.modern_exchange(id, Method::CallTool, params.meta, site)?;
         let missing = tool.needs().missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
-            return Err(jsonrpc::capability_missing(&missing.to_string(), missing.as_capabilities()));
+            return Err(jsonrpc::capability_missing(
+                &missing.to_string(),
+                missing.as_capabilities(),
+            ));
         }
         self.call(tool, exchange, params.arguments.as_ref())
     }
@@ -68,18 +81,28 @@ impl Engine {
         let missing = tool.needs().missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
             // -32021 does not exist before 2026-07-28; what the client asks for is not there for it (B-8).
-            let why = format!("tool `{}` needs the client capability {missing}, which this client did not declare", tool.name());
+            let why = format!(
+                "tool `{}` needs the client capability {missing}, which this client did not declare",
+                tool.name()
+            );
             return Err(jsonrpc::invalid_params(why));
         }
         self.call(tool, exchange, params.arguments.as_ref())
     }
 
     /// Runs the author's function as far as it goes without waiting.
-    fn call(&self, tool: &Arc<ToolRoute>, exchange: Exchange, arguments: Option<&JsonObject>) -> Result<Reply, ErrorObject> {
+    fn call(
+        &self,
+        tool: &Arc<ToolRoute>,
+        exchange: Exchange,
+        arguments: Option<&JsonObject>,
+    ) -> Result<Reply, ErrorObject> {
         if let Some(session) = &exchange.session {
             let limit = self.settings.max_in_flight;
             if session.in_flight.len() >= limit {
-                return Err(jsonrpc::internal(format!("too many calls are running: this server takes {limit} at once")));
+                return Err(jsonrpc::internal(format!(
+                    "too many calls are running: this server takes {limit} at once"
+                )));
             }
         }
         let span = span_of(&exchange, tool.name());
@@ -90,19 +113,44 @@ impl Engine {
         let called = catch_unwind(AssertUnwindSafe(|| tool.call(&context, arguments)));
         crate::slow::report(tool, begun.elapsed());
         let pending = match called {
-            Ok(Called::Ready(outcome)) => return Ok(answered_at_once(context, tool, End::Returned(outcome), &span)),
+            Ok(Called::Ready(outcome)) => {
+                return Ok(answered_at_once(
+                    context,
+                    tool,
+                    End::Returned(outcome),
+                    &span,
+                ));
+            }
             Err(panic) => return Ok(answered_at_once(context, tool, End::Panicked(panic), &span)),
             Ok(Called::Later(future)) => match first_poll(future) {
-                Ok(First::Done(outcome)) => return Ok(answered_at_once(context, tool, End::Returned(outcome), &span)),
-                Err(panic) => return Ok(answered_at_once(context, tool, End::Panicked(panic), &span)),
+                Ok(First::Done(outcome)) => {
+                    return Ok(answered_at_once(
+                        context,
+                        tool,
+                        End::Returned(outcome),
+                        &span,
+                    ));
+                }
+                Err(panic) => {
+                    return Ok(answered_at_once(context, tool, End::Panicked(panic), &span));
+                }
                 Ok(First::Waits(future)) => Pending::Future(future),
             },
             Ok(Called::Blocking(work)) => Pending::Blocking(work),
         };
         drop(_entered);
-        let ticket = context.0.session.as_ref().map(|session| session.in_flight.enter(&context.0));
-        let work = Work::Call { tool: tool.clone(), pending };
-        Ok(Reply::Running(Box::new(Running::new(context, work, ticket, span))))
+        let ticket = context
+            .0
+            .session
+            .as_ref()
+            .map(|session| session.in_flight.enter(&context.0));
+        let work = Work::Call {
+            tool: tool.clone(),
+            pending,
+        };
+        Ok(Reply::Running(Box::new(Running::new(
+            context, work, ticket, span,
+        ))))
     }
 }
 
@@ -114,16 +162,23 @@ enum First {
 
 /// Polls `future` once. Most are done by then and cost no entry in a table, no timer and no task. Whoever drives one that
 /// is not polls it again at once, with a waker of its own.
-fn first_poll(mut future: Pin<Box<dyn Future<Output = Outcome> + Send>>) -> Result<First, Box<dyn Any + Send>> {
+fn first_poll(
+    mut future: Pin<Box<dyn Future<Output = Outcome> + Send>>,
+) -> Result<First, Box<dyn Any + Send>> {
     let mut cx = task::Context::from_waker(Waker::noop());
     // A future that is done is dropped in here, so that a panic of its drop is contained too.
-    catch_unwind(AssertUnwindSafe(move || match future.as_mut().poll(&mut cx) {
-        Poll::Ready(outcome) => First::Done(outcome),
-        Poll::Pending => First::Waits(future),
+    catch_unwind(AssertUnwindSafe(move || {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(outcome) => First::Done(outcome),
+            Poll::Pending => First::Waits(future),
+        }
     }))
 }
 
-fn call_params(look: Look<'_>, params: Option<&RawValue>) -> Result<CallToolRequestParams, ErrorObject> {
+fn call_params(
+    look: Look<'_>,
+    params: Option<&RawValue>,
+) -> Result<CallToolRequestParams, ErrorObject> {
     match look.into_call() {
         Some(params) => Ok(params),
         None => decode_params(Method::CallTool, params),
@@ -134,9 +189,12 @@ fn call_params(look: Look<'_>, params: Option<&RawValue>) -> Result<CallToolRequ
 fn answered_at_once(context: Context, tool: &ToolRoute, end: End, span: &tracing::Span) -> Reply {
     let answer = conclude(&context, tool, end);
     match &context.0.outlet {
-        Outlet::Own(outbox) if !outbox.is_empty() => {
-            Reply::Running(Box::new(Running::new(context, Work::Answered(answer), None, span.clone())))
-        }
+        Outlet::Own(outbox) if !outbox.is_empty() => Reply::Running(Box::new(Running::new(
+            context,
+            Work::Answered(answer),
+            None,
+            span.clone(),
+        ))),
         Outlet::Own(_) | Outlet::Link(_) => Reply::Ready(answer),
     }
 }
@@ -148,18 +206,30 @@ pub(super) fn conclude(context: &Context, tool: &ToolRoute, end: End) -> Answer 
         End::Returned(outcome) => tool.finish(context, outcome),
         End::Panicked(panic) => {
             tracing::error!(tool = tool.name(), place = %tool.place(), panic = panic_text(&*panic), "a tool panicked");
-            Ok(crate::tool::failed(&format!("tool `{}` failed: internal error", tool.name())))
+            Ok(crate::tool::failed(&format!(
+                "tool `{}` failed: internal error",
+                tool.name()
+            )))
         }
         End::TimedOut(limit) => {
             tracing::warn!(tool = tool.name(), ?limit, "a tool ran out of time");
-            Ok(crate::tool::failed(&format!("tool `{}` did not finish within {limit:?}", tool.name())))
+            Ok(crate::tool::failed(&format!(
+                "tool `{}` did not finish within {limit:?}",
+                tool.name()
+            )))
         }
     };
     exchange.finish();
     match outcome {
         Ok(result) => {
-            tracing::debug!(tool = tool.name(), is_error = result.is_error.unwrap_or(false), "answered");
-            Answer::result(&exchange.id, exchange.view(), |view, out| result.encode(view, out))
+            tracing::debug!(
+                tool = tool.name(),
+                is_error = result.is_error.unwrap_or(false),
+                "answered"
+            );
+            Answer::result(&exchange.id, exchange.view(), |view, out| {
+                result.encode(view, out)
+            })
         }
         Err(error) => {
             tracing::debug!(tool = tool.name(), code = error.code, message = %error.message, "answered with an error");

@@ -30,7 +30,11 @@ pub(crate) fn era_of_post(frame: &Frame<'_>, modern: bool, headers: &dyn Headers
             if method == "initialize" {
                 return PostEra::Initialize;
             }
-            if in_session || is_legacy_version(headers) { PostEra::Legacy } else { PostEra::Modern }
+            if in_session || is_legacy_version(headers) {
+                PostEra::Legacy
+            } else {
+                PostEra::Modern
+            }
         }
         // Notifications carry no era of their own.
         Frame::Notification { .. } if in_session => PostEra::Legacy,
@@ -44,7 +48,9 @@ pub(crate) fn era_of_post(frame: &Frame<'_>, modern: bool, headers: &dyn Headers
 fn is_legacy_version(headers: &dyn Headers) -> bool {
     match headers.get(VERSION_HEADER) {
         HeaderValue::Absent => true,
-        HeaderValue::One(version) => Revision::from_wire(version).is_some_and(|revision| revision.era() == Era::Legacy),
+        HeaderValue::One(version) => {
+            Revision::from_wire(version).is_some_and(|revision| revision.era() == Era::Legacy)
+        }
         HeaderValue::Bad => false,
     }
 }

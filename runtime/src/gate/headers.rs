@@ -40,21 +40,31 @@ pub(crate) fn check_standard_headers(
     match look.version() {
         Some(in_body) if in_body == version => {}
         Some(in_body) => {
-            return Err(header_mismatch(format!("`MCP-Protocol-Version` is `{version}`, the body says `{in_body}`")));
+            return Err(header_mismatch(format!(
+                "`MCP-Protocol-Version` is `{version}`, the body says `{in_body}`"
+            )));
         }
         // GAP-2: the header is there, so what is missing is the member.
         None => return Err(missing_meta("protocolVersion")),
     }
     let named = required(headers, METHOD_HEADER, "Mcp-Method")?;
     if named != method {
-        return Err(header_mismatch(format!("`Mcp-Method` is `{named}`, the body says `{method}`")));
+        return Err(header_mismatch(format!(
+            "`Mcp-Method` is `{named}`, the body says `{method}`"
+        )));
     }
-    let Some(member) = name_member else { return Ok(()) };
-    let Some(in_body) = look.name() else { return Ok(()) }; // decoding the params will say that it is missing
+    let Some(member) = name_member else {
+        return Ok(());
+    };
+    let Some(in_body) = look.name() else {
+        return Ok(());
+    }; // decoding the params will say that it is missing
     let named = decode(required(headers, NAME_HEADER, "Mcp-Name")?)
         .map_err(|problem| header_mismatch(format!("`Mcp-Name` {problem}")))?;
     if named != in_body {
-        return Err(header_mismatch(format!("`Mcp-Name` is `{named}`, `params.{member}` is `{in_body}`")));
+        return Err(header_mismatch(format!(
+            "`Mcp-Name` is `{named}`, `params.{member}` is `{in_body}`"
+        )));
     }
     Ok(())
 }
@@ -63,7 +73,10 @@ pub(crate) fn check_standard_headers(
 pub(crate) fn missing_meta(member: &str) -> ErrorObject {
     let pointer = format!("/params/_meta/io.modelcontextprotocol~1{member}");
     let data = serde_json::json!({ "pointer": pointer, "problem": "missing" });
-    invalid_params(format!("`params._meta` lacks `io.modelcontextprotocol/{member}`")).with_data(Json::from(data))
+    invalid_params(format!(
+        "`params._meta` lacks `io.modelcontextprotocol/{member}`"
+    ))
+    .with_data(Json::from(data))
 }
 
 /// Compares the headers that repeat arguments with them (F-28, GAP-9).
@@ -77,14 +90,29 @@ pub(crate) fn check_param_headers(
     }
     let arguments = arguments.map_or(Value::Null, Json::to_value);
     for param in params {
-        let value = param.path.iter().try_fold(&arguments, |value, key| value.get(&**key)).filter(|value| !value.is_null());
+        let value = param
+            .path
+            .iter()
+            .try_fold(&arguments, |value, key| value.get(&**key))
+            .filter(|value| !value.is_null());
         let name = format!("{PARAM_HEADER_PREFIX}{}", param.name.to_ascii_lowercase());
-        let complain = |problem: String| Err(header_mismatch(format!("`Mcp-Param-{}` {problem}", param.name)));
+        let complain = |problem: String| {
+            Err(header_mismatch(format!(
+                "`Mcp-Param-{}` {problem}",
+                param.name
+            )))
+        };
         let sent = match (headers.get(&name), value) {
             (HeaderValue::Absent, None) => continue,
-            (HeaderValue::Absent, Some(_)) => return complain("is missing, and the argument it repeats is there".to_owned()),
-            (HeaderValue::Bad, _) => return complain("is repeated or has illegal characters".to_owned()),
-            (HeaderValue::One(_), None) => return complain("is there, and the argument it repeats is not".to_owned()),
+            (HeaderValue::Absent, Some(_)) => {
+                return complain("is missing, and the argument it repeats is there".to_owned());
+            }
+            (HeaderValue::Bad, _) => {
+                return complain("is repeated or has illegal characters".to_owned());
+            }
+            (HeaderValue::One(_), None) => {
+                return complain("is there, and the argument it repeats is not".to_owned());
+            }
             (HeaderValue::One(sent), Some(_)) => sent,
         };
         let sent = match decode(sent) {
@@ -102,31 +130,48 @@ fn agrees(sent: &str, value: &Value, kind: HeaderKind) -> bool {
     match (kind, value) {
         (HeaderKind::String, Value::String(text)) => sent == text,
         (HeaderKind::Boolean, Value::Bool(flag)) => sent == if *flag { "true" } else { "false" },
-        (HeaderKind::Integer, Value::Number(number)) => match (sent.parse::<i64>(), number.as_i64()) {
-            (Ok(sent), Some(number)) => sent == number,
-            // 42.0 and 42 are the same integer, however either side wrote it.
-            _ => sent.parse::<f64>().is_ok_and(|sent| number.as_f64() == Some(sent)),
-        },
+        (HeaderKind::Integer, Value::Number(number)) => {
+            match (sent.parse::<i64>(), number.as_i64()) {
+                (Ok(sent), Some(number)) => sent == number,
+                // 42.0 and 42 are the same integer, however either side wrote it.
+                _ => sent
+                    .parse::<f64>()
+                    .is_ok_and(|sent| number.as_f64() == Some(sent)),
+            }
+        }
         // The argument has a type that its schema forbids: the argument check tells that better than a header error.
         _ => true,
     }
 }
 
-fn required<'h>(headers: &'h dyn Headers, name: &str, spelling: &str) -> Result<&'h str, ErrorObject> {
+fn required<'h>(
+    headers: &'h dyn Headers,
+    name: &str,
+    spelling: &str,
+) -> Result<&'h str, ErrorObject> {
     match headers.get(name) {
         HeaderValue::One(value) => Ok(value),
         HeaderValue::Absent => Err(header_mismatch(format!("`{spelling}` is missing"))),
-        HeaderValue::Bad => Err(header_mismatch(format!("`{spelling}` is repeated or has illegal characters"))),
+        HeaderValue::Bad => Err(header_mismatch(format!(
+            "`{spelling}` is repeated or has illegal characters"
+        ))),
     }
 }
 
 /// Undoes the Base64 sentinel (TRAP-16): `=?base64?…?=` in exactly that form, anything else is literal.
 fn decode(value: &str) -> Result<Cow<'_, str>, String> {
-    let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+    let Some(encoded) = value
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="))
+    else {
         return Ok(Cow::Borrowed(value));
     };
-    let bytes = STANDARD.decode(encoded).map_err(|problem| format!("is no Base64: {problem}"))?;
-    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| "does not decode to UTF-8".to_owned())
+    let bytes = STANDARD
+        .decode(encoded)
+        .map_err(|problem| format!("is no Base64: {problem}"))?;
+    String::from_utf8(bytes)
+        .map(Cow::Owned)
+        .map_err(|_| "does not decode to UTF-8".to_owned())
 }
 
 #[cfg(test)]
@@ -155,27 +200,88 @@ mod tests {
 
     impl Headers for One {
         fn get(&self, name: &str) -> HeaderValue<'_> {
-            if name == self.0 { HeaderValue::One(self.1) } else { HeaderValue::Absent }
+            if name == self.0 {
+                HeaderValue::One(self.1)
+            } else {
+                HeaderValue::Absent
+            }
         }
     }
 
     // F-28, GAP-9
     #[test]
     fn params() {
-        let param = |kind| HeaderParam { name: "Region".into(), path: vec!["where".into(), "region".into()], kind };
+        let param = |kind| HeaderParam {
+            name: "Region".into(),
+            path: vec!["where".into(), "region".into()],
+            kind,
+        };
         let check = |header: Option<&'static str>, kind, arguments: &str| {
             let headers = header.map_or(One("", ""), |value| One("mcp-param-region", value));
             let arguments = Json::from_text(arguments).unwrap();
-            check_param_headers(&headers, &[param(kind)], Some(&arguments)).map_err(|error| error.code)
+            check_param_headers(&headers, &[param(kind)], Some(&arguments))
+                .map_err(|error| error.code)
         };
-        assert_eq!(check(Some("eu"), HeaderKind::String, r#"{"where":{"region":"eu"}}"#), Ok(()));
-        assert_eq!(check(Some("us"), HeaderKind::String, r#"{"where":{"region":"eu"}}"#), Err(-32020));
-        assert_eq!(check(None, HeaderKind::String, r#"{"where":{"region":"eu"}}"#), Err(-32020));
-        assert_eq!(check(Some("eu"), HeaderKind::String, r#"{"where":{"region":null}}"#), Err(-32020));
+        assert_eq!(
+            check(
+                Some("eu"),
+                HeaderKind::String,
+                r#"{"where":{"region":"eu"}}"#
+            ),
+            Ok(())
+        );
+        assert_eq!(
+            check(
+                Some("us"),
+                HeaderKind::String,
+                r#"{"where":{"region":"eu"}}"#
+            ),
+            Err(-32020)
+        );
+        assert_eq!(
+            check(None, HeaderKind::String, r#"{"where":{"region":"eu"}}"#),
+            Err(-32020)
+        );
+        assert_eq!(
+            check(
+                Some("eu"),
+                HeaderKind::String,
+                r#"{"where":{"region":null}}"#
+            ),
+            Err(-32020)
+        );
         assert_eq!(check(None, HeaderKind::String, "{}"), Ok(()));
-        assert_eq!(check(Some("42.0"), HeaderKind::Integer, r#"{"where":{"region":42}}"#), Ok(()));
-        assert_eq!(check(Some("43"), HeaderKind::Integer, r#"{"where":{"region":42}}"#), Err(-32020));
-        assert_eq!(check(Some("true"), HeaderKind::Boolean, r#"{"where":{"region":true}}"#), Ok(()));
-        assert_eq!(check(Some("True"), HeaderKind::Boolean, r#"{"where":{"region":true}}"#), Err(-32020));
+        assert_eq!(
+            check(
+                Some("42.0"),
+                HeaderKind::Integer,
+                r#"{"where":{"region":42}}"#
+            ),
+            Ok(())
+        );
+        assert_eq!(
+            check(
+                Some("43"),
+                HeaderKind::Integer,
+                r#"{"where":{"region":42}}"#
+            ),
+            Err(-32020)
+        );
+        assert_eq!(
+            check(
+                Some("true"),
+                HeaderKind::Boolean,
+                r#"{"where":{"region":true}}"#
+            ),
+            Ok(())
+        );
+        assert_eq!(
+            check(
+                Some("True"),
+                HeaderKind::Boolean,
+                r#"{"where":{"region":true}}"#
+            ),
+            Err(-32020)
+        );
     }
 }

@@ -17,10 +17,16 @@ pub(crate) struct Peek<'a> {
 }
 
 /// Looks for the modern members of `_meta`, and for `name_member` beside it. What is no object has none.
-pub(crate) fn peek<'a>(params: Option<&'a RawValue>, name_member: Option<&'static str>) -> Peek<'a> {
+pub(crate) fn peek<'a>(
+    params: Option<&'a RawValue>,
+    name_member: Option<&'static str>,
+) -> Peek<'a> {
     let mut peek = Peek::default();
     if let Some(params) = params.filter(|params| params.get().starts_with('{')) {
-        let seed = Params { peek: &mut peek, name_member };
+        let seed = Params {
+            peek: &mut peek,
+            name_member,
+        };
         // Params come from a frame that was parsed, so they are JSON; what is not of the expected form is simply not found.
         let _ = seed.deserialize(&mut serde_json::Deserializer::from_str(params.get()));
     }
@@ -52,7 +58,9 @@ impl<'a> Peek<'a> {
 fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     let text = raw.get().strip_prefix('"')?.strip_suffix('"')?;
     if text.contains('\\') {
-        return serde_json::from_str::<String>(raw.get()).ok().map(Cow::Owned);
+        return serde_json::from_str::<String>(raw.get())
+            .ok()
+            .map(Cow::Owned);
     }
     Some(Cow::Borrowed(text))
 }
@@ -155,16 +163,34 @@ mod tests {
     fn look(params: &str) -> (Option<String>, bool, Option<String>) {
         let raw: Box<RawValue> = serde_json::from_str(params).unwrap();
         let peek = peek(Some(&raw), Some("name"));
-        (peek.version().map(Cow::into_owned), peek.has_capabilities(), peek.name().map(Cow::into_owned))
+        (
+            peek.version().map(Cow::into_owned),
+            peek.has_capabilities(),
+            peek.name().map(Cow::into_owned),
+        )
     }
 
     #[test]
     fn finds_in_any_order_and_form() {
         let version = Some("2026-07-28".to_owned());
         let meta = r#""_meta":{"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
-        assert_eq!(look(&format!(r#"{{"name":"a\u0064d",{meta}}}"#)), (version.clone(), true, Some("add".to_owned())));
-        assert_eq!(look(&format!(r#"{{{meta},"name":"add","arguments":{{"name":"x"}}}}"#)), (version, true, Some("add".to_owned())));
-        for none in ["[1]", "5", "{}", r#"{"_meta":5,"name":5}"#, r#"{"_meta":[{}]}"#] {
+        assert_eq!(
+            look(&format!(r#"{{"name":"a\u0064d",{meta}}}"#)),
+            (version.clone(), true, Some("add".to_owned()))
+        );
+        assert_eq!(
+            look(&format!(
+                r#"{{{meta},"name":"add","arguments":{{"name":"x"}}}}"#
+            )),
+            (version, true, Some("add".to_owned()))
+        );
+        for none in [
+            "[1]",
+            "5",
+            "{}",
+            r#"{"_meta":5,"name":5}"#,
+            r#"{"_meta":[{}]}"#,
+        ] {
             assert_eq!(look(none), (None, false, None), "{none}");
         }
     }

@@ -23,15 +23,24 @@ pub mod code {
 }
 
 pub(crate) fn parse(problem: impl Into<String>) -> ErrorObject {
-    ErrorObject::new(code::PARSE_ERROR, format!("parse error: {}", problem.into()))
+    ErrorObject::new(
+        code::PARSE_ERROR,
+        format!("parse error: {}", problem.into()),
+    )
 }
 
 pub(crate) fn invalid_request(problem: impl Into<String>) -> ErrorObject {
-    ErrorObject::new(code::INVALID_REQUEST, format!("invalid request: {}", problem.into()))
+    ErrorObject::new(
+        code::INVALID_REQUEST,
+        format!("invalid request: {}", problem.into()),
+    )
 }
 
 pub(crate) fn method_not_found(method: &str, why: &str) -> ErrorObject {
-    ErrorObject::new(code::METHOD_NOT_FOUND, format!("method `{}` {why}", shortened(method)))
+    ErrorObject::new(
+        code::METHOD_NOT_FOUND,
+        format!("method `{}` {why}", shortened(method)),
+    )
 }
 
 pub(crate) fn invalid_params(problem: impl Into<String>) -> ErrorObject {
@@ -41,7 +50,10 @@ pub(crate) fn invalid_params(problem: impl Into<String>) -> ErrorObject {
 /// Params of `method` that do not decode; `data` carries the pointer.
 pub(crate) fn params_error(method: &str, error: &DecodeError) -> ErrorObject {
     let pointer = format!("/params{}", error.pointer());
-    let message = format!("invalid params of `{method}`: {pointer}: {}", error.message());
+    let message = format!(
+        "invalid params of `{method}`: {pointer}: {}",
+        error.message()
+    );
     let data = serde_json::json!({ "pointer": pointer, "problem": error.message() });
     ErrorObject::new(code::INVALID_PARAMS, message).with_data(Json::from(data))
 }
@@ -52,19 +64,26 @@ pub(crate) fn internal(problem: impl Into<String>) -> ErrorObject {
 }
 
 pub(crate) fn header_mismatch(problem: impl Into<String>) -> ErrorObject {
-    ErrorObject::new(code::HEADER_MISMATCH, format!("header mismatch: {}", problem.into()))
+    ErrorObject::new(
+        code::HEADER_MISMATCH,
+        format!("header mismatch: {}", problem.into()),
+    )
 }
 
 pub(crate) fn unsupported_version(requested: &str, supported: &[Revision]) -> ErrorObject {
     let supported: Vec<&str> = supported.iter().map(|revision| revision.as_str()).collect();
-    let message = format!("protocol version `{}` is not served here", shortened(requested));
+    let message = format!(
+        "protocol version `{}` is not served here",
+        shortened(requested)
+    );
     let data = serde_json::json!({ "supported": supported, "requested": requested });
     ErrorObject::new(code::UNSUPPORTED_VERSION, message).with_data(Json::from(data))
 }
 
 /// `required` is the `ClientCapabilities` that are missing.
 pub(crate) fn capability_missing(what: &str, required: serde_json::Value) -> ErrorObject {
-    let message = format!("this request needs the client capability {what}, which it did not declare");
+    let message =
+        format!("this request needs the client capability {what}, which it did not declare");
     let data = serde_json::json!({ "requiredCapabilities": required });
     ErrorObject::new(code::MISSING_CLIENT_CAPABILITY, message).with_data(Json::from(data))
 }

@@ -19,9 +19,19 @@ pub(crate) enum Incoming<'a> {
 /// One well-formed message.
 #[derive(Debug)]
 pub(crate) enum Frame<'a> {
-    Request { id: RequestId, method: Cow<'a, str>, params: Option<&'a RawValue> },
-    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
-    Response { id: Option<RequestId>, outcome: Result<&'a RawValue, ErrorObject> },
+    Request {
+        id: RequestId,
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
+    Notification {
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
+    Response {
+        id: Option<RequestId>,
+        outcome: Result<&'a RawValue, ErrorObject>,
+    },
 }
 
 /// What a malformed message was meant to be: decides whether it may be answered.
@@ -62,11 +72,19 @@ pub(crate) fn parse_early<'a, E: Deserialize<'a>>(
     let text = std::str::from_utf8(bytes).map_err(|problem| {
         let place = problem.valid_up_to();
         let id = readable_id(&bytes[..place]);
-        Malformed { kind: Kind::Unknown, id, error: error::parse(format!("not UTF-8 at byte {place}")) }
+        Malformed {
+            kind: Kind::Unknown,
+            id,
+            error: error::parse(format!("not UTF-8 at byte {place}")),
+        }
     })?;
     if scan::deeper_than(bytes, MAX_DEPTH) {
         let error = error::invalid_request(format!("nested deeper than {MAX_DEPTH} levels"));
-        return Err(Malformed { kind: Kind::Unknown, id: readable_id(bytes), error });
+        return Err(Malformed {
+            kind: Kind::Unknown,
+            id: readable_id(bytes),
+            error,
+        });
     }
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'[') => Ok((Incoming::Batch(batch(text)?), None)),
@@ -75,15 +93,22 @@ pub(crate) fn parse_early<'a, E: Deserialize<'a>>(
 }
 
 fn batch(text: &str) -> Result<Vec<Result<Frame<'_>, Malformed>>, Malformed> {
-    let refuse = |error| Malformed { kind: Kind::Unknown, id: None, error };
+    let refuse = |error| Malformed {
+        kind: Kind::Unknown,
+        id: None,
+        error,
+    };
     let items: Vec<&RawValue> =
         serde_json::from_str(text).map_err(|problem| refuse(error::parse(problem.to_string())))?;
     match items.len() {
         0 => Err(refuse(error::invalid_request("an empty batch"))),
-        count if count > MAX_BATCH => {
-            Err(refuse(error::invalid_request(format!("a batch of {count} messages; at most {MAX_BATCH} are taken"))))
-        }
-        _ => Ok(items.into_iter().map(|item| Ok(single::<IgnoredAny>(item.get(), None)?.0)).collect()),
+        count if count > MAX_BATCH => Err(refuse(error::invalid_request(format!(
+            "a batch of {count} messages; at most {MAX_BATCH} are taken"
+        )))),
+        _ => Ok(items
+            .into_iter()
+            .map(|item| Ok(single::<IgnoredAny>(item.get(), None)?.0))
+            .collect()),
     }
 }
 
@@ -93,7 +118,9 @@ fn single<'a, E: Deserialize<'a>>(
 ) -> Result<(Frame<'a>, Option<E>), Malformed> {
     let mut members = Members::new(early);
     let mut reader = serde_json::Deserializer::from_str(text);
-    let outcome = (&mut members).deserialize(&mut reader).and_then(|()| reader.end());
+    let outcome = (&mut members)
+        .deserialize(&mut reader)
+        .and_then(|()| reader.end());
     match outcome {
         Ok(()) => {
             let params = members.early_params.take();
@@ -101,7 +128,9 @@ fn single<'a, E: Deserialize<'a>>(
         }
         // The params may be what is wrong, and are told of after the envelope: read the frame without looking into them.
         Err(_) if members.tried_early => single(text, None),
-        Err(problem) if problem.is_data() => Err(members.malformed(error::invalid_request("a message is an object"))),
+        Err(problem) if problem.is_data() => {
+            Err(members.malformed(error::invalid_request("a message is an object")))
+        }
         Err(problem) => Err(members.malformed(error::parse(problem.to_string()))),
     }
 }
@@ -151,9 +180,13 @@ impl<'a, E> Members<'a, E> {
 
     /// Whether the params that come now are to be decoded.
     fn is_early(&self) -> bool {
-        let (Some(early), Some(method), false) = (self.early, self.method, self.tried_early) else { return false };
+        let (Some(early), Some(method), false) = (self.early, self.method, self.tried_early) else {
+            return false;
+        };
         let quoted = method.get().as_bytes();
-        self.params.is_none() && quoted.len() == early.len() + 2 && &quoted[1..quoted.len() - 1] == early.as_bytes()
+        self.params.is_none()
+            && quoted.len() == early.len() + 2
+            && &quoted[1..quoted.len() - 1] == early.as_bytes()
     }
 
     fn classify(self) -> Result<Frame<'a>, Malformed> {
@@ -162,7 +195,9 @@ impl<'a, E> Members<'a, E> {
         }
         match self.jsonrpc.map(RawValue::get) {
             Some(r#""2.0""#) => {}
-            Some(other) if serde_json::from_str::<Cow<'_, str>>(other).is_ok_and(|version| version == "2.0") => {}
+            Some(other)
+                if serde_json::from_str::<Cow<'_, str>>(other)
+                    .is_ok_and(|version| version == "2.0") => {}
             Some(_) => return Err(self.invalid("`jsonrpc` must be \"2.0\"")),
             None => return Err(self.invalid("`jsonrpc` is missing; it must be \"2.0\"")),
         }
@@ -172,10 +207,17 @@ impl<'a, E> Members<'a, E> {
                     return Err(self.invalid("`method` must be a string"));
                 };
                 let Some(id) = self.id else {
-                    return Ok(Frame::Notification { method, params: self.params });
+                    return Ok(Frame::Notification {
+                        method,
+                        params: self.params,
+                    });
                 };
                 match RequestId::from_json(id.get()) {
-                    Ok(id) => Ok(Frame::Request { id, method, params: self.params }),
+                    Ok(id) => Ok(Frame::Request {
+                        id,
+                        method,
+                        params: self.params,
+                    }),
                     Err(problem) => Err(self.invalid(format!("`id`: {problem}"))),
                 }
             }
@@ -186,19 +228,29 @@ impl<'a, E> Members<'a, E> {
                 if !result.get().starts_with('{') {
                     return Err(self.invalid("`result` must be an object"));
                 }
-                Ok(Frame::Response { id: Some(id), outcome: Ok(result) })
+                Ok(Frame::Response {
+                    id: Some(id),
+                    outcome: Ok(result),
+                })
             }
             (None, None, Some(error)) => match error_object(error.get()) {
                 // Leniency: the id of an error may be missing or null (A-7, GAP-7).
                 Ok(error) => {
                     let id = self.id.and_then(|id| RequestId::from_json(id.get()).ok());
-                    Ok(Frame::Response { id, outcome: Err(error) })
+                    Ok(Frame::Response {
+                        id,
+                        outcome: Err(error),
+                    })
                 }
                 Err(problem) => Err(self.invalid(format!("`error`: {problem}"))),
             },
             (None, None, None) => Err(self.invalid("`method` is missing")),
-            (None, Some(_), Some(_)) => Err(self.invalid("a response has either `result` or `error`, not both")),
-            (Some(_), _, _) => Err(self.invalid("a message has either `method` or `result` or `error`")),
+            (None, Some(_), Some(_)) => {
+                Err(self.invalid("a response has either `result` or `error`, not both"))
+            }
+            (Some(_), _, _) => {
+                Err(self.invalid("a message has either `method` or `result` or `error`"))
+            }
         }
     }
 
@@ -213,7 +265,11 @@ impl<'a, E> Members<'a, E> {
             (_, Some(_), None) => Kind::Request,
             (None, None, None) => Kind::Unknown,
         };
-        Malformed { kind, id: self.request_id(), error }
+        Malformed {
+            kind,
+            id: self.request_id(),
+            error,
+        }
     }
 
     fn request_id(&self) -> Option<RequestId> {
@@ -363,36 +419,129 @@ mod tests {
     fn what_is_no_message() {
         for (text, code, kind, id) in [
             (&b"hello"[..], -32700, Kind::Unknown, None),
-            (br#"{"jsonrpc":"2.0","id":7,"method":"pi"#, -32700, Kind::Request, Some("7")),
-            (b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}", -32700, Kind::Unknown, Some("7")),
-            (br#"{"id":1,"method":"ping"}"#, -32600, Kind::Request, Some("1")),
-            (br#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, -32600, Kind::Request, Some("\"a\"")),
-            (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, Kind::Request, None),
-            (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, Kind::Request, None),
-            (br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, -32600, Kind::Request, None),
-            (br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600, Kind::Request, None),
-            (br#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#, -32600, Kind::Request, Some("1")),
-            (br#"{"jsonrpc":"2.0","id":1,"method":"a","method":"a"}"#, -32600, Kind::Request, Some("1")),
-            (br#"{"jsonrpc":"2.0","id":1,"method":5}"#, -32600, Kind::Request, Some("1")),
-            (br#"{"jsonrpc":"2.0","id":1}"#, -32600, Kind::Request, Some("1")),
-            (br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, -32600, Kind::Response, Some("1")),
-            (br#"{"jsonrpc":"2.0","id":1,"method":"a","result":{}}"#, -32600, Kind::Response, Some("1")),
-            (br#"{"jsonrpc":"2.0","id":1,"result":[]}"#, -32600, Kind::Response, Some("1")),
-            (br#"{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}"#, -32600, Kind::Response, Some("1")),
-            (br#"{"jsonrpc":"2.0","method":1}"#, -32600, Kind::Notification, None),
+            (
+                br#"{"jsonrpc":"2.0","id":7,"method":"pi"#,
+                -32700,
+                Kind::Request,
+                Some("7"),
+            ),
+            (
+                b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}",
+                -32700,
+                Kind::Unknown,
+                Some("7"),
+            ),
+            (
+                br#"{"id":1,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                Some("\"a\""),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"method":"a","method":"a"}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"method":5}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
+                -32600,
+                Kind::Response,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"method":"a","result":{}}"#,
+                -32600,
+                Kind::Response,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"result":[]}"#,
+                -32600,
+                Kind::Response,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}"#,
+                -32600,
+                Kind::Response,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","method":1}"#,
+                -32600,
+                Kind::Notification,
+                None,
+            ),
             (b"{}", -32600, Kind::Unknown, None),
             (b"5", -32600, Kind::Unknown, None),
             (b"[]", -32600, Kind::Unknown, None),
         ] {
             let found = malformed(text);
             let text = String::from_utf8_lossy(text);
-            assert_eq!((found.0, found.1, found.2.as_deref()), (code, kind, id), "{text}: {}", found.3);
+            assert_eq!(
+                (found.0, found.1, found.2.as_deref()),
+                (code, kind, id),
+                "{text}: {}",
+                found.3
+            );
         }
     }
 
     #[test]
     fn too_deep() {
-        let text = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}}"#, "[".repeat(200) + &"]".repeat(200));
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}}"#,
+            "[".repeat(200) + &"]".repeat(200)
+        );
         let (code, _, id, message) = malformed(text.as_bytes());
         assert_eq!((code, id.as_deref()), (-32600, Some("3")), "{message}");
     }
@@ -403,17 +552,25 @@ mod tests {
             Ok(Incoming::Single(frame)) => frame,
             other => panic!("{other:?}"),
         };
-        match parse(br#" {"params":{"a":1.0},"method":"to\u006fls","jsonrpc":"2.0","id":1.0,"extra":[]} "#) {
+        match parse(
+            br#" {"params":{"a":1.0},"method":"to\u006fls","jsonrpc":"2.0","id":1.0,"extra":[]} "#,
+        ) {
             Frame::Request { id, method, params } => {
                 assert_eq!((id.to_string().as_str(), &*method), ("1.0", "tools"));
                 assert_eq!(params.unwrap().get(), r#"{"a":1.0}"#);
             }
             other => panic!("{other:?}"),
         }
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","method":"x"}"#), Frame::Notification { params: None, .. }));
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","method":"x"}"#),
+            Frame::Notification { params: None, .. }
+        ));
         assert!(matches!(
             parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#),
-            Frame::Response { id: None, outcome: Err(_) }
+            Frame::Response {
+                id: None,
+                outcome: Err(_)
+            }
         ));
     }
 
@@ -424,18 +581,42 @@ mod tests {
             a: i64,
         }
         let read = |text: &'static str| match parse_early::<Pair>(text.as_bytes(), Some("m")) {
-            Ok((Incoming::Single(Frame::Request { params, .. }), early)) => Ok((params.is_some(), early.map(|pair| pair.a))),
+            Ok((Incoming::Single(Frame::Request { params, .. }), early)) => {
+                Ok((params.is_some(), early.map(|pair| pair.a)))
+            }
             Ok(other) => panic!("{other:?}"),
             Err(malformed) => Err(malformed.error.message),
         };
-        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5}}"#), Ok((false, Some(5))));
-        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"other","params":{"a":5}}"#), Ok((true, None)));
-        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"params":{"a":5},"method":"m"}"#), Ok((true, None)));
-        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"x"}}"#), Ok((true, None)));
-        let repeated = read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5},"params":{"a":6}}"#);
-        assert!(repeated.as_ref().is_err_and(|message| message.contains("`params` occurs twice")), "{repeated:?}");
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5}}"#),
+            Ok((false, Some(5)))
+        );
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":1,"method":"other","params":{"a":5}}"#),
+            Ok((true, None))
+        );
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":1,"params":{"a":5},"method":"m"}"#),
+            Ok((true, None))
+        );
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"x"}}"#),
+            Ok((true, None))
+        );
+        let repeated =
+            read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5},"params":{"a":6}}"#);
+        assert!(
+            repeated
+                .as_ref()
+                .is_err_and(|message| message.contains("`params` occurs twice")),
+            "{repeated:?}"
+        );
         let cut = read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5"#);
-        assert!(cut.as_ref().is_err_and(|message| message.starts_with("parse error")), "{cut:?}");
+        assert!(
+            cut.as_ref()
+                .is_err_and(|message| message.starts_with("parse error")),
+            "{cut:?}"
+        );
     }
 
     // A-10

@@ -12,8 +12,16 @@ pub(crate) fn deeper_than(bytes: &[u8], limit: usize) -> bool {
 /// How many bytes open an array or an object, those in strings included.
 fn openings(bytes: &[u8]) -> usize {
     // Chunks of at most 255 let the compiler add up in bytes.
-    let count = |chunk: &[u8]| chunk.iter().map(|byte| u8::from(byte | 0x20 == b'{')).sum::<u8>();
-    bytes.chunks(255).map(|chunk| usize::from(count(chunk))).sum()
+    let count = |chunk: &[u8]| {
+        chunk
+            .iter()
+            .map(|byte| u8::from(byte | 0x20 == b'{'))
+            .sum::<u8>()
+    };
+    bytes
+        .chunks(255)
+        .map(|chunk| usize::from(count(chunk)))
+        .sum()
 }
 
 fn deepest_exceeds(bytes: &[u8], limit: usize) -> bool {
@@ -65,7 +73,11 @@ mod tests {
     #[test]
     fn brackets_in_strings_do_not_count() {
         let long = "[".repeat(100);
-        for text in [r#"{"a":"[[[["}"#.to_owned(), r#"{"a\"[[[":1}"#.to_owned(), format!(r#"{{"a":"{long}\"{long}"}}"#)] {
+        for text in [
+            r#"{"a":"[[[["}"#.to_owned(),
+            r#"{"a\"[[[":1}"#.to_owned(),
+            format!(r#"{{"a":"{long}\"{long}"}}"#),
+        ] {
             assert!(!deeper_than(text.as_bytes(), 1), "{text}");
             assert!(deeper_than(text.as_bytes(), 0), "{text}");
         }

@@ -24,7 +24,12 @@ impl NoId {
 const HEAD: &[u8] = br#"{"jsonrpc":"2.0","#;
 
 /// A response with a result.
-pub(crate) fn write_result(id: &RequestId, view: View<'_>, out: &mut Vec<u8>, result: impl FnOnce(View<'_>, &mut Vec<u8>)) {
+pub(crate) fn write_result(
+    id: &RequestId,
+    view: View<'_>,
+    out: &mut Vec<u8>,
+    result: impl FnOnce(View<'_>, &mut Vec<u8>),
+) {
     out.extend_from_slice(HEAD);
     out.extend_from_slice(br#""id":"#);
     id.encode(view, out);
@@ -34,7 +39,12 @@ pub(crate) fn write_result(id: &RequestId, view: View<'_>, out: &mut Vec<u8>, re
 }
 
 /// A response with an error.
-pub(crate) fn write_error(id: Option<&RequestId>, no_id: NoId, error: &ErrorObject, out: &mut Vec<u8>) {
+pub(crate) fn write_error(
+    id: Option<&RequestId>,
+    no_id: NoId,
+    error: &ErrorObject,
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(HEAD);
     match (id, no_id) {
         (Some(id), _) => {
@@ -51,13 +61,24 @@ pub(crate) fn write_error(id: Option<&RequestId>, no_id: NoId, error: &ErrorObje
 }
 
 /// A notification.
-pub(crate) fn write_notification(method: &str, params: Option<&dyn Encode>, view: View<'_>, out: &mut Vec<u8>) {
+pub(crate) fn write_notification(
+    method: &str,
+    params: Option<&dyn Encode>,
+    view: View<'_>,
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(HEAD);
     write_call(method, params, view, out);
 }
 
 /// A request.
-pub(crate) fn write_request(id: &RequestId, method: &str, params: Option<&dyn Encode>, view: View<'_>, out: &mut Vec<u8>) {
+pub(crate) fn write_request(
+    id: &RequestId,
+    method: &str,
+    params: Option<&dyn Encode>,
+    view: View<'_>,
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(HEAD);
     out.extend_from_slice(br#""id":"#);
     id.encode(view, out);

@@ -32,8 +32,11 @@ impl InFlight {
 
     /// Takes the id of `exchange`, whose session must be the owner of this table.
     pub(crate) fn enter(&self, exchange: &Arc<Exchange>) -> Ticket {
-        self.lock().insert(exchange.id.clone(), Arc::downgrade(exchange));
-        Ticket { exchange: exchange.clone() }
+        self.lock()
+            .insert(exchange.id.clone(), Arc::downgrade(exchange));
+        Ticket {
+            exchange: exchange.clone(),
+        }
     }
 
     /// The request with that id.

@@ -48,12 +48,18 @@ impl Outgoing {
         let id = RequestId::Integer(self.next.fetch_add(1, Ordering::Relaxed) + 1);
         let slot = Arc::<Slot>::default();
         self.lock().insert(id.clone(), slot.clone());
-        Waiting { table: self, id, slot }
+        Waiting {
+            table: self,
+            id,
+            slot,
+        }
     }
 
     /// Hands an answer to whoever waits for it. False if nobody does.
     pub(crate) fn settle(&self, id: &RequestId, settled: Settled) -> bool {
-        let Some(slot) = self.lock().remove(id) else { return false };
+        let Some(slot) = self.lock().remove(id) else {
+            return false;
+        };
         slot.settle(settled);
         true
     }

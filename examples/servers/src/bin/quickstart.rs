@@ -18,7 +18,9 @@ fn add(
     /// The second number.
     b: i64,
 ) -> Result<Json<Sum>, ToolError> {
-    let sum = a.checked_add(b).ok_or_else(|| ToolError::new("the sum does not fit into 64 bits"))?;
+    let sum = a
+        .checked_add(b)
+        .ok_or_else(|| ToolError::new("the sum does not fit into 64 bits"))?;
     Ok(Json(Sum { sum }))
 }
 
@@ -42,20 +44,37 @@ async fn main() -> trueform::Result {
 }
 
 /// Talks to the server as a client would, over the same bytes, and prints both sides.
-#[expect(clippy::print_stdout, reason = "a demonstration, not a server: its standard output is for people")]
+#[expect(
+    clippy::print_stdout,
+    reason = "a demonstration, not a server: its standard output is for people"
+)]
 async fn demo() -> trueform::Result {
     let client = server().connect().await?;
     println!("connected at {}", client.revision());
     for tool in client.list_tools().await.map_err(trueform::Error::other)? {
-        println!("\ntool `{}`: {}\n  takes   {}", tool.name, tool.description.unwrap_or_default(), tool.input_schema);
+        println!(
+            "\ntool `{}`: {}\n  takes   {}",
+            tool.name,
+            tool.description.unwrap_or_default(),
+            tool.input_schema
+        );
         if let Some(schema) = tool.output_schema {
             println!("  returns {schema}");
         }
     }
-    for arguments in [serde_json::json!({ "a": 2, "b": 3 }), serde_json::json!({ "a": "two", "c": 3 })] {
+    for arguments in [
+        serde_json::json!({ "a": 2, "b": 3 }),
+        serde_json::json!({ "a": "two", "c": 3 }),
+    ] {
         println!("\nadd({arguments})");
-        let result = client.call_tool("add", arguments).await.map_err(trueform::Error::other)?;
-        println!("  {}", serde_json::to_string(&result).map_err(trueform::Error::other)?);
+        let result = client
+            .call_tool("add", arguments)
+            .await
+            .map_err(trueform::Error::other)?;
+        println!(
+            "  {}",
+            serde_json::to_string(&result).map_err(trueform::Error::other)?
+        );
     }
     Ok(())
 }
