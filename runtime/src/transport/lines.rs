@@ -77,6 +77,7 @@ impl Lines {
             let Some(skip) = memchr(b'\n', &self.buffer[self.scanned..]) else {
                 self.scanned = self.buffer.len();
                 self.drop_if_too_long();
+                self.give_back();
                 return None;
             };
             let (start, end) = (self.start, self.scanned + skip);
@@ -114,14 +115,7 @@ impl Lines {
     }
 
     fn make_room(&mut self) {
-        if self.start == self.buffer.len() {
-            self.buffer.clear();
-            if self.buffer.capacity() > WORTH_KEEPING {
-                self.buffer.shrink_to(USUAL);
-            }
-            self.start = 0;
-            self.scanned = 0;
-        }
+        self.give_back();
         if self.buffer.capacity() - self.buffer.len() >= LEAST_ROOM {
             return;
         }
@@ -133,6 +127,19 @@ impl Lines {
         if self.buffer.capacity() - self.buffer.len() < LEAST_ROOM {
             // Doubling; pages never written to cost nothing.
             self.buffer.reserve(LEAST_ROOM.max(self.buffer.len()));
+        }
+    }
+
+    /// Starts over when everything was handed out; memory that one long line took is given back.
+    fn give_back(&mut self) {
+        if self.start != self.buffer.len() {
+            return;
+        }
+        self.buffer.clear();
+        self.start = 0;
+        self.scanned = 0;
+        if self.buffer.capacity() > WORTH_KEEPING {
+            self.buffer.shrink_to(USUAL);
         }
     }
 

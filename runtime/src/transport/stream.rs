@@ -244,12 +244,12 @@ impl Connection {
     fn take(&mut self, reply: Reply, cx: &mut Context<'_>) {
         let mut driving = match reply {
             Reply::Silent => return,
-            Reply::Ready(answer) => return self.answer(&answer),
+            Reply::Ready(answer) => return self.answer(answer),
             Reply::Running(running) => Driving::One(running.drive().ending_with(&self.ending)),
             Reply::Batch(replies) => Driving::Many(Batch::new(replies)),
         };
         match Pin::new(&mut driving).poll(cx) {
-            Poll::Ready(Some(answer)) => self.answer(&answer),
+            Poll::Ready(Some(answer)) => self.answer(answer),
             Poll::Ready(None) => {}
             Poll::Pending => {
                 self.calls.spawn(driving);
@@ -261,7 +261,7 @@ impl Connection {
     fn collect(&mut self, cx: &mut Context<'_>) {
         while !self.is_full() {
             match self.calls.poll_join_next(cx) {
-                Poll::Ready(Some(Ok(Some(answer)))) => self.answer(&answer),
+                Poll::Ready(Some(Ok(Some(answer)))) => self.answer(answer),
                 Poll::Ready(Some(Ok(None))) => {}
                 Poll::Ready(Some(Err(error))) => tracing::error!(%error, "a call was lost"),
                 Poll::Ready(None) | Poll::Pending => break,
@@ -269,24 +269,29 @@ impl Connection {
         }
         while !self.is_full() {
             match self.outbox.poll_next(cx) {
-                Poll::Ready(Some(message)) => self.append(&message),
+                Poll::Ready(Some(message)) => self.append(message),
                 Poll::Ready(None) | Poll::Pending => break,
             }
         }
     }
 
     /// Appends an answer, after everything that was sent before it.
-    fn answer(&mut self, answer: &Answer) {
+    fn answer(&mut self, answer: Answer) {
         while let Some(message) = self.outbox.try_next() {
-            self.append(&message);
+            self.append(message);
         }
-        self.append(&answer.body);
+        self.append(answer.body);
     }
 
-    fn append(&mut self, message: &[u8]) {
-        tracing::trace!(message = %String::from_utf8_lossy(message), "sent");
-        self.out.reserve(message.len() + 1);
-        self.out.extend_from_slice(message);
+    fn append(&mut self, message: Vec<u8>) {
+        tracing::trace!(message = %String::from_utf8_lossy(&message), "sent");
+        if self.out.is_empty() && message.len() >= FULL {
+            // Large messages are not copied.
+            self.out = message;
+        } else {
+            self.out.reserve(message.len() + 1);
+            self.out.extend_from_slice(&message);
+        }
         self.out.push(b'\n');
     }
 
