@@ -56,6 +56,7 @@ mod signal;
 mod slow;
 #[cfg(feature = "http")]
 pub mod store;
+pub mod testing;
 pub mod tool;
 pub mod transport;
 

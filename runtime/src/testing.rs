@@ -1,0 +1,42 @@
+//! What servers and clients are tested with, beside [`client`](crate::client): a recorder of traffic, a checker of what was
+//! recorded, and a snapshot of everything a server promises.
+//!
+//! Nothing here is used while serving.
+//!
+//! ```
+//! use trueform::{client::{Client, ClientOptions}, prelude::*, testing::{Checker, Recorder}};
+//!
+//! /// Add two numbers.
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let service = Server::new("calc", "1.0.0").tools(tools![add]).build()?;
+//! let (near, far) = tokio::io::duplex(4096);
+//! let (reader, writer) = tokio::io::split(far);
+//! tokio::spawn(async move { service.serve_stream(reader, writer).await });
+//!
+//! let recorder = Recorder::new();
+//! let (reader, writer) = tokio::io::split(near);
+//! let (reader, writer) = recorder.around_client(reader, writer);
+//! let client = Client::over(reader, writer, ClientOptions::new()).await?;
+//! client.call_tool("add", serde_json::json!({ "a": 2, "b": 3 })).await?;
+//! client.close().await;
+//!
+//! assert_eq!(Checker::new().check(&recorder.transcript())?, []);
+//! # Ok(())
+//! # }
+//! ```
+
+mod checker;
+mod recorder;
+mod transcript;
+
+pub use self::{
+    checker::{Checker, Finding, Severity},
+    recorder::{Recorded, Recorder},
+    transcript::{Event, Record, Side, TranscriptError},
+};

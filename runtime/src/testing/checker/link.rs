@@ -1,0 +1,265 @@
+//! What is known of one connection, and how its messages are told apart.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::{Value, value::RawValue};
+use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
+
+use super::{Finding, Report, Severity, envelope, envelope::Fault, listening::Listening, shape::Schemas};
+use crate::{
+    jsonrpc::{self, Frame, Incoming},
+    testing::Side,
+};
+
+/// What has passed between one client and one server.
+#[derive(Debug, Default)]
+pub(super) struct Link {
+    pub(super) legacy: Option<Handshake>,
+    /// Whether a request of the modern era was seen.
+    pub(super) modern: bool,
+    /// Capabilities that the server told of in the answer to `server/discover`.
+    pub(super) discovered: Option<Value>,
+    pub(super) client: Sent,
+    pub(super) server: Sent,
+    /// `requestState` that the server gave out, and to which request.
+    pub(super) states: HashMap<String, RequestId>,
+    pub(super) schemas: Schemas,
+}
+
+/// A handshake of the legacy era.
+#[derive(Debug)]
+pub(super) struct Handshake {
+    pub(super) id: RequestId,
+    pub(super) requested: String,
+    pub(super) client_capabilities: Value,
+    pub(super) server_capabilities: Value,
+    /// Whether it was answered with a result.
+    pub(super) answered: bool,
+    /// What was agreed on, once answered, if this crate knows it.
+    pub(super) revision: Option<Revision>,
+    pub(super) initialized: bool,
+    /// As `logging/setLevel` set it.
+    pub(super) level: Option<usize>,
+}
+
+/// What one side has sent that the other may answer.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// Ids of its requests of the legacy era.
+    pub(super) legacy_ids: HashSet<RequestId>,
+    /// Its requests, the last one by each id. Over HTTP ids of the modern era belong to their exchange.
+    pub(super) requests: HashMap<(Option<String>, RequestId), Sending>,
+    /// Texts that are no messages and may be answered with an error.
+    pub(super) faults: VecDeque<Fault>,
+}
+
+/// A request, and what became of it.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub(super) line: usize,
+    /// `None` before a revision is agreed on, or if it is none that this crate knows.
+    pub(super) revision: Option<Revision>,
+    pub(super) method: String,
+    pub(super) known: Option<Method>,
+    pub(super) params: Value,
+    pub(super) stream: Option<String>,
+    pub(super) token: Option<RequestId>,
+    pub(super) last_progress: f64,
+    /// The least severe log message that it asked for.
+    pub(super) level: Option<usize>,
+    pub(super) due: Due,
+    pub(super) cancelled: Option<u64>,
+    pub(super) answered: bool,
+    pub(super) listening: Option<Listening>,
+}
+
+/// What a request must be answered with, if with anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    Anything,
+    /// An error with one of these codes, or else these requirements are not met.
+    Error(&'static [i64], &'static [&'static str]),
+}
+
+impl Sending {
+    pub(super) fn is_open(&self) -> bool {
+        !self.answered && self.cancelled.is_none()
+    }
+
+    pub(super) fn is_modern(&self) -> bool {
+        self.revision.is_some_and(|revision| revision.era() == Era::Modern)
+    }
+}
+
+impl Handshake {
+    /// As the method tables name it: `tools`, `tools.listChanged`.
+    pub(super) fn declares(&self, side: Side, capability: &str) -> bool {
+        match side {
+            Side::Client => declares(&self.client_capabilities, capability),
+            Side::Server => declares(&self.server_capabilities, capability),
+        }
+    }
+}
+
+/// Whether `capabilities` has what the method tables call `capability`.
+pub(super) fn declares(capabilities: &Value, capability: &str) -> bool {
+    let found = capability.split('.').try_fold(capabilities, |value, name| value.get(name));
+    !matches!(found, None | Some(Value::Null | Value::Bool(false)))
+}
+
+impl Link {
+    pub(super) fn sent(&mut self, side: Side) -> &mut Sent {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// The revision of the legacy session, if there is one.
+    pub(super) fn session(&self) -> Option<Revision> {
+        self.legacy.as_ref().and_then(|handshake| handshake.revision)
+    }
+
+    /// The key of a request that the side `from` sends, or sent.
+    pub(super) fn key(&self, report: &Report<'_>, from: Side, id: &RequestId) -> (Option<String>, RequestId) {
+        let own = (report.now.stream.clone(), id.clone());
+        let requests = match from {
+            Side::Client => &self.client.requests,
+            Side::Server => &self.server.requests,
+        };
+        if report.now.checker.http && requests.contains_key(&own) { own } else { (None, id.clone()) }
+    }
+
+    /// One text, which should be a message or, at 2025-03-26, an array of them.
+    pub(super) fn text(&mut self, report: &mut Report<'_>, text: &str) {
+        if !text.trim_start().starts_with('[') {
+            return self.single(report, text, false);
+        }
+        let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(text) else {
+            return self.single(report, text, false);
+        };
+        //
+        if self.session() != Some(Revision::V2025_03_26) {
+            let id = items.iter().find_map(|item| jsonrpc::readable_id(item.get().as_bytes()));
+            let fault = Fault {
+                requirements: &["A-11"],
+                message: "an array is a message only at 2025-03-26".to_owned(),
+                code: jsonrpc::code::INVALID_REQUEST,
+                unanswerable: false,
+                id: None,
+                perhaps_id: id,
+            };
+            return self.fault(report, fault);
+        }
+        if items.is_empty() {
+            report.error(&["A-10"], "an empty batch");
+        }
+        for item in items {
+            self.single(report, item.get(), true);
+        }
+    }
+
+    fn single(&mut self, report: &mut Report<'_>, text: &str, in_batch: bool) {
+        match jsonrpc::parse(text.as_bytes()) {
+            Ok(Incoming::Single(Frame::Request { id, method, params })) => {
+                if in_batch && method == "initialize" {
+                    report.error(&["A-10"], "`initialize` may not be part of a batch");
+                }
+                self.request(report, &id, &method, params.map(RawValue::get));
+            }
+            Ok(Incoming::Single(Frame::Notification { method, params })) => {
+                self.notification(report, &method, params.map(RawValue::get));
+            }
+            Ok(Incoming::Single(Frame::Response { id, outcome })) => self.answer(report, text, id, &outcome),
+            Ok(Incoming::Batch(_)) | Err(_) => self.fault(report, envelope::fault(text)),
+        }
+    }
+
+    fn fault(&mut self, report: &mut Report<'_>, fault: Fault) {
+        report.error(fault.requirements, &*fault.message);
+        if !fault.unanswerable {
+            self.sent(report.now.from).faults.push_back(fault);
+        }
+    }
+
+    fn answer(&mut self, report: &mut Report<'_>, text: &str, id: Option<RequestId>, outcome: &Result<&RawValue, ErrorObject>) {
+        //
+        if report.now.from == Side::Client && self.legacy.is_none() {
+            report.error(&["A-18"], "a client sends no responses at 2026-07-28");
+            return;
+        }
+        match id {
+            Some(id) => self.response(report, &id, outcome),
+            None => self.answer_without_id(report, text, outcome),
+        }
+    }
+
+    /// A-7, GAP-7
+    fn answer_without_id(&mut self, report: &mut Report<'_>, text: &str, outcome: &Result<&RawValue, ErrorObject>) {
+        let is_null = serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("id").is_some());
+        let may_be_null = self.session().is_none_or(|revision| revision < Revision::V2025_11_25);
+        if is_null && !may_be_null {
+            report.error(&["A-2", "A-7"], "an id is never null; an error to what has no readable id has none");
+        }
+        let Err(error) = outcome else { return };
+        let faults = &mut self.sent(report.now.from.peer()).faults;
+        let position = faults.iter().position(|fault| fault.id.is_none() && fault.code == error.code);
+        let position = position.or_else(|| faults.iter().position(|fault| fault.id.is_none())).unwrap_or(0);
+        match faults.remove(position) {
+            None => report.error(&["A-7", "A-8"], "an error without id, though the peer sent nothing whose id cannot be read"),
+            Some(fault) if fault.id.is_some() => report.error(&["A-7"], "an error without id, though the peer's message has one"),
+            Some(fault) => check_code(report, &fault, error.code),
+        }
+    }
+
+    /// An answer to a text that was no message, by the id that could be read in it. False if there is no such text.
+    pub(super) fn answers_fault(&mut self, report: &mut Report<'_>, id: &RequestId, code: Option<i64>) -> bool {
+        let faults = &mut self.sent(report.now.from.peer()).faults;
+        let Some(position) = faults.iter().position(|fault| fault.perhaps_id.as_ref().or(fault.id.as_ref()) == Some(id)) else {
+            return false;
+        };
+        let Some(fault) = faults.remove(position) else { return false };
+        match code {
+            Some(code) => check_code(report, &fault, code),
+            None => report.error(&["A-9", "A-1"], format!("a result, though the message was refused: {}", fault.message)),
+        }
+        true
+    }
+
+    /// One side closed a stream: at 2026-07-28 the client cancels so (O-3).
+    pub(super) fn closed(&mut self, report: &Report<'_>) {
+        let now = report.now;
+        if now.from != Side::Client || now.stream.is_none() {
+            return;
+        }
+        for sending in self.client.requests.values_mut() {
+            if sending.stream == now.stream && sending.is_modern() && sending.is_open() {
+                sending.cancelled = Some(now.at);
+            }
+        }
+    }
+
+    /// B-10: whoever does not answer pings is taken for dead.
+    pub(super) fn finish(self, findings: &mut Vec<Finding>) {
+        for (side, sent) in [(Side::Client, self.client), (Side::Server, self.server)] {
+            for sending in sent.requests.into_values() {
+                if sending.known == Some(Method::Ping) && sending.is_open() && !sending.is_modern() {
+                    findings.push(Finding {
+                        line: sending.line,
+                        side: side.peer(),
+                        requirements: &["B-10"],
+                        severity: Severity::Error,
+                        message: "this ping is never answered".to_owned(),
+                    });
+                }
+            }
+        }
+    }
+}
+
+///
+fn check_code(report: &mut Report<'_>, fault: &Fault, code: i64) {
+    if code != fault.code {
+        report.error(&["A-9"], format!("error {code}, but what was sent deserves {}: {}", fault.code, fault.message));
+    }
+}

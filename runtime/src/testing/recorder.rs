@@ -1,0 +1,196 @@
+//! Records what passes a byte stream, without changing it.
+
+use std::{
+    fmt, io,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Instant,
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::transcript::{Record, Side};
+
+/// Collects what two peers say to each other over a byte stream that carries a message a line. Clones share the recording.
+///
+/// It keeps everything in memory until it is dropped. What is recorded is what passed, however wrong it is.
+#[derive(Clone)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    began: Instant,
+    next: AtomicU64,
+    records: Mutex<Vec<(Turn, Record)>>,
+}
+
+/// When something happened, among everything that was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    order: u64,
+    at: u64,
+}
+
+/// One direction of a recorded stream.
+pub struct Recorded<S> {
+    inner: S,
+    from: Side,
+    recorder: Recorder,
+    /// The beginning of a line that has no end yet.
+    line: Vec<u8>,
+}
+
+impl Recorder {
+    /// A recorder without records; its clock starts now.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { shared: Arc::new(Shared { began: Instant::now(), next: AtomicU64::new(0), records: Mutex::default() }) }
+    }
+
+    /// Records what passes `reader` and `writer` on their way to [`Client::over`](crate::Client::over).
+    pub fn around_client<R: AsyncRead, W: AsyncWrite>(&self, reader: R, writer: W) -> (Recorded<R>, Recorded<W>) {
+        (self.record(Side::Server, reader), self.record(Side::Client, writer))
+    }
+
+    /// Records what passes `reader` and `writer` on their way to [`Service::serve_stream`](crate::Service::serve_stream).
+    pub fn around_server<R: AsyncRead, W: AsyncWrite>(&self, reader: R, writer: W) -> (Recorded<R>, Recorded<W>) {
+        (self.record(Side::Client, reader), self.record(Side::Server, writer))
+    }
+
+    /// Records what passes one stream, whichever way, as said by `from`.
+    pub fn record<S>(&self, from: Side, stream: S) -> Recorded<S> {
+        Recorded { inner: stream, from, recorder: self.clone(), line: Vec::new() }
+    }
+
+    /// What was recorded up to now.
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        let mut records = self.shared.records.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        records.sort_by_key(|(turn, _)| *turn);
+        records.into_iter().map(|(_, record)| record).collect()
+    }
+
+    /// What was recorded up to now, as a transcript: one record a line.
+    #[must_use]
+    pub fn transcript(&self) -> String {
+        self.records().iter().map(|record| format!("{record}\n")).collect()
+    }
+
+    fn turn(&self) -> Turn {
+        let at = u64::try_from(self.shared.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Turn { order: self.shared.next.fetch_add(1, Ordering::SeqCst), at }
+    }
+
+    fn push(&self, from: Side, line: &[u8], turn: Turn) {
+        let record = Record::new(turn.at, from, String::from_utf8_lossy(line));
+        self.shared.records.lock().unwrap_or_else(PoisonError::into_inner).push((turn, record));
+    }
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> Recorded<S> {
+    fn take(&mut self, mut bytes: &[u8], turn: Turn) {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            self.line.extend_from_slice(&bytes[..end]);
+            bytes = &bytes[end + 1..];
+            self.end_line(turn);
+        }
+        self.line.extend_from_slice(bytes);
+    }
+
+    fn end_line(&mut self, turn: Turn) {
+        let line = std::mem::take(&mut self.line);
+        let line = line.trim_ascii();
+        if !line.is_empty() {
+            self.recorder.push(self.from, line, turn);
+        }
+    }
+}
+
+/// A last line without its end is recorded when the stream is dropped.
+impl<S> Drop for Recorded<S> {
+    fn drop(&mut self) {
+        self.end_line(self.recorder.turn());
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Recorded<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut this.inner).poll_read(cx, buffer))?;
+        let turn = this.recorder.turn();
+        this.take(&buffer.filled()[before..], turn);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Recorded<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        // Taken before the peer can answer, on whichever thread it runs.
+        let turn = this.recorder.turn();
+        let written = ready!(Pin::new(&mut this.inner).poll_write(cx, bytes))?;
+        this.take(&bytes[..written], turn);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").finish_non_exhaustive()
+    }
+}
+
+impl<S> fmt::Debug for Recorded<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorded").field("from", &self.from).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_recorded_whatever_the_chunks_are() {
+        let recorder = Recorder::new();
+        let (mut from_server, mut to_server) = recorder.around_client(&b"{\"a\":1}\r\n\n{\"b\""[..], Vec::new());
+        to_server.write_all(b"{\"c\":").await.unwrap();
+        to_server.write_all(b"2}\nnonsense\n").await.unwrap();
+        let mut read = String::new();
+        from_server.read_to_string(&mut read).await.unwrap();
+        drop((from_server, to_server));
+        let said: Vec<_> = recorder.records().into_iter().map(|record| (record.from, record.event)).collect();
+        let message = |text: &str| super::super::Event::Message(text.to_owned());
+        assert_eq!(
+            said,
+            [
+                (Side::Client, message("{\"c\":2}")),
+                (Side::Client, message("nonsense")),
+                (Side::Server, message("{\"a\":1}")),
+                (Side::Server, message("{\"b\"")),
+            ]
+        );
+    }
+}

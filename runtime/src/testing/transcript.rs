@@ -1,0 +1,214 @@
+//! The form of recorded traffic: one JSON object a line, with who sent what and when.
+//!
+//! Knows nothing of what the messages mean.
+
+use std::{fmt, str::FromStr};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// One of the two peers of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The side that connects.
+    Client,
+    /// The side that offers tools.
+    Server,
+}
+
+impl Side {
+    /// The one it talks to.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
+    /// `client` or `server`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One line of a transcript.
+///
+/// ```
+/// use trueform::testing::{Event, Record, Side};
+///
+/// let record: Record = r#"{"at":12,"from":"client","message":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#.parse()?;
+/// assert_eq!((record.at, record.from), (Some(12), Side::Client));
+/// assert_eq!(record.event, Event::Message(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned()));
+/// # Ok::<(), trueform::testing::TranscriptError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Record {
+    /// When, in milliseconds from wherever the recording began.
+    pub at: Option<u64>,
+    /// Who did it.
+    pub from: Side,
+    /// What was done.
+    pub event: Event,
+    /// Over HTTP: a name for the exchange, the same for a request and for everything in the answer to it, and another one
+    /// for each `GET` stream.
+    pub stream: Option<String>,
+    /// Over HTTP: a name for the client, the same for all of its exchanges.
+    pub session: Option<String>,
+}
+
+/// What a peer did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// It sent this text: a JSON-RPC message, or what it took for one. In a transcript the member `message`, as JSON where it
+    /// is an object or an array, otherwise as a string that holds the text.
+    Message(String),
+    /// It closed the stream: the member `closed`.
+    Closed,
+}
+
+impl Record {
+    /// A message over a byte stream.
+    #[must_use]
+    pub fn new(at: u64, from: Side, message: impl Into<String>) -> Self {
+        Self { at: Some(at), from, event: Event::Message(message.into()), stream: None, session: None }
+    }
+}
+
+/// A transcript that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TranscriptError {
+    line: usize,
+    problem: String,
+}
+
+impl TranscriptError {
+    /// Which line, from 1.
+    #[must_use]
+    pub const fn line(&self) -> usize {
+        self.line
+    }
+}
+
+impl fmt::Display for TranscriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of the transcript: {}", self.line, self.problem)
+    }
+}
+
+impl std::error::Error for TranscriptError {}
+
+/// All records of `transcript`, with the number of their line. Empty lines are left out.
+pub(super) fn parse(transcript: &str) -> Result<Vec<(usize, Record)>, TranscriptError> {
+    let lines = transcript.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty());
+    let parse = |(text, line): (&str, usize)| match text.parse::<Record>() {
+        Ok(record) => Ok((line, record)),
+        Err(error) => Err(TranscriptError { line, ..error }),
+    };
+    lines.map(parse).collect()
+}
+
+impl FromStr for Record {
+    type Err = TranscriptError;
+
+    fn from_str(line: &str) -> Result<Self, TranscriptError> {
+        #[derive(Deserialize)]
+        struct Line<'a> {
+            at: Option<u64>,
+            from: Side,
+            #[serde(borrow)]
+            message: Option<&'a RawValue>,
+            #[serde(default)]
+            closed: bool,
+            stream: Option<String>,
+            session: Option<String>,
+        }
+        let fail = |problem: String| TranscriptError { line: 1, problem };
+        let Line { at, from, message, closed, stream, session } = serde_json::from_str(line).map_err(|error| fail(error.to_string()))?;
+        let event = match (message, closed) {
+            (Some(message), false) if message.get().starts_with('"') => {
+                Event::Message(serde_json::from_str(message.get()).map_err(|error| fail(error.to_string()))?)
+            }
+            (Some(message), false) => Event::Message(message.get().to_owned()),
+            (None, true) => Event::Closed,
+            (None, false) => return Err(fail("has neither `message` nor `closed`".to_owned())),
+            (Some(_), true) => return Err(fail("has both `message` and `closed`".to_owned())),
+        };
+        Ok(Self { at, from, event, stream, session })
+    }
+}
+
+/// The line of a transcript, without a line end.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        if let Some(at) = self.at {
+            write!(f, "\"at\":{at},")?;
+        }
+        write!(f, "\"from\":\"{}\"", self.from)?;
+        for (name, value) in [("session", &self.session), ("stream", &self.stream)] {
+            if let Some(value) = value {
+                write!(f, ",\"{name}\":{}", serde_json::Value::from(value.as_str()))?;
+            }
+        }
+        match &self.event {
+            Event::Closed => f.write_str(",\"closed\":true}"),
+            Event::Message(text) if is_one_line_of_json(text) => write!(f, ",\"message\":{}}}", text.trim()),
+            Event::Message(text) => write!(f, ",\"message\":{}}}", serde_json::Value::from(text.as_str())),
+        }
+    }
+}
+
+/// Whether `text` can stand in a transcript as it is.
+fn is_one_line_of_json(text: &str) -> bool {
+    let structured = text.trim_start().starts_with(['{', '[']);
+    structured && !text.trim().contains(['\n', '\r']) && serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let texts = [r#"{"id":1.0,"a":"\u00e9"}"#, "[]", "nonsense", r#""text""#, "5", "{\"a\":\r1}", "{", ""];
+        for text in texts {
+            for session in [None, Some("a\"b".to_owned())] {
+                let record = Record { session, stream: Some("1".to_owned()), ..Record::new(7, Side::Server, text) };
+                let line = record.to_string();
+                assert!(!line.contains(['\n', '\r']), "{line}");
+                assert_eq!(line.parse::<Record>().unwrap(), record, "{line}");
+            }
+        }
+        let closed = Record { event: Event::Closed, ..Record::new(7, Side::Client, "") };
+        assert_eq!(closed.to_string().parse::<Record>().unwrap(), closed);
+    }
+
+    #[test]
+    fn what_is_no_record() {
+        let table = [
+            ("{}", "missing field `from`"),
+            (r#"{"from":"client"}"#, "neither `message` nor `closed`"),
+            (r#"{"from":"client","message":{},"closed":true}"#, "both"),
+            (r#"{"from":"proxy","message":{}}"#, "unknown variant `proxy`"),
+        ];
+        for (line, expected) in table {
+            let error = parse(&format!("\n{line}")).unwrap_err();
+            assert_eq!(error.line(), 2);
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The checker of traffic: silent about what this crate says, and loud about each thing that is wrong.
+
+mod bad;
+mod recorded;
