@@ -3,10 +3,11 @@
 
 use std::fmt;
 
-use trueform_schema::{DecodeError, Encode, Era, ErrorObject, Method, View, decode, methods};
+use trueform_schema::{Conform, DecodeError, Era, ErrorObject, Method, View, decode, methods};
 
 use crate::{
     context::Context,
+    gate,
     jsonrpc,
     needs::ClientNeeds,
     outbox::Refused,
@@ -19,6 +20,8 @@ use crate::{
 pub enum AskError {
     /// Requests to clients do not exist at the revision of this request, or the method is none of a server.
     NotAtThisRevision,
+    /// The params cannot be expressed at the revision of this request; the log says what is wrong.
+    NotAllowed(String),
     /// The client did not declare that it can do this (B-8).
     NotDeclared(ClientNeeds),
     /// The client answered with an error.
@@ -58,7 +61,7 @@ impl Context {
         }
     }
 
-    fn send(&self, method: Method, params: &dyn Encode) -> Result<Waiting<'_>, AskError> {
+    fn send(&self, method: Method, params: &dyn Conform) -> Result<Waiting<'_>, AskError> {
         let exchange = &self.0;
         let session = match (&exchange.session, method.rules(exchange.revision)) {
             (Some(session), Some(rules))
@@ -71,6 +74,10 @@ impl Context {
         let missing = needed_by(method).missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
             return Err(AskError::NotDeclared(missing));
+        }
+        let policy = exchange.engine.settings.outgoing;
+        if let Err(error) = gate::check(policy, params, exchange.revision, method.as_str()) {
+            return Err(AskError::NotAllowed(error.message));
         }
         let waiting = session.outgoing.register();
         let mut message = Vec::with_capacity(256);
@@ -105,6 +112,7 @@ impl fmt::Display for AskError {
             Self::NotAtThisRevision => {
                 f.write_str("the client cannot be sent this request at its revision")
             }
+            Self::NotAllowed(problem) => f.write_str(problem),
             Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),
             Self::Refused(error) => write!(
                 f,

@@ -12,7 +12,7 @@ mod running;
 mod shared;
 mod tools;
 
-use trueform_schema::{Encode, ErrorObject, Method, RequestId, Revision, View};
+use trueform_schema::{ErrorObject, Method, RequestId, Revision, View};
 
 pub(crate) use self::{
     line::Link,
@@ -87,11 +87,6 @@ impl Answer {
 }
 
 impl Reply {
-    fn result(id: &RequestId, view: View<'_>, result: &dyn Encode) -> Self {
-        Self::Ready(Answer::result(id, view, |view, out| {
-            result.encode(view, out)
-        }))
-    }
 
     fn error(id: &RequestId, revision: Revision, error: &ErrorObject) -> Self {
         tracing::debug!(%id, %revision, code = error.code, message = %error.message, "request refused");

@@ -12,12 +12,12 @@ use std::{
 };
 
 use trueform_schema::{
-    ClientCapabilities, Encode, Implementation, LoggingLevel, LoggingMessageNotificationParams,
+    ClientCapabilities, Conform, Implementation, LoggingLevel, LoggingMessageNotificationParams,
     Method, ProgressNotificationParams, ProgressToken, RequestId, Revision, View,
 };
 
 use crate::{
-    Principal, engine::Engine, jsonrpc, logging::Threshold, outbox::Outbox, session::Session,
+    Principal, engine::Engine, gate, jsonrpc, logging::Threshold, outbox::Outbox, session::Session,
     signal::Signal,
 };
 
@@ -156,9 +156,13 @@ impl Exchange {
         &self.stream_closed
     }
 
-    /// Sends a notification that belongs to this request. False if it did not leave.
-    pub(crate) fn notify(&self, method: Method, params: &dyn Encode) -> bool {
+    /// Sends a notification that belongs to this request, as its revision allows. False if it did not leave.
+    pub(crate) fn notify(&self, method: Method, params: &dyn Conform) -> bool {
         if !self.is_open() {
+            return false;
+        }
+        let policy = self.engine.settings.outgoing;
+        if gate::check(policy, params, self.revision, method.as_str()).is_err() {
             return false;
         }
         let mut message = Vec::with_capacity(192);

@@ -6,11 +6,14 @@
 
 mod era;
 mod headers;
+mod outbound;
 mod peek;
 
+pub use self::outbound::Policy;
 pub(crate) use self::{
     era::{PostEra, era_of_post},
     headers::{HeaderValue, Headers, check_param_headers, check_standard_headers, missing_meta},
+    outbound::check,
     peek::{Peek, peek},
 };
 

@@ -76,6 +76,7 @@ pub use self::{
     client::Client,
     context::Context,
     error::{Error, Result},
+    gate::Policy,
     logging::DEFAULT_LOG_LEVEL,
     needs::ClientNeeds,
     outbox::OUTBOX_LIMIT,

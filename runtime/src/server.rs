@@ -2,12 +2,13 @@
 
 use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc};
 
-use trueform_schema::{Icon, Implementation, Revision, Revisions};
+use trueform_schema::{Icon, Implementation, Revision, Revisions, View, violations};
 
 use crate::{
     catalog::{Catalog, Entry},
     engine::{Engine, Settings},
     error::{Error, Result},
+    gate::Policy,
     tool::{IntoTools, ToolRoute, ToolSet},
 };
 
@@ -44,6 +45,7 @@ pub struct Server {
     revisions: Revisions,
     page_size: usize,
     max_in_flight: usize,
+    outgoing: Policy,
     #[cfg(feature = "http")]
     http: crate::transport::http::HttpConfig,
     problems: Vec<String>,
@@ -61,6 +63,7 @@ impl Server {
             revisions: Revisions::ALL,
             page_size: DEFAULT_PAGE_SIZE,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
+            outgoing: Policy::Enforce,
             #[cfg(feature = "http")]
             http: crate::transport::http::HttpConfig::default(),
             problems: Vec::new(),
@@ -129,6 +132,12 @@ impl Server {
         self
     }
 
+    /// Sets what is done about messages that the client's revision does not allow. [`Policy::Enforce`] unless this is called.
+    pub fn outgoing(mut self, policy: Policy) -> Self {
+        self.outgoing = policy;
+        self
+    }
+
     /// Sets how the server is served over HTTP.
     #[cfg(feature = "http")]
     pub fn http(mut self, config: crate::transport::http::HttpConfig) -> Self {
@@ -175,6 +184,7 @@ impl Server {
                 ));
             }
         }
+        problems.extend(unfit(&routes, self.revisions));
         if self.revisions.is_empty() {
             problems.push("`revisions` leaves no revision to serve".to_owned());
         }
@@ -190,6 +200,7 @@ impl Server {
             revisions: self.revisions,
             has_tools: self.has_tools,
             max_in_flight: self.max_in_flight,
+            outgoing: self.outgoing,
         };
         let entries = routes.into_iter().map(|route| Entry { route: Arc::new(route), enabled: true }).collect();
         Ok(Service {
@@ -291,6 +302,10 @@ impl ServerHandle {
     /// As [`Server::build`]; then nothing is added.
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
         let routes = tools.into_tools().into_routes().map_err(Error::registration)?;
+        let problems = unfit(&routes, self.engine.settings.revisions);
+        if !problems.is_empty() {
+            return Err(Error::registration(problems));
+        }
         if !self.engine.settings.has_tools {
             return Err(Error::registration(vec![
                 "the server was built without tools, so clients were told that it has none; call `Server::tools` first".to_owned(),
@@ -361,6 +376,21 @@ impl ServerHandle {
             Err(never) => match never {},
         }
     }
+}
+
+/// What of `routes` could not be listed at one of `revisions`: a start error, never a broken list.
+fn unfit(routes: &[ToolRoute], revisions: Revisions) -> Vec<String> {
+    let mut problems = Vec::new();
+    for route in routes {
+        for revision in revisions.iter() {
+            let tool = route.definition_at(View::at(revision));
+            let found = violations(&tool, revision);
+            problems.extend(found.iter().map(|violation| {
+                format!("tool `{}` ({}) cannot be listed at {revision}: {violation}", route.name(), route.place())
+            }));
+        }
+    }
+    problems
 }
 
 /// Says that a name is taken, with both places.

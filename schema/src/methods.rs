@@ -4,7 +4,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::{Encode, Method};
+use crate::{Conform, Method};
 
 #[doc(inline)]
 pub use crate::generated::markers::*;
@@ -21,9 +21,9 @@ pub trait Request {
     /// The method.
     const METHOD: Method;
     /// Its params.
-    type Params: Encode + DeserializeOwned;
+    type Params: Conform + DeserializeOwned;
     /// Its result; an outcome enum where there are several.
-    type Result: Encode + DeserializeOwned;
+    type Result: Conform + DeserializeOwned;
 }
 
 /// A notification.
@@ -31,7 +31,7 @@ pub trait Notification {
     /// The method.
     const METHOD: Method;
     /// Its params.
-    type Params: Encode + DeserializeOwned;
+    type Params: Conform + DeserializeOwned;
 }
 
 /// Who sends a method.

@@ -202,7 +202,7 @@ impl Engine {
             _ if origin.way == Way::Post && session.in_flight.contains(&id) => Err(
                 jsonrpc::invalid_request(format!("a request with the id {id} is at work already")),
             ),
-            ("ping", Phase::Fresh | Phase::Open { .. }) => Ok(self.pong(&id, session)),
+            ("ping", Phase::Fresh | Phase::Open { .. }) => self.pong(&id, session),
             ("initialize", Phase::Fresh) => self.initialize(&id, params, session),
             ("initialize", Phase::Open { .. }) => Err(jsonrpc::invalid_request(
                 "this session is initialized already",
@@ -270,11 +270,7 @@ impl Engine {
                     )));
                 }
                 origin.session.log_level.set(&params.level);
-                Ok(Reply::result(
-                    id,
-                    self.view(revision),
-                    &EmptyResult::default(),
-                ))
+                self.answer(id, revision, &EmptyResult::default())
             }
             _ => Err(jsonrpc::method_not_found(name, "is not served here")),
         }
@@ -312,9 +308,9 @@ impl Engine {
     }
 
     // B-10
-    fn pong(&self, id: &RequestId, session: &Session) -> Reply {
+    fn pong(&self, id: &RequestId, session: &Session) -> Result<Reply, ErrorObject> {
         let revision = session.revision().unwrap_or(Revision::LATEST_LEGACY);
-        Reply::result(id, self.view(revision), &EmptyResult::default())
+        self.answer(id, revision, &EmptyResult::default())
     }
 
     // B-1, B-2, B-3, TRAP-06
@@ -355,7 +351,7 @@ impl Engine {
             self.settings.info.clone(),
         );
         result.instructions = self.settings.instructions.clone();
-        Ok(Reply::result(id, self.view(revision), &result))
+        self.answer(id, revision, &result)
     }
 
     fn legacy_notification(&self, name: &str, params: Option<&RawValue>, session: &Arc<Session>) {

@@ -137,7 +137,7 @@ impl Engine {
             .collect();
         let mut result = DiscoverResult::new(self.capabilities(), supported);
         result.instructions = self.settings.instructions.clone();
-        Ok(Reply::result(id, self.view(Revision::V2026_07_28), &result))
+        self.answer(id, Revision::V2026_07_28, &result)
     }
 
     fn list_tools_modern(

@@ -11,10 +11,12 @@ use std::{
     },
 };
 
-use trueform_schema::{Implementation, Method, Revision, Revisions, ServerCapabilities, View};
+use trueform_schema::{
+    Conform, ErrorObject, Implementation, Method, RequestId, Revision, Revisions, ServerCapabilities, View,
+};
 
-use super::listen::Listener;
-use crate::{catalog::Catalog, session::Session, signal::Signal};
+use super::{Answer, Reply, listen::Listener};
+use crate::{catalog::Catalog, gate::{self, Policy}, session::Session, signal::Signal};
 
 /// Values that [`Server::state`](crate::Server::state) registered, by type.
 pub(crate) type States = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
@@ -29,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) has_tools: bool,
     /// Most calls that one peer may have running; further ones are refused.
     pub(crate) max_in_flight: usize,
+    /// What is done about messages that their revision does not allow.
+    pub(crate) outgoing: Policy,
 }
 
 /// A handle on the engine; clones share everything.
@@ -140,6 +144,15 @@ impl Shared {
             capabilities.tools = Some(tools);
         }
         capabilities
+    }
+
+    /// The answer `result`, as `revision` allows it.
+    ///
+    /// # Errors
+    /// -32603 for a result that the revision does not allow.
+    pub(super) fn answer<T: Conform>(&self, id: &RequestId, revision: Revision, result: &T) -> Result<Reply, ErrorObject> {
+        gate::check(self.settings.outgoing, result, revision, std::any::type_name::<T>())?;
+        Ok(Reply::Ready(Answer::result(id, self.view(revision), |view, out| result.encode(view, out))))
     }
 
     /// Whether `capability`, as the method table names it, is declared.

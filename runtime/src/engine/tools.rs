@@ -220,6 +220,11 @@ pub(super) fn conclude(context: &Context, tool: &ToolRoute, end: End) -> Answer 
         }
     };
     exchange.finish();
+    let policy = exchange.engine.settings.outgoing;
+    let outcome = outcome.and_then(|result| {
+        gate::check(policy, &result, exchange.revision, tool.name())?;
+        Ok(result)
+    });
     match outcome {
         Ok(result) => {
             tracing::debug!(

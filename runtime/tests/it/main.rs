@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
 
+mod gate;
 mod bad_input;
 mod calls;
 mod checker;
