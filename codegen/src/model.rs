@@ -129,6 +129,20 @@ pub struct Field {
     pub always: bool,
     /// What revisions ask of a value beyond its type.
     pub needs: Needs,
+    /// Where the struct stands for several variants: those that require the member, if not all do.
+    pub required_if: Option<RequiredIf>,
+}
+
+/// The variants of a struct that require a member, by what tells them apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequiredIf {
+    /// The revisions that have the variants.
+    pub revisions: Bits,
+    /// The member with a constant in each variant.
+    pub tag: String,
+    /// Its values in those that require.
+    pub values: Vec<String>,
 }
 
 /// What revisions ask of a value beyond its type, each with the revisions that ask it.

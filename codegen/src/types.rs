@@ -243,6 +243,7 @@ mod tests {
             default: None,
             constraints: BTreeMap::new(),
             needs: Vec::new(),
+            required_if: None,
             always: true,
         }
     }

@@ -111,7 +111,10 @@ impl Bounded {
     /// A sink of at most `limit` violations.
     #[must_use]
     pub const fn new(limit: usize) -> Self {
-        Self { limit, violations: Vec::new() }
+        Self {
+            limit,
+            violations: Vec::new(),
+        }
     }
 
     /// What was found.
@@ -209,7 +212,9 @@ impl fmt::Display for Rule {
             Self::Format(format) => write!(f, "it must be a string of format {format}"),
             Self::OneOf(values) => {
                 f.write_str("it must be one of")?;
-                values.iter().enumerate().try_for_each(|(i, value)| write!(f, "{} `{value}`", if i == 0 { "" } else { "," }))
+                values.iter().enumerate().try_for_each(|(i, value)| {
+                    write!(f, "{} `{value}`", if i == 0 { "" } else { "," })
+                })
             }
             Self::Finite => f.write_str("it must be a finite number"),
             Self::Shadows => f.write_str("an extra member must not be called like a known one"),
@@ -258,7 +263,11 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not allowed by {}: {}", self.pointer, self.revision, self.rule)?;
+        write!(
+            f,
+            "`{}` is not allowed by {}: {}",
+            self.pointer, self.revision, self.rule
+        )?;
         if let Some((kind, size)) = self.found {
             write!(f, "; found {kind} of {size} bytes")?;
         }
@@ -287,18 +296,27 @@ enum Step<'a> {
 
 impl<'a> Path<'a> {
     /// The whole value.
-    pub const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
+    pub const ROOT: Path<'static> = Path {
+        parent: None,
+        step: Step::Root,
+    };
 
     /// The member `key` of what is here.
     #[must_use]
     pub const fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path { parent: Some(self), step: Step::Key(key) }
+        Path {
+            parent: Some(self),
+            step: Step::Key(key),
+        }
     }
 
     /// The item `index` of what is here.
     #[must_use]
     pub const fn index(&'a self, index: usize) -> Path<'a> {
-        Path { parent: Some(self), step: Step::Index(index) }
+        Path {
+            parent: Some(self),
+            step: Step::Index(index),
+        }
     }
 
     /// The JSON pointer.

@@ -11,8 +11,9 @@
 //! out if it is a member, and a [`Violation`](crate::Violation) if it is an alternative or a value.
 
 use crate::{
-    AudioContent, BlobResourceContents, EmbeddedResource, Encode, LegacyTitledEnumSchema, ResourceContents, ResourceLink, Revision,
-    Revisions, TextContent, TitledSingleSelectEnumSchema, View, conform::Conform,
+    AudioContent, BlobResourceContents, EmbeddedResource, Encode, LegacyTitledEnumSchema,
+    ResourceContents, ResourceLink, Revision, Revisions, TextContent, TitledSingleSelectEnumSchema,
+    View, conform::Conform,
 };
 
 /// An alternative that older revisions see as something else.
@@ -39,15 +40,20 @@ pub fn many<T: Encode>(items: &Vec<T>, known: Revisions, view: View<'_>, out: &m
 
 /// The one revision of `view`, if it is none of `known`.
 fn lacking(known: Revisions, view: View<'_>) -> Option<Revision> {
-    view.revision().filter(|revision| !known.contains(*revision))
+    view.revision()
+        .filter(|revision| !known.contains(*revision))
 }
 
 // TRAP-11
 impl Rewrite for AudioContent {
     fn rewritten(&self, _: Revision) -> Option<Box<dyn Conform>> {
         // The URI says what the bytes are; the same bytes get the same one.
-        let uri = format!("urn:trueform:audio:{:016x}", fingerprint(self.data.as_bytes()));
-        let blob = BlobResourceContents::new(self.data.clone(), uri).with_mime_type(self.mime_type.clone());
+        let uri = format!(
+            "urn:trueform:audio:{:016x}",
+            fingerprint(self.data.as_bytes())
+        );
+        let blob = BlobResourceContents::new(self.data.clone(), uri)
+            .with_mime_type(self.mime_type.clone());
         let mut embedded = EmbeddedResource::new(ResourceContents::from(blob));
         embedded.annotations.clone_from(&self.annotations);
         Some(Box::new(embedded))
@@ -71,9 +77,18 @@ impl Rewrite for TitledSingleSelectEnumSchema {
         if revision < Revision::V2025_06_18 {
             return None;
         }
-        let values: Vec<String> = self.one_of.iter().map(|option| option.value.clone()).collect();
+        let values: Vec<String> = self
+            .one_of
+            .iter()
+            .map(|option| option.value.clone())
+            .collect();
         let mut plain = LegacyTitledEnumSchema::new(values);
-        plain.enum_names = Some(self.one_of.iter().map(|option| option.title.clone()).collect());
+        plain.enum_names = Some(
+            self.one_of
+                .iter()
+                .map(|option| option.title.clone())
+                .collect(),
+        );
         plain.title.clone_from(&self.title);
         plain.description.clone_from(&self.description);
         plain.default.clone_from(&self.default);
@@ -83,5 +98,7 @@ impl Rewrite for TitledSingleSelectEnumSchema {
 
 /// FNV-1a; it names content, it does not protect it.
 fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::Context;
-use crate::model::{Bits, EnumValue, Field, Form, Need, Needs, Older, Rule, Shape, TypeDef, TypeRef, Variant};
+use crate::model::{
+    Bits, EnumValue, Field, Form, Need, Needs, Older, Rule, Shape, TypeDef, TypeRef, Variant,
+};
 
 pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, out: &mut String) {
     let _ = write!(
@@ -32,7 +34,16 @@ fn record(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
         }
         if !field.always && !field.required.is_empty() && field.default.is_none() {
             let required = cx.set(field.required);
-            let _ = writeln!(lines, "object.required({key:?}, {required}, self.{name}.is_some())?;");
+            let _ = writeln!(
+                lines,
+                "object.required({key:?}, {required}, self.{name}.is_some())?;"
+            );
+        }
+        if let Some(condition) = condition(cx, field, fields) {
+            let _ = writeln!(
+                lines,
+                "object.required({key:?}, {condition}, self.{name}.is_some())?;"
+            );
         }
         let known = match field.known.covers(ty.known) {
             true => "Revisions::ALL".to_owned(),
@@ -43,7 +54,10 @@ fn record(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
         }
         if !field.needs.is_empty() {
             let needs = needs(cx, &field.needs);
-            let _ = writeln!(lines, "object.needing({key:?}, {known}, {needs}, &self.{name})?;");
+            let _ = writeln!(
+                lines,
+                "object.needing({key:?}, {known}, {needs}, &self.{name})?;"
+            );
         }
     }
     match lines.is_empty() {
@@ -55,6 +69,30 @@ fn record(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
             );
         }
     }
+}
+
+/// The revisions that require the member `field`, as far as only some variants of the struct do.
+fn condition(cx: &Context<'_>, field: &Field, fields: &[Field]) -> Option<String> {
+    let condition = field.required_if.as_ref()?;
+    let tag = fields
+        .iter()
+        .find(|other| other.json_name == condition.tag)?;
+    let kind = tag.ty.named()?;
+    let Shape::Enum { values } = &cx.model.get(kind)?.shape else {
+        return None;
+    };
+    let requiring = values
+        .iter()
+        .filter(|value| condition.values.contains(&value.value));
+    let names: Vec<String> = requiring
+        .map(|value| format!("{kind}::{}", value.name))
+        .collect();
+    let known = cx.set(condition.revisions);
+    let tag = &tag.rust_name;
+    Some(format!(
+        "match self.{tag} {{ {} => {known}, _ => Revisions::NONE }}",
+        names.join(" | ")
+    ))
 }
 
 fn union(cx: &Context<'_>, variants: &[Variant], rule: &Rule, out: &mut String) {
@@ -89,7 +127,9 @@ fn text(cx: &Context<'_>, values: &[EnumValue], out: &mut String) {
     sets.dedup();
     for set in sets {
         let of_set = values.iter().filter(|value| value.known == set);
-        let names: Vec<String> = of_set.map(|value| format!("Self::{}", value.name)).collect();
+        let names: Vec<String> = of_set
+            .map(|value| format!("Self::{}", value.name))
+            .collect();
         let _ = writeln!(out, "{} => {},", names.join(" | "), cx.set(set));
     }
     out.push_str("};\nwalk.value(path, known, self)\n");
@@ -100,7 +140,11 @@ fn has_more(ty: &TypeRef) -> bool {
     match ty {
         TypeRef::Number | TypeRef::Named(_) => true,
         TypeRef::Vec(inner) | TypeRef::Map(inner) | TypeRef::Nullable(inner) => has_more(inner),
-        TypeRef::Bool | TypeRef::Integer | TypeRef::String | TypeRef::Constant(_) | TypeRef::Leaf(_) => false,
+        TypeRef::Bool
+        | TypeRef::Integer
+        | TypeRef::String
+        | TypeRef::Constant(_)
+        | TypeRef::Leaf(_) => false,
     }
 }
 
@@ -143,9 +187,15 @@ fn shape(form: &Form) -> String {
         Form::Object(members, others) => {
             let members: Vec<String> = members
                 .iter()
-                .map(|(name, required, form)| format!("Member({name:?}, {required}, {})", shape(form)))
+                .map(|(name, required, form)| {
+                    format!("Member({name:?}, {required}, {})", shape(form))
+                })
                 .collect();
-            format!("Shape::Object(&[{}], &{})", members.join(", "), shape(others))
+            format!(
+                "Shape::Object(&[{}], &{})",
+                members.join(", "),
+                shape(others)
+            )
         }
     }
 }

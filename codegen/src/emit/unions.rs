@@ -62,9 +62,16 @@ pub(super) fn emit(
         let _ = match variant.older {
             Older::Nothing => writeln!(out, "Self::{name}(value) => value.encode(view, out),"),
             older => {
-                let write = if older == Older::Item { "many" } else { "rewritten" };
+                let write = if older == Older::Item {
+                    "many"
+                } else {
+                    "rewritten"
+                };
                 let known = cx.set(variant.known);
-                writeln!(out, "Self::{name}(value) => support::{write}(value, {known}, view, out),")
+                writeln!(
+                    out,
+                    "Self::{name}(value) => support::{write}(value, {known}, view, out),"
+                )
             }
         };
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Kind, Merger, Node};
 use crate::{
     model::{
-        Bits, Constraints, EnumValue, Field, MethodDef, Model, Older, Rule, Shape, TypeDef, TypeRef,
-        Variant,
+        Bits, Constraints, EnumValue, Field, MethodDef, Model, Older, RequiredIf, Rule, Shape,
+        TypeDef, TypeRef, Variant,
     },
     names::{pascal, snake},
     normalise::{Bounds, Object, Schema},
@@ -112,6 +112,7 @@ impl<'a> Merger<'a> {
         for node in nodes {
             revisions.add(node.revision);
         }
+        let tag = self.tag_of_collapsed(name, &objects);
         let mut fields: Vec<Field> = Vec::new();
         for member in members {
             let at = format!("{name}.{member}");
@@ -178,9 +179,31 @@ impl<'a> Merger<'a> {
                 required,
                 constraints,
                 needs,
+                required_if: tag
+                    .as_deref()
+                    .and_then(|tag| required_if(tag, member, &objects)),
             });
         }
         Ok(fields)
+    }
+
+    /// The member that tells apart the variants that were collapsed into the struct `name`.
+    fn tag_of_collapsed(&self, name: &str, objects: &[(&Node<'a>, &'a Object)]) -> Option<String> {
+        if !self.sources.unions.get(name)?.collapse {
+            return None;
+        }
+        let (_, first) = objects.first()?;
+        let tags = |member: &str| -> Option<BTreeSet<&str>> {
+            objects
+                .iter()
+                .map(|(_, object)| object.properties.get(member)?.constant())
+                .collect()
+        };
+        let tag = first
+            .properties
+            .keys()
+            .find(|member| tags(member).is_some_and(|values| 1 < values.len()));
+        tag.cloned()
     }
 
     fn constant(&self, name: &str, member: &str) -> Option<String> {
@@ -240,9 +263,8 @@ impl<'a> Merger<'a> {
             });
         }
         if let Some(key) = rule.rewritten.iter().find(|key| !keys.contains(key)) {
-            let message = format!(
-                "the rule names `{key}`, which is no member of the union `{name}`"
-            );
+            let message =
+                format!("the rule names `{key}`, which is no member of the union `{name}`");
             return Err(Problem::at("", message).in_file("overlay.toml"));
         }
         let index = |key: &String| {
@@ -421,6 +443,34 @@ fn values(nodes: &[Node<'_>]) -> Vec<EnumValue> {
     }
     values.sort_by(|a, b| a.value.cmp(&b.value));
     values
+}
+
+/// The variants among `objects`, told apart by `tag`, that require `member`; `None` if all or none do.
+fn required_if(tag: &str, member: &str, objects: &[(&Node<'_>, &Object)]) -> Option<RequiredIf> {
+    let mut revisions = Bits::default();
+    let mut values = BTreeSet::new();
+    let requiring = objects
+        .iter()
+        .filter(|(_, object)| object.required.contains(member));
+    for (node, object) in requiring.clone() {
+        revisions.add(node.revision);
+        values.extend(
+            object
+                .properties
+                .get(tag)
+                .and_then(Schema::constant)
+                .map(str::to_owned),
+        );
+    }
+    match requiring.count() {
+        0 => None,
+        count if count == objects.len() => None,
+        _ => Some(RequiredIf {
+            revisions,
+            tag: tag.to_owned(),
+            values: values.into_iter().collect(),
+        }),
+    }
 }
 
 impl Constraints {

@@ -14,14 +14,24 @@ const DEEPEST: usize = 12;
 
 impl<'a> Merger<'a> {
     /// What `nodes`, the schemas at one position, ask beyond `ty`.
-    pub(super) fn needs(&mut self, at: &str, ty: &TypeRef, nodes: &[Node<'a>]) -> Result<Needs, Problem> {
+    pub(super) fn needs(
+        &mut self,
+        at: &str,
+        ty: &TypeRef,
+        nodes: &[Node<'a>],
+    ) -> Result<Needs, Problem> {
         let mut needs = Needs::new();
-        let nodes: Vec<Node<'a>> = nodes.iter().map(|node| self.resolve(node.clone())).collect();
+        let nodes: Vec<Node<'a>> = nodes
+            .iter()
+            .map(|node| self.resolve(node.clone()))
+            .collect();
         match ty {
             TypeRef::Bool | TypeRef::Constant(_) | TypeRef::Named(_) => {}
             TypeRef::Nullable(inner) => {
                 let members = nodes.iter().flat_map(Node::members);
-                let members: Vec<Node<'a>> = members.filter(|member| *member.schema != Schema::Null).collect();
+                let members: Vec<Node<'a>> = members
+                    .filter(|member| *member.schema != Schema::Null)
+                    .collect();
                 return self.needs(at, inner, &members);
             }
             TypeRef::Integer | TypeRef::Number => {
@@ -40,7 +50,9 @@ impl<'a> Merger<'a> {
             }
             TypeRef::String => {
                 for node in &nodes {
-                    let Schema::String(text) = node.schema else { continue };
+                    let Schema::String(text) = node.schema else {
+                        continue;
+                    };
                     if let Some(values) = &text.values {
                         add(&mut needs, node.revision, Need::OneOf(values.clone()));
                     }
@@ -50,7 +62,8 @@ impl<'a> Merger<'a> {
                             add(&mut needs, node.revision, Need::Format(format.to_owned()));
                         }
                         Some(format) => {
-                            self.decisions.insert(format!("{at}: the format `{format}` is not checked"));
+                            self.decisions
+                                .insert(format!("{at}: the format `{format}` is not checked"));
                         }
                     }
                 }
@@ -74,7 +87,9 @@ impl<'a> Merger<'a> {
             TypeRef::Vec(inner) => {
                 let mut items = Vec::new();
                 for node in &nodes {
-                    let Schema::Array(array) = node.schema else { continue };
+                    let Schema::Array(array) = node.schema else {
+                        continue;
+                    };
                     if let Some(least) = array.min_items {
                         add(&mut needs, node.revision, Need::MinItems(least));
                     }
@@ -92,7 +107,10 @@ impl<'a> Merger<'a> {
                         values.push(node.down(&object.additional, "additionalProperties"));
                     }
                 }
-                each(&mut needs, self.needs(&format!("{at}{{}}"), inner, &values)?);
+                each(
+                    &mut needs,
+                    self.needs(&format!("{at}{{}}"), inner, &values)?,
+                );
             }
         }
         Ok(needs)
@@ -120,9 +138,9 @@ impl<'a> Merger<'a> {
                 Some(values) => Form::OneOf(values.clone()),
                 None => Form::Kind("String"),
             },
-            Schema::Array(array) => {
-                Form::Array(Box::new(self.form(&node.down(&array.items, "items"), deepest - 1)?))
-            }
+            Schema::Array(array) => Form::Array(Box::new(
+                self.form(&node.down(&array.items, "items"), deepest - 1)?,
+            )),
             Schema::Object(object) => {
                 let mut members = Vec::new();
                 for (name, schema) in &object.properties {
@@ -133,7 +151,8 @@ impl<'a> Merger<'a> {
                 Form::Object(members, Box::new(self.form(&others, deepest - 1)?))
             }
             Schema::Never | Schema::Ref(_) | Schema::Union(_) => {
-                let message = "raw JSON of this form cannot be checked; only one type at each place can";
+                let message =
+                    "raw JSON of this form cannot be checked; only one type at each place can";
                 return Err(self.problem(&node, message));
             }
         })
@@ -150,8 +169,10 @@ fn bound(needs: &mut Needs, revision: usize, bounds: &Bounds) {
 }
 
 fn each(needs: &mut Needs, inner: Needs) {
-    let revisions: BTreeSet<usize> =
-        inner.iter().flat_map(|(bits, _)| (0..8).filter(|revision| bits.has(*revision))).collect();
+    let revisions: BTreeSet<usize> = inner
+        .iter()
+        .flat_map(|(bits, _)| (0..8).filter(|revision| bits.has(*revision)))
+        .collect();
     for revision in revisions {
         add(needs, revision, Need::Each(inner.clone()));
     }

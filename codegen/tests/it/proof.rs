@@ -2,9 +2,13 @@
 //!
 //! Values come from generators that know only JSON schemas ([`Values`]); the judge of what is legal is `jsonschema`.
 
+mod conform;
 mod dispatch;
+mod formats;
+mod judge;
 mod model_schema;
 mod table;
+mod twin;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

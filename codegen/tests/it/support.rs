@@ -98,11 +98,17 @@ pub(crate) fn definitions(document: &Value) -> Vec<String> {
 pub(crate) fn oracle(document: &Value, definition: &str) -> jsonschema::Validator {
     let mut schema = document.clone();
     schema["$ref"] = json!(format!("#/{}/{definition}", holder(document)));
+    validator(&schema).unwrap_or_else(|error| panic!("definition `{definition}`: {error}"))
+}
+
+/// Judges values by a schema, formats asserted.
+pub(crate) fn validator(
+    schema: &Value,
+) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
     jsonschema::options()
         .should_validate_formats(true)
         .with_format("byte", is_base64)
-        .build(&schema)
-        .unwrap_or_else(|error| panic!("definition `{definition}`: {error}"))
+        .build(schema)
 }
 
 fn is_base64(text: &str) -> bool {

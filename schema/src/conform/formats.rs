@@ -53,7 +53,9 @@ impl fmt::Display for Format {
 /// ```
 #[must_use]
 pub fn is_uri(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
     let mut letters = scheme.bytes();
     let named = letters.next().is_some_and(|b| b.is_ascii_alphabetic())
         && letters.all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
@@ -82,7 +84,9 @@ fn is_authority(text: &str) -> bool {
     }
     let (host, port) = match place.strip_prefix('[') {
         Some(rest) => {
-            let Some((address, port)) = rest.split_once(']') else { return false };
+            let Some((address, port)) = rest.split_once(']') else {
+                return false;
+            };
             if !is_address(address) {
                 return false;
             }
@@ -102,7 +106,9 @@ fn is_address(text: &str) -> bool {
     let Some(future) = text.strip_prefix(['v', 'V']) else {
         return text.parse::<Ipv6Addr>().is_ok();
     };
-    let Some((version, address)) = future.split_once('.') else { return false };
+    let Some((version, address)) = future.split_once('.') else {
+        return false;
+    };
     !version.is_empty()
         && version.bytes().all(|b| b.is_ascii_hexdigit())
         && !address.is_empty()
@@ -120,7 +126,9 @@ fn all(text: &str, others: &[u8]) -> bool {
     loop {
         rest = match rest {
             [] => return true,
-            [b'%', high, low, rest @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => rest,
+            [b'%', high, low, rest @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                rest
+            }
             [byte, rest @ ..] if is_plain(*byte) || others.contains(byte) => rest,
             _ => return false,
         };
@@ -143,14 +151,21 @@ pub fn is_uri_template(text: &str) -> bool {
         rest = match rest {
             [] => return true,
             [b'{', inner @ ..] => {
-                let Some(end) = inner.iter().position(|b| *b == b'}') else { return false };
+                let Some(end) = inner.iter().position(|b| *b == b'}') else {
+                    return false;
+                };
                 if !is_expression(&inner[..end]) {
                     return false;
                 }
                 &inner[end + 1..]
             }
-            [b'%', high, low, rest @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => rest,
-            [0..=0x20 | 0x7f | b'"' | b'<' | b'>' | b'%' | b'\\' | b'^' | b'`' | b'|' | b'}', ..] => return false,
+            [b'%', high, low, rest @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                rest
+            }
+            [
+                0..=0x20 | 0x7f | b'"' | b'<' | b'>' | b'%' | b'\\' | b'^' | b'`' | b'|' | b'}',
+                ..,
+            ] => return false,
             [_, rest @ ..] => rest,
         };
     }
@@ -184,7 +199,11 @@ fn is_variable(text: &[u8]) -> bool {
         let mut rest = part;
         while let Some(first) = rest.first() {
             rest = match rest {
-                [b'%', high, low, rest @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => rest,
+                [b'%', high, low, rest @ ..]
+                    if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+                {
+                    rest
+                }
                 [_, rest @ ..] if first.is_ascii_alphanumeric() || *first == b'_' => rest,
                 _ => return false,
             };
@@ -211,7 +230,10 @@ pub fn is_base64(text: &str) -> bool {
         body => body,
     };
     // A table without branches: images are long, and this is all that is asked of them.
-    bytes.len().is_multiple_of(4) && body.iter().fold(true, |fine, b| fine & LETTERS[usize::from(*b)])
+    bytes.len().is_multiple_of(4)
+        && body
+            .iter()
+            .fold(true, |fine, b| fine & LETTERS[usize::from(*b)])
 }
 
 const LETTERS: [bool; 256] = {

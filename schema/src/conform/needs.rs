@@ -68,10 +68,12 @@ fn items(need: &Need, count: usize) -> Option<Rule> {
 
 /// The needs of what is inside a list or map.
 fn each(needs: &Needs, revision: Revision) -> impl Iterator<Item = &'static Needs> {
-    needs.iter().filter_map(move |(revisions, need)| match need {
-        Need::Each(inner) if revisions.contains(revision) => Some(*inner),
-        _ => None,
-    })
+    needs
+        .iter()
+        .filter_map(move |(revisions, need)| match need {
+            Need::Each(inner) if revisions.contains(revision) => Some(*inner),
+            _ => None,
+        })
 }
 
 impl Conform for bool {
@@ -85,7 +87,10 @@ impl Conform for i64 {
         Flow::Continue(())
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "limits are far from where it matters")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "limits are far from where it matters"
+    )]
     fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
         ask(needs, walk, path, self, |need| number(need, *self as f64))
     }
@@ -95,7 +100,9 @@ impl Conform for f64 {
     fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
         match self.is_finite() {
             true => Flow::Continue(()),
-            false => walk.report_found(path, Rule::Finite, Some((crate::JsonKind::Number, 0)), None),
+            false => {
+                walk.report_found(path, Rule::Finite, Some((crate::JsonKind::Number, 0)), None)
+            }
         }
     }
 
@@ -134,7 +141,9 @@ impl Conform for Json {
             if let Need::Shape(shape) = need
                 && revisions.contains(walk.revision())
             {
-                shape::check(shape, self, walk, path, &|walk| walk.met_later(Revisions::ALL, self, needs))?;
+                shape::check(shape, self, walk, path, &|walk| {
+                    walk.met_later(Revisions::ALL, self, needs)
+                })?;
             }
         }
         Flow::Continue(())

@@ -86,7 +86,12 @@ fn visit(shape: &Shape, raw: &RawValue, path: &Path<'_>, report: &mut Report<'_>
         Shape::Object([], Shape::Any) => Flow::Continue(()),
         Shape::Array(_) | Shape::Object(..) => {
             let mut flow = Flow::Continue(());
-            let inside = Inside { shape, path, report, flow: &mut flow };
+            let inside = Inside {
+                shape,
+                path,
+                report,
+                flow: &mut flow,
+            };
             // It is JSON; the reader only fails when the sink has had enough.
             let _ = inside.deserialize(&mut serde_json::Deserializer::from_str(text));
             flow
@@ -118,7 +123,9 @@ impl<'de> Visitor<'de> for Inside<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Shape::Array(shape) = self.shape else { return Err(A::Error::custom("an object")) };
+        let Shape::Array(shape) = self.shape else {
+            return Err(A::Error::custom("an object"));
+        };
         let mut index = 0;
         while let Some(raw) = items.next_element::<&RawValue>()? {
             *self.flow = visit(shape, raw, &self.path.index(index), self.report);
@@ -131,7 +138,9 @@ impl<'de> Visitor<'de> for Inside<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Shape::Object(members, others) = self.shape else { return Err(A::Error::custom("an array")) };
+        let Shape::Object(members, others) = self.shape else {
+            return Err(A::Error::custom("an array"));
+        };
         // One bit per required member that was there; shapes are small.
         let mut there = 0_u64;
         while let Some(Text(key)) = map.next_key()? {

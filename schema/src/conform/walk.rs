@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Conform, Flow, Needs, Path, Rule, Sink, Violation, later};
-use crate::{rewrite::Rewrite, Extras, Json, JsonKind, Revision, Revisions, View, support};
+use crate::{Extras, Json, JsonKind, Revision, Revisions, View, rewrite::Rewrite, support};
 
 /// The check of a value against one revision.
 pub struct Walk<'s> {
@@ -13,7 +13,9 @@ pub struct Walk<'s> {
 
 impl fmt::Debug for Walk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Walk").field("revision", &self.revision).finish_non_exhaustive()
+        f.debug_struct("Walk")
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
     }
 }
 
@@ -31,7 +33,13 @@ impl<'s> Walk<'s> {
 
     /// Reports that `value`, `None` for one that is not there, does not keep to `rule`, which it does `since`.
     #[cold]
-    pub fn report(&mut self, path: &Path<'_>, rule: Rule, value: Option<&dyn Conform>, since: Option<Revision>) -> Flow {
+    pub fn report(
+        &mut self,
+        path: &Path<'_>,
+        rule: Rule,
+        value: Option<&dyn Conform>,
+        since: Option<Revision>,
+    ) -> Flow {
         let found = value.map(|value| {
             let json = support::to_json(value, View::at(self.revision));
             (json.kind(), json.get().len())
@@ -41,8 +49,20 @@ impl<'s> Walk<'s> {
 
     /// The same for what is not a value of its own.
     #[cold]
-    pub(super) fn report_found(&mut self, path: &Path<'_>, rule: Rule, found: Option<(JsonKind, usize)>, since: Option<Revision>) -> Flow {
-        self.sink.take(Violation { pointer: path.pointer(), rule, revision: self.revision, found, since })
+    pub(super) fn report_found(
+        &mut self,
+        path: &Path<'_>,
+        rule: Rule,
+        found: Option<(JsonKind, usize)>,
+        since: Option<Revision>,
+    ) -> Flow {
+        self.sink.take(Violation {
+            pointer: path.pointer(),
+            rule,
+            revision: self.revision,
+            found,
+            since,
+        })
     }
 
     /// Begins an object of a type that only `known` revisions have.
@@ -54,7 +74,12 @@ impl<'s> Walk<'s> {
     pub fn available(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Conform) -> Flow {
         match known.contains(self.revision) {
             true => Flow::Continue(()),
-            false => self.report(path, Rule::Unavailable, Some(value), later(self.revision, known)),
+            false => self.report(
+                path,
+                Rule::Unavailable,
+                Some(value),
+                later(self.revision, known),
+            ),
         }
     }
 
@@ -62,7 +87,12 @@ impl<'s> Walk<'s> {
     pub fn variant(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Conform) -> Flow {
         match known.contains(self.revision) {
             true => value.conform(self, path),
-            false => self.report(path, Rule::Unavailable, Some(value), later(self.revision, known)),
+            false => self.report(
+                path,
+                Rule::Unavailable,
+                Some(value),
+                later(self.revision, known),
+            ),
         }
     }
 
@@ -95,16 +125,30 @@ impl<'s> Walk<'s> {
         if known.contains(self.revision) {
             return Flow::Continue(());
         }
-        let rule = if known.is_empty() { Rule::Unknown } else { Rule::Unavailable };
+        let rule = if known.is_empty() {
+            Rule::Unknown
+        } else {
+            Rule::Unavailable
+        };
         self.report(path, rule, Some(value), later(self.revision, known))
     }
 
     /// Whether `value` meets `needs` in some later revision of `known`, and in which.
-    pub(super) fn met_later(&self, known: Revisions, value: &dyn Conform, needs: &Needs) -> Option<Revision> {
-        known.iter().filter(|later| *later > self.revision).find(|later| {
-            let mut refuse = |_| Flow::Break(());
-            value.meets(needs, &mut Walk::new(*later, &mut refuse), &Path::ROOT).is_continue()
-        })
+    pub(super) fn met_later(
+        &self,
+        known: Revisions,
+        value: &dyn Conform,
+        needs: &Needs,
+    ) -> Option<Revision> {
+        known
+            .iter()
+            .filter(|later| *later > self.revision)
+            .find(|later| {
+                let mut refuse = |_| Flow::Break(());
+                value
+                    .meets(needs, &mut Walk::new(*later, &mut refuse), &Path::ROOT)
+                    .is_continue()
+            })
     }
 }
 
@@ -125,7 +169,13 @@ impl ObjectWalk<'_, '_, '_> {
     }
 
     /// The same for a place that asks more of a value than its type says.
-    pub fn needing(&mut self, key: &str, known: Revisions, needs: &Needs, value: &dyn Conform) -> Flow {
+    pub fn needing(
+        &mut self,
+        key: &str,
+        known: Revisions,
+        needs: &Needs,
+        value: &dyn Conform,
+    ) -> Flow {
         match known.contains(self.walk.revision) {
             true => value.meets(needs, self.walk, &self.path.key(key)),
             false => Flow::Continue(()),
@@ -139,7 +189,8 @@ impl ObjectWalk<'_, '_, '_> {
         }
         let others = Revisions::from_bits(!required.bits());
         let since = later(self.walk.revision, others);
-        self.walk.report(&self.path.key(key), Rule::Missing, None, since)
+        self.walk
+            .report(&self.path.key(key), Rule::Missing, None, since)
     }
 
     /// No extra member may have the name of a `known` one.
@@ -149,7 +200,8 @@ impl ObjectWalk<'_, '_, '_> {
         }
         for (key, json) in extras.iter() {
             if known.contains(&key) {
-                self.walk.report(&self.path.key(key), Rule::Shadows, Some(json), None)?;
+                self.walk
+                    .report(&self.path.key(key), Rule::Shadows, Some(json), None)?;
             }
         }
         Flow::Continue(())

@@ -685,7 +685,25 @@ impl Conform for GetTaskResult {
         walk.available(path, ONLY_2026_07_28, self)?;
         let mut object = walk.object(path);
         object.member("_meta", Revisions::ALL, &self.meta)?;
+        object
+            .required(
+                "error",
+                match self.status {
+                    TaskStatus::Failed => ONLY_2026_07_28,
+                    _ => Revisions::NONE,
+                },
+                self.error.is_some(),
+            )?;
         object.member("error", Revisions::ALL, &self.error)?;
+        object
+            .required(
+                "inputRequests",
+                match self.status {
+                    TaskStatus::InputRequired => ONLY_2026_07_28,
+                    _ => Revisions::NONE,
+                },
+                self.input_requests.is_some(),
+            )?;
         object.member("inputRequests", Revisions::ALL, &self.input_requests)?;
         object
             .needing(
@@ -696,6 +714,15 @@ impl Conform for GetTaskResult {
                     (ONLY_2026_07_28, Need::Maximum(9007199254740991.0)),
                 ],
                 &self.poll_interval_ms,
+            )?;
+        object
+            .required(
+                "result",
+                match self.status {
+                    TaskStatus::Completed => ONLY_2026_07_28,
+                    _ => Revisions::NONE,
+                },
+                self.result.is_some(),
             )?;
         object.member("status", Revisions::ALL, &self.status)?;
         object
@@ -969,7 +996,25 @@ impl Conform for TaskStatusNotificationParams {
         walk.available(path, ONLY_2026_07_28, self)?;
         let mut object = walk.object(path);
         object.member("_meta", Revisions::ALL, &self.meta)?;
+        object
+            .required(
+                "error",
+                match self.status {
+                    TaskStatus::Failed => ONLY_2026_07_28,
+                    _ => Revisions::NONE,
+                },
+                self.error.is_some(),
+            )?;
         object.member("error", Revisions::ALL, &self.error)?;
+        object
+            .required(
+                "inputRequests",
+                match self.status {
+                    TaskStatus::InputRequired => ONLY_2026_07_28,
+                    _ => Revisions::NONE,
+                },
+                self.input_requests.is_some(),
+            )?;
         object.member("inputRequests", Revisions::ALL, &self.input_requests)?;
         object
             .needing(
@@ -980,6 +1025,15 @@ impl Conform for TaskStatusNotificationParams {
                     (ONLY_2026_07_28, Need::Maximum(9007199254740991.0)),
                 ],
                 &self.poll_interval_ms,
+            )?;
+        object
+            .required(
+                "result",
+                match self.status {
+                    TaskStatus::Completed => ONLY_2026_07_28,
+                    _ => Revisions::NONE,
+                },
+                self.result.is_some(),
             )?;
         object.member("status", Revisions::ALL, &self.status)?;
         object
