@@ -25,7 +25,7 @@ mod spec;
 mod tests;
 
 pub(crate) use self::{
-    call::{CallError, Called, Outcome, Timeout},
+    call::{Called, Outcome, Timeout},
     injected::RequiredState,
     route::ToolRoute,
 };

@@ -36,16 +36,7 @@ pub enum Called {
 }
 
 /// How a call ends.
-pub type Outcome = Result<CallToolResult, CallError>;
-
-/// Why a call has no result.
-#[derive(Debug)]
-pub enum CallError {
-    /// The arguments are not what the tool takes; the text says in what way, for the model (I-6).
-    Arguments(String),
-    /// The tool says so.
-    Tool(ToolError),
-}
+pub type Outcome = Result<CallToolResult, ToolError>;
 
 /// Why a parameter could not be made.
 pub struct Refused(Box<Reason>);

@@ -8,29 +8,10 @@ use trueform_schema::{
     TextContent,
 };
 
-/// A value that is one block of content: text, a number, an image.
-///
-/// Implement it for types of your own that tools return.
-///
-/// ```
-/// use trueform::{prelude::*, schema::TextContent, tool::IntoContent};
-///
-/// struct Celsius(f64);
-///
-/// impl IntoContent for Celsius {
-///     fn into_content(self) -> ContentBlock {
-///         TextContent::new(format!("{:.1} °C", self.0)).into()
-///     }
-/// }
-///
-/// /// Says how warm it is.
-/// #[tool]
-/// fn temperature() -> Celsius {
-///     Celsius(21.5)
-/// }
-/// ```
+/// A value that is one block of content: text, a number, an image. A tool may return a `Vec` of such values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be content",
+    label = "no content",
     note = "text, numbers, `Image`, `Audio`, `Blob` and the content types of `trueform::schema` can"
 )]
 pub trait IntoContent {

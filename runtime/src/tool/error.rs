@@ -4,8 +4,6 @@ use std::{error::Error, fmt};
 
 use trueform_schema::{CallToolResult, ContentBlock, ErrorObject, TextContent};
 
-use super::call::CallError;
-
 /// Why a tool could not do what it was asked to.
 ///
 /// The message goes to the model, so that it can try again with better arguments. A source goes to the log only.
@@ -129,12 +127,6 @@ impl ToolError {
         // An error without causes says all there is in its text.
         let source = error.source().is_some().then_some(error);
         Self::of(message, source)
-    }
-}
-
-impl From<ToolError> for CallError {
-    fn from(error: ToolError) -> Self {
-        Self::Tool(error)
     }
 }
 

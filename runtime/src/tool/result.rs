@@ -1,10 +1,17 @@
 //! What a tool may return.
 
+use std::{borrow::Cow, sync::Arc};
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use trueform_schema::{CallToolResult, ContentBlock};
+use trueform_schema::{AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
 
-use super::{call::Outcome, content::IntoContent, error::ToolError, output::OutputSchema};
+use super::{
+    call::Outcome,
+    content::{Audio, Blob, Image, IntoContent},
+    error::ToolError,
+    output::OutputSchema,
+};
 
 /// A structured result: any value with a schema, which becomes the tool's `outputSchema`.
 ///
@@ -31,6 +38,26 @@ pub struct Json<T>(pub T);
 
 /// What a tool may return: text, numbers, content, [`Json`], a whole [`CallToolResult`]; `Option` of these, `Vec` of
 /// content, `Result` with any error, or nothing.
+///
+/// Implement it for types of your own that tools return:
+///
+/// ```
+/// use trueform::{prelude::*, tool::IntoToolResult};
+///
+/// struct Celsius(f64);
+///
+/// impl IntoToolResult for Celsius {
+///     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+///         format!("{:.1} °C", self.0).into_tool_result()
+///     }
+/// }
+///
+/// /// Says how warm it is.
+/// #[tool]
+/// fn temperature() -> Celsius {
+///     Celsius(21.5)
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a tool",
     label = "not a result",
@@ -43,20 +70,28 @@ pub trait IntoToolResult {
     ///
     /// # Errors
     /// If the tool failed.
-    #[doc(hidden)]
-    fn into_tool_result(self) -> Outcome;
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 
     /// Describes the structured result, if it is one.
     #[doc(hidden)]
     fn output_schema(_output: &mut OutputSchema) {}
 }
 
-#[diagnostic::do_not_recommend]
-impl<T: IntoContent> IntoToolResult for T {
-    fn into_tool_result(self) -> Outcome {
-        Ok(CallToolResult::new(vec![self.into_content()]))
-    }
+/// What is one block of content. A type each, not all that is [`IntoContent`]: with one candidate only, the compiler says
+/// what is wrong inside of a `Vec` or a `Result`.
+macro_rules! content_result {
+    ($($ty:ty)*) => {$(
+        impl IntoToolResult for $ty {
+            fn into_tool_result(self) -> Outcome {
+                Ok(CallToolResult::new(vec![self.into_content()]))
+            }
+        }
+    )*};
 }
+
+content_result!(String &str Box<str> Arc<str> Cow<'_, str> bool char);
+content_result!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
+content_result!(ContentBlock TextContent ImageContent AudioContent ResourceLink EmbeddedResource Image Audio Blob);
 
 impl<T: IntoContent> IntoToolResult for Vec<T> {
     fn into_tool_result(self) -> Outcome {
@@ -136,7 +171,7 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Outcome {
         match self {
             Ok(result) => result.into_tool_result(),
-            Err(error) => Err(error.into().into()),
+            Err(error) => Err(error.into()),
         }
     }
 

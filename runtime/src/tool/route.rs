@@ -7,8 +7,8 @@ use trueform_schema::{CallToolResult, ContentBlock, ErrorObject, Json, JsonObjec
 
 use super::{
     arguments::Names,
-    call::{Call, CallError, Called, Handler, Outcome, Reason, Server, Timeout},
-    error::Chain,
+    call::{Call, Called, Handler, Outcome, Reason, Server, Timeout},
+    error::{Chain, ToolError},
     injected::RequiredState,
     report::{self, Failure},
 };
@@ -188,7 +188,7 @@ impl ToolRoute {
     #[cold]
     fn explain(&self, context: &Context, text: &str, failure: Failure) -> Called {
         if let Failure::Refused(Reason::Injected(error)) = failure {
-            return Called::Ready(Err(CallError::Tool(error)));
+            return Called::Ready(Err(error));
         }
         let mut value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
@@ -209,15 +209,15 @@ impl ToolRoute {
 
     fn refuse(&self, problem: &str) -> Called {
         let text = format!("the arguments of tool `{}` do not fit:\n{problem}", self.name());
-        Called::Ready(Err(CallError::Arguments(text)))
+        // I-6: a result, so that the model can mend them.
+        Called::Ready(Err(ToolError::new(text)))
     }
 
     /// What is sent for `outcome`: a result that keeps what the tool's definition promises, or an error.
     pub(crate) fn finish(&self, context: &Context, outcome: Outcome) -> Result<CallToolResult, ErrorObject> {
         let mut result = match outcome {
             Ok(result) => result,
-            Err(CallError::Arguments(text)) => super::failed(&text),
-            Err(CallError::Tool(error)) => {
+            Err(error) => {
                 if let Some(source) = error.source() {
                     tracing::warn!(tool = self.name(), place = %self.place(), error = %Chain(source), "a tool failed");
                 }

@@ -8,7 +8,7 @@ use trueform::{
     client::ClientError,
     prelude::*,
     schema::{ErrorObject, TextContent, Tool, ToolAnnotations},
-    tool::{Audio, Blob, Extension, FromContext, Image, IntoContent, IntoTools, ToolSet},
+    tool::{Audio, Blob, Extension, FromContext, Image, IntoToolResult, IntoTools, ToolSet},
 };
 
 /// The tools of `set` as a client sees them.
@@ -476,9 +476,9 @@ fn missing_state_is_a_start_error() {
 async fn results() {
     struct Warm(f64);
 
-    impl IntoContent for Warm {
-        fn into_content(self) -> ContentBlock {
-            TextContent::new(format!("{} degrees", self.0)).into()
+    impl IntoToolResult for Warm {
+        fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+            format!("{} degrees", self.0).into_tool_result()
         }
     }
 
