@@ -21,7 +21,7 @@
 //!
 //! | feature | default? | what it adds |
 //! | --- | --- | --- |
-//! | `http` | no | Streamable HTTP on axum: [`Server::serve_http`], [`Server::into_router`] |
+//! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 
 // HTTP alone uses some of the engine, which is compiled either way: its parts are tested without a transport.
 #![cfg_attr(not(feature = "http"), allow(dead_code, unused_imports))]

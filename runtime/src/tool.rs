@@ -1,6 +1,6 @@
 //! What authors write: functions as tools, what they may take, what they may return, how they fail.
 //!
-//! A tool is registered once, as a [`ToolRoute`]: its definition for `tools/list`, the compiled checks of its schemas,
+//! A tool is registered once, as a `ToolRoute`: its definition for `tools/list`, the compiled checks of its schemas,
 //! and a function pointer over type-erased state. Nothing here is generic after that, and nothing here knows a
 //! transport. The `#[tool]` and `#[server]` macros emit calls to the builder in `spec`; everything else is in this
 //! module.
