@@ -32,11 +32,13 @@
 //! ```
 
 mod checker;
+mod contract;
 mod recorder;
 mod transcript;
 
 pub use self::{
     checker::{Checker, Finding, Severity},
+    contract::{Change, Impact, assert_contract, changes, contract},
     recorder::{Recorded, Recorder},
     transcript::{Event, Record, Side, TranscriptError},
 };

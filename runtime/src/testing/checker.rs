@@ -29,12 +29,13 @@ use super::transcript::{self, Event, Record, Side, TranscriptError};
 ///
 /// let transcript = r#"
 ///     {"at":0,"from":"client","message":{"jsonrpc":"2.0","id":1,"method":"ping"}}
-///     {"at":1,"from":"server","message":{"jsonrpc":"2.0","id":"1","result":{}}}
+///     {"at":1,"from":"server","message":{"jsonrpc":"2.0","id":1,"result":{}}}
+///     {"at":2,"from":"server","message":{"jsonrpc":"2.0","id":"1","result":{}}}
 /// "#;
 /// let findings = Checker::new().check(transcript)?;
 /// assert_eq!(
 ///     findings[0].to_string(),
-///     "line 3 (server): A-5: answers id `\"1\"`, but the request has id `1`, which is of another type"
+///     "line 4 (server): A-5: answers id `\"1\"`, but the request has id `1`, which is of another type"
 /// );
 /// # Ok::<(), trueform::testing::TranscriptError>(())
 /// ```
