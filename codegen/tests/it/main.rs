@@ -8,6 +8,7 @@ mod made_up;
 mod proof;
 mod regenerate;
 mod report;
+mod requirements;
 mod support;
 #[allow(
     dead_code,
