@@ -81,7 +81,9 @@ pub use self::{
     needs::ClientNeeds,
     outbox::OUTBOX_LIMIT,
     principal::Principal,
-    server::{DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Server, ServerHandle, Service},
+    server::{
+        DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server, ServerHandle, Service, ToolFinding,
+    },
     tool::{Args, DynamicTool, FromContext, Json, State, ToolError},
 };
 

@@ -1,15 +1,24 @@
 //! What an author builds: a server's name, what it offers, and how it is served.
 
+mod lint;
+mod loss;
+
 use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc};
 
 use trueform_schema::{Icon, Implementation, Revision, Revisions, View, violations};
 
 use crate::{
     catalog::{Catalog, Entry},
+    check::lint::Profile,
     engine::{Engine, Settings},
     error::{Error, Result},
     gate::Policy,
     tool::{IntoTools, ToolRoute, ToolSet},
+};
+
+pub use self::{
+    lint::ToolFinding,
+    loss::{Loss, LossRule},
 };
 
 /// Tools per page of `tools/list`, unless [`Server::page_size`] says otherwise. Few clients ask for a second page, so
@@ -43,6 +52,7 @@ pub struct Server {
     has_tools: bool,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     revisions: Revisions,
+    profile: Profile,
     page_size: usize,
     max_in_flight: usize,
     outgoing: Policy,
@@ -61,6 +71,7 @@ impl Server {
             has_tools: false,
             states: HashMap::new(),
             revisions: Revisions::ALL,
+            profile: Profile::default(),
             page_size: DEFAULT_PAGE_SIZE,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
             outgoing: Policy::Enforce,
@@ -120,6 +131,13 @@ impl Server {
         self
     }
 
+    /// Sets how the schemas of tools are advertised, where a tool has no profile of its own. What is advertised is what is
+    /// enforced. As they are written unless this is called.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
     /// Sets how many tools a page of `tools/list` has; at least 1. [`DEFAULT_PAGE_SIZE`] unless this is called.
     pub fn page_size(mut self, tools: usize) -> Self {
         self.page_size = tools;
@@ -169,7 +187,7 @@ impl Server {
     /// type registered twice, no revision to serve.
     pub fn build(self) -> Result<Service> {
         let mut problems = self.problems;
-        let routes = match self.tools.into_routes() {
+        let routes = match self.tools.into_routes_in(self.profile) {
             Ok(routes) => routes,
             Err(more) => {
                 problems.extend(more);
@@ -198,16 +216,20 @@ impl Server {
             info: self.info,
             instructions: self.instructions,
             revisions: self.revisions,
+            profile: self.profile,
             has_tools: self.has_tools,
             max_in_flight: self.max_in_flight,
             outgoing: self.outgoing,
         };
         let entries = routes.into_iter().map(|route| Entry { route: Arc::new(route), enabled: true }).collect();
-        Ok(Service {
+        let service = Service {
             engine: Engine::new(settings, self.states, Catalog::new(entries, self.page_size)),
             #[cfg(feature = "http")]
             http: Arc::new(self.http),
-        })
+        };
+        service.warn_of_lint();
+        service.tell_losses();
+        Ok(service)
     }
 
     /// Serves standard input and output, or HTTP where the environment variable `TRUEFORM_HTTP` names an address.
@@ -301,7 +323,7 @@ impl ServerHandle {
     /// # Errors
     /// As [`Server::build`]; then nothing is added.
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
-        let routes = tools.into_tools().into_routes().map_err(Error::registration)?;
+        let routes = tools.into_tools().into_routes_in(self.engine.settings.profile).map_err(Error::registration)?;
         let problems = unfit(&routes, self.engine.settings.revisions);
         if !problems.is_empty() {
             return Err(Error::registration(problems));

@@ -16,7 +16,7 @@ use trueform_schema::{
 };
 
 use super::{Answer, Reply, listen::Listener};
-use crate::{catalog::Catalog, gate::{self, Policy}, session::Session, signal::Signal};
+use crate::{catalog::Catalog, check::lint::Profile, gate::{self, Policy}, session::Session, signal::Signal};
 
 /// Values that [`Server::state`](crate::Server::state) registered, by type.
 pub(crate) type States = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) info: Implementation,
     pub(crate) instructions: Option<String>,
     pub(crate) revisions: Revisions,
+    /// How schemas are advertised, where a tool has no profile of its own.
+    pub(crate) profile: Profile,
     /// Whether the server offers tools, even if there is none at the moment.
     pub(crate) has_tools: bool,
     /// Most calls that one peer may have running; further ones are refused.

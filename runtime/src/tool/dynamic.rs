@@ -12,7 +12,7 @@ use super::{
     route::{Definition, Place, ToolRoute},
     set::{IntoTools, ToolSet},
 };
-use crate::{context::Context, needs::ClientNeeds};
+use crate::{check::lint::Profile, context::Context, needs::ClientNeeds};
 
 /// A tool whose schema is not written as Rust types: loaded from a file, a database, another server.
 ///
@@ -34,6 +34,7 @@ use crate::{context::Context, needs::ClientNeeds};
 pub struct DynamicTool {
     tool: Tool,
     timeout: Option<Timeout>,
+    profile: Option<Profile>,
     needs: ClientNeeds,
     place: Place,
     handler: Option<Handler>,
@@ -53,6 +54,7 @@ impl DynamicTool {
         Self {
             tool: Tool::new(input_schema, name),
             timeout: None,
+            profile: None,
             needs: ClientNeeds::NONE,
             place,
             handler: None,
@@ -102,6 +104,12 @@ impl DynamicTool {
         self
     }
 
+    /// Sets how the schemas are advertised, whatever the server's profile is.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
+        self
+    }
+
     /// Sets what the client must be able to do.
     pub fn needs(mut self, needs: ClientNeeds) -> Self {
         self.needs = needs;
@@ -147,6 +155,7 @@ impl DynamicTool {
             checked: true,
             states: Vec::new(),
             timeout: self.timeout,
+            profile: self.profile,
             needs: self.needs,
         };
         ToolRoute::new(definition, call, Arc::new(handler))

@@ -13,7 +13,7 @@ use super::{
     report::{self, Failure},
 };
 use crate::{
-    check::{CompileOptions, HeaderParam, Schema, SchemaError},
+    check::{CompileOptions, HeaderParam, Schema, SchemaError, lint::Profile},
     context::Context,
     jsonrpc,
     needs::ClientNeeds,
@@ -46,6 +46,8 @@ pub(super) struct Definition {
     pub(super) states: Vec<RequiredState>,
     pub(super) timeout: Option<Timeout>,
     pub(super) needs: ClientNeeds,
+    /// How the schemas are advertised; `None` as the server says.
+    pub(super) profile: Option<Profile>,
 }
 
 /// Where a tool was written.
@@ -143,6 +145,21 @@ impl ToolRoute {
     /// State that the server must have.
     pub(crate) fn required_states(&self) -> &[RequiredState] {
         &self.definition.states
+    }
+
+    /// The same tool with its schemas as its own profile, or else `default`, has them: in lists and for checks.
+    pub(super) fn in_profile(mut self, default: Profile) -> Result<Self, Vec<String>> {
+        let profile = self.definition.profile.unwrap_or(default);
+        if profile == Profile::Strict2020 {
+            return Ok(self);
+        }
+        let apply = |schema: &JsonObject| {
+            JsonObject::from_value(&profile.apply(&schema.to_value())).unwrap_or_else(|_| schema.clone())
+        };
+        let tool = &mut self.definition.tool;
+        tool.input_schema = apply(&tool.input_schema);
+        tool.output_schema = tool.output_schema.as_ref().map(apply);
+        Self::new(self.definition, self.handler, self.server)
     }
 
     /// The same tool under another name.

@@ -3,6 +3,7 @@
 use std::{any::Any, sync::Arc};
 
 use super::{call::Server, route::ToolRoute, spec::ToolSpec};
+use crate::check::lint::Profile;
 
 /// Tools to be registered, and what is wrong with them. Nothing here fails: building the server tells all problems.
 ///
@@ -141,11 +142,19 @@ impl ToolSet {
         }
     }
 
-    /// The tools, or everything that is wrong with them.
-    pub(crate) fn into_routes(self) -> Result<Vec<ToolRoute>, Vec<String>> {
-        match self.problems.is_empty() {
-            true => Ok(self.routes),
-            false => Err(self.problems),
+    /// The tools, in `profile` if they have none of their own, or everything that is wrong with them.
+    pub(crate) fn into_routes_in(self, profile: Profile) -> Result<Vec<ToolRoute>, Vec<String>> {
+        let Self { routes, mut problems } = self;
+        let mut finished = Vec::with_capacity(routes.len());
+        for route in routes {
+            match route.in_profile(profile) {
+                Ok(route) => finished.push(route),
+                Err(more) => problems.extend(more),
+            }
+        }
+        match problems.is_empty() {
+            true => Ok(finished),
+            false => Err(problems),
         }
     }
 }

@@ -156,7 +156,7 @@ impl ToolSpec {
         tool.annotations = self.annotations;
         tool.icons = (!self.icons.is_empty()).then_some(self.icons);
         tool.meta = (!self.meta.is_empty()).then_some(self.meta);
-        let definition = Definition { tool, place: self.place, names, checked, states, timeout: self.timeout, needs: self.needs };
+        let definition = Definition { tool, place: self.place, names, checked, states, timeout: self.timeout, needs: self.needs, profile: None };
         let handler = self.handler.expect("expansions end with `call`");
         ToolRoute::new(definition, handler, server.clone())
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
 
 mod gate;
+mod advertised;
 mod bad_input;
 mod calls;
 mod checker;

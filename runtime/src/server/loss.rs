@@ -1,0 +1,186 @@
+//! What clients of older revisions do not get: found by comparing what is written for them with everything there is.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde_json::Value;
+use trueform_schema::{At, Encode, Revision, Revisions, View};
+
+use super::Service;
+use crate::tool::ToolRoute;
+
+/// Something that clients of one revision see less of, or otherwise. `Display` is one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// Name of the tool; `None` for what the server says of itself.
+    pub tool: Option<String>,
+    /// The revision, one that is served.
+    pub revision: Revision,
+    /// Why.
+    pub rule: LossRule,
+    /// JSON pointer to the member, in the tool's definition or in the server's `serverInfo`.
+    pub pointer: String,
+}
+
+/// Why something is lost.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LossRule {
+    /// The revision does not have the member, so it is left out.
+    Unknown,
+    /// The revision has no structured results: they are left out, and the text stands for them.
+    NoStructuredResult,
+    /// The revision wants an object: schema and results are wrapped as `{"result": …}` (GAP-15).
+    Wrapped,
+    /// The schema is rewritten to mean the same in words that the revision has.
+    Rewritten,
+}
+
+impl LossRule {
+    /// A stable name, such as `unknown-member`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown-member",
+            Self::NoStructuredResult => "no-structured-result",
+            Self::Wrapped => "wrapped-result",
+            Self::Rewritten => "rewritten-schema",
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tool, revision, rule, pointer } = self;
+        match tool {
+            Some(tool) => write!(f, "tool `{tool}`")?,
+            None => f.write_str("`serverInfo`")?,
+        }
+        let what = match rule {
+            LossRule::Unknown => "is left out",
+            LossRule::NoStructuredResult => "is left out, and structured results with it",
+            LossRule::Wrapped => "and results are wrapped as `{\"result\": …}`",
+            LossRule::Rewritten => "is rewritten",
+        };
+        write!(f, " at {revision}: `{pointer}` {what}")
+    }
+}
+
+impl Service {
+    /// What each revision that is served will not get of the tools as they are now, and of what the server says of itself.
+    ///
+    /// Results are projected too, by what is in them; only what follows from a tool's definition can be told in advance.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Lists the first primes.
+    /// #[tool(title = "Primes")]
+    /// fn primes() -> Json<Vec<u32>> {
+    ///     Json(vec![2, 3, 5])
+    /// }
+    ///
+    /// # fn main() -> trueform::Result {
+    /// let server = Server::new("numbers", "1.0.0").tools(tools![primes]);
+    /// let service = server.revisions([Revision::V2025_03_26, Revision::V2025_11_25, Revision::V2026_07_28]).build()?;
+    /// let losses: Vec<_> = service.projections().iter().map(ToString::to_string).collect();
+    /// assert_eq!(
+    ///     losses,
+    ///     [
+    ///         "tool `primes` at 2025-03-26: `/title` is left out",
+    ///         "tool `primes` at 2025-03-26: `/outputSchema` is left out, and structured results with it",
+    ///         "tool `primes` at 2025-11-25: `/outputSchema` and results are wrapped as `{\"result\": …}`",
+    ///     ]
+    /// );
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn projections(&self) -> Vec<Loss> {
+        let mut revisions = self.engine.served(Revisions::ALL);
+        revisions.sort();
+        let info = &self.engine.settings.info;
+        let all_info = encoded(info, View::ALL);
+        let mut losses = Vec::new();
+        for &revision in &revisions {
+            add(&mut losses, None, revision, &all_info, &encoded(info, View::at(revision)));
+        }
+        let catalog = self.engine.catalog();
+        for entry in catalog.entries().iter().filter(|entry| entry.enabled) {
+            let all = listed(&entry.route, View::ALL);
+            for &revision in &revisions {
+                add(&mut losses, Some(entry.route.name()), revision, &all, &listed(&entry.route, View::at(revision)));
+            }
+        }
+        losses
+    }
+
+    /// One line in the log for each rule and tool.
+    pub(super) fn tell_losses(&self) {
+        if !tracing::enabled!(tracing::Level::DEBUG) {
+            return;
+        }
+        let mut lines: BTreeMap<(Option<String>, LossRule), BTreeMap<String, Vec<Revision>>> = BTreeMap::new();
+        for Loss { tool, revision, rule, pointer } in self.projections() {
+            lines.entry((tool, rule)).or_default().entry(pointer).or_default().push(revision);
+        }
+        for ((tool, rule), members) in lines {
+            let until = |revisions: &[Revision]| revisions.iter().max().copied().map_or_else(String::new, |last| format!("until {last}"));
+            let members: Vec<String> = members.iter().map(|(pointer, revisions)| format!("{pointer} ({})", until(revisions))).collect();
+            let tool = tool.as_deref().unwrap_or("(the server)");
+            tracing::debug!(tool, rule = rule.as_str(), members = members.join(", "), "older revisions see less");
+        }
+    }
+}
+
+fn listed(route: &ToolRoute, view: View<'_>) -> Value {
+    encoded(&route.definition_at(view), view)
+}
+
+fn encoded(value: &dyn Encode, view: View<'_>) -> Value {
+    let bytes = match view.revision() {
+        Some(revision) => At::new(value, revision).to_vec(),
+        None => {
+            let mut bytes = Vec::new();
+            value.encode(view, &mut bytes);
+            bytes
+        }
+    };
+    serde_json::from_slice(&bytes).expect("encoders write JSON")
+}
+
+fn add(losses: &mut Vec<Loss>, tool: Option<&str>, revision: Revision, all: &Value, seen: &Value) {
+    let mut found = Vec::new();
+    compare(&mut found, "", all, seen);
+    losses.extend(found.into_iter().map(|(pointer, rule)| Loss { tool: tool.map(str::to_owned), revision, rule, pointer }));
+}
+
+/// What `seen` lacks of `all`. Schemas are compared as a whole: below them nothing is a member of the protocol.
+fn compare(found: &mut Vec<(String, LossRule)>, pointer: &str, all: &Value, seen: &Value) {
+    match (all, seen) {
+        (Value::Object(all), Value::Object(seen)) => {
+            for (name, value) in all {
+                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let is_schema = matches!(&*pointer, "/inputSchema" | "/outputSchema");
+                match seen.get(name) {
+                    None if pointer == "/outputSchema" => found.push((pointer, LossRule::NoStructuredResult)),
+                    None => found.push((pointer, LossRule::Unknown)),
+                    Some(other) if is_schema && other == value => {}
+                    Some(_) if is_schema && pointer == "/outputSchema" && !is_object(value) => found.push((pointer, LossRule::Wrapped)),
+                    Some(_) if is_schema => found.push((pointer, LossRule::Rewritten)),
+                    Some(other) => compare(found, &pointer, value, other),
+                }
+            }
+        }
+        (Value::Array(all), Value::Array(seen)) => {
+            for (index, (value, other)) in all.iter().zip(seen).enumerate() {
+                compare(found, &format!("{pointer}/{index}"), value, other);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_object(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|ty| ty == "object")
+}
