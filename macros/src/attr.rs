@@ -65,13 +65,14 @@ const KEYS: &[&str] = &[
 ];
 const NEEDS: &[&str] = &["sampling", "sampling_tools", "elicitation", "elicitation_url", "roots"];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
+const TIMEOUT_KEYS: &[&str] = &["reset_by_progress", "hard_limit"];
 
 impl ToolAttr {
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diagnostics) -> Self {
         let mut attr = Self::default();
         let mut seen = Vec::new();
         for meta in metas(tokens, diag) {
-            let Some(key) = known(meta.path(), KEYS, "key", diag) else { continue };
+            let Some(key) = known(meta.path(), KEYS, ("key", "keys"), diag) else { continue };
             if seen.contains(&key) {
                 diag.error(meta.path(), format_args!("`{key}` is given twice"));
                 continue;
@@ -118,7 +119,7 @@ impl ToolAttr {
 pub(crate) fn server_attr(tokens: TokenStream, diag: &mut Diagnostics) -> Option<Path> {
     let mut krate = None;
     for meta in metas(tokens, diag) {
-        if known(meta.path(), &["crate"], "key", diag).is_some() {
+        if known(meta.path(), &["crate"], ("key", "keys"), diag).is_some() {
             krate = path(&meta, diag);
         }
     }
@@ -150,15 +151,15 @@ fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
     pieces
 }
 
-/// The one of `allowed` that `path` is.
-fn known(path: &Path, allowed: &[&'static str], what: &str, diag: &mut Diagnostics) -> Option<&'static str> {
+/// The one of `allowed` that `path` is; what they are is said in the singular and the plural.
+fn known(path: &Path, allowed: &[&'static str], (one, many): (&str, &str), diag: &mut Diagnostics) -> Option<&'static str> {
     let word = path.to_token_stream().to_string().replace(' ', "");
     if let Some(key) = allowed.iter().find(|key| **key == word) {
         return Some(key);
     }
     let hint = near_miss(&word, allowed).map(|key| format!("; did you mean `{key}`?")).unwrap_or_default();
     let list = quoted(allowed.iter().copied());
-    diag.error(path, format_args!("unknown {what} `{word}`{hint}\nknown {what}s: {list}"));
+    diag.error(path, format_args!("unknown {one} `{word}`{hint}\nknown {many}: {list}"));
     None
 }
 
@@ -247,7 +248,7 @@ fn icons(meta: &Meta, diag: &mut Diagnostics) -> Vec<Icon> {
 fn icon(tokens: &TokenStream, at: &Path, diag: &mut Diagnostics) -> Option<Icon> {
     let mut icon = Icon::default();
     for meta in metas(tokens.clone(), diag) {
-        match known(meta.path(), ICON_KEYS, "icon key", diag)? {
+        match known(meta.path(), ICON_KEYS, ("icon key", "icon keys"), diag)? {
             "src" => icon.src = string(&meta, diag),
             "mime_type" => icon.mime_type = string(&meta, diag),
             "sizes" => icon.sizes = string(&meta, diag),
@@ -344,13 +345,13 @@ impl TimeoutList {
     fn lower(self, diag: &mut Diagnostics) -> Option<Timeout> {
         let mut timeout = Timeout { limit: duration(&self.limit, diag)?, reset_by_progress: false, hard_limit: None };
         for meta in metas(self.rest, diag) {
-            match known(meta.path(), &["reset_by_progress", "hard_limit"], "timeout key", diag)? {
+            match known(meta.path(), TIMEOUT_KEYS, ("timeout key", "timeout keys"), diag)? {
                 "reset_by_progress" => timeout.reset_by_progress = flag(&meta, diag)?,
                 _ => {
                     let limit = string(&meta, diag)?;
                     timeout.hard_limit = Some(duration(&limit, diag)?);
                     if timeout.hard_limit <= Some(timeout.limit) {
-                        diag.error(limit, "`hard_limit` is longer than the timeout it bounds");
+                        diag.error(limit, "`hard_limit` must be longer than the timeout it bounds");
                     }
                 }
             }
@@ -380,7 +381,7 @@ fn needs(meta: &Meta, diag: &mut Diagnostics) -> Vec<Ident> {
     };
     let mut needs = Vec::new();
     for meta in metas(list.tokens.clone(), diag) {
-        if let Some(need) = known(meta.path(), NEEDS, "client capability", diag) {
+        if let Some(need) = known(meta.path(), NEEDS, ("client capability", "client capabilities"), diag) {
             needs.push(Ident::new(&need.to_ascii_uppercase(), span_of(meta.path())));
         }
     }

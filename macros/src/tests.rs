@@ -1,4 +1,7 @@
 //! Golden expansions: what each macro emits, for a reviewer to read. `UPDATE_EXPECT=1 cargo test` rewrites them.
+//! And that every message has a UI test.
+
+use std::path::Path;
 
 use expect_test::expect_file;
 use proc_macro2::{TokenStream, TokenTree};
@@ -81,4 +84,65 @@ fn mentions_trueform(tokens: TokenStream) -> bool {
         TokenTree::Literal(literal) => literal.to_string().contains("trueform::"),
         TokenTree::Punct(_) => false,
     })
+}
+
+#[test]
+fn every_message_has_a_ui_test() {
+    let sources = [
+        include_str!("attr.rs"),
+        include_str!("function.rs"),
+        include_str!("list.rs"),
+        include_str!("parameter.rs"),
+        include_str!("server.rs"),
+        include_str!("tool.rs"),
+    ];
+    let told = answers(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ui/fail")));
+    let mut messages = Vec::new();
+    for source in sources {
+        collect_texts(source.parse().unwrap(), &mut messages);
+    }
+    assert!(messages.len() > 40, "the messages are no longer found: {messages:?}");
+    // What the two never say is for the compiler: a parse error that is caught, a proof in an `expect`.
+    let silent = ["not JSON", "expected a trait", "starts with one"];
+    for message in messages.iter().filter(|message| !silent.contains(&message.as_str())) {
+        assert!(told.contains(message.as_str()), "no UI test shows `{message}`");
+    }
+}
+
+/// All texts in `tokens` that are sentences, each by its longest piece between placeholders.
+fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
+    let mut after_pound = false;
+    for token in tokens {
+        match &token {
+            TokenTree::Group(group) if !after_pound => collect_texts(group.stream(), texts),
+            TokenTree::Literal(literal) => {
+                let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) else { continue };
+                let text = text.value().replace("\n", "{}");
+                let piece = text.split(['{', '}']).max_by_key(|piece| piece.len()).unwrap_or_default().trim();
+                if piece.contains(' ') {
+                    texts.push(piece.to_owned());
+                }
+            }
+            _ => {}
+        }
+        // `#[…]` and `#![…]`: docs are no messages.
+        after_pound = match &token {
+            TokenTree::Punct(punct) => punct.as_char() == '#' || (after_pound && punct.as_char() == '!'),
+            _ => false,
+        };
+    }
+}
+
+/// Everything that the UI tests show.
+fn answers(folder: &Path) -> String {
+    let mut all = String::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.push_str(&answers(&path));
+        } else if path.extension().is_some_and(|extension| extension == "stderr") {
+            all.push_str(&std::fs::read_to_string(path).unwrap());
+        }
+    }
+    all
 }

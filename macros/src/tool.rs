@@ -113,7 +113,7 @@ fn name(attr: &ToolAttr, ident: &Ident, diag: &mut Diagnostics) -> String {
     }
     let name = ident.unraw().to_string();
     if !is_tool_name(&name) {
-        diag.error(ident, format_args!("{}; give it one: `#[tool(name = \"…\")]`", illegal_name(&name)));
+        diag.error(ident, format_args!("{}; set another: `#[tool(name = \"…\")]`", illegal_name(&name)));
     }
     name
 }

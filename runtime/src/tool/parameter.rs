@@ -45,7 +45,7 @@ pub struct Args<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "neither an argument nor injected",
-    note = "an argument derives two traits: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
+    note = "an argument, and what `Args` holds, derives two traits: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
     note = "what a tool gets without asking its caller implements `trueform::FromContext`, as `Context` and `State<T>` do"
 )]
 pub trait ToolParameter<Kind>: Sized {

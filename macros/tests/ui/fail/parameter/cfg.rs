@@ -3,7 +3,7 @@ use trueform::prelude::*;
 /// Adds.
 #[tool]
 fn add(a: i64, #[cfg(unix)] b: i64) -> i64 {
-    a
+    a + b
 }
 
 fn main() {}
