@@ -98,7 +98,7 @@ impl<'a> Merger<'a> {
                     }
                     items.push(node.down(&array.items, "items"));
                 }
-                each(&mut needs, self.needs(&format!("{at}[]"), inner, &items)?);
+                each(&mut needs, &self.needs(&format!("{at}[]"), inner, &items)?);
             }
             TypeRef::Map(inner) => {
                 let mut values = Vec::new();
@@ -109,7 +109,7 @@ impl<'a> Merger<'a> {
                 }
                 each(
                     &mut needs,
-                    self.needs(&format!("{at}{{}}"), inner, &values)?,
+                    &self.needs(&format!("{at}{{}}"), inner, &values)?,
                 );
             }
         }
@@ -168,7 +168,7 @@ fn bound(needs: &mut Needs, revision: usize, bounds: &Bounds) {
     }
 }
 
-fn each(needs: &mut Needs, inner: Needs) {
+fn each(needs: &mut Needs, inner: &Needs) {
     let revisions: BTreeSet<usize> = inner
         .iter()
         .flat_map(|(bits, _)| (0..8).filter(|revision| bits.has(*revision)))

@@ -2,10 +2,7 @@
 //!
 //! The text is read once, without building a tree.
 
-use std::{borrow::Cow, fmt};
-
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 use super::{Flow, Path, Rule, Walk};
 use crate::{Json, JsonKind, Revision};
@@ -55,7 +52,7 @@ pub(super) fn check(
     path: &Path<'_>,
     since: &dyn Fn(&Walk<'_>) -> Option<Revision>,
 ) -> Flow {
-    visit(shape, json.raw(), path, &mut |path, rule, found| {
+    visit(shape, json.get(), path, &mut |path, rule, found| {
         let since = since(walk);
         walk.report_found(path, rule, found, since)
     })
@@ -63,8 +60,7 @@ pub(super) fn check(
 
 type Report<'r> = dyn FnMut(&Path<'_>, Rule, Option<(JsonKind, usize)>) -> Flow + 'r;
 
-fn visit(shape: &Shape, raw: &RawValue, path: &Path<'_>, report: &mut Report<'_>) -> Flow {
-    let text = raw.get();
+fn visit(shape: &Shape, text: &str, path: &Path<'_>, report: &mut Report<'_>) -> Flow {
     let kind = JsonKind::of(text);
     let mut refuse = |rule| report(path, rule, Some((kind, text.len())));
     if let Some(wanted) = shape.kind()
@@ -78,119 +74,157 @@ fn visit(shape: &Shape, raw: &RawValue, path: &Path<'_>, report: &mut Report<'_>
             Ok(number) if number.fract() == 0.0 => Flow::Continue(()),
             _ => refuse(Rule::Type("integer")),
         },
-        Shape::OneOf(values) => match serde_json::from_str::<Text<'_>>(text) {
-            Ok(Text(value)) if values.contains(&&*value) => Flow::Continue(()),
-            _ => refuse(Rule::OneOf(values)),
+        Shape::OneOf(values) => match values.contains(&&*unquoted(text)) {
+            true => Flow::Continue(()),
+            false => refuse(Rule::OneOf(values)),
         },
-        Shape::Array(Shape::Any) => Flow::Continue(()),
-        Shape::Object([], Shape::Any) => Flow::Continue(()),
-        Shape::Array(_) | Shape::Object(..) => {
-            let mut flow = Flow::Continue(());
-            let inside = Inside {
-                shape,
-                path,
-                report,
-                flow: &mut flow,
-            };
-            // It is JSON; the reader only fails when the sink has had enough.
-            let _ = inside.deserialize(&mut serde_json::Deserializer::from_str(text));
-            flow
+        Shape::Array(Shape::Any) | Shape::Object([], Shape::Any) => Flow::Continue(()),
+        Shape::Array(items) => {
+            let mut inside = Inside::of(text);
+            let mut index = 0;
+            while let Some(item) = inside.value() {
+                visit(items, item, &path.index(index), report)?;
+                index += 1;
+            }
+            Flow::Continue(())
         }
+        Shape::Object(members, others) => object(members, others, text, path, report),
     }
 }
 
-/// The inside of an array or object.
-struct Inside<'a, 'r> {
-    shape: &'a Shape,
-    path: &'a Path<'a>,
-    report: &'a mut Report<'r>,
-    flow: &'a mut Flow,
-}
-
-impl<'de> DeserializeSeed<'de> for Inside<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Inside<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array or an object")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Shape::Array(shape) = self.shape else {
-            return Err(A::Error::custom("an object"));
+fn object(
+    members: &[Member],
+    others: &Shape,
+    text: &str,
+    path: &Path<'_>,
+    report: &mut Report<'_>,
+) -> Flow {
+    // One bit per known member that was there; no schema of the protocol names more than a few.
+    let mut there = 0_u64;
+    let mut inside = Inside::of(text);
+    while let Some((key, value)) = inside.member() {
+        let key = unquoted(key);
+        let known = members.iter().position(|Member(name, ..)| *name == key);
+        let shape = match known {
+            Some(i) => {
+                there |= 1 << i;
+                &members[i].2
+            }
+            None => others,
         };
-        let mut index = 0;
-        while let Some(raw) = items.next_element::<&RawValue>()? {
-            *self.flow = visit(shape, raw, &self.path.index(index), self.report);
-            if self.flow.is_break() {
-                return Err(A::Error::custom("enough"));
-            }
-            index += 1;
-        }
-        Ok(())
+        visit(shape, value, &path.key(&key), report)?;
     }
+    for (i, Member(name, required, _)) in members.iter().enumerate() {
+        if *required && there & 1 << i == 0 {
+            report(&path.key(name), Rule::Missing, None)?;
+        }
+    }
+    Flow::Continue(())
+}
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Shape::Object(members, others) = self.shape else {
-            return Err(A::Error::custom("an array"));
-        };
-        // One bit per required member that was there; shapes are small.
-        let mut there = 0_u64;
-        while let Some(Text(key)) = map.next_key()? {
-            let raw: &RawValue = map.next_value()?;
-            let known = members.iter().position(|Member(name, ..)| *name == key);
-            let shape = match known {
-                Some(i) => {
-                    there |= 1 << i;
-                    &members[i].2
-                }
-                None => others,
-            };
-            *self.flow = visit(shape, raw, &self.path.key(&key), self.report);
-            if self.flow.is_break() {
-                return Err(A::Error::custom("enough"));
-            }
-        }
-        for (i, Member(name, required, _)) in members.iter().enumerate() {
-            if *required && there & 1 << i == 0 {
-                *self.flow = (self.report)(&self.path.key(name), Rule::Missing, None);
-                if self.flow.is_break() {
-                    break;
-                }
-            }
-        }
-        Ok(())
+/// What a JSON string says; allocated only where it has escapes.
+fn unquoted(text: &str) -> Cow<'_, str> {
+    match text.contains('\\') {
+        false => Cow::Borrowed(text.trim_matches('"')),
+        true => Cow::Owned(serde_json::from_str(text).unwrap_or_default()),
     }
 }
 
-/// A string, borrowed where it has no escapes.
-struct Text<'a>(Cow<'a, str>);
+/// The inside of an array or object, read value by value. The text is known to be valid JSON.
+struct Inside<'a> {
+    text: &'a str,
+    at: usize,
+}
 
-impl<'de: 'a, 'a> serde::Deserialize<'de> for Text<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Text<'de>;
+impl<'a> Inside<'a> {
+    /// Inside `text`, which starts with its bracket.
+    fn of(text: &'a str) -> Self {
+        Self { text, at: 1 }
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
+    /// The name, with its quotes, and the value of the next member.
+    fn member(&mut self) -> Option<(&'a str, &'a str)> {
+        Some((self.value()?, self.value()?))
+    }
+
+    /// The next value, or the name of the next member.
+    fn value(&mut self) -> Option<&'a str> {
+        let bytes = self.text.as_bytes();
+        while matches!(
+            bytes.get(self.at)?,
+            b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'
+        ) {
+            self.at += 1;
+        }
+        let start = self.at;
+        let mut depth = 0_usize;
+        loop {
+            match *bytes.get(self.at)? {
+                b'"' => self.at = end_of_string(bytes, self.at)?,
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                    continue;
+                }
+                b'}' | b']' if depth == 0 => return None,
+                b'}' | b']' => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' => {
+                    self.at += 1;
+                    continue;
+                }
+                // A number, `true`, `false` or `null`.
+                _ => {
+                    while !matches!(
+                        bytes.get(self.at)?,
+                        b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r'
+                    ) {
+                        self.at += 1;
+                    }
+                }
             }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            if depth == 0 {
+                return self.text.get(start..self.at);
             }
         }
-        deserializer.deserialize_str(Read)
+    }
+}
+
+/// The place after the string that starts at `at`.
+fn end_of_string(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += 1;
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 1,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_inside() {
+        let text = r#"{ "a" : 1,"b\"}":[1, {"c":"]"}, []] , "d":"x\\", "e":null, "":{} }"#;
+        let mut inside = Inside::of(text);
+        let members: Vec<_> = std::iter::from_fn(|| inside.member()).collect();
+        let wanted = [
+            (r#""a""#, "1"),
+            (r#""b\"}""#, r#"[1, {"c":"]"}, []]"#),
+            (r#""d""#, r#""x\\""#),
+            (r#""e""#, "null"),
+            (r#""""#, "{}"),
+        ];
+        assert_eq!(members, wanted);
+        assert_eq!(unquoted(members[1].0), "b\"}");
+        let mut inside = Inside::of("[ true,-1.5e3 ,[ ] ]");
+        let items: Vec<_> = std::iter::from_fn(|| inside.value()).collect();
+        assert_eq!(items, ["true", "-1.5e3", "[ ]"]);
+        assert!(Inside::of("[]").value().is_none() && Inside::of("{ }").member().is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! The oracle by type: what each revision says of a generated type, at every place where it stands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -118,10 +118,10 @@ fn standalone(from: &Value, document: &Value, pointer: &str) -> Option<Value> {
     let mut needed: BTreeMap<String, Value> = BTreeMap::new();
     let mut open = references(&schema);
     while let Some(name) = open.pop() {
-        if !needed.contains_key(&name) {
-            let definition = document["$defs"][&name].clone();
+        if let Entry::Vacant(entry) = needed.entry(name) {
+            let definition = document["$defs"][entry.key()].clone();
             open.extend(references(&definition));
-            needed.insert(name, definition);
+            entry.insert(definition);
         }
     }
     schema["$defs"] = needed.into_iter().collect::<Map<_, _>>().into();
