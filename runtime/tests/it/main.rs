@@ -13,6 +13,7 @@ mod client;
 mod http;
 mod hygiene;
 mod lifecycle;
+mod listing;
 mod stream;
 mod support;
 mod tools;

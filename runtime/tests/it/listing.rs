@@ -1,0 +1,160 @@
+//! What is offered: pages of the list of tools, changes while the server runs, declared capabilities.
+
+use trueform::{
+    client::ClientOptions,
+    prelude::*,
+    schema::{PaginatedRequestParams, methods},
+};
+
+use crate::support;
+
+fn tool(name: &str) -> DynamicTool {
+    DynamicTool::new(name, serde_json::json!({"type": "object"}))
+        .handler(|_, _| async { Ok::<_, ToolError>("ok") })
+}
+
+fn five() -> Server {
+    ["a", "b", "c", "d", "e"]
+        .into_iter()
+        .fold(Server::new("list", "1").page_size(2), |server, name| {
+            server.tools(tool(name))
+        })
+}
+
+async fn page(client: &Client, cursor: Option<&str>) -> Result<(Vec<String>, Option<String>), i64> {
+    let mut params = PaginatedRequestParams::default();
+    params.cursor = cursor.map(str::to_owned);
+    match client.request::<methods::ListTools>(params).await {
+        Ok(result) => Ok((
+            result.tools.into_iter().map(|tool| tool.name).collect(),
+            result.next_cursor,
+        )),
+        Err(error) => Err(error.code().expect("the server answers")),
+    }
+}
+
+// P-1, TRAP-19: pages of two, in the order of registration, at every revision.
+#[tokio::test]
+async fn pages() {
+    for revision in Revision::ALL {
+        let client = five()
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
+        let (first, next) = page(&client, None).await.unwrap();
+        let (second, next) = page(&client, next.as_deref()).await.unwrap();
+        let (third, end) = page(&client, next.as_deref()).await.unwrap();
+        assert_eq!(
+            [first, second, third].concat(),
+            ["a", "b", "c", "d", "e"],
+            "{revision}"
+        );
+        assert_eq!(end, None);
+        assert_eq!(client.list_tools().await.unwrap().len(), 5);
+    }
+}
+
+// P-3: what was never given out is refused; what was given out stays good while its tool is there.
+#[tokio::test]
+async fn cursors() {
+    let service = five().build().unwrap();
+    let client = service.connect().await.unwrap();
+    for garbage in ["", "garbage", "////", "YQ=="] {
+        assert_eq!(
+            page(&client, Some(garbage)).await,
+            Err(-32602),
+            "{garbage:?}"
+        );
+    }
+    let (_, next) = page(&client, None).await.unwrap();
+    // One tool less before the place the cursor names: the page still begins there.
+    assert!(service.handle().remove_tool("a"));
+    assert_eq!(page(&client, next.as_deref()).await.unwrap().0, ["c", "d"]);
+    assert!(service.handle().remove_tool("c"));
+    assert_eq!(page(&client, next.as_deref()).await, Err(-32602));
+}
+
+// I-3: a change is seen by the next list and the next call, and a name is free again once its tool is gone.
+#[tokio::test]
+async fn changes_while_it_runs() {
+    let service = five().build().unwrap();
+    let client = service.connect().await.unwrap();
+    let handle = service.handle();
+    assert!(handle.enable_tool("b", false));
+    assert!(!handle.enable_tool("b", false), "it was so already");
+    assert_eq!(handle.tool_names(), ["a", "c", "d", "e"]);
+    let error = client
+        .call_tool("b", serde_json::json!({}))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some(-32602), "hidden means unreachable");
+    assert!(handle.enable_tool("b", true));
+    assert!(client.call_tool("b", serde_json::json!({})).await.is_ok());
+    let taken = handle.add_tools(tool("e")).unwrap_err();
+    assert!(
+        taken.to_string().contains("two tools are named `e`"),
+        "{taken}"
+    );
+    assert!(handle.remove_tool("e") && !handle.remove_tool("e"));
+    handle.add_tools(tool("e")).unwrap();
+    assert_eq!(handle.tool_names(), ["a", "b", "c", "d", "e"]);
+}
+
+// B-9, I-1: what is declared is what is served.
+#[tokio::test]
+async fn capabilities_follow_from_what_is_registered() {
+    for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
+        let none = Server::new("none", "1")
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
+        assert!(none.server_capabilities().tools.is_none());
+        assert_eq!(page(&none, None).await, Err(-32601));
+        let some = five()
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
+        assert_eq!(
+            some.server_capabilities()
+                .tools
+                .as_ref()
+                .unwrap()
+                .list_changed,
+            Some(true)
+        );
+    }
+}
+
+// C-12, B-3: a server that serves one era says what it speaks to clients of the other.
+#[tokio::test]
+async fn narrowed_to_one_era() {
+    let modern = five().revisions([Revision::V2026_07_28]).build().unwrap();
+    let answers =
+        support::conversation(&modern, support::initialize("2025-11-25").join("\n")).await;
+    assert!(
+        answers[0].contains("-32022") && answers[0].contains(r#""supported":["2026-07-28"]"#),
+        "{answers:?}"
+    );
+
+    let legacy = five()
+        .revisions([Revision::V2025_03_26, Revision::V2025_06_18])
+        .build()
+        .unwrap();
+    let answers = support::conversation(&legacy, support::modern("1", "tools/list", "")).await;
+    assert!(
+        answers[0].contains("-32022") && answers[0].contains("2025-06-18"),
+        "{answers:?}"
+    );
+    let answers =
+        support::conversation(&legacy, support::initialize("2025-11-25").join("\n")).await;
+    assert!(
+        answers[0].contains(r#""protocolVersion":"2025-06-18""#),
+        "{answers:?}"
+    );
+}
+
+#[test]
+fn no_revision_to_serve() {
+    let error = five().revisions([]).build().unwrap_err();
+    assert!(error.to_string().contains("no revision"), "{error}");
+}
