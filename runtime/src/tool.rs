@@ -21,9 +21,6 @@ mod schema;
 mod set;
 mod spec;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use self::{
     call::{Called, Outcome, Timeout},
     injected::RequiredState,
