@@ -10,14 +10,10 @@
 //! The overlay of the schema says which alternatives are rewritten; how is owned here. Whatever is not in the table is left
 //! out if it is a member, and a [`Violation`](crate::Violation) if it is an alternative or a value.
 
-use serde_json::Value;
-
 use crate::{
     AudioContent, BlobResourceContents, EmbeddedResource, Encode, Era, LegacyTitledEnumSchema,
     ResourceContents, ResourceLink, Revision, Revisions, TextContent, TitledSingleSelectEnumSchema,
-    View,
-    conform::{Conform, Path},
-    support,
+    View, conform::Conform,
 };
 
 /// An alternative that older revisions see as something else.
@@ -121,67 +117,3 @@ pub const fn error_code(code: i64, revision: Revision) -> i64 {
 
 const RESOURCE_NOT_FOUND: i64 = -32002;
 const URL_ELICITATION_REQUIRED: i64 = -32042;
-
-/// What a revision does not get to see of a value as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Loss {
-    /// The member at this JSON pointer is left out.
-    LeftOut(String),
-    /// What is at this JSON pointer is written as something else.
-    Rewritten(String),
-}
-
-/// All that `revision` does not get to see of `value` as it is. Meant for start-up and for logs, not for every message.
-///
-/// ```
-/// use trueform_schema::{JsonObject, Revision, Tool, rewrite::{Loss, losses}};
-///
-/// let tool = Tool::new(JsonObject::empty(), "add").with_title("Addition");
-/// assert_eq!(losses(&tool, Revision::V2025_03_26), [Loss::LeftOut("/title".to_owned())]);
-/// assert_eq!(losses(&tool, Revision::V2025_06_18), []);
-/// ```
-#[must_use]
-pub fn losses<T: Encode + ?Sized>(value: &T, revision: Revision) -> Vec<Loss> {
-    let tree = |view| support::to_json(value, view).to_value();
-    let mut losses = Vec::new();
-    compare(
-        &tree(View::ALL),
-        &tree(View::at(revision)),
-        &Path::ROOT,
-        &mut losses,
-    );
-    losses
-}
-
-fn compare(all: &Value, part: &Value, path: &Path<'_>, losses: &mut Vec<Loss>) {
-    match (all, part) {
-        (Value::Object(all), Value::Object(part)) => {
-            // What has become another kind of thing is told as such, not by its members.
-            if all.get("type") != part.get("type")
-                || all.keys().all(|key| !part.contains_key(key)) && !part.is_empty()
-            {
-                return losses.push(Loss::Rewritten(path.pointer()));
-            }
-            for (key, value) in all {
-                let path = path.key(key);
-                match part.get(key) {
-                    Some(part) => compare(value, part, &path, losses),
-                    // No author wrote these.
-                    None if matches!(
-                        (key.as_str(), value.as_str()),
-                        ("resultType", _) | ("mode", Some("form"))
-                    ) => {}
-                    None => losses.push(Loss::LeftOut(path.pointer())),
-                }
-            }
-        }
-        (Value::Array(all), Value::Array(part)) if all.len() == part.len() => {
-            for (i, (all, part)) in all.iter().zip(part).enumerate() {
-                compare(all, part, &path.index(i), losses);
-            }
-        }
-        _ if all == part => {}
-        _ => losses.push(Loss::Rewritten(path.pointer())),
-    }
-}
