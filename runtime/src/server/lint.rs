@@ -26,12 +26,21 @@ pub struct ToolFinding {
 
 impl fmt::Display for ToolFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tool, place, position, revision, finding } = self;
+        let Self {
+            tool,
+            place,
+            position,
+            revision,
+            finding,
+        } = self;
         let schema = match position {
             Position::Input => "input schema",
             Position::Output => "output schema",
         };
-        write!(f, "tool `{tool}` ({place}), {schema} at {revision}: {finding}")
+        write!(
+            f,
+            "tool `{tool}` ({place}), {schema} at {revision}: {finding}"
+        )
     }
 }
 
@@ -44,11 +53,11 @@ impl Service {
     /// use serde_json::json;
     /// use trueform::{check::lint::Profile, prelude::*};
     ///
-    /// let tool = || {
+    /// fn tool() -> DynamicTool {
     ///     let node = json!({"type": "object", "properties": {"size": {"type": "integer", "format": "uint32"}}});
     ///     let schema = json!({"type": "object", "properties": {"root": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}});
     ///     DynamicTool::new("plant", schema).description("Plants.").handler(|_, _| async { "done" })
-    /// };
+    /// }
     /// # fn main() -> trueform::Result {
     /// let service = Server::new("garden", "1.0.0").tools(tool()).build()?;
     /// let codes: Vec<_> = service.lint().iter().map(|found| found.finding.code).collect();
@@ -64,17 +73,32 @@ impl Service {
         let served = self.engine.served(Revisions::ALL);
         // Newest first; between the newest of each era and older ones nothing changes that the lint looks at.
         let newest = served.iter().find(|revision| revision.era() == Era::Modern);
-        let revisions: Vec<Revision> = newest.into_iter().chain(served.iter().find(|revision| revision.era() == Era::Legacy)).copied().collect();
+        let revisions: Vec<Revision> = newest
+            .into_iter()
+            .chain(served.iter().find(|revision| revision.era() == Era::Legacy))
+            .copied()
+            .collect();
         let catalog = self.engine.catalog();
         let mut all: Vec<ToolFinding> = Vec::new();
         for entry in catalog.entries().iter().filter(|entry| entry.enabled) {
             let first = all.len();
             for &revision in &revisions {
                 for (position, finding) in of_tool(&entry.route, revision) {
-                    let known = all[first..].iter().any(|known| known.position == position && known.finding == finding);
+                    let known = all[first..]
+                        .iter()
+                        .any(|known| known.position == position && known.finding == finding);
                     if !known {
-                        let (tool, place) = (entry.route.name().to_owned(), entry.route.place().to_string());
-                        all.push(ToolFinding { tool, place, position, revision, finding });
+                        let (tool, place) = (
+                            entry.route.name().to_owned(),
+                            entry.route.place().to_string(),
+                        );
+                        all.push(ToolFinding {
+                            tool,
+                            place,
+                            position,
+                            revision,
+                            finding,
+                        });
                     }
                 }
             }
@@ -87,7 +111,11 @@ impl Service {
         if !tracing::enabled!(tracing::Level::WARN) {
             return;
         }
-        for found in self.lint().iter().filter(|found| Effect::LosesTool <= found.finding.effect) {
+        for found in self
+            .lint()
+            .iter()
+            .filter(|found| Effect::LosesTool <= found.finding.effect)
+        {
             tracing::warn!("{found}");
         }
     }
@@ -95,13 +123,29 @@ impl Service {
 
 fn of_tool(route: &crate::tool::ToolRoute, revision: Revision) -> Vec<(Position, Finding)> {
     let tool = route.definition_at(trueform_schema::View::at(revision));
-    let encoded: Value = serde_json::from_slice(&At::new(&tool, revision).to_vec()).expect("encoders write JSON");
+    let encoded: Value =
+        serde_json::from_slice(&At::new(&tool, revision).to_vec()).expect("encoders write JSON");
     let mut all = Vec::new();
-    for (position, member) in [(Position::Input, "inputSchema"), (Position::Output, "outputSchema")] {
-        let findings = encoded.get(member).map(|schema| lint(schema, position)).unwrap_or_default();
+    for (position, member) in [
+        (Position::Input, "inputSchema"),
+        (Position::Output, "outputSchema"),
+    ] {
+        let findings = encoded
+            .get(member)
+            .map(|schema| lint(schema, position))
+            .unwrap_or_default();
         // Z-6: any schema is legal there, and who speaks it knows.
-        let is_legal = |finding: &Finding| finding.code == "root-type" && position == Position::Output && revision.era() == Era::Modern;
-        all.extend(findings.into_iter().filter(|finding| !is_legal(finding)).map(|finding| (position, finding)));
+        let is_legal = |finding: &Finding| {
+            finding.code == "root-type"
+                && position == Position::Output
+                && revision.era() == Era::Modern
+        };
+        all.extend(
+            findings
+                .into_iter()
+                .filter(|finding| !is_legal(finding))
+                .map(|finding| (position, finding)),
+        );
     }
     all
 }

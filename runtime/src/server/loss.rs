@@ -51,7 +51,12 @@ impl LossRule {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tool, revision, rule, pointer } = self;
+        let Self {
+            tool,
+            revision,
+            rule,
+            pointer,
+        } = self;
         match tool {
             Some(tool) => write!(f, "tool `{tool}`")?,
             None => f.write_str("`serverInfo`")?,
@@ -87,8 +92,8 @@ impl Service {
     /// assert_eq!(
     ///     losses,
     ///     [
-    ///         "tool `primes` at 2025-03-26: `/title` is left out",
     ///         "tool `primes` at 2025-03-26: `/outputSchema` is left out, and structured results with it",
+    ///         "tool `primes` at 2025-03-26: `/title` is left out",
     ///         "tool `primes` at 2025-11-25: `/outputSchema` and results are wrapped as `{\"result\": …}`",
     ///     ]
     /// );
@@ -103,13 +108,25 @@ impl Service {
         let all_info = encoded(info, View::ALL);
         let mut losses = Vec::new();
         for &revision in &revisions {
-            add(&mut losses, None, revision, &all_info, &encoded(info, View::at(revision)));
+            add(
+                &mut losses,
+                None,
+                revision,
+                &all_info,
+                &encoded(info, View::at(revision)),
+            );
         }
         let catalog = self.engine.catalog();
         for entry in catalog.entries().iter().filter(|entry| entry.enabled) {
             let all = listed(&entry.route, View::ALL);
             for &revision in &revisions {
-                add(&mut losses, Some(entry.route.name()), revision, &all, &listed(&entry.route, View::at(revision)));
+                add(
+                    &mut losses,
+                    Some(entry.route.name()),
+                    revision,
+                    &all,
+                    &listed(&entry.route, View::at(revision)),
+                );
             }
         }
         losses
@@ -120,15 +137,41 @@ impl Service {
         if !tracing::enabled!(tracing::Level::DEBUG) {
             return;
         }
-        let mut lines: BTreeMap<(Option<String>, LossRule), BTreeMap<String, Vec<Revision>>> = BTreeMap::new();
-        for Loss { tool, revision, rule, pointer } in self.projections() {
-            lines.entry((tool, rule)).or_default().entry(pointer).or_default().push(revision);
+        let mut lines: BTreeMap<(Option<String>, LossRule), BTreeMap<String, Vec<Revision>>> =
+            BTreeMap::new();
+        for Loss {
+            tool,
+            revision,
+            rule,
+            pointer,
+        } in self.projections()
+        {
+            lines
+                .entry((tool, rule))
+                .or_default()
+                .entry(pointer)
+                .or_default()
+                .push(revision);
         }
         for ((tool, rule), members) in lines {
-            let until = |revisions: &[Revision]| revisions.iter().max().copied().map_or_else(String::new, |last| format!("until {last}"));
-            let members: Vec<String> = members.iter().map(|(pointer, revisions)| format!("{pointer} ({})", until(revisions))).collect();
+            let until = |revisions: &[Revision]| {
+                revisions
+                    .iter()
+                    .max()
+                    .copied()
+                    .map_or_else(String::new, |last| format!("until {last}"))
+            };
+            let members: Vec<String> = members
+                .iter()
+                .map(|(pointer, revisions)| format!("{pointer} ({})", until(revisions)))
+                .collect();
             let tool = tool.as_deref().unwrap_or("(the server)");
-            tracing::debug!(tool, rule = rule.as_str(), members = members.join(", "), "older revisions see less");
+            tracing::debug!(
+                tool,
+                rule = rule.as_str(),
+                members = members.join(", "),
+                "older revisions see less"
+            );
         }
     }
 }
@@ -152,7 +195,12 @@ fn encoded(value: &dyn Encode, view: View<'_>) -> Value {
 fn add(losses: &mut Vec<Loss>, tool: Option<&str>, revision: Revision, all: &Value, seen: &Value) {
     let mut found = Vec::new();
     compare(&mut found, "", all, seen);
-    losses.extend(found.into_iter().map(|(pointer, rule)| Loss { tool: tool.map(str::to_owned), revision, rule, pointer }));
+    losses.extend(found.into_iter().map(|(pointer, rule)| Loss {
+        tool: tool.map(str::to_owned),
+        revision,
+        rule,
+        pointer,
+    }));
 }
 
 /// What `seen` lacks of `all`. Schemas are compared as a whole: below them nothing is a member of the protocol.
@@ -163,10 +211,14 @@ fn compare(found: &mut Vec<(String, LossRule)>, pointer: &str, all: &Value, seen
                 let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
                 let is_schema = matches!(&*pointer, "/inputSchema" | "/outputSchema");
                 match seen.get(name) {
-                    None if pointer == "/outputSchema" => found.push((pointer, LossRule::NoStructuredResult)),
+                    None if pointer == "/outputSchema" => {
+                        found.push((pointer, LossRule::NoStructuredResult))
+                    }
                     None => found.push((pointer, LossRule::Unknown)),
                     Some(other) if is_schema && other == value => {}
-                    Some(_) if is_schema && pointer == "/outputSchema" && !is_object(value) => found.push((pointer, LossRule::Wrapped)),
+                    Some(_) if is_schema && pointer == "/outputSchema" && !is_object(value) => {
+                        found.push((pointer, LossRule::Wrapped))
+                    }
                     Some(_) if is_schema => found.push((pointer, LossRule::Rewritten)),
                     Some(other) => compare(found, &pointer, value, other),
                 }

@@ -74,9 +74,23 @@ pub enum Severity {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, side, requirements, severity, message } = self;
-        let advice = if *severity == Severity::Warning { "advice: " } else { "" };
-        write!(f, "line {line} ({side}): {}: {advice}{message}", requirements.join(", "))
+        let Self {
+            line,
+            side,
+            requirements,
+            severity,
+            message,
+        } = self;
+        let advice = if *severity == Severity::Warning {
+            "advice: "
+        } else {
+            ""
+        };
+        write!(
+            f,
+            "line {line} ({side}): {}: {advice}{message}",
+            requirements.join(", ")
+        )
     }
 }
 
@@ -87,14 +101,20 @@ impl Checker {
     /// A checker of what passed one byte stream, such as standard input and output.
     #[must_use]
     pub const fn new() -> Self {
-        Self { http: false, crossing: Self::DEFAULT_CROSSING }
+        Self {
+            http: false,
+            crossing: Self::DEFAULT_CROSSING,
+        }
     }
 
     /// A checker of what passed over HTTP, by any number of clients. Records say in `session` which client it was; those
     /// without are of one client. They say in `stream` to which exchange they belong; rules about streams need that.
     #[must_use]
     pub const fn http() -> Self {
-        Self { http: true, ..Self::new() }
+        Self {
+            http: true,
+            ..Self::new()
+        }
     }
 
     /// Sets within which time messages may cross each other on their way: an answer so soon after a cancellation is no
@@ -124,9 +144,24 @@ impl Checker {
         let mut links: HashMap<Option<String>, Link> = HashMap::new();
         for (index, (line, record)) in records.into_iter().enumerate() {
             let at = record.at.unwrap_or(index as u64 * 1000);
-            let Record { from, event, stream, session, .. } = record;
-            let now = Now { line, at, from, stream, checker: *self };
-            let mut report = Report { now: &now, findings: &mut findings };
+            let Record {
+                from,
+                event,
+                stream,
+                session,
+                ..
+            } = record;
+            let now = Now {
+                line,
+                at,
+                from,
+                stream,
+                checker: *self,
+            };
+            let mut report = Report {
+                now: &now,
+                findings: &mut findings,
+            };
             let link = links.entry(session).or_default();
             match event {
                 Event::Message(text) => link.text(&mut report, &text),
@@ -181,6 +216,12 @@ impl Report<'_> {
 
     fn add(&mut self, severity: Severity, requirements: &'static [&'static str], message: String) {
         let Now { line, from, .. } = *self.now;
-        self.findings.push(Finding { line, side: from, requirements, severity, message });
+        self.findings.push(Finding {
+            line,
+            side: from,
+            requirements,
+            severity,
+            message,
+        });
     }
 }

@@ -52,7 +52,13 @@ pub struct Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<8}  {}: {}", self.impact.as_str(), self.place, self.message)
+        write!(
+            f,
+            "{:<8}  {}: {}",
+            self.impact.as_str(),
+            self.place,
+            self.message
+        )
     }
 }
 
@@ -74,7 +80,11 @@ impl fmt::Display for Change {
 /// With a list of the changes, worst first. If the file cannot be read or written.
 #[track_caller]
 pub fn assert_contract(service: &Service, path: impl AsRef<Path>) {
-    if let Err(problem) = compare(&contract(service), path.as_ref(), std::env::var("UPDATE_EXPECT").is_ok_and(|set| set == "1")) {
+    if let Err(problem) = compare(
+        &contract(service),
+        path.as_ref(),
+        std::env::var("UPDATE_EXPECT").is_ok_and(|set| set == "1"),
+    ) {
         panic!("{problem}");
     }
 }
@@ -85,25 +95,35 @@ fn compare(now: &Value, path: &Path, update: bool) -> Result<(), String> {
         let mut text = format!("{now:#}");
         text.push('\n');
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|error| format!("the folder of `{shown}` cannot be made: {error}"))?;
+            fs::create_dir_all(folder)
+                .map_err(|error| format!("the folder of `{shown}` cannot be made: {error}"))?;
         }
-        return fs::write(path, text).map_err(|error| format!("`{shown}` cannot be written: {error}"));
+        return fs::write(path, text)
+            .map_err(|error| format!("`{shown}` cannot be written: {error}"));
     }
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(format!("there is no contract at `{shown}` yet; run the test with UPDATE_EXPECT=1 to write it"));
+            return Err(format!(
+                "there is no contract at `{shown}` yet; run the test with UPDATE_EXPECT=1 to write it"
+            ));
         }
         Err(error) => return Err(format!("`{shown}` cannot be read: {error}")),
     };
-    let before: Value = serde_json::from_str(&text).map_err(|error| format!("`{shown}` is no contract: {error}"))?;
+    let before: Value = serde_json::from_str(&text)
+        .map_err(|error| format!("`{shown}` is no contract: {error}"))?;
     let changes = changes(&before, now);
     match changes.first() {
         None => Ok(()),
         Some(worst) => {
-            let list: String = changes.iter().map(|change| format!("  {change}\n")).collect();
+            let list: String = changes
+                .iter()
+                .map(|change| format!("  {change}\n"))
+                .collect();
             let worst = worst.impact.as_str();
-            Err(format!("the server no longer keeps the contract `{shown}` ({worst}):\n{list}Run the test with UPDATE_EXPECT=1 to accept this."))
+            Err(format!(
+                "the server no longer keeps the contract `{shown}` ({worst}):\n{list}Run the test with UPDATE_EXPECT=1 to accept this."
+            ))
         }
     }
 }
@@ -127,14 +147,34 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
     let mut found = Changes::default();
     let empty = Map::new();
     let part = |whole, name| object(whole, name).unwrap_or(&empty);
-    found.value("the server", "instructions", before.get("instructions"), after.get("instructions"), [Impact::Risky; 3]);
-    found.members("the server", part(before, "server"), part(after, "server"), |name| match name {
-        "name" => [Impact::Risky; 3],
-        _ => [Impact::Additive; 3],
-    });
+    found.value(
+        "the server",
+        "instructions",
+        before.get("instructions"),
+        after.get("instructions"),
+        [Impact::Risky; 3],
+    );
+    found.members(
+        "the server",
+        part(before, "server"),
+        part(after, "server"),
+        |name| match name {
+            "name" => [Impact::Risky; 3],
+            _ => [Impact::Additive; 3],
+        },
+    );
     let capability = |_: &str| [Impact::Additive, Impact::Risky, Impact::Breaking];
-    found.members("the capabilities", part(before, "capabilities"), part(after, "capabilities"), capability);
-    found.list("the revisions", before.get("revisions"), after.get("revisions"));
+    found.members(
+        "the capabilities",
+        part(before, "capabilities"),
+        part(after, "capabilities"),
+        capability,
+    );
+    found.list(
+        "the revisions",
+        before.get("revisions"),
+        after.get("revisions"),
+    );
     let (old, new) = (part(before, "tools"), part(after, "tools"));
     for (name, tool) in old {
         match new.get(name) {
@@ -146,9 +186,15 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
         found.add(Impact::Additive, format!("tool `{name}`"), "it is new");
     }
     if found.0.is_empty() && before != after {
-        found.add(Impact::Risky, "the contract".to_owned(), "something changed that is not known here");
+        found.add(
+            Impact::Risky,
+            "the contract".to_owned(),
+            "something changed that is not known here",
+        );
     }
-    found.0.sort_by(|a, b| b.impact.cmp(&a.impact));
+    found
+        .0
+        .sort_by_key(|change| std::cmp::Reverse(change.impact));
     found.0
 }
 
@@ -161,34 +207,74 @@ struct Changes(Vec<Change>);
 
 impl Changes {
     fn add(&mut self, impact: Impact, place: String, message: impl Into<String>) {
-        self.0.push(Change { impact, place, message: message.into() });
+        self.0.push(Change {
+            impact,
+            place,
+            message: message.into(),
+        });
     }
 
     /// A value that is not looked into; `impacts` of its coming, changing and going.
-    fn value(&mut self, place: &str, name: &str, before: Option<&Value>, after: Option<&Value>, impacts: [Impact; 3]) {
+    fn value(
+        &mut self,
+        place: &str,
+        name: &str,
+        before: Option<&Value>,
+        after: Option<&Value>,
+        impacts: [Impact; 3],
+    ) {
         let [comes, changes, goes] = impacts;
         match (before, after) {
-            (None, Some(after)) => self.add(comes, place.to_owned(), format!("`{name}` is new: {}", shortened(after))),
+            (None, Some(after)) => self.add(
+                comes,
+                place.to_owned(),
+                format!("`{name}` is new: {}", shortened(after)),
+            ),
             (Some(before), Some(after)) if before != after => {
-                self.add(changes, place.to_owned(), format!("`{name}` was {}, is {}", shortened(before), shortened(after)));
+                self.add(
+                    changes,
+                    place.to_owned(),
+                    format!(
+                        "`{name}` was {}, is {}",
+                        shortened(before),
+                        shortened(after)
+                    ),
+                );
             }
             (Some(_), None) => self.add(goes, place.to_owned(), format!("`{name}` is gone")),
             _ => {}
         }
     }
 
-    fn members(&mut self, place: &str, before: &Map<String, Value>, after: &Map<String, Value>, impacts: impl Fn(&str) -> [Impact; 3]) {
+    fn members(
+        &mut self,
+        place: &str,
+        before: &Map<String, Value>,
+        after: &Map<String, Value>,
+        impacts: impl Fn(&str) -> [Impact; 3],
+    ) {
         let new = after.keys().filter(|name| !before.contains_key(*name));
         for name in before.keys().chain(new) {
-            self.value(place, name, before.get(name), after.get(name), impacts(name));
+            self.value(
+                place,
+                name,
+                before.get(name),
+                after.get(name),
+                impacts(name),
+            );
         }
     }
 
     fn list(&mut self, place: &str, before: Option<&Value>, after: Option<&Value>) {
-        let items = |list: Option<&Value>| list.and_then(Value::as_array).cloned().unwrap_or_default();
+        let items =
+            |list: Option<&Value>| list.and_then(Value::as_array).cloned().unwrap_or_default();
         let (before, after) = (items(before), items(after));
         for item in before.iter().filter(|item| !after.contains(item)) {
-            self.add(Impact::Breaking, place.to_owned(), format!("{item} is gone"));
+            self.add(
+                Impact::Breaking,
+                place.to_owned(),
+                format!("{item} is gone"),
+            );
         }
         for item in after.iter().filter(|item| !before.contains(item)) {
             self.add(Impact::Additive, place.to_owned(), format!("{item} is new"));
@@ -200,7 +286,12 @@ impl Changes {
         let empty = Map::new();
         let rest = |tool: &Value| {
             let mut rest = tool.as_object().cloned().unwrap_or_default();
-            rest.retain(|name, _| !matches!(&**name, "inputSchema" | "outputSchema" | "annotations" | "_meta"));
+            rest.retain(|name, _| {
+                !matches!(
+                    &**name,
+                    "inputSchema" | "outputSchema" | "annotations" | "_meta"
+                )
+            });
             rest
         };
         self.members(&place, &rest(before), &rest(after), |name| match name {
@@ -210,19 +301,31 @@ impl Changes {
             _ => [Impact::Additive, Impact::Risky, Impact::Risky],
         });
         for name in ["annotations", "_meta"] {
-            let (before, after) = (object(before, name).unwrap_or(&empty), object(after, name).unwrap_or(&empty));
-            self.members(&format!("{place}, {name}"), before, after, |member| match member {
-                "title" => [Impact::Additive; 3],
-                // Clients decide by them whether to ask people.
-                _ if name == "annotations" => [Impact::Risky; 3],
-                _ => [Impact::Additive, Impact::Risky, Impact::Risky],
-            });
+            let (before, after) = (
+                object(before, name).unwrap_or(&empty),
+                object(after, name).unwrap_or(&empty),
+            );
+            self.members(
+                &format!("{place}, {name}"),
+                before,
+                after,
+                |member| match member {
+                    "title" => [Impact::Additive; 3],
+                    // Clients decide by them whether to ask people.
+                    _ if name == "annotations" => [Impact::Risky; 3],
+                    _ => [Impact::Additive, Impact::Risky, Impact::Risky],
+                },
+            );
         }
         if let (Some(before), Some(after)) = (before.get("inputSchema"), after.get("inputSchema")) {
-            self.0.extend(schema::changes(before, after, Flow::In, &place));
+            self.0
+                .extend(schema::changes(before, after, Flow::In, &place));
         }
         match (before.get("outputSchema"), after.get("outputSchema")) {
-            (Some(before), Some(after)) => self.0.extend(schema::changes(before, after, Flow::Out, &place)),
+            (Some(before), Some(after)) => {
+                self.0
+                    .extend(schema::changes(before, after, Flow::Out, &place))
+            }
             (Some(_), None) => self.add(Impact::Breaking, place, "`outputSchema` is gone"),
             (None, Some(_)) => self.add(Impact::Additive, place, "`outputSchema` is new"),
             (None, None) => {}

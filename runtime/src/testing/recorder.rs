@@ -49,28 +49,58 @@ impl Recorder {
     /// A recorder without records; its clock starts now.
     #[must_use]
     pub fn new() -> Self {
-        Self { shared: Arc::new(Shared { began: Instant::now(), next: AtomicU64::new(0), records: Mutex::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                began: Instant::now(),
+                next: AtomicU64::new(0),
+                records: Mutex::default(),
+            }),
+        }
     }
 
     /// Records what passes `reader` and `writer` on their way to [`Client::over`](crate::Client::over).
-    pub fn around_client<R: AsyncRead, W: AsyncWrite>(&self, reader: R, writer: W) -> (Recorded<R>, Recorded<W>) {
-        (self.record(Side::Server, reader), self.record(Side::Client, writer))
+    pub fn around_client<R: AsyncRead, W: AsyncWrite>(
+        &self,
+        reader: R,
+        writer: W,
+    ) -> (Recorded<R>, Recorded<W>) {
+        (
+            self.record(Side::Server, reader),
+            self.record(Side::Client, writer),
+        )
     }
 
     /// Records what passes `reader` and `writer` on their way to [`Service::serve_stream`](crate::Service::serve_stream).
-    pub fn around_server<R: AsyncRead, W: AsyncWrite>(&self, reader: R, writer: W) -> (Recorded<R>, Recorded<W>) {
-        (self.record(Side::Client, reader), self.record(Side::Server, writer))
+    pub fn around_server<R: AsyncRead, W: AsyncWrite>(
+        &self,
+        reader: R,
+        writer: W,
+    ) -> (Recorded<R>, Recorded<W>) {
+        (
+            self.record(Side::Client, reader),
+            self.record(Side::Server, writer),
+        )
     }
 
     /// Records what passes one stream, whichever way, as said by `from`.
     pub fn record<S>(&self, from: Side, stream: S) -> Recorded<S> {
-        Recorded { inner: stream, from, recorder: self.clone(), line: Vec::new() }
+        Recorded {
+            inner: stream,
+            from,
+            recorder: self.clone(),
+            line: Vec::new(),
+        }
     }
 
     /// What was recorded up to now.
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
-        let mut records = self.shared.records.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut records = self
+            .shared
+            .records
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         records.sort_by_key(|(turn, _)| *turn);
         records.into_iter().map(|(_, record)| record).collect()
     }
@@ -78,17 +108,27 @@ impl Recorder {
     /// What was recorded up to now, as a transcript: one record a line.
     #[must_use]
     pub fn transcript(&self) -> String {
-        self.records().iter().map(|record| format!("{record}\n")).collect()
+        self.records()
+            .iter()
+            .map(|record| format!("{record}\n"))
+            .collect()
     }
 
     fn turn(&self) -> Turn {
         let at = u64::try_from(self.shared.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Turn { order: self.shared.next.fetch_add(1, Ordering::SeqCst), at }
+        Turn {
+            order: self.shared.next.fetch_add(1, Ordering::SeqCst),
+            at,
+        }
     }
 
     fn push(&self, from: Side, line: &[u8], turn: Turn) {
         let record = Record::new(turn.at, from, String::from_utf8_lossy(line));
-        self.shared.records.lock().unwrap_or_else(PoisonError::into_inner).push((turn, record));
+        self.shared
+            .records
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((turn, record));
     }
 }
 
@@ -125,7 +165,11 @@ impl<S> Drop for Recorded<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Recorded<S> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.inner).poll_read(cx, buffer))?;
@@ -136,7 +180,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Recorded<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Recorded<S> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         // Taken before the peer can answer, on whichever thread it runs.
         let turn = this.recorder.turn();
@@ -162,7 +210,9 @@ impl fmt::Debug for Recorder {
 
 impl<S> fmt::Debug for Recorded<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorded").field("from", &self.from).finish_non_exhaustive()
+        f.debug_struct("Recorded")
+            .field("from", &self.from)
+            .finish_non_exhaustive()
     }
 }
 
@@ -175,13 +225,18 @@ mod tests {
     #[tokio::test]
     async fn lines_are_recorded_whatever_the_chunks_are() {
         let recorder = Recorder::new();
-        let (mut from_server, mut to_server) = recorder.around_client(&b"{\"a\":1}\r\n\n{\"b\""[..], Vec::new());
+        let (mut from_server, mut to_server) =
+            recorder.around_client(&b"{\"a\":1}\r\n\n{\"b\""[..], Vec::new());
         to_server.write_all(b"{\"c\":").await.unwrap();
         to_server.write_all(b"2}\nnonsense\n").await.unwrap();
         let mut read = String::new();
         from_server.read_to_string(&mut read).await.unwrap();
         drop((from_server, to_server));
-        let said: Vec<_> = recorder.records().into_iter().map(|record| (record.from, record.event)).collect();
+        let said: Vec<_> = recorder
+            .records()
+            .into_iter()
+            .map(|record| (record.from, record.event))
+            .collect();
         let message = |text: &str| super::super::Event::Message(text.to_owned());
         assert_eq!(
             said,

@@ -84,7 +84,13 @@ impl Record {
     /// A message over a byte stream.
     #[must_use]
     pub fn new(at: u64, from: Side, message: impl Into<String>) -> Self {
-        Self { at: Some(at), from, event: Event::Message(message.into()), stream: None, session: None }
+        Self {
+            at: Some(at),
+            from,
+            event: Event::Message(message.into()),
+            stream: None,
+            session: None,
+        }
     }
 }
 
@@ -113,7 +119,10 @@ impl std::error::Error for TranscriptError {}
 
 /// All records of `transcript`, with the number of their line. Empty lines are left out.
 pub(super) fn parse(transcript: &str) -> Result<Vec<(usize, Record)>, TranscriptError> {
-    let lines = transcript.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty());
+    let lines = transcript
+        .lines()
+        .zip(1..)
+        .filter(|(text, _)| !text.trim().is_empty());
     let parse = |(text, line): (&str, usize)| match text.parse::<Record>() {
         Ok(record) => Ok((line, record)),
         Err(error) => Err(TranscriptError { line, ..error }),
@@ -137,17 +146,30 @@ impl FromStr for Record {
             session: Option<String>,
         }
         let fail = |problem: String| TranscriptError { line: 1, problem };
-        let Line { at, from, message, closed, stream, session } = serde_json::from_str(line).map_err(|error| fail(error.to_string()))?;
+        let Line {
+            at,
+            from,
+            message,
+            closed,
+            stream,
+            session,
+        } = serde_json::from_str(line).map_err(|error| fail(error.to_string()))?;
         let event = match (message, closed) {
-            (Some(message), false) if message.get().starts_with('"') => {
-                Event::Message(serde_json::from_str(message.get()).map_err(|error| fail(error.to_string()))?)
-            }
+            (Some(message), false) if message.get().starts_with('"') => Event::Message(
+                serde_json::from_str(message.get()).map_err(|error| fail(error.to_string()))?,
+            ),
             (Some(message), false) => Event::Message(message.get().to_owned()),
             (None, true) => Event::Closed,
             (None, false) => return Err(fail("has neither `message` nor `closed`".to_owned())),
             (Some(_), true) => return Err(fail("has both `message` and `closed`".to_owned())),
         };
-        Ok(Self { at, from, event, stream, session })
+        Ok(Self {
+            at,
+            from,
+            event,
+            stream,
+            session,
+        })
     }
 }
 
@@ -166,8 +188,14 @@ impl fmt::Display for Record {
         }
         match &self.event {
             Event::Closed => f.write_str(",\"closed\":true}"),
-            Event::Message(text) if is_one_line_of_json(text) => write!(f, ",\"message\":{}}}", text.trim()),
-            Event::Message(text) => write!(f, ",\"message\":{}}}", serde_json::Value::from(text.as_str())),
+            Event::Message(text) if is_one_line_of_json(text) => {
+                write!(f, ",\"message\":{}}}", text.trim())
+            }
+            Event::Message(text) => write!(
+                f,
+                ",\"message\":{}}}",
+                serde_json::Value::from(text.as_str())
+            ),
         }
     }
 }
@@ -175,7 +203,9 @@ impl fmt::Display for Record {
 /// Whether `text` can stand in a transcript as it is.
 fn is_one_line_of_json(text: &str) -> bool {
     let structured = text.trim_start().starts_with(['{', '[']);
-    structured && !text.trim().contains(['\n', '\r']) && serde_json::from_str::<&RawValue>(text).is_ok()
+    structured
+        && !text.trim().contains(['\n', '\r'])
+        && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 #[cfg(test)]
@@ -184,16 +214,32 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let texts = [r#"{"id":1.0,"a":"\u00e9"}"#, "[]", "nonsense", r#""text""#, "5", "{\"a\":\r1}", "{", ""];
+        let texts = [
+            r#"{"id":1.0,"a":"\u00e9"}"#,
+            "[]",
+            "nonsense",
+            r#""text""#,
+            "5",
+            "{\"a\":\r1}",
+            "{",
+            "",
+        ];
         for text in texts {
             for session in [None, Some("a\"b".to_owned())] {
-                let record = Record { session, stream: Some("1".to_owned()), ..Record::new(7, Side::Server, text) };
+                let record = Record {
+                    session,
+                    stream: Some("1".to_owned()),
+                    ..Record::new(7, Side::Server, text)
+                };
                 let line = record.to_string();
                 assert!(!line.contains(['\n', '\r']), "{line}");
                 assert_eq!(line.parse::<Record>().unwrap(), record, "{line}");
             }
         }
-        let closed = Record { event: Event::Closed, ..Record::new(7, Side::Client, "") };
+        let closed = Record {
+            event: Event::Closed,
+            ..Record::new(7, Side::Client, "")
+        };
         assert_eq!(closed.to_string().parse::<Record>().unwrap(), closed);
     }
 
@@ -203,7 +249,10 @@ mod tests {
             ("{}", "missing field `from`"),
             (r#"{"from":"client"}"#, "neither `message` nor `closed`"),
             (r#"{"from":"client","message":{},"closed":true}"#, "both"),
-            (r#"{"from":"proxy","message":{}}"#, "unknown variant `proxy`"),
+            (
+                r#"{"from":"proxy","message":{}}"#,
+                "unknown variant `proxy`",
+            ),
         ];
         for (line, expected) in table {
             let error = parse(&format!("\n{line}")).unwrap_err();

@@ -42,12 +42,20 @@ fn dynamic() -> DynamicTool {
         "required": ["size"],
         "$defs": {"Size": {"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255}},
     });
-    DynamicTool::new("dynamic", schema).description("Takes a size.").handler(|_, arguments| async move { arguments.to_string() })
+    DynamicTool::new("dynamic", schema)
+        .description("Takes a size.")
+        .handler(|_, arguments| async move { arguments.to_string() })
 }
 
 async fn listed(service: &trueform::Service, name: &str) -> Value {
     let client = service.connect().await.unwrap();
-    let tool = client.list_tools().await.unwrap().into_iter().find(|tool| tool.name == name).unwrap();
+    let tool = client
+        .list_tools()
+        .await
+        .unwrap()
+        .into_iter()
+        .find(|tool| tool.name == name)
+        .unwrap();
     serde_json::to_value(&tool).unwrap()
 }
 
@@ -56,7 +64,11 @@ async fn listed(service: &trueform::Service, name: &str) -> Value {
 async fn what_is_advertised_is_enforced() {
     let calls = [
         ("grow", json!({"leaf": {"size": 1, "color": "Red"}}), true),
-        ("grow", json!({"leaf": {"size": 1, "color": null}, "deep": {"size": 2}}), true),
+        (
+            "grow",
+            json!({"leaf": {"size": 1, "color": null}, "deep": {"size": 2}}),
+            true,
+        ),
         ("grow", json!({"leaf": {"size": -1}}), false),
         ("grow", json!({"leaf": {"size": 1, "color": "Blue"}}), false),
         ("dynamic", json!({"size": 255, "any": [1]}), true),
@@ -64,40 +76,92 @@ async fn what_is_advertised_is_enforced() {
         ("dynamic", json!({}), false),
     ];
     for profile in [Profile::Strict2020, Profile::Portable] {
-        let service = Server::new("s", "1").tools(tools![grow]).tools(dynamic()).profile(profile).build().unwrap();
+        let service = Server::new("s", "1")
+            .tools(tools![grow])
+            .tools(dynamic())
+            .profile(profile)
+            .build()
+            .unwrap();
         let client = service.connect().await.unwrap();
         for (name, arguments, is_right) in &calls {
             let input = listed(&service, name).await["inputSchema"].clone();
-            let is_plain = !input.to_string().contains("$ref") && !input.to_string().contains("uint");
+            let is_plain =
+                !input.to_string().contains("$ref") && !input.to_string().contains("uint");
             assert!(is_plain || profile == Profile::Strict2020, "{input}");
-            assert_eq!(jsonschema::is_valid(&input, arguments), *is_right, "{profile:?} {name} {arguments}: {input}");
+            assert_eq!(
+                jsonschema::is_valid(&input, arguments),
+                *is_right,
+                "{profile:?} {name} {arguments}: {input}"
+            );
             let result = client.call_tool(*name, arguments.clone()).await.unwrap();
-            assert_eq!(result.is_error.is_none(), *is_right, "{profile:?} {name} {arguments}: {result:?}");
+            assert_eq!(
+                result.is_error.is_none(),
+                *is_right,
+                "{profile:?} {name} {arguments}: {result:?}"
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn a_tool_has_its_own_profile() {
-    let has_reference = async |service: &trueform::Service| listed(service, "dynamic").await.to_string().contains("$ref");
+    let has_reference = async |service: &trueform::Service| {
+        listed(service, "dynamic")
+            .await
+            .to_string()
+            .contains("$ref")
+    };
     let server = || Server::new("s", "1");
     assert!(has_reference(&server().tools(dynamic()).build().unwrap()).await);
-    assert!(!has_reference(&server().tools(dynamic().profile(Profile::Portable)).build().unwrap()).await);
+    assert!(
+        !has_reference(
+            &server()
+                .tools(dynamic().profile(Profile::Portable))
+                .build()
+                .unwrap()
+        )
+        .await
+    );
     let portable = server().profile(Profile::Portable);
-    assert!(has_reference(&portable.tools(dynamic().profile(Profile::Strict2020)).build().unwrap()).await);
+    assert!(
+        has_reference(
+            &portable
+                .tools(dynamic().profile(Profile::Strict2020))
+                .build()
+                .unwrap()
+        )
+        .await
+    );
     // Tools that come later are like those from the start.
-    let service = server().tools(tools![grow]).profile(Profile::Portable).build().unwrap();
+    let service = server()
+        .tools(tools![grow])
+        .profile(Profile::Portable)
+        .build()
+        .unwrap();
     service.handle().add_tools(dynamic()).unwrap();
     assert!(!has_reference(&service).await);
 }
 
 #[test]
 fn lint_names_tool_schema_and_clients() {
-    let service = Server::new("s", "1").tools(tools![grow]).tools(dynamic()).build().unwrap();
+    let service = Server::new("s", "1")
+        .tools(tools![grow])
+        .tools(dynamic())
+        .build()
+        .unwrap();
     let found: Vec<String> = service
         .lint()
         .iter()
-        .map(|found| format!("{} {:?} {} {} {}", found.tool, found.position, found.revision, found.finding.code, found.finding.pointer))
+        .map(|found| {
+            format!(
+                "{} {:?} {} {} {}",
+                found.tool,
+                found.position,
+                found.revision,
+                found.finding.code,
+                found.finding.pointer
+            )
+        })
         .collect();
     assert_eq!(
         found,
@@ -113,13 +177,28 @@ fn lint_names_tool_schema_and_clients() {
         "{found:#?}"
     );
     let line = service.lint()[4].to_string();
-    assert!(line.starts_with("tool `dynamic` (the dynamic tool at "), "{line}");
-    assert!(line.contains("input schema at 2026-07-28: /properties/size/$ref: ") && line.contains("Claude Code"), "{line}");
-    let portable = Server::new("s", "1").tools(tools![grow]).tools(dynamic()).profile(Profile::Portable);
+    assert!(
+        line.starts_with("tool `dynamic` (the dynamic tool at "),
+        "{line}"
+    );
+    assert!(
+        line.contains("input schema at 2026-07-28: /properties/size/$ref: ")
+            && line.contains("Claude Code"),
+        "{line}"
+    );
+    let portable = Server::new("s", "1")
+        .tools(tools![grow])
+        .tools(dynamic())
+        .profile(Profile::Portable);
     assert_eq!(portable.build().unwrap().lint(), []);
     // A list as result is legal at the newest revision and wrapped for others.
-    let lists = dynamic().profile(Profile::Portable).output_schema(json!({"type": "array"}));
-    assert_eq!(Server::new("s", "1").tools(lists).build().unwrap().lint(), []);
+    let lists = dynamic()
+        .profile(Profile::Portable)
+        .output_schema(json!({"type": "array"}));
+    assert_eq!(
+        Server::new("s", "1").tools(lists).build().unwrap().lint(),
+        []
+    );
 }
 
 #[tokio::test]
@@ -131,13 +210,24 @@ async fn losses_are_told_and_true() {
         .annotations(ToolAnnotations::default().with_read_only_hint(true))
         .meta("example.com/key", json!(1))
         .output_schema(json!({"type": "array"}));
-    let service = Server::new("s", "1").title("S").icons([icon()]).tools(dressed).build().unwrap();
+    let service = Server::new("s", "1")
+        .title("S")
+        .icons([icon()])
+        .tools(dressed)
+        .build()
+        .unwrap();
     let losses = service.projections();
     let told = |revision: Revision, tool: Option<&str>| {
-        let of = losses.iter().filter(|loss| loss.revision == revision && loss.tool.as_deref() == tool);
-        of.map(|loss| format!("{} {}", loss.rule.as_str(), loss.pointer)).collect::<Vec<_>>()
+        let of = losses
+            .iter()
+            .filter(|loss| loss.revision == revision && loss.tool.as_deref() == tool);
+        of.map(|loss| format!("{} {}", loss.rule.as_str(), loss.pointer))
+            .collect::<Vec<_>>()
     };
-    assert!(told(Revision::V2026_07_28, None).is_empty() && told(Revision::V2026_07_28, Some("dynamic")).is_empty());
+    assert!(
+        told(Revision::V2026_07_28, None).is_empty()
+            && told(Revision::V2026_07_28, Some("dynamic")).is_empty()
+    );
     assert!(told(Revision::V2025_11_25, None).is_empty());
     assert_eq!(told(Revision::V2025_06_18, None), ["unknown-member /icons"]);
     let sorted = |revision| {
@@ -145,7 +235,13 @@ async fn losses_are_told_and_true() {
         told.sort();
         told
     };
-    assert_eq!(sorted(Revision::V2025_11_25), ["rewritten-schema /inputSchema", "wrapped-result /outputSchema"]);
+    assert_eq!(
+        sorted(Revision::V2025_11_25),
+        [
+            "rewritten-schema /inputSchema",
+            "wrapped-result /outputSchema"
+        ]
+    );
     assert_eq!(
         sorted(Revision::V2024_11_05),
         [
@@ -159,12 +255,22 @@ async fn losses_are_told_and_true() {
     );
     // What is told to be left out is, on the wire.
     for revision in Revision::ALL {
-        let client = service.connect_as(ClientOptions::at(revision)).await.unwrap();
+        let client = service
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
         let tool = serde_json::to_value(&client.list_tools().await.unwrap()[0]).unwrap();
         for member in ["title", "icons", "annotations", "_meta", "outputSchema"] {
-            let is_out = |loss: &Loss| matches!(loss.rule, LossRule::Unknown | LossRule::NoStructuredResult);
-            let mut of = losses.iter().filter(|loss| loss.revision == revision && loss.tool.is_some() && is_out(loss));
-            assert_eq!(of.any(|loss| loss.pointer == format!("/{member}")), tool.get(member).is_none(), "{revision} {member}: {tool}");
+            let is_out =
+                |loss: &Loss| matches!(loss.rule, LossRule::Unknown | LossRule::NoStructuredResult);
+            let mut of = losses
+                .iter()
+                .filter(|loss| loss.revision == revision && loss.tool.is_some() && is_out(loss));
+            assert_eq!(
+                of.any(|loss| loss.pointer == format!("/{member}")),
+                tool.get(member).is_none(),
+                "{revision} {member}: {tool}"
+            );
         }
     }
 }

@@ -35,7 +35,11 @@ pub(super) fn fault(text: &str) -> Fault {
         Ok(_) => return refused(&["A-1"], "a message is a JSON object"),
         Err(error) => {
             let message = format!("not JSON: {error}");
-            return Fault { message, code: code::PARSE_ERROR, ..refused(&["A-1"], "") };
+            return Fault {
+                message,
+                code: code::PARSE_ERROR,
+                ..refused(&["A-1"], "")
+            };
         }
     };
     let has_id = value.contains_key("id");
@@ -43,10 +47,18 @@ pub(super) fn fault(text: &str) -> Fault {
     let (requirements, message) = what(&value, has_id, id.is_some());
     let is_response = value.contains_key("result") || value.contains_key("error");
     let is_notification = value.contains_key("method") && !has_id;
-    Fault { unanswerable: is_response || is_notification, id, ..refused(requirements, message) }
+    Fault {
+        unanswerable: is_response || is_notification,
+        id,
+        ..refused(requirements, message)
+    }
 }
 
-fn what(value: &Map<String, Value>, has_id: bool, id_is_fine: bool) -> (&'static [&'static str], &'static str) {
+fn what(
+    value: &Map<String, Value>,
+    has_id: bool,
+    id_is_fine: bool,
+) -> (&'static [&'static str], &'static str) {
     let (method, result, error) = (value.get("method"), value.get("result"), value.get("error"));
     match value.get("jsonrpc") {
         Some(Value::String(version)) if version == "2.0" => {}
@@ -54,20 +66,28 @@ fn what(value: &Map<String, Value>, has_id: bool, id_is_fine: bool) -> (&'static
     }
     match (method, result, error) {
         (None, Some(_), Some(_)) => (&["A-5"], "has both `result` and `error`"),
-        (Some(_), _, Some(_)) | (Some(_), Some(_), _) => (&["A-5"], "is both a request and a response"),
+        (Some(_), _, Some(_)) | (Some(_), Some(_), _) => {
+            (&["A-5"], "is both a request and a response")
+        }
         (Some(method), None, None) if !method.is_string() => (&["A-1"], "`method` is a string"),
-        (Some(_), None, None) if has_id && !id_is_fine => (&["A-2"], "an id is a string or an integer"),
+        (Some(_), None, None) if has_id && !id_is_fine => {
+            (&["A-2"], "an id is a string or an integer")
+        }
         (None, None, None) if has_id => (&["A-5"], "has neither `method` nor `result` nor `error`"),
         (None, None, None) => (&["A-1"], "has neither `method` nor `result` nor `error`"),
         (None, Some(result), None) if !result.is_object() => (&["A-5"], "`result` is an object"),
-        (None, Some(_), None) if !id_is_fine => (&["A-5"], "a result repeats the id of its request"),
-        (None, None, Some(error)) if !is_error(error) => {
-            (&["A-6"], "`error` has an integer `code` and a string `message`")
+        (None, Some(_), None) if !id_is_fine => {
+            (&["A-5"], "a result repeats the id of its request")
         }
+        (None, None, Some(error)) if !is_error(error) => (
+            &["A-6"],
+            "`error` has an integer `code` and a string `message`",
+        ),
         _ => (&["A-1"], "a member occurs twice, or it nests too deep"),
     }
 }
 
 fn is_error(error: &Value) -> bool {
-    error.get("code").is_some_and(Value::is_i64) && error.get("message").is_some_and(Value::is_string)
+    error.get("code").is_some_and(Value::is_i64)
+        && error.get("message").is_some_and(Value::is_string)
 }

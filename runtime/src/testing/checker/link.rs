@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::{Value, value::RawValue};
 use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
 
-use super::{Finding, Report, Severity, envelope, envelope::Fault, listening::Listening, shape::Schemas};
+use super::{
+    Finding, Report, Severity, envelope, envelope::Fault, listening::Listening, shape::Schemas,
+};
 use crate::{
     jsonrpc::{self, Frame, Incoming},
     testing::Side,
@@ -87,7 +89,8 @@ impl Sending {
     }
 
     pub(super) fn is_modern(&self) -> bool {
-        self.revision.is_some_and(|revision| revision.era() == Era::Modern)
+        self.revision
+            .is_some_and(|revision| revision.era() == Era::Modern)
     }
 }
 
@@ -103,7 +106,9 @@ impl Handshake {
 
 /// Whether `capabilities` has what the method tables call `capability`.
 pub(super) fn declares(capabilities: &Value, capability: &str) -> bool {
-    let found = capability.split('.').try_fold(capabilities, |value, name| value.get(name));
+    let found = capability
+        .split('.')
+        .try_fold(capabilities, |value, name| value.get(name));
     !matches!(found, None | Some(Value::Null | Value::Bool(false)))
 }
 
@@ -117,17 +122,28 @@ impl Link {
 
     /// The revision of the legacy session, if there is one.
     pub(super) fn session(&self) -> Option<Revision> {
-        self.legacy.as_ref().and_then(|handshake| handshake.revision)
+        self.legacy
+            .as_ref()
+            .and_then(|handshake| handshake.revision)
     }
 
     /// The key of a request that the side `from` sends, or sent.
-    pub(super) fn key(&self, report: &Report<'_>, from: Side, id: &RequestId) -> (Option<String>, RequestId) {
+    pub(super) fn key(
+        &self,
+        report: &Report<'_>,
+        from: Side,
+        id: &RequestId,
+    ) -> (Option<String>, RequestId) {
         let own = (report.now.stream.clone(), id.clone());
         let requests = match from {
             Side::Client => &self.client.requests,
             Side::Server => &self.server.requests,
         };
-        if report.now.checker.http && requests.contains_key(&own) { own } else { (None, id.clone()) }
+        if report.now.checker.http && requests.contains_key(&own) {
+            own
+        } else {
+            (None, id.clone())
+        }
     }
 
     /// One text, which should be a message or, at 2025-03-26, an array of them.
@@ -140,7 +156,9 @@ impl Link {
         };
         //
         if self.session() != Some(Revision::V2025_03_26) {
-            let id = items.iter().find_map(|item| jsonrpc::readable_id(item.get().as_bytes()));
+            let id = items
+                .iter()
+                .find_map(|item| jsonrpc::readable_id(item.get().as_bytes()));
             let fault = Fault {
                 requirements: &["A-11"],
                 message: "an array is a message only at 2025-03-26".to_owned(),
@@ -170,7 +188,9 @@ impl Link {
             Ok(Incoming::Single(Frame::Notification { method, params })) => {
                 self.notification(report, &method, params.map(RawValue::get));
             }
-            Ok(Incoming::Single(Frame::Response { id, outcome })) => self.answer(report, text, id, &outcome),
+            Ok(Incoming::Single(Frame::Response { id, outcome })) => {
+                self.answer(report, text, id, &outcome)
+            }
             Ok(Incoming::Batch(_)) | Err(_) => self.fault(report, envelope::fault(text)),
         }
     }
@@ -182,7 +202,13 @@ impl Link {
         }
     }
 
-    fn answer(&mut self, report: &mut Report<'_>, text: &str, id: Option<RequestId>, outcome: &Result<&RawValue, ErrorObject>) {
+    fn answer(
+        &mut self,
+        report: &mut Report<'_>,
+        text: &str,
+        id: Option<RequestId>,
+        outcome: &Result<&RawValue, ErrorObject>,
+    ) {
         //
         if report.now.from == Side::Client && self.legacy.is_none() {
             report.error(&["A-18"], "a client sends no responses at 2026-07-28");
@@ -195,33 +221,70 @@ impl Link {
     }
 
     /// A-7, GAP-7
-    fn answer_without_id(&mut self, report: &mut Report<'_>, text: &str, outcome: &Result<&RawValue, ErrorObject>) {
-        let is_null = serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("id").is_some());
-        let may_be_null = self.session().is_none_or(|revision| revision < Revision::V2025_11_25);
+    fn answer_without_id(
+        &mut self,
+        report: &mut Report<'_>,
+        text: &str,
+        outcome: &Result<&RawValue, ErrorObject>,
+    ) {
+        let is_null =
+            serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("id").is_some());
+        let may_be_null = self
+            .session()
+            .is_none_or(|revision| revision < Revision::V2025_11_25);
         if is_null && !may_be_null {
-            report.error(&["A-2", "A-7"], "an id is never null; an error to what has no readable id has none");
+            report.error(
+                &["A-2", "A-7"],
+                "an id is never null; an error to what has no readable id has none",
+            );
         }
         let Err(error) = outcome else { return };
         let faults = &mut self.sent(report.now.from.peer()).faults;
-        let position = faults.iter().position(|fault| fault.id.is_none() && fault.code == error.code);
-        let position = position.or_else(|| faults.iter().position(|fault| fault.id.is_none())).unwrap_or(0);
+        let position = faults
+            .iter()
+            .position(|fault| fault.id.is_none() && fault.code == error.code);
+        let position = position
+            .or_else(|| faults.iter().position(|fault| fault.id.is_none()))
+            .unwrap_or(0);
         match faults.remove(position) {
-            None => report.error(&["A-7", "A-8"], "an error without id, though the peer sent nothing whose id cannot be read"),
-            Some(fault) if fault.id.is_some() => report.error(&["A-7"], "an error without id, though the peer's message has one"),
+            None => report.error(
+                &["A-7", "A-8"],
+                "an error without id, though the peer sent nothing whose id cannot be read",
+            ),
+            Some(fault) if fault.id.is_some() => report.error(
+                &["A-7"],
+                "an error without id, though the peer's message has one",
+            ),
             Some(fault) => check_code(report, &fault, error.code),
         }
     }
 
     /// An answer to a text that was no message, by the id that could be read in it. False if there is no such text.
-    pub(super) fn answers_fault(&mut self, report: &mut Report<'_>, id: &RequestId, code: Option<i64>) -> bool {
+    pub(super) fn answers_fault(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        code: Option<i64>,
+    ) -> bool {
         let faults = &mut self.sent(report.now.from.peer()).faults;
-        let Some(position) = faults.iter().position(|fault| fault.perhaps_id.as_ref().or(fault.id.as_ref()) == Some(id)) else {
+        let Some(position) = faults
+            .iter()
+            .position(|fault| fault.perhaps_id.as_ref().or(fault.id.as_ref()) == Some(id))
+        else {
             return false;
         };
-        let Some(fault) = faults.remove(position) else { return false };
+        let Some(fault) = faults.remove(position) else {
+            return false;
+        };
         match code {
             Some(code) => check_code(report, &fault, code),
-            None => report.error(&["A-9", "A-1"], format!("a result, though the message was refused: {}", fault.message)),
+            None => report.error(
+                &["A-9", "A-1"],
+                format!(
+                    "a result, though the message was refused: {}",
+                    fault.message
+                ),
+            ),
         }
         true
     }
@@ -243,7 +306,8 @@ impl Link {
     pub(super) fn finish(self, findings: &mut Vec<Finding>) {
         for (side, sent) in [(Side::Client, self.client), (Side::Server, self.server)] {
             for sending in sent.requests.into_values() {
-                if sending.known == Some(Method::Ping) && sending.is_open() && !sending.is_modern() {
+                if sending.known == Some(Method::Ping) && sending.is_open() && !sending.is_modern()
+                {
                     findings.push(Finding {
                         line: sending.line,
                         side: side.peer(),
@@ -260,6 +324,12 @@ impl Link {
 ///
 fn check_code(report: &mut Report<'_>, fault: &Fault, code: i64) {
     if code != fault.code {
-        report.error(&["A-9"], format!("error {code}, but what was sent deserves {}: {}", fault.code, fault.message));
+        report.error(
+            &["A-9"],
+            format!(
+                "error {code}, but what was sent deserves {}: {}",
+                fault.code, fault.message
+            ),
+        );
     }
 }

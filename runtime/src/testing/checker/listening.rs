@@ -14,7 +14,10 @@ pub(super) struct Listening {
 
 impl Listening {
     pub(super) fn new(params: &Value) -> Self {
-        Self { asked: params.get("notifications").cloned().unwrap_or_default(), honoured: None }
+        Self {
+            asked: params.get("notifications").cloned().unwrap_or_default(),
+            honoured: None,
+        }
     }
 
     /// U-3
@@ -25,7 +28,10 @@ impl Listening {
         }
         for (name, value) in honoured.as_object().into_iter().flatten() {
             if !is_within(value, self.asked.get(name)) {
-                report.error(&["U-3"], format!("acknowledges `{name}`, which was not asked for"));
+                report.error(
+                    &["U-3"],
+                    format!("acknowledges `{name}`, which was not asked for"),
+                );
             }
         }
         self.honoured = Some(honoured);
@@ -34,9 +40,16 @@ impl Listening {
     /// U-2, U-3
     pub(super) fn delivered(&self, report: &mut Report<'_>, method: &str, params: &Value) {
         if self.honoured.is_none() {
-            report.error(&["U-3", "TRAP-17"], format!("`{method}` before the subscription is acknowledged"));
+            report.error(
+                &["U-3", "TRAP-17"],
+                format!("`{method}` before the subscription is acknowledged"),
+            );
         }
-        let allows = |name: &str| self.asked.get(name).is_some_and(|value| *value == Value::Bool(true));
+        let allows = |name: &str| {
+            self.asked
+                .get(name)
+                .is_some_and(|value| *value == Value::Bool(true))
+        };
         let names = |name: &str, value: Option<&Value>| {
             let list = self.asked.get(name).and_then(Value::as_array);
             list.is_some_and(|list| value.is_some_and(|value| list.contains(value)))
@@ -47,9 +60,19 @@ impl Listening {
             "notifications/resources/list_changed" => allows("resourcesListChanged"),
             // Updates may name parts of what was asked for (J-5).
             "notifications/resources/updated" => {
-                let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
-                let list = self.asked.get("resourceSubscriptions").and_then(Value::as_array);
-                list.is_some_and(|list| list.iter().filter_map(Value::as_str).any(|asked| uri.starts_with(asked)))
+                let uri = params
+                    .get("uri")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
+                let list = self
+                    .asked
+                    .get("resourceSubscriptions")
+                    .and_then(Value::as_array);
+                list.is_some_and(|list| {
+                    list.iter()
+                        .filter_map(Value::as_str)
+                        .any(|asked| uri.starts_with(asked))
+                })
             }
             "notifications/tasks" => names("taskIds", params.get("taskId")),
             _ => true,
@@ -64,7 +87,9 @@ impl Listening {
 fn is_within(honoured: &Value, asked: Option<&Value>) -> bool {
     match (honoured, asked) {
         (Value::Bool(false) | Value::Null, _) => true,
-        (Value::Array(honoured), Some(Value::Array(asked))) => honoured.iter().all(|item| asked.contains(item)),
+        (Value::Array(honoured), Some(Value::Array(asked))) => {
+            honoured.iter().all(|item| asked.contains(item))
+        }
         (Value::Array(honoured), _) => honoured.is_empty(),
         (honoured, asked) => asked == Some(honoured),
     }

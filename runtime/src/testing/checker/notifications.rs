@@ -13,8 +13,15 @@ use super::{
 use crate::testing::Side;
 
 impl Link {
-    pub(super) fn notification(&mut self, report: &mut Report<'_>, method: &str, raw: Option<&str>) {
-        let params: Value = raw.and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or(Value::Null);
+    pub(super) fn notification(
+        &mut self,
+        report: &mut Report<'_>,
+        method: &str,
+        raw: Option<&str>,
+    ) {
+        let params: Value = raw
+            .and_then(|raw| serde_json::from_str(raw).ok())
+            .unwrap_or(Value::Null);
         let known = Method::from_wire(method);
         if known.is_some_and(|known| !known.is_notification()) {
             report.error(&["A-2"], format!("`{method}` is a request and has an id"));
@@ -47,28 +54,53 @@ impl Link {
         let with_token = |sending: &&mut Sending| sending.token.is_some() && sending.token == token;
         let requests = self.sent(from.peer()).requests.values_mut();
         // Over HTTP several clients may use the same token at once.
-        let Some(sending) = requests.filter(with_token).max_by_key(|sending| {
-            (sending.stream == stream, !sending.answered, sending.line)
-        }) else {
+        let Some(sending) = requests
+            .filter(with_token)
+            .max_by_key(|sending| (sending.stream == stream, !sending.answered, sending.line))
+        else {
             report.error(&["N-3"], "progress with a token that no request has");
             return None;
         };
         let is_modern = sending.is_modern();
         if sending.answered {
-            report.error(&["N-3"], format!("progress of `{}` after its answer", sending.method));
-        } else if sending.cancelled.is_some_and(|cancelled| report.now.is_well_after(cancelled)) {
+            report.error(
+                &["N-3"],
+                format!("progress of `{}` after its answer", sending.method),
+            );
+        } else if sending
+            .cancelled
+            .is_some_and(|cancelled| report.now.is_well_after(cancelled))
+        {
             let requirements: &[&str] = if is_modern { &["E-9", "N-3"] } else { &["N-3"] };
-            report.error(requirements, format!("progress of `{}` after it was cancelled", sending.method));
+            report.error(
+                requirements,
+                format!("progress of `{}` after it was cancelled", sending.method),
+            );
         }
         if sending.listening.is_some() {
             report.error(&["U-9", "N-5", "TRAP-17"], "progress of a subscription");
         }
         if is_modern && sending.stream.is_some() && sending.stream != stream {
-            report.error(&["N-5", "F-30"], format!("progress of `{}` on another stream than its own", sending.method));
+            report.error(
+                &["N-5", "F-30"],
+                format!(
+                    "progress of `{}` on another stream than its own",
+                    sending.method
+                ),
+            );
         }
-        let progress = params.get("progress").and_then(Value::as_f64).unwrap_or(f64::NAN);
+        let progress = params
+            .get("progress")
+            .and_then(Value::as_f64)
+            .unwrap_or(f64::NAN);
         if progress <= sending.last_progress {
-            report.error(&["N-2"], format!("progress {progress} does not exceed {}", sending.last_progress));
+            report.error(
+                &["N-2"],
+                format!(
+                    "progress {progress} does not exceed {}",
+                    sending.last_progress
+                ),
+            );
         }
         if params.get("message").is_some() && sending.revision == Some(Revision::V2024_11_05) {
             report.error(&["N-2"], "progress has a `message` only since 2025-03-26");
@@ -87,16 +119,26 @@ impl Link {
         if from == Side::Server && !self.server.requests.contains_key(&(None, id.clone())) {
             return self.cancelled_by_server(report, &id);
         }
-        if self.legacy.as_ref().is_some_and(|handshake| from == Side::Client && handshake.id == id) {
+        if self
+            .legacy
+            .as_ref()
+            .is_some_and(|handshake| from == Side::Client && handshake.id == id)
+        {
             report.error(&["B-11", "O-1"], "`initialize` is never cancelled");
             return None;
         }
         let Some(sending) = self.request_of(report, from, &id) else {
-            report.error(&["O-1"], format!("cancels `{id}`, which is no request of the {from}"));
+            report.error(
+                &["O-1"],
+                format!("cancels `{id}`, which is no request of the {from}"),
+            );
             return None;
         };
         if now.checker.http && sending.is_modern() {
-            report.error(&["O-3", "G-12"], "over HTTP a client cancels by closing the stream");
+            report.error(
+                &["O-3", "G-12"],
+                "over HTTP a client cancels by closing the stream",
+            );
         }
         sending.cancelled.get_or_insert(now.at);
         sending.revision
@@ -111,7 +153,10 @@ impl Link {
                 None
             }
             _ => {
-                report.error(&["O-1"], format!("cancels `{id}`, which is no request of the server"));
+                report.error(
+                    &["O-1"],
+                    format!("cancels `{id}`, which is no request of the server"),
+                );
                 None
             }
         }
@@ -127,22 +172,37 @@ impl Link {
         let on_stream = |sending: &Sending| stream.is_none() || sending.stream == *stream;
         let severity = severity_of(params.get("level"));
         // Which request a message belongs to is not said, so it is legal if it can belong to any.
-        let requests = self.client.requests.values().filter(|sending| sending.is_modern() && on_stream(sending));
+        let requests = self
+            .client
+            .requests
+            .values()
+            .filter(|sending| sending.is_modern() && on_stream(sending));
         let mut open = requests.filter(|sending| sending.is_open());
-        let asked = |sending: &Sending| sending.level.is_some_and(|level| severity.is_none_or(|severity| level <= severity));
+        let asked = |sending: &Sending| {
+            sending
+                .level
+                .is_some_and(|level| severity.is_none_or(|severity| level <= severity))
+        };
         if open.any(asked) {
             self.declared(report, Era::Modern);
             return Some(Revision::V2026_07_28);
         }
-        let Some(handshake) = self.legacy.as_ref().filter(|_| !self.is_stream_of_modern(report)) else {
-            report.error(&["M-4", "TRAP-18"], "a log message, though no running request asked for one this severe");
+        let Some(handshake) = self
+            .legacy
+            .as_ref()
+            .filter(|_| !self.is_stream_of_modern(report))
+        else {
+            report.error(
+                &["M-4", "TRAP-18"],
+                "a log message, though no running request asked for one this severe",
+            );
             return Some(Revision::V2026_07_28);
         };
         let revision = handshake.revision;
-        if let (Some(level), Some(severity)) = (handshake.level, severity) {
-            if severity < level {
-                report.warning(&["M-2"], "a log message below the level that was set");
-            }
+        if let (Some(level), Some(severity)) = (handshake.level, severity)
+            && severity < level
+        {
+            report.warning(&["M-2"], "a log message below the level that was set");
         }
         if handshake.answered {
             self.declared(report, Era::Legacy);
@@ -165,35 +225,65 @@ impl Link {
                 handshake.revision
             }
             _ => {
-                report.error(&["B-5"], "`notifications/initialized` follows the answer to `initialize`");
+                report.error(
+                    &["B-5"],
+                    "`notifications/initialized` follows the answer to `initialize`",
+                );
                 None
             }
         }
     }
 
     /// U-2, U-3, U-4, U-9, TRAP-17
-    fn of_subscription(&mut self, report: &mut Report<'_>, method: &str, id: &Value, params: &Value) -> Option<Revision> {
+    fn of_subscription(
+        &mut self,
+        report: &mut Report<'_>,
+        method: &str,
+        id: &Value,
+        params: &Value,
+    ) -> Option<Revision> {
         let now = report.now;
         let key = id_in(id).map(|id| self.key(report, Side::Client, &id));
-        let is_here = |sending: &&mut Sending| sending.listening.is_some() && (now.stream.is_none() || now.stream == sending.stream);
-        let found = key.and_then(|key| self.client.requests.get_mut(&key)).filter(is_here);
+        let is_here = |sending: &&mut Sending| {
+            sending.listening.is_some() && (now.stream.is_none() || now.stream == sending.stream)
+        };
+        let found = key
+            .and_then(|key| self.client.requests.get_mut(&key))
+            .filter(is_here);
         let Some(sending) = found else {
-            report.error(&["U-4", "TRAP-17"], format!("`{method}` is of subscription {id}, which nobody opened"));
+            report.error(
+                &["U-4", "TRAP-17"],
+                format!("`{method}` is of subscription {id}, which nobody opened"),
+            );
             return None;
         };
         let revision = sending.revision;
         if matches!(method, "notifications/progress" | "notifications/message") {
-            report.error(&["U-9", "TRAP-17"], format!("`{method}` is never part of a subscription"));
+            report.error(
+                &["U-9", "TRAP-17"],
+                format!("`{method}` is never part of a subscription"),
+            );
             return None;
         }
         if sending.answered {
-            report.error(&["U-4"], format!("`{method}` after the end of the subscription"));
-        } else if sending.cancelled.is_some_and(|cancelled| now.is_well_after(cancelled)) {
-            report.error(&["E-9"], format!("`{method}` after the subscription was cancelled"));
+            report.error(
+                &["U-4"],
+                format!("`{method}` after the end of the subscription"),
+            );
+        } else if sending
+            .cancelled
+            .is_some_and(|cancelled| now.is_well_after(cancelled))
+        {
+            report.error(
+                &["E-9"],
+                format!("`{method}` after the subscription was cancelled"),
+            );
         }
         if let Some(listening) = &mut sending.listening {
             match method {
-                "notifications/subscriptions/acknowledged" => listening.acknowledged(report, params),
+                "notifications/subscriptions/acknowledged" => {
+                    listening.acknowledged(report, params)
+                }
                 _ => listening.delivered(report, method, params),
             }
         }
@@ -206,17 +296,30 @@ impl Link {
         if known == Method::ToolListChanged {
             self.schemas.forget();
         }
-        let Some(handshake) = self.legacy.as_ref().filter(|_| !self.is_stream_of_modern(report)) else {
+        let Some(handshake) = self
+            .legacy
+            .as_ref()
+            .filter(|_| !self.is_stream_of_modern(report))
+        else {
             match from {
-                Side::Client => report.error(&["C-11"], format!("2026-07-28 has no `{method}` from the client")),
+                Side::Client => report.error(
+                    &["C-11"],
+                    format!("2026-07-28 has no `{method}` from the client"),
+                ),
                 Side::Server => report.error(&["U-4"], format!("`{method}` of no subscription")),
             }
             return None;
         };
         match from {
-            Side::Client if !handshake.initialized => report.error(&["B-5"], format!("`{method}` before `notifications/initialized`")),
+            Side::Client if !handshake.initialized => report.error(
+                &["B-5"],
+                format!("`{method}` before `notifications/initialized`"),
+            ),
             Side::Server if !handshake.initialized => {
-                report.warning(&["B-7"], format!("`{method}` before `notifications/initialized`"));
+                report.warning(
+                    &["B-7"],
+                    format!("`{method}` before `notifications/initialized`"),
+                );
                 return None;
             }
             _ => {}
@@ -227,14 +330,27 @@ impl Link {
             Side::Server => rules.direction.from_server(),
         });
         let Some(rules) = rules else {
-            report.error(&["B-8"], format!("{revision} has no `{method}` from the {from}"));
+            report.error(
+                &["B-8"],
+                format!("{revision} has no `{method}` from the {from}"),
+            );
             return None;
         };
         // What a side tells of it has declared itself; what it asks for the other has.
-        let teller = if known == Method::ElicitationComplete { from.peer() } else { from };
-        match rules.capability.filter(|capability| !handshake.declares(teller, capability)) {
+        let teller = if known == Method::ElicitationComplete {
+            from.peer()
+        } else {
+            from
+        };
+        match rules
+            .capability
+            .filter(|capability| !handshake.declares(teller, capability))
+        {
             Some(capability) => {
-                report.error(&["B-8"], format!("`{method}`, but the {teller} did not declare `{capability}`"));
+                report.error(
+                    &["B-8"],
+                    format!("`{method}`, but the {teller} did not declare `{capability}`"),
+                );
                 None
             }
             None => Some(revision),

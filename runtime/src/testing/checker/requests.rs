@@ -19,7 +19,16 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// The levels of log messages, least severe first.
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
 
 /// How severe the level called `name` is.
 pub(super) fn severity_of(name: Option<&Value>) -> Option<usize> {
@@ -38,13 +47,24 @@ pub(super) fn id_in(value: &Value) -> Option<RequestId> {
 }
 
 impl Link {
-    pub(super) fn request(&mut self, report: &mut Report<'_>, id: &RequestId, method: &str, raw: Option<&str>) {
+    pub(super) fn request(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        method: &str,
+        raw: Option<&str>,
+    ) {
         let from = report.now.from;
-        let params: Value = raw.and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or(Value::Null);
+        let params: Value = raw
+            .and_then(|raw| serde_json::from_str(raw).ok())
+            .unwrap_or(Value::Null);
         let known = Method::from_wire(method);
         //
         if known.is_some_and(Method::is_notification) {
-            report.error(&["A-8"], format!("`{method}` is a notification and has no id"));
+            report.error(
+                &["A-8"],
+                format!("`{method}` is a notification and has no id"),
+            );
             return;
         }
         let mut sending = Sending {
@@ -63,15 +83,13 @@ impl Link {
             listening: None,
         };
         let fits = match from {
-            Side::Server => self.from_server(report, &mut sending),
-            Side::Client => self.from_client(report, id, &mut sending),
+            Side::Server => self.server_request(report, &mut sending),
+            Side::Client => self.client_request(report, id, &mut sending),
         };
         self.check_token(report, &sending);
         self.check_id(report, id, &sending);
-        if fits {
-            if let (Some(revision), Some(known)) = (sending.revision, known) {
-                shape::params(report, revision, known, raw);
-            }
+        if let (true, Some(revision), Some(known)) = (fits, sending.revision, known) {
+            shape::params(report, revision, known, raw);
         }
         let is_scoped = report.now.checker.http && sending.is_modern();
         let key = (sending.stream.clone().filter(|_| is_scoped), id.clone());
@@ -79,10 +97,15 @@ impl Link {
     }
 
     /// Answers whether the params may be looked at.
-    fn from_client(&mut self, report: &mut Report<'_>, id: &RequestId, sending: &mut Sending) -> bool {
+    fn client_request(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        sending: &mut Sending,
+    ) -> bool {
         let version = meta(&sending.params, VERSION).cloned();
         if version.is_some() || meta(&sending.params, CAPABILITIES).is_some() {
-            return self.modern_from_client(report, id, sending, version.as_ref());
+            return self.modern_request(report, id, sending, version.as_ref());
         }
         if sending.method == "initialize" {
             return self.initialize(report, id, sending);
@@ -92,7 +115,10 @@ impl Link {
             None if is_ping => return false,
             None if self.modern => {
                 sending.due = Due::Error(&[code::INVALID_PARAMS, code::HEADER_MISMATCH], &["C-2"]);
-                report.error(&["C-1"], format!("`{}` has no protocol version in `_meta`", sending.method));
+                report.error(
+                    &["C-1"],
+                    format!("`{}` has no protocol version in `_meta`", sending.method),
+                );
                 return false;
             }
             None => {
@@ -100,10 +126,16 @@ impl Link {
                 return false;
             }
             Some(handshake) if !handshake.answered && !is_ping => {
-                report.warning(&["B-6"], format!("`{}` before the answer to `initialize`", sending.method));
+                report.warning(
+                    &["B-6"],
+                    format!("`{}` before the answer to `initialize`", sending.method),
+                );
             }
             Some(handshake) if handshake.answered && !handshake.initialized && !is_ping => {
-                report.error(&["B-5"], format!("`{}` before `notifications/initialized`", sending.method));
+                report.error(
+                    &["B-5"],
+                    format!("`{}` before `notifications/initialized`", sending.method),
+                );
             }
             Some(_) => {}
         }
@@ -111,15 +143,34 @@ impl Link {
         self.legacy_method(report, sending)
     }
 
-    fn initialize(&mut self, report: &mut Report<'_>, id: &RequestId, sending: &mut Sending) -> bool {
+    fn initialize(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        sending: &mut Sending,
+    ) -> bool {
         if self.legacy.is_some() {
             report.error(&["B-1"], "`initialize` is sent twice");
             return false;
         }
-        let text = |pointer: &str| sending.params.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let text = |pointer: &str| {
+            sending
+                .params
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
         let requested = text("/protocolVersion").unwrap_or_default();
-        let capabilities = sending.params.get("capabilities").cloned().unwrap_or_default();
-        if requested.is_empty() || !capabilities.is_object() || text("/clientInfo/name").is_none() || text("/clientInfo/version").is_none() {
+        let capabilities = sending
+            .params
+            .get("capabilities")
+            .cloned()
+            .unwrap_or_default();
+        if requested.is_empty()
+            || !capabilities.is_object()
+            || text("/clientInfo/name").is_none()
+            || text("/clientInfo/version").is_none()
+        {
             report.error(&["B-1"], "`initialize` has `protocolVersion`, `capabilities` and `clientInfo` with `name` and `version`");
         }
         self.legacy = Some(Handshake {
@@ -135,32 +186,68 @@ impl Link {
         false
     }
 
-    fn modern_from_client(&mut self, report: &mut Report<'_>, id: &RequestId, sending: &mut Sending, version: Option<&Value>) -> bool {
+    fn modern_request(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        sending: &mut Sending,
+        version: Option<&Value>,
+    ) -> bool {
         self.modern = true;
         sending.revision = Some(Revision::V2026_07_28);
         let mut fits = true;
-        for (key, value) in [(VERSION, version), (CAPABILITIES, meta(&sending.params, CAPABILITIES))] {
-            let is_right = value.is_some_and(|value| if key == VERSION { value.is_string() } else { value.is_object() });
+        for (key, value) in [
+            (VERSION, version),
+            (CAPABILITIES, meta(&sending.params, CAPABILITIES)),
+        ] {
+            let is_right = value.is_some_and(|value| {
+                if key == VERSION {
+                    value.is_string()
+                } else {
+                    value.is_object()
+                }
+            });
             if !is_right {
                 report.error(&["C-1"], format!("`_meta` lacks `{key}`"));
-                sending.due = Due::Error(&[code::INVALID_PARAMS, code::HEADER_MISMATCH, code::UNSUPPORTED_VERSION], &["C-2"]);
+                sending.due = Due::Error(
+                    &[
+                        code::INVALID_PARAMS,
+                        code::HEADER_MISMATCH,
+                        code::UNSUPPORTED_VERSION,
+                    ],
+                    &["C-2"],
+                );
                 fits = false;
             }
         }
-        let served = version.and_then(Value::as_str).is_none_or(|version| version == Revision::V2026_07_28.as_str());
+        let served = version
+            .and_then(Value::as_str)
+            .is_none_or(|version| version == Revision::V2026_07_28.as_str());
         if !served {
             // Whether the server knows later revisions cannot be told; those that have a handshake it must refuse (GAP-3).
-            let is_legacy = version.and_then(Value::as_str).and_then(Revision::from_wire).is_some();
+            let is_legacy = version
+                .and_then(Value::as_str)
+                .and_then(Revision::from_wire)
+                .is_some();
             if is_legacy && sending.due == Due::Anything {
-                sending.due = Due::Error(&[code::UNSUPPORTED_VERSION, code::HEADER_MISMATCH], &["C-7"]);
+                sending.due = Due::Error(
+                    &[code::UNSUPPORTED_VERSION, code::HEADER_MISMATCH],
+                    &["C-7"],
+                );
             }
             sending.revision = None;
             return false;
         }
-        if let Some(known) = sending.known.filter(|known| known.rules(Revision::V2026_07_28).is_none()) {
+        if let Some(known) = sending
+            .known
+            .filter(|known| known.rules(Revision::V2026_07_28).is_none())
+        {
             report.error(&["C-11"], format!("2026-07-28 has no `{}`", known.as_str()));
             if sending.due == Due::Anything {
-                sending.due = Due::Error(&[code::METHOD_NOT_FOUND, code::HEADER_MISMATCH], &["C-11", "A-9"]);
+                sending.due = Due::Error(
+                    &[code::METHOD_NOT_FOUND, code::HEADER_MISMATCH],
+                    &["C-11", "A-9"],
+                );
             }
             fits = false;
         }
@@ -173,30 +260,47 @@ impl Link {
 
     /// T-6, T-7, TRAP-12, TRAP-13
     fn check_retry(&self, report: &mut Report<'_>, id: &RequestId, sending: &Sending) {
-        let Some(state) = sending.params.get("requestState").and_then(Value::as_str) else { return };
+        let Some(state) = sending.params.get("requestState").and_then(Value::as_str) else {
+            return;
+        };
         match self.states.get(state) {
             None => report.error(&["T-6"], "`requestState` is none that the server gave out"),
-            Some(first) if first == id => report.error(&["T-7", "TRAP-13"], format!("the retry has the id `{id}` of the first try")),
+            Some(first) if first == id => report.error(
+                &["T-7", "TRAP-13"],
+                format!("the retry has the id `{id}` of the first try"),
+            ),
             Some(_) => {}
         }
     }
 
     /// Answers whether the params may be looked at.
-    fn from_server(&mut self, report: &mut Report<'_>, sending: &mut Sending) -> bool {
+    fn server_request(&mut self, report: &mut Report<'_>, sending: &mut Sending) -> bool {
         // F-30
         if self.is_stream_of_modern(report) {
-            report.error(&["A-18", "F-30"], format!("`{}` on the stream of a 2026-07-28 request", sending.method));
+            report.error(
+                &["A-18", "F-30"],
+                format!("`{}` on the stream of a 2026-07-28 request", sending.method),
+            );
             return false;
         }
         let is_ping = sending.known == Some(Method::Ping);
         match &self.legacy {
             None if self.modern => {
-                report.error(&["A-18"], format!("`{}`: a server sends no requests at 2026-07-28", sending.method));
+                report.error(
+                    &["A-18"],
+                    format!(
+                        "`{}`: a server sends no requests at 2026-07-28",
+                        sending.method
+                    ),
+                );
                 return false;
             }
             Some(handshake) if handshake.initialized => {}
             _ if is_ping => {}
-            _ => report.warning(&["B-7"], format!("`{}` before `notifications/initialized`", sending.method)),
+            _ => report.warning(
+                &["B-7"],
+                format!("`{}` before `notifications/initialized`", sending.method),
+            ),
         }
         sending.revision = self.session();
         self.legacy_method(report, sending)
@@ -204,7 +308,9 @@ impl Link {
 
     /// B-8: whether the session's revision has the method for this side, and its capability was declared.
     fn legacy_method(&self, report: &mut Report<'_>, sending: &mut Sending) -> bool {
-        let (Some(handshake), Some(revision), Some(known)) = (&self.legacy, sending.revision, sending.known) else {
+        let (Some(handshake), Some(revision), Some(known)) =
+            (&self.legacy, sending.revision, sending.known)
+        else {
             return false;
         };
         let from = report.now.from;
@@ -213,12 +319,25 @@ impl Link {
             Side::Server => rules.direction.from_server(),
         });
         let Some(rules) = rules else {
-            report.error(&["B-8"], format!("{revision} has no `{}` from the {from}", sending.method));
+            report.error(
+                &["B-8"],
+                format!("{revision} has no `{}` from the {from}", sending.method),
+            );
             sending.due = Due::Error(&[code::METHOD_NOT_FOUND, code::INVALID_REQUEST], &["A-9"]);
             return false;
         };
-        if let Some(capability) = rules.capability.filter(|capability| !handshake.declares(from.peer(), capability)) {
-            report.error(&["B-8"], format!("`{}`, but the {} did not declare `{capability}`", sending.method, from.peer()));
+        if let Some(capability) = rules
+            .capability
+            .filter(|capability| !handshake.declares(from.peer(), capability))
+        {
+            report.error(
+                &["B-8"],
+                format!(
+                    "`{}`, but the {} did not declare `{capability}`",
+                    sending.method,
+                    from.peer()
+                ),
+            );
             return false;
         }
         true
@@ -227,29 +346,51 @@ impl Link {
     ///
     fn check_id(&mut self, report: &mut Report<'_>, id: &RequestId, sending: &Sending) {
         let http = report.now.checker.http;
-        let is_modern = sending.is_modern() || (sending.revision.is_none() && meta(&sending.params, VERSION).is_some());
+        let is_modern = sending.is_modern()
+            || (sending.revision.is_none() && meta(&sending.params, VERSION).is_some());
         let sent = self.sent(report.now.from);
-        let is_open = sent.requests.get(&(None, id.clone())).is_some_and(Sending::is_open);
+        let is_open = sent
+            .requests
+            .get(&(None, id.clone()))
+            .is_some_and(Sending::is_open);
         if is_modern {
             if is_open && !http {
-                report.error(&["A-4"], format!("the id `{id}` is that of a request without an answer"));
+                report.error(
+                    &["A-4"],
+                    format!("the id `{id}` is that of a request without an answer"),
+                );
             }
         } else if !sent.legacy_ids.insert(id.clone()) {
-            report.error(&["A-3"], format!("the id `{id}` was used before in this session"));
+            report.error(
+                &["A-3"],
+                format!("the id `{id}` was used before in this session"),
+            );
         } else if is_open {
-            report.error(&["A-4"], format!("the id `{id}` is that of a request without an answer"));
+            report.error(
+                &["A-4"],
+                format!("the id `{id}` is that of a request without an answer"),
+            );
         }
     }
 
     /// N-1
     fn check_token(&mut self, report: &mut Report<'_>, sending: &Sending) {
-        let Some(given) = meta(&sending.params, "progressToken") else { return };
+        let Some(given) = meta(&sending.params, "progressToken") else {
+            return;
+        };
         let Some(token) = &sending.token else {
-            report.error(&["N-1"], format!("the progress token {given} is neither a string nor an integer"));
+            report.error(
+                &["N-1"],
+                format!("the progress token {given} is neither a string nor an integer"),
+            );
             return;
         };
         let is_scoped = report.now.checker.http && sending.is_modern();
-        let taken = self.sent(report.now.from).requests.values().any(|other| other.is_open() && other.token.as_ref() == Some(token));
+        let taken = self
+            .sent(report.now.from)
+            .requests
+            .values()
+            .any(|other| other.is_open() && other.token.as_ref() == Some(token));
         if taken && !is_scoped {
             report.error(&["N-1"], format!("the progress token `{token}` is in use"));
         }
@@ -258,14 +399,25 @@ impl Link {
     /// Whether what is said now is on the stream of a request of the modern era.
     pub(super) fn is_stream_of_modern(&self, report: &Report<'_>) -> bool {
         let stream = &report.now.stream;
-        stream.is_some() && self.client.requests.values().any(|sending| sending.stream == *stream && sending.is_modern())
+        stream.is_some()
+            && self
+                .client
+                .requests
+                .values()
+                .any(|sending| sending.stream == *stream && sending.is_modern())
     }
 
     /// Whether the server declared `capability`, as far as is known, to whoever the era is for.
     pub(super) fn server_declares(&self, era: Era, capability: &str) -> bool {
         match era {
-            Era::Legacy => self.legacy.as_ref().is_some_and(|handshake| handshake.declares(Side::Server, capability)),
-            Era::Modern => self.discovered.as_ref().is_none_or(|capabilities| declares(capabilities, capability)),
+            Era::Legacy => self
+                .legacy
+                .as_ref()
+                .is_some_and(|handshake| handshake.declares(Side::Server, capability)),
+            Era::Modern => self
+                .discovered
+                .as_ref()
+                .is_none_or(|capabilities| declares(capabilities, capability)),
         }
     }
 }

@@ -19,7 +19,12 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 impl Link {
-    pub(super) fn response(&mut self, report: &mut Report<'_>, id: &RequestId, outcome: &Result<&RawValue, ErrorObject>) {
+    pub(super) fn response(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        outcome: &Result<&RawValue, ErrorObject>,
+    ) {
         let asker = report.now.from.peer();
         let key = self.key(report, asker, id);
         let code = outcome.as_ref().err().map(|error| error.code);
@@ -38,17 +43,38 @@ impl Link {
                 self.check_result(report, id, &sending, raw.get(), &result);
             }
         }
-        if self.legacy.as_ref().is_some_and(|handshake| handshake.id == *id && !handshake.answered) && sending.method == "initialize" {
+        if self
+            .legacy
+            .as_ref()
+            .is_some_and(|handshake| handshake.id == *id && !handshake.answered)
+            && sending.method == "initialize"
+        {
             self.negotiated(report, outcome);
         }
         self.sent(asker).requests.insert(key, sending);
     }
 
-    /// A-5
+    /// A-5, F-30
     fn unknown_id(&mut self, report: &mut Report<'_>, id: &RequestId) {
         let sent = self.sent(report.now.from.peer());
+        // Over HTTP the ids of the modern era are looked up in their own exchange only.
+        let elsewhere = sent
+            .requests
+            .keys()
+            .any(|(stream, other)| stream.is_some() && other == id);
+        if elsewhere {
+            report.error(
+                &["F-30", "A-5"],
+                format!("answers id `{id}` on the stream of another request"),
+            );
+            return;
+        }
         let bare = |id: &RequestId| id.to_string().trim_matches('"').to_owned();
-        let similar = sent.requests.keys().map(|(_, other)| other).find(|other| bare(other) == bare(id));
+        let similar = sent
+            .requests
+            .keys()
+            .map(|(_, other)| other)
+            .find(|other| bare(other) == bare(id));
         let quoted = |id: &RequestId| match id {
             RequestId::Text(text) => Value::from(&**text).to_string(),
             RequestId::Integer(_) | RequestId::Number(_) => id.to_string(),
@@ -56,71 +82,135 @@ impl Link {
         match similar {
             Some(other) => report.error(
                 &["A-5"],
-                format!("answers id `{}`, but the request has id `{}`, which is of another type", quoted(id), quoted(other)),
+                format!(
+                    "answers id `{}`, but the request has id `{}`, which is of another type",
+                    quoted(id),
+                    quoted(other)
+                ),
             ),
-            None => report.error(&["A-5"], format!("answers id `{}`, which no request has", quoted(id))),
+            None => report.error(
+                &["A-5"],
+                format!("answers id `{}`, which no request has", quoted(id)),
+            ),
         }
     }
 
-    /// A-5, E-9, O-2, F-30
+    /// A-5, E-9, F-14, O-2
     fn check_pairing(&self, report: &mut Report<'_>, id: &RequestId, sending: &mut Sending) {
         if sending.answered {
-            report.error(&["A-5"], format!("a second answer to `{}` with id `{id}`", sending.method));
+            report.error(
+                &["A-5"],
+                format!("a second answer to `{}` with id `{id}`", sending.method),
+            );
         }
         sending.answered = true;
-        if let Some(cancelled) = sending.cancelled.filter(|cancelled| report.now.is_well_after(*cancelled)) {
+        if let Some(cancelled) = sending
+            .cancelled
+            .filter(|cancelled| report.now.is_well_after(*cancelled))
+        {
             let ago = report.now.at.saturating_sub(cancelled);
-            let message = format!("answers `{}`, which was cancelled {ago} ms before", sending.method);
+            let message = format!(
+                "answers `{}`, which was cancelled {ago} ms before",
+                sending.method
+            );
             match (sending.is_modern(), report.now.checker.http) {
                 (true, true) => report.error(&["F-14", "E-9"], message),
                 (true, false) => report.error(&["E-9"], message),
                 (false, _) => report.warning(&["O-2"], message),
             }
         }
-        if sending.is_modern() && sending.stream.is_some() && sending.stream != report.now.stream {
-            report.error(&["F-30"], format!("answers `{}` on the stream of another request", sending.method));
-        }
     }
 
     fn check_error(&self, report: &mut Report<'_>, sending: &Sending, error: &ErrorObject) {
         let ErrorObject { code, data, .. } = error;
-        let data = data.as_ref().map(|data| data.to_value()).unwrap_or_default();
+        let data = data
+            .as_ref()
+            .map(|data| data.to_value())
+            .unwrap_or_default();
         match sending.due {
             Due::Error(codes, requirements) if !codes.contains(code) => {
-                report.error(requirements, format!("error {code} to `{}`, which deserves {}", sending.method, codes[0]));
+                report.error(
+                    requirements,
+                    format!(
+                        "error {code} to `{}`, which deserves {}",
+                        sending.method, codes[0]
+                    ),
+                );
             }
             _ => {}
         }
         // B-10
-        if sending.known == Some(Method::Ping) && sending.revision.is_some() && !sending.is_modern() {
+        if sending.known == Some(Method::Ping) && sending.revision.is_some() && !sending.is_modern()
+        {
             report.error(&["B-10"], format!("error {code} to a ping"));
         }
         let is_modern = sending.is_modern() || meta(&sending.params, CAPABILITIES).is_some();
         match *code {
-            code::UNSUPPORTED_VERSION if is_modern && !(data["supported"].is_array() && data["requested"].is_string()) => {
-                report.error(&["C-7"], format!("error {code} has `data` with `supported` and `requested`"));
+            code::UNSUPPORTED_VERSION
+                if is_modern
+                    && !(data["supported"].is_array() && data["requested"].is_string()) =>
+            {
+                report.error(
+                    &["C-7"],
+                    format!("error {code} has `data` with `supported` and `requested`"),
+                );
             }
-            code::MISSING_CLIENT_CAPABILITY if is_modern && !data["requiredCapabilities"].is_object() => {
-                report.error(&["C-10"], format!("error {code} has `data` with `requiredCapabilities`"));
+            code::MISSING_CLIENT_CAPABILITY
+                if is_modern && !data["requiredCapabilities"].is_object() =>
+            {
+                report.error(
+                    &["C-10"],
+                    format!("error {code} has `data` with `requiredCapabilities`"),
+                );
             }
-            -32002 | -32042 if is_modern => report.error(&["A-15"], format!("error {code} does not exist at 2026-07-28")),
-            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {}
-            -32099..=-32020 if is_modern => report.error(&["A-12"], format!("error {code} is reserved for the specification")),
-            -32019..=-32000 if is_modern => report.error(&["A-13"], format!("error {code} is in the range that nobody may use any more")),
+            -32002 | -32042 if is_modern => report.error(
+                &["A-15"],
+                format!("error {code} does not exist at 2026-07-28"),
+            ),
+            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {
+            }
+            -32099..=-32020 if is_modern => report.error(
+                &["A-12"],
+                format!("error {code} is reserved for the specification"),
+            ),
+            -32019..=-32000 if is_modern => report.error(
+                &["A-13"],
+                format!("error {code} is in the range that nobody may use any more"),
+            ),
             _ => {}
         }
     }
 
-    fn check_result(&mut self, report: &mut Report<'_>, id: &RequestId, sending: &Sending, raw: &str, result: &Value) {
+    fn check_result(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        sending: &Sending,
+        raw: &str,
+        result: &Value,
+    ) {
         if let Due::Error(codes, requirements) = sending.due {
-            report.error(requirements, format!("a result to `{}`, which deserves error {}", sending.method, codes[0]));
+            report.error(
+                requirements,
+                format!(
+                    "a result to `{}`, which deserves error {}",
+                    sending.method, codes[0]
+                ),
+            );
             return;
         }
-        let Some(revision) = sending.revision else { return };
+        let Some(revision) = sending.revision else {
+            return;
+        };
         let Some(known) = sending.known else { return };
         // M-3
-        if known == Method::SetLevel && super::requests::severity_of(sending.params.get("level")).is_none() {
-            report.warning(&["M-3"], "a result to an unknown level; it deserves error -32602");
+        if known == Method::SetLevel
+            && super::requests::severity_of(sending.params.get("level")).is_none()
+        {
+            report.warning(
+                &["M-3"],
+                "a result to an unknown level; it deserves error -32602",
+            );
         }
         if known == Method::SetLevel
             && let Some(handshake) = &mut self.legacy
@@ -128,7 +218,9 @@ impl Link {
             handshake.level = super::requests::severity_of(sending.params.get("level"));
         }
         // B-10
-        let is_empty = result.as_object().is_some_and(|members| members.keys().all(|name| name == "_meta"));
+        let is_empty = result
+            .as_object()
+            .is_some_and(|members| members.keys().all(|name| name == "_meta"));
         if known == Method::Ping && !is_empty {
             report.error(&["B-10"], "the result of a ping is empty");
             return;
@@ -140,18 +232,30 @@ impl Link {
             self.discovered = result.get("capabilities").cloned();
         }
         if shape::result(report, revision, known, raw, result) {
-            self.schemas.check(report, revision, known, &sending.params, result);
+            self.schemas
+                .check(report, revision, known, &sending.params, result);
         }
     }
 
     /// Answers whether it is a complete result, whose members are those of the method.
-    fn check_modern_result(&mut self, report: &mut Report<'_>, id: &RequestId, sending: &Sending, result: &Value) -> bool {
+    fn check_modern_result(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        sending: &Sending,
+        result: &Value,
+    ) -> bool {
         // C-4
         if meta(result, SERVER_INFO).is_none() {
             report.warning(&["C-4"], "the result has no `serverInfo` in `_meta`");
         }
-        if sending.known == Some(Method::SubscriptionsListen) && meta(result, SUBSCRIPTION).and_then(id_in).as_ref() != Some(id) {
-            report.error(&["U-4", "TRAP-17"], format!("the end of subscription `{id}` has its id in `_meta`, as it was sent"));
+        if sending.known == Some(Method::SubscriptionsListen)
+            && meta(result, SUBSCRIPTION).and_then(id_in).as_ref() != Some(id)
+        {
+            report.error(
+                &["U-4", "TRAP-17"],
+                format!("the end of subscription `{id}` has its id in `_meta`, as it was sent"),
+            );
         }
         match result.get("resultType").and_then(Value::as_str) {
             Some("complete") => return true,
@@ -159,10 +263,16 @@ impl Link {
             Some("task") => {
                 let extension = ["extensions", "io.modelcontextprotocol/tasks"];
                 let declared = meta(&sending.params, CAPABILITIES).is_some_and(|capabilities| {
-                    extension.iter().try_fold(capabilities, |value, name| value.get(name)).is_some()
+                    extension
+                        .iter()
+                        .try_fold(capabilities, |value, name| value.get(name))
+                        .is_some()
                 });
                 if !declared || sending.known != Some(Method::CallTool) {
-                    report.error(&["W-12", "TRAP-14"], "a task, though the request did not allow one");
+                    report.error(
+                        &["W-12", "TRAP-14"],
+                        "a task, though the request did not allow one",
+                    );
                 }
             }
             Some(other) => report.error(&["A-17"], format!("unknown `resultType` `{other}`")),
@@ -172,34 +282,62 @@ impl Link {
     }
 
     /// T-1 to T-4
-    fn check_asked(&mut self, report: &mut Report<'_>, id: &RequestId, sending: &Sending, result: &Value) {
-        let rules = sending.known.and_then(|known| known.rules(Revision::V2026_07_28));
+    fn check_asked(
+        &mut self,
+        report: &mut Report<'_>,
+        id: &RequestId,
+        sending: &Sending,
+        result: &Value,
+    ) {
+        let rules = sending
+            .known
+            .and_then(|known| known.rules(Revision::V2026_07_28));
         if !rules.is_some_and(|rules| rules.input_required) {
-            report.error(&["T-1"], format!("`{}` cannot ask for input", sending.method));
+            report.error(
+                &["T-1"],
+                format!("`{}` cannot ask for input", sending.method),
+            );
         }
-        let (requests, state) = (result.get("inputRequests"), result.get("requestState").and_then(Value::as_str));
+        let (requests, state) = (
+            result.get("inputRequests"),
+            result.get("requestState").and_then(Value::as_str),
+        );
         if requests.is_none() && state.is_none() {
-            report.error(&["T-2"], "asks for input with neither `inputRequests` nor `requestState`");
+            report.error(
+                &["T-2"],
+                "asks for input with neither `inputRequests` nor `requestState`",
+            );
         }
         if let Some(state) = state {
             self.states.insert(state.to_owned(), id.clone());
         }
-        for request in requests.and_then(Value::as_object).into_iter().flat_map(|requests| requests.values()) {
+        for request in requests
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|requests| requests.values())
+        {
             let capability = match request.get("method").and_then(Value::as_str) {
                 Some("elicitation/create") => "elicitation",
                 Some("sampling/createMessage") => "sampling",
                 Some("roots/list") => "roots",
                 _ => {
-                    report.error(&["T-3"], "`inputRequests` holds something else than elicitation, sampling and roots");
+                    report.error(
+                        &["T-3"],
+                        "`inputRequests` holds something else than elicitation, sampling and roots",
+                    );
                     continue;
                 }
             };
             if request.get("id").is_some() || request.get("jsonrpc").is_some() {
                 report.error(&["T-3"], "a request for input has no `id` and no `jsonrpc`");
             }
-            let declared = meta(&sending.params, CAPABILITIES).is_some_and(|capabilities| declares(capabilities, capability));
+            let declared = meta(&sending.params, CAPABILITIES)
+                .is_some_and(|capabilities| declares(capabilities, capability));
             if !declared {
-                report.error(&["T-4"], format!("asks for `{capability}`, which the request did not declare"));
+                report.error(
+                    &["T-4"],
+                    format!("asks for `{capability}`, which the request did not declare"),
+                );
             }
         }
     }
@@ -211,16 +349,26 @@ impl Link {
             self.legacy = None;
             return;
         };
-        let Some(handshake) = &mut self.legacy else { return };
+        let Some(handshake) = &mut self.legacy else {
+            return;
+        };
         let result: Value = serde_json::from_str(raw.get()).unwrap_or(Value::Null);
-        let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let version = result
+            .get("protocolVersion")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         handshake.answered = true;
-        handshake.revision = Revision::from_wire(version).filter(|revision| revision.era() == Era::Legacy);
+        handshake.revision =
+            Revision::from_wire(version).filter(|revision| revision.era() == Era::Legacy);
         handshake.server_capabilities = result.get("capabilities").cloned().unwrap_or_default();
         let text = |pointer: &str| result.pointer(pointer).is_some_and(Value::is_string);
-        let is_whole = !version.is_empty() && text("/serverInfo/name") && text("/serverInfo/version");
+        let is_whole =
+            !version.is_empty() && text("/serverInfo/name") && text("/serverInfo/version");
         if !is_whole || !handshake.server_capabilities.is_object() {
-            report.error(&["B-2"], "the result of `initialize` has `protocolVersion`, `capabilities` and `serverInfo`");
+            report.error(
+                &["B-2"],
+                "the result of `initialize` has `protocolVersion`, `capabilities` and `serverInfo`",
+            );
             return;
         }
         match handshake.revision {
@@ -228,7 +376,10 @@ impl Link {
                 shape::result(report, revision, Method::Initialize, raw.get(), &result);
             }
             None if Revision::from_wire(version).is_some() => {
-                report.error(&["B-3", "TRAP-06"], format!("`initialize` cannot agree on {version}"));
+                report.error(
+                    &["B-3", "TRAP-06"],
+                    format!("`initialize` cannot agree on {version}"),
+                );
             }
             None if version != handshake.requested => {
                 report.error(&["B-3"], format!("offers `{version}`, which is neither what was asked for nor a known revision"));
@@ -240,7 +391,12 @@ impl Link {
 
 impl Link {
     /// Who asked for what `method` does; for messages about requests.
-    pub(super) fn request_of(&mut self, report: &Report<'_>, asker: Side, id: &RequestId) -> Option<&mut Sending> {
+    pub(super) fn request_of(
+        &mut self,
+        report: &Report<'_>,
+        asker: Side,
+        id: &RequestId,
+    ) -> Option<&mut Sending> {
         let key = self.key(report, asker, id);
         self.sent(asker).requests.get_mut(&key)
     }

@@ -22,21 +22,42 @@ pub(super) struct Schemas {
 }
 
 /// Checks the params of a message that the revision has.
-pub(super) fn params(report: &mut Report<'_>, revision: Revision, known: Method, raw: Option<&str>) {
+pub(super) fn params(
+    report: &mut Report<'_>,
+    revision: Revision,
+    known: Method,
+    raw: Option<&str>,
+) {
     // A peer that writes `null` for absent params is understood by everybody.
     let raw = raw.filter(|raw| *raw != "null").unwrap_or("{}");
     match encoded_params(revision, known, raw) {
         None => {}
         Some(Ok(encoded)) => check_members(report, revision, "params", raw, &encoded),
         Some(Err(problem)) => {
-            let message = format!("the params of `{}` are not those of {revision}: {problem}", known.as_str());
-            report.error(if revision.era() == Era::Modern { &["C-13"] } else { &["B-8", "B-12"] }, message);
+            let message = format!(
+                "the params of `{}` are not those of {revision}: {problem}",
+                known.as_str()
+            );
+            report.error(
+                if revision.era() == Era::Modern {
+                    &["C-13"]
+                } else {
+                    &["B-8", "B-12"]
+                },
+                message,
+            );
         }
     }
 }
 
 /// Checks a complete result. Answers whether it has the form of the revision.
-pub(super) fn result(report: &mut Report<'_>, revision: Revision, known: Method, raw: &str, result: &Value) -> bool {
+pub(super) fn result(
+    report: &mut Report<'_>,
+    revision: Revision,
+    known: Method,
+    raw: &str,
+    result: &Value,
+) -> bool {
     if let Some((requirements, message)) = special(revision, known, result) {
         report.error(requirements, message);
         return false;
@@ -47,7 +68,10 @@ pub(super) fn result(report: &mut Report<'_>, revision: Revision, known: Method,
             "content" if known == Method::CallTool => &["I-4"],
             _ => requirements_of(revision, known),
         };
-        report.error(requirements, format!("the result of `{}` lacks `{missing}`", known.as_str()));
+        report.error(
+            requirements,
+            format!("the result of `{}` lacks `{missing}`", known.as_str()),
+        );
         return false;
     }
     match encoded_result(revision, known, raw) {
@@ -57,7 +81,10 @@ pub(super) fn result(report: &mut Report<'_>, revision: Revision, known: Method,
             true
         }
         Some(Err(error)) => {
-            let message = format!("the result of `{}` is not that of {revision}: {error}", known.as_str());
+            let message = format!(
+                "the result of `{}` is not that of {revision}: {error}",
+                known.as_str()
+            );
             report.error(requirements_of(revision, known), message);
             false
         }
@@ -65,37 +92,73 @@ pub(super) fn result(report: &mut Report<'_>, revision: Revision, known: Method,
 }
 
 /// Rules that have requirements of their own.
-fn special(revision: Revision, known: Method, result: &Value) -> Option<(&'static [&'static str], String)> {
-    let list = |name: &str| result.get(name).and_then(Value::as_array).into_iter().flatten();
+fn special(
+    revision: Revision,
+    known: Method,
+    result: &Value,
+) -> Option<(&'static [&'static str], String)> {
+    let list = |name: &str| {
+        result
+            .get(name)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
     match known {
         Method::CallTool => {
             if let Some(block) = list("content").find(|block| is_later(block, revision)) {
-                return Some((&["B-12", "TRAP-11"], format!("{revision} has no content of type {}", block["type"])));
+                return Some((
+                    &["B-12", "TRAP-11"],
+                    format!("{revision} has no content of type {}", block["type"]),
+                ));
             }
             let structured = result.get("structuredContent")?;
             let message = match revision {
-                Revision::V2024_11_05 | Revision::V2025_03_26 => format!("{revision} has no `structuredContent`"),
+                Revision::V2024_11_05 | Revision::V2025_03_26 => {
+                    format!("{revision} has no `structuredContent`")
+                }
                 Revision::V2025_06_18 | Revision::V2025_11_25 if !structured.is_object() => {
                     format!("`structuredContent` is an object at {revision}")
                 }
                 _ => return None,
             };
-            let requirements: &[&str] = if structured.is_null() { &["I-10", "TRAP-03"] } else { &["I-10"] };
+            let requirements: &[&str] = if structured.is_null() {
+                &["I-10", "TRAP-03"]
+            } else {
+                &["I-10"]
+            };
             Some((requirements, message))
         }
         Method::GetPrompt => {
             let mut blocks = list("messages").map(|message| &message["content"]);
             let block = blocks.find(|block| is_later(block, revision))?;
-            Some((&["K-5", "TRAP-11"], format!("{revision} has no content of type {}", block["type"])))
+            Some((
+                &["K-5", "TRAP-11"],
+                format!("{revision} has no content of type {}", block["type"]),
+            ))
         }
         Method::ListTools if revision.era() == Era::Legacy => {
             let is_object = |schema: &Value| schema.get("type").is_some_and(|ty| ty == "object");
-            let tool = list("tools").find(|tool| tool.get("outputSchema").is_some_and(|schema| !is_object(schema)))?;
+            let tool = list("tools").find(|tool| {
+                tool.get("outputSchema")
+                    .is_some_and(|schema| !is_object(schema))
+            })?;
             // Before 2025-06-18 the member itself is told of, as of a later revision.
-            (Revision::V2025_06_18 <= revision)
-                .then(|| (&["Z-6", "TRAP-11"] as &[_], format!("the `outputSchema` of tool {} has no `\"type\": \"object\"`", tool["name"])))
+            (Revision::V2025_06_18 <= revision).then(|| {
+                (
+                    &["Z-6", "TRAP-11"] as &[_],
+                    format!(
+                        "the `outputSchema` of tool {} has no `\"type\": \"object\"`",
+                        tool["name"]
+                    ),
+                )
+            })
         }
-        _ if result.get("ttlMs").and_then(Value::as_f64).is_some_and(|ttl| ttl < 0.0) => {
+        _ if result
+            .get("ttlMs")
+            .and_then(Value::as_f64)
+            .is_some_and(|ttl| ttl < 0.0) =>
+        {
             Some((&["V-1"], "`ttlMs` is negative".to_owned()))
         }
         _ => None,
@@ -114,12 +177,19 @@ fn is_later(block: &Value, revision: Revision) -> bool {
 /// A member that the revision requires of the result, and that is not there.
 fn missing(revision: Revision, known: Method, result: &Value) -> Option<&'static str> {
     let rules = known.rules(revision)?;
-    let complete = rules.results.iter().filter(|name| !matches!(**name, "InputRequiredResult" | "CreateTaskResult"));
-    let [name] = complete.collect::<Vec<_>>()[..] else { return None };
+    let complete = rules
+        .results
+        .iter()
+        .filter(|name| !matches!(**name, "InputRequiredResult" | "CreateTaskResult"));
+    let [name] = complete.collect::<Vec<_>>()[..] else {
+        return None;
+    };
     let is_task = result.get("task").is_some();
     let members = types::find(TYPES, name)?.members();
     let mut required = members.filter(|member| member.required.contains(revision) && !is_task);
-    required.find(|member| result.get(member.name).is_none()).map(|member| member.name)
+    required
+        .find(|member| result.get(member.name).is_none())
+        .map(|member| member.name)
 }
 
 fn requirements_of(revision: Revision, known: Method) -> &'static [&'static str] {
@@ -180,10 +250,24 @@ fn encoded<T: DeserializeOwned + Conform>(revision: Revision, raw: &str) -> Resu
 }
 
 /// B-12: members that are known, but only to other revisions, are lost on strict peers.
-fn check_members(report: &mut Report<'_>, revision: Revision, what: &str, raw: &str, encoded: &str) {
-    let (Ok(said), Ok(kept)) = (serde_json::from_str::<Value>(raw), serde_json::from_str::<Value>(encoded)) else { return };
+fn check_members(
+    report: &mut Report<'_>,
+    revision: Revision,
+    what: &str,
+    raw: &str,
+    encoded: &str,
+) {
+    let (Ok(said), Ok(kept)) = (
+        serde_json::from_str::<Value>(raw),
+        serde_json::from_str::<Value>(encoded),
+    ) else {
+        return;
+    };
     if let Some(pointer) = dropped(&said, &kept) {
-        report.warning(&["B-12", "TRAP-11"], format!("{what}{pointer} is a member that {revision} does not have"));
+        report.warning(
+            &["B-12", "TRAP-11"],
+            format!("{what}{pointer} is a member that {revision} does not have"),
+        );
     }
 }
 
@@ -199,7 +283,9 @@ fn dropped(said: &Value, kept: &Value) -> Option<String> {
         }),
         (Value::Array(said), Value::Array(kept)) => {
             let mut pairs = said.iter().zip(kept).enumerate();
-            pairs.find_map(|(index, (value, other))| dropped(value, other).map(|below| format!("/{index}{below}")))
+            pairs.find_map(|(index, (value, other))| {
+                dropped(value, other).map(|below| format!("/{index}{below}"))
+            })
         }
         _ => None,
     }
@@ -212,22 +298,46 @@ impl Schemas {
     }
 
     /// Learns from lists, and checks results of calls (I-7, TRAP-10).
-    pub(super) fn check(&mut self, report: &mut Report<'_>, revision: Revision, known: Method, params: &Value, result: &Value) {
+    pub(super) fn check(
+        &mut self,
+        report: &mut Report<'_>,
+        revision: Revision,
+        known: Method,
+        params: &Value,
+        result: &Value,
+    ) {
         match known {
             Method::ListTools => {
-                for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
-                    let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
+                for tool in result
+                    .get("tools")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                {
+                    let Some(name) = tool.get("name").and_then(Value::as_str) else {
+                        continue;
+                    };
                     let key = (revision, name.to_owned());
-                    let schema = tool.get("outputSchema").map(|schema| Schema::compile(schema, CompileOptions::default()));
+                    let schema = tool
+                        .get("outputSchema")
+                        .map(|schema| Schema::compile(schema, CompileOptions::default()));
                     match schema {
                         Some(Ok(schema)) => self.by_tool.insert(key, schema),
                         Some(Err(_)) | None => self.by_tool.remove(&key),
                     };
                 }
             }
-            Method::CallTool if result.get("isError") != Some(&Value::Bool(true)) && result.get("task").is_none() => {
-                let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-                let Some(schema) = self.by_tool.get(&(revision, name.to_owned())) else { return };
+            Method::CallTool
+                if result.get("isError") != Some(&Value::Bool(true))
+                    && result.get("task").is_none() =>
+            {
+                let name = params
+                    .get("name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
+                let Some(schema) = self.by_tool.get(&(revision, name.to_owned())) else {
+                    return;
+                };
                 let Some(structured) = result.get("structuredContent") else {
                     report.error(&["I-7", "TRAP-10"], format!("tool `{name}` has an output schema, but its result no `structuredContent`"));
                     return;
@@ -240,4 +350,3 @@ impl Schemas {
         }
     }
 }
-

@@ -38,14 +38,22 @@ impl Effect {
             (Self::Words(impact), _) => impact,
             (Self::Narrows, Flow::Out) | (Self::Widens, Flow::In) => Impact::Additive,
             (Self::Widens, Flow::Out) | (Self::Forgets, Flow::In) => Impact::Risky,
-            (Self::Narrows, Flow::In) | (Self::Moves, _) | (Self::Forgets, Flow::Out) => Impact::Breaking,
+            (Self::Narrows, Flow::In) | (Self::Moves, _) | (Self::Forgets, Flow::Out) => {
+                Impact::Breaking
+            }
         }
     }
 }
 
 /// What changed between two schemas of `tool`.
 pub(super) fn changes(before: &Value, after: &Value, flow: Flow, tool: &str) -> Vec<Change> {
-    let mut compare = Compare { roots: (before, after), flow, tool, followed: BTreeSet::new(), changes: Vec::new() };
+    let mut compare = Compare {
+        roots: (before, after),
+        flow,
+        tool,
+        followed: BTreeSet::new(),
+        changes: Vec::new(),
+    };
     compare.position("", before, after);
     compare.changes
 }
@@ -63,12 +71,39 @@ struct Compare<'a> {
 static ANYTHING: Value = Value::Bool(true);
 
 /// Keywords of bounds from below and above.
-const LOWER: [&str; 6] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"];
-const UPPER: [&str; 6] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"];
+const LOWER: [&str; 6] = [
+    "minimum",
+    "exclusiveMinimum",
+    "minLength",
+    "minItems",
+    "minProperties",
+    "minContains",
+];
+const UPPER: [&str; 6] = [
+    "maximum",
+    "exclusiveMaximum",
+    "maxLength",
+    "maxItems",
+    "maxProperties",
+    "maxContains",
+];
 /// Keywords that are looked at on their own, or hold nothing to compare.
 const APART: [&str; 15] = [
-    "type", "enum", "const", "properties", "required", "additionalProperties", "items", "$ref", "$defs", "definitions", "$schema", "$id",
-    "anyOf", "oneOf", "allOf",
+    "type",
+    "enum",
+    "const",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "$ref",
+    "$defs",
+    "definitions",
+    "$schema",
+    "$id",
+    "anyOf",
+    "oneOf",
+    "allOf",
 ];
 
 impl<'a> Compare<'a> {
@@ -80,7 +115,11 @@ impl<'a> Compare<'a> {
             (Flow::Out, path) => format!(", result `{path}`"),
         };
         let place = format!("{}{what}", self.tool);
-        self.changes.push(Change { impact: effect.impact(self.flow), place, message: message.into() });
+        self.changes.push(Change {
+            impact: effect.impact(self.flow),
+            place,
+            message: message.into(),
+        });
     }
 
     /// `path` is the property below which it is, such as `a.b[].c`.
@@ -88,7 +127,10 @@ impl<'a> Compare<'a> {
         let (before_target, before) = follow(self.roots.0, before);
         let (after_target, after) = follow(self.roots.1, after);
         if before_target.is_some() || after_target.is_some() {
-            let pair = (before_target.unwrap_or_else(|| path.to_owned()), after_target.unwrap_or_else(|| path.to_owned()));
+            let pair = (
+                before_target.unwrap_or_else(|| path.to_owned()),
+                after_target.unwrap_or_else(|| path.to_owned()),
+            );
             if !self.followed.insert(pair) {
                 return;
             }
@@ -98,7 +140,9 @@ impl<'a> Compare<'a> {
         let (before, after) = match (before, after) {
             (Value::Bool(false), Value::Bool(false)) => return,
             (Value::Bool(false), _) => return self.add(path, Effect::Widens, "it is allowed now"),
-            (_, Value::Bool(false)) => return self.add(path, Effect::Narrows, "it is no longer allowed"),
+            (_, Value::Bool(false)) => {
+                return self.add(path, Effect::Narrows, "it is no longer allowed");
+            }
             (before, after) => (members(before), members(after)),
         };
         self.types(path, before, after);
@@ -109,7 +153,11 @@ impl<'a> Compare<'a> {
             match (before.get(keyword), after.get(keyword)) {
                 // Absent means anything.
                 (None | Some(Value::Bool(true)), None | Some(Value::Bool(true))) => {}
-                (before, after) => self.position(&below, before.unwrap_or(&ANYTHING), after.unwrap_or(&ANYTHING)),
+                (before, after) => self.position(
+                    &below,
+                    before.unwrap_or(&ANYTHING),
+                    after.unwrap_or(&ANYTHING),
+                ),
             }
         }
         for keyword in ["anyOf", "oneOf", "allOf"] {
@@ -120,13 +168,14 @@ impl<'a> Compare<'a> {
 
     fn types(&mut self, path: &str, before: &Map<String, Value>, after: &Map<String, Value>) {
         let (old, new) = (types(before), types(after));
-        let covers = |wide: &Option<BTreeSet<&str>>, narrow: &Option<BTreeSet<&str>>| match (wide, narrow) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(wide), Some(narrow)) => {
-                narrow.iter().all(|ty| wide.contains(ty) || (*ty == "integer" && wide.contains("number")))
-            }
-        };
+        let covers =
+            |wide: &Option<BTreeSet<&str>>, narrow: &Option<BTreeSet<&str>>| match (wide, narrow) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(wide), Some(narrow)) => narrow
+                    .iter()
+                    .all(|ty| wide.contains(ty) || (*ty == "integer" && wide.contains("number"))),
+            };
         let effect = match (covers(&new, &old), covers(&old, &new)) {
             (true, true) => return,
             (true, false) => Effect::Widens,
@@ -142,60 +191,120 @@ impl<'a> Compare<'a> {
             None => "anything".to_owned(),
             Some(types) => types.iter().copied().collect::<Vec<_>>().join(" | "),
         };
-        self.add(path, effect, format!("the type is {verb} from `{}` to `{}`", shown(&old), shown(&new)));
+        self.add(
+            path,
+            effect,
+            format!(
+                "the type is {verb} from `{}` to `{}`",
+                shown(&old),
+                shown(&new)
+            ),
+        );
     }
 
     fn values(&mut self, path: &str, before: &Map<String, Value>, after: &Map<String, Value>) {
         match (values(before), values(after)) {
             (None, None) => {}
             (None, Some(_)) => self.add(path, Effect::Narrows, "only certain values are legal now"),
-            (Some(_), None) => self.add(path, Effect::Widens, "the values are no longer restricted"),
+            (Some(_), None) => {
+                self.add(path, Effect::Widens, "the values are no longer restricted")
+            }
             (Some(before), Some(after)) => {
                 for value in before.iter().filter(|value| !after.contains(value)) {
-                    self.add(path, Effect::Narrows, format!("the value {} is gone", shortened(value)));
+                    self.add(
+                        path,
+                        Effect::Narrows,
+                        format!("the value {} is gone", shortened(value)),
+                    );
                 }
                 for value in after.iter().filter(|value| !before.contains(value)) {
-                    self.add(path, Effect::Widens, format!("the value {} is new", shortened(value)));
+                    self.add(
+                        path,
+                        Effect::Widens,
+                        format!("the value {} is new", shortened(value)),
+                    );
                 }
             }
         }
     }
 
-    fn properties(&mut self, path: &str, before: &'a Map<String, Value>, after: &'a Map<String, Value>) {
-        let properties = |schema: &'a Map<String, Value>| schema.get("properties").map_or(&*NOTHING, members);
+    fn properties(
+        &mut self,
+        path: &str,
+        before: &'a Map<String, Value>,
+        after: &'a Map<String, Value>,
+    ) {
+        let properties =
+            |schema: &'a Map<String, Value>| schema.get("properties").map_or(&*NOTHING, members);
         let (old, new) = (properties(before), properties(after));
         let (must, must_now) = (required(before), required(after));
-        let is_closed = |schema: &Map<String, Value>| schema.get("additionalProperties") == Some(&Value::Bool(false));
-        let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let is_closed = |schema: &Map<String, Value>| {
+            schema.get("additionalProperties") == Some(&Value::Bool(false))
+        };
+        let below = |name: &str| {
+            if path.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{path}.{name}")
+            }
+        };
         for (name, schema) in old {
             match new.get(name) {
                 Some(other) => self.position(&below(name), schema, other),
-                None if is_closed(after) && self.flow == Flow::In => self.add(&below(name), Effect::Narrows, "it is gone, and refused"),
+                None if is_closed(after) && self.flow == Flow::In => {
+                    self.add(&below(name), Effect::Narrows, "it is gone, and refused")
+                }
                 None => self.add(&below(name), Effect::Forgets, "it is gone"),
             }
         }
         for name in new.keys().filter(|name| !old.contains_key(*name)) {
             match (self.flow, must_now.contains(&**name)) {
-                (Flow::In, true) => self.add(&below(name), Effect::Narrows, "it is new, and required"),
+                (Flow::In, true) => {
+                    self.add(&below(name), Effect::Narrows, "it is new, and required")
+                }
                 (_, true) => self.add(&below(name), Effect::Narrows, "it is new, and always there"),
-                (_, false) => self.add(&below(name), Effect::Words(Impact::Additive), "it is new, and optional"),
+                (_, false) => self.add(
+                    &below(name),
+                    Effect::Words(Impact::Additive),
+                    "it is new, and optional",
+                ),
             }
         }
         // Of those that come or go that was told already.
-        for name in must_now.difference(&must).filter(|name| old.contains_key(**name) || !new.contains_key(**name)) {
+        for name in must_now
+            .difference(&must)
+            .filter(|name| old.contains_key(**name) || !new.contains_key(**name))
+        {
             self.add(&below(name), Effect::Narrows, "it is now required");
         }
-        for name in must.difference(&must_now).filter(|name| new.contains_key(**name) || !old.contains_key(**name)) {
+        for name in must
+            .difference(&must_now)
+            .filter(|name| new.contains_key(**name) || !old.contains_key(**name))
+        {
             // Whoever reads it may have relied on it.
-            let effect = if self.flow == Flow::Out { Effect::Moves } else { Effect::Widens };
+            let effect = if self.flow == Flow::Out {
+                Effect::Moves
+            } else {
+                Effect::Widens
+            };
             self.add(&below(name), effect, "it is no longer required");
         }
     }
 
-    fn alternatives(&mut self, path: &str, keyword: &str, before: Option<&'a Value>, after: Option<&'a Value>) {
+    fn alternatives(
+        &mut self,
+        path: &str,
+        keyword: &str,
+        before: Option<&'a Value>,
+        after: Option<&'a Value>,
+    ) {
         let list = |value: Option<&'a Value>| value.and_then(Value::as_array).map(Vec::as_slice);
         // More conditions let less through, more alternatives let more through.
-        let (more, less) = if keyword == "allOf" { (Effect::Narrows, Effect::Widens) } else { (Effect::Widens, Effect::Narrows) };
+        let (more, less) = if keyword == "allOf" {
+            (Effect::Narrows, Effect::Widens)
+        } else {
+            (Effect::Widens, Effect::Narrows)
+        };
         match (list(before), list(after)) {
             (None, None) => {}
             (None, Some(_)) => self.add(path, Effect::Narrows, format!("`{keyword}` is new")),
@@ -207,10 +316,18 @@ impl<'a> Compare<'a> {
             }
             (Some(before), Some(after)) => {
                 for schema in before.iter().filter(|schema| !after.contains(schema)) {
-                    self.add(path, less, format!("`{keyword}` no longer has {}", shortened(schema)));
+                    self.add(
+                        path,
+                        less,
+                        format!("`{keyword}` no longer has {}", shortened(schema)),
+                    );
                 }
                 for schema in after.iter().filter(|schema| !before.contains(schema)) {
-                    self.add(path, more, format!("`{keyword}` now has {}", shortened(schema)));
+                    self.add(
+                        path,
+                        more,
+                        format!("`{keyword}` now has {}", shortened(schema)),
+                    );
                 }
             }
         }
@@ -218,17 +335,25 @@ impl<'a> Compare<'a> {
 
     /// Bounds, words, and all that is not known here.
     fn others(&mut self, path: &str, before: &Map<String, Value>, after: &Map<String, Value>) {
-        let keywords: BTreeSet<&String> = before.keys().chain(after.keys()).filter(|keyword| !APART.contains(&&***keyword)).collect();
+        let keywords: BTreeSet<&String> = before
+            .keys()
+            .chain(after.keys())
+            .filter(|keyword| !APART.contains(&&***keyword))
+            .collect();
         for keyword in keywords {
             let (old, new) = (before.get(keyword), after.get(keyword));
             if old == new {
                 continue;
             }
-            let shown = |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), shortened);
+            let shown =
+                |value: Option<&Value>| value.map_or_else(|| "absent".to_owned(), shortened);
             let message = format!("`{keyword}` was {}, is {}", shown(old), shown(new));
             let effect = match (&**keyword, old, new) {
                 ("description" | "default", ..) => Effect::Words(Impact::Risky),
-                ("title" | "examples" | "$comment" | "deprecated" | "readOnly" | "writeOnly", ..) => Effect::Words(Impact::Additive),
+                (
+                    "title" | "examples" | "$comment" | "deprecated" | "readOnly" | "writeOnly",
+                    ..,
+                ) => Effect::Words(Impact::Additive),
                 (bound, old, new) if LOWER.contains(&bound) => moved(old, new, true),
                 (bound, old, new) if UPPER.contains(&bound) => moved(old, new, false),
                 (_, None, Some(_)) => Effect::Narrows,
@@ -254,8 +379,15 @@ fn follow<'a>(root: &'a Value, schema: &'a Value) -> (Option<String>, &'a Value)
     let mut target = None;
     let mut schema = schema;
     for _ in 0..LONGEST {
-        let Some(next) = schema.get("$ref").and_then(Value::as_str) else { break };
-        let Some(found) = next.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) else { break };
+        let Some(next) = schema.get("$ref").and_then(Value::as_str) else {
+            break;
+        };
+        let Some(found) = next
+            .strip_prefix('#')
+            .and_then(|pointer| root.pointer(pointer))
+        else {
+            break;
+        };
         target = Some(next.to_owned());
         schema = found;
     }
@@ -265,7 +397,9 @@ fn follow<'a>(root: &'a Value, schema: &'a Value) -> (Option<String>, &'a Value)
 /// Whether equal schemas may still differ, in what they refer to.
 fn holds_reference(schema: &Value) -> bool {
     match schema {
-        Value::Object(members) => members.contains_key("$ref") || members.values().any(holds_reference),
+        Value::Object(members) => {
+            members.contains_key("$ref") || members.values().any(holds_reference)
+        }
         Value::Array(items) => items.iter().any(holds_reference),
         _ => false,
     }
@@ -290,12 +424,21 @@ fn values(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
 }
 
 fn required(schema: &Map<String, Value>) -> BTreeSet<&str> {
-    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// What it does that a bound moved.
 fn moved(before: Option<&Value>, after: Option<&Value>, is_lower: bool) -> Effect {
-    match (before.and_then(Value::as_f64), after.and_then(Value::as_f64)) {
+    match (
+        before.and_then(Value::as_f64),
+        after.and_then(Value::as_f64),
+    ) {
         (None, Some(_)) => Effect::Narrows,
         (Some(_), None) => Effect::Widens,
         (Some(before), Some(after)) if (before < after) == is_lower => Effect::Narrows,

@@ -23,7 +23,10 @@ pub fn contract(service: &Service) -> Value {
     }
     let mut revisions = engine.served(Revisions::ALL);
     revisions.sort();
-    whole.insert("revisions".to_owned(), revisions.into_iter().map(Revision::as_str).collect());
+    whole.insert(
+        "revisions".to_owned(),
+        revisions.into_iter().map(Revision::as_str).collect(),
+    );
     whole.insert("capabilities".to_owned(), newest(&engine.capabilities()));
     let catalog = engine.catalog();
     let visible = catalog.entries().iter().filter(|entry| entry.enabled);

@@ -11,10 +11,18 @@ fn check(before: &Value, after: &Value, expected: &str) {
         let changes = schema::changes(before, after, flow, "t");
         found.extend(changes.iter().map(|change| format!("{change}\n")));
     }
-    let expected: String = expected.trim().lines().map(|line| format!("{}\n", line.trim())).collect();
+    let expected: String = expected
+        .trim()
+        .lines()
+        .map(|line| format!("{}\n", line.trim()))
+        .collect();
     assert_eq!(found, expected, "{before}\n{after}");
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what `json!` makes is passed on"
+)]
 fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
@@ -22,7 +30,11 @@ fn object(properties: Value, required: &[&str]) -> Value {
 #[test]
 fn schemas() {
     let text = json!({ "type": "string" });
-    check(&object(json!({ "a": text }), &[]), &object(json!({ "a": text }), &[]), "");
+    check(
+        &object(json!({ "a": text }), &[]),
+        &object(json!({ "a": text }), &[]),
+        "",
+    );
     check(
         &object(json!({}), &[]),
         &object(json!({ "a": text, "b": text }), &["b"]),
@@ -123,7 +135,11 @@ fn schemas() {
          breaking  t, result `root.leaf`: the type is changed from `string` to `integer`",
     );
     // The same thing written out is no change.
-    check(&json!({ "properties": { "a": { "$ref": "#/$defs/A" } }, "$defs": { "A": text } }), &json!({ "properties": { "a": text } }), "");
+    check(
+        &json!({ "properties": { "a": { "$ref": "#/$defs/A" } }, "$defs": { "A": text } }),
+        &json!({ "properties": { "a": text } }),
+        "",
+    );
 }
 
 /// Gone tomorrow.
@@ -149,20 +165,32 @@ mod second {
 }
 
 fn before() -> Service {
-    Server::new("weather", "1.0.0").title("Weather").instructions("Ask.").tools(tools![gone, first::convert]).build().unwrap()
+    Server::new("weather", "1.0.0")
+        .title("Weather")
+        .instructions("Ask.")
+        .tools(tools![gone, first::convert])
+        .build()
+        .unwrap()
 }
 
 fn after() -> Service {
     /// Comes tomorrow.
     #[tool]
     fn comes() {}
-    let server = Server::new("weather", "2.0.0").revisions([Revision::V2025_11_25, Revision::V2026_07_28]);
-    server.tools(tools![comes, second::convert]).build().unwrap()
+    let server =
+        Server::new("weather", "2.0.0").revisions([Revision::V2025_11_25, Revision::V2026_07_28]);
+    server
+        .tools(tools![comes, second::convert])
+        .build()
+        .unwrap()
 }
 
 #[test]
 fn whole_servers() {
-    let list: String = changes(&contract(&before()), &contract(&after())).iter().map(|change| format!("{change}\n")).collect();
+    let list: String = changes(&contract(&before()), &contract(&after()))
+        .iter()
+        .map(|change| format!("{change}\n"))
+        .collect();
     expect_test::expect![[r#"
         breaking  the revisions: "2024-11-05" is gone
         breaking  the revisions: "2025-03-26" is gone
@@ -188,9 +216,17 @@ fn files() {
     compare(&contract(&before()), &path, true).unwrap();
     compare(&contract(&before()), &path, false).unwrap();
     let changed = compare(&contract(&after()), &path, false).unwrap_err();
-    assert!(changed.contains("(breaking):\n  breaking  ") && changed.contains("  tool `gone`: it is gone\n"), "{changed}");
+    assert!(
+        changed.contains("(breaking):\n  breaking  ")
+            && changed.contains("  tool `gone`: it is gone\n"),
+        "{changed}"
+    );
     fs::write(&path, "{").unwrap();
-    assert!(compare(&contract(&before()), &path, false).unwrap_err().contains("is no contract"));
+    assert!(
+        compare(&contract(&before()), &path, false)
+            .unwrap_err()
+            .contains("is no contract")
+    );
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -252,5 +288,6 @@ fn the_contract_reads_well() {
             }
           }
         }
-    "#]].assert_eq(&format!("{:#}\n", contract(&after())));
+    "#]]
+    .assert_eq(&format!("{:#}\n", contract(&after())));
 }

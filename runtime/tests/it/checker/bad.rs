@@ -1,4 +1,6 @@
 //! Transcripts with one thing wrong each: every rule of the checker is seen red, alone and at the right line.
+//!
+//! The tables keep one transcript to a line or few, which rustfmt would not.
 
 use serde_json::{Value, json};
 use trueform::testing::Checker;
@@ -62,8 +64,15 @@ fn bare_error(code: i64) -> Value {
 /// A handshake, three lines long, with these capabilities of client and server.
 fn handshake(revision: &str, client: Value, server: Value) -> Vec<Line> {
     vec![
-        c(request(0, "initialize", json!({ "protocolVersion": revision, "capabilities": client, "clientInfo": { "name": "c", "version": "1" } }))),
-        s(result(0, json!({ "protocolVersion": revision, "capabilities": server, "serverInfo": { "name": "s", "version": "1" } }))),
+        c(request(
+            0,
+            "initialize",
+            json!({ "protocolVersion": revision, "capabilities": client, "clientInfo": { "name": "c", "version": "1" } }),
+        )),
+        s(result(
+            0,
+            json!({ "protocolVersion": revision, "capabilities": server, "serverInfo": { "name": "s", "version": "1" } }),
+        )),
         c(note("notifications/initialized", json!({}))),
     ]
 }
@@ -88,24 +97,40 @@ fn modern_call(id: impl Into<Value>) -> Value {
 }
 
 fn listen(id: impl Into<Value>) -> Value {
-    modern(id, "subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }))
+    modern(
+        id,
+        "subscriptions/listen",
+        json!({ "notifications": { "toolsListChanged": true } }),
+    )
 }
 
 fn acknowledged(id: impl Into<Value>) -> Value {
     let meta = json!({ "io.modelcontextprotocol/subscriptionId": id.into() });
-    note("notifications/subscriptions/acknowledged", json!({ "_meta": meta, "notifications": { "toolsListChanged": true } }))
+    note(
+        "notifications/subscriptions/acknowledged",
+        json!({ "_meta": meta, "notifications": { "toolsListChanged": true } }),
+    )
 }
 
 fn of_subscription(id: impl Into<Value>, method: &str) -> Value {
-    note(method, json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id.into() } }))
+    note(
+        method,
+        json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id.into() } }),
+    )
 }
 
 fn progress(token: impl Into<Value>, progress: f64) -> Value {
-    note("notifications/progress", json!({ "progressToken": token.into(), "progress": progress }))
+    note(
+        "notifications/progress",
+        json!({ "progressToken": token.into(), "progress": progress }),
+    )
 }
 
 fn log(level: &str) -> Value {
-    note("notifications/message", json!({ "level": level, "data": "x" }))
+    note(
+        "notifications/message",
+        json!({ "level": level, "data": "x" }),
+    )
 }
 
 fn fine() -> Value {
@@ -117,17 +142,27 @@ fn fine() -> Value {
 fn check(checker: Checker, name: &str, lines: &[Value], expected: &[&str]) {
     let transcript: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let findings = checker.check(&transcript).unwrap();
-    let found: Vec<String> = findings.iter().map(|finding| format!("{} {}", finding.line, finding.requirements.join(" "))).collect();
-    let shown: String = findings.iter().map(|finding| format!("{finding}\n")).collect();
+    let found: Vec<String> = findings
+        .iter()
+        .map(|finding| format!("{} {}", finding.line, finding.requirements.join(" ")))
+        .collect();
+    let shown: String = findings
+        .iter()
+        .map(|finding| format!("{finding}\n"))
+        .collect();
     assert_eq!(found, expected, "{name}:\n{shown}\n{transcript}");
 }
 
 #[track_caller]
 fn check_link(name: &str, lines: &[Line], expected: &[&str]) {
-    let lines: Vec<Value> = lines.iter().map(|(from, message)| json!({ "from": from, "message": message })).collect();
+    let lines: Vec<Value> = lines
+        .iter()
+        .map(|(from, message)| json!({ "from": from, "message": message }))
+        .collect();
     check(Checker::new(), name, &lines, expected);
 }
 
+#[rustfmt::skip]
 #[test]
 fn envelope() {
     let table: Vec<(&str, Vec<Line>, &[&str])> = vec![
@@ -167,6 +202,7 @@ fn envelope() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn ids_and_batches() {
     let batch = |lines: &[Value]| c(lines.into());
@@ -186,6 +222,7 @@ fn ids_and_batches() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn stateful_lifecycle() {
     let [initialize, initialized_result, initialized] = <[Line; 3]>::try_from(r4()).unwrap();
@@ -220,6 +257,7 @@ fn stateful_lifecycle() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn capabilities_and_methods_of_a_session() {
     let with = |client: Value, server: Value, lines: Vec<Line>| {
@@ -259,6 +297,7 @@ fn capabilities_and_methods_of_a_session() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn stateless_lifecycle() {
     let lacking = |key: &str| {
@@ -302,6 +341,7 @@ fn stateless_lifecycle() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn results_of_tools() {
     let listing = |revision: &str, schema: Value, lines: Vec<Line>| {
@@ -351,6 +391,7 @@ fn results_of_tools() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn prompts_and_input() {
     let prompt = |revision: &str| {
@@ -387,6 +428,7 @@ fn prompts_and_input() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn progress_cancellation_and_logs() {
     let tracked = |id: i64| c(request(id, "tools/call", json!({ "name": "t", "_meta": { "progressToken": "p" } })));
@@ -433,6 +475,7 @@ fn progress_cancellation_and_logs() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn subscriptions() {
     let changed = |id: Value| s(of_subscription(id, "notifications/tools/list_changed"));
@@ -467,6 +510,7 @@ fn subscriptions() {
     }
 }
 
+#[rustfmt::skip]
 #[test]
 fn http_streams() {
     let on = |session: &str, stream: &str, (from, message): Line| json!({ "from": from, "session": session, "stream": stream, "message": message });
@@ -481,7 +525,7 @@ fn http_streams() {
         ], &[]),
         ("another request's answer", vec![
             on("a", "1", c(modern_call(1))), on("a", "2", c(modern_call(2))), on("a", "1", s(complete(2, fine()))),
-        ], &["3 A-5"]),
+        ], &["3 F-30 A-5"]),
         ("a server's request on the stream", vec![on("a", "1", c(modern_call(1))), on("a", "1", s(request(9, "roots/list", json!({}))))], &["2 A-18 F-30"]),
         ("progress on another stream", vec![
             on("a", "1", tracked(1)), on("a", "2", c(modern_call(2))), on("a", "2", s(progress("p", 1.0))),
@@ -502,9 +546,21 @@ fn http_streams() {
 fn what_crosses_is_no_finding() {
     let at = |at: u64, (from, message): Line| json!({ "at": at, "from": from, "message": message });
     let lines = |late: u64| {
-        [at(0, c(modern_call(1))), at(1000, c(note("notifications/cancelled", json!({ "requestId": 1 })))), at(1000 + late, s(complete(1, fine())))]
+        [
+            at(0, c(modern_call(1))),
+            at(
+                1000,
+                c(note("notifications/cancelled", json!({ "requestId": 1 }))),
+            ),
+            at(1000 + late, s(complete(1, fine()))),
+        ]
     };
     check(Checker::new(), "soon", &lines(50), &[]);
     check(Checker::new(), "late", &lines(150), &["3 E-9"]);
-    check(Checker::new().crossing(std::time::Duration::ZERO), "strict", &lines(1), &["3 E-9"]);
+    check(
+        Checker::new().crossing(std::time::Duration::ZERO),
+        "strict",
+        &lines(1),
+        &["3 E-9"],
+    );
 }

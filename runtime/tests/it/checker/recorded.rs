@@ -53,23 +53,53 @@ fn all_content() -> Vec<ContentBlock> {
 
 fn server() -> (Service, Director) {
     let (stage, director) = stage();
-    let all = tools![add, echo, wait, panics, overruns, steps, whereabouts, numbers, nothing, all_content];
+    let all = tools![
+        add,
+        echo,
+        wait,
+        panics,
+        overruns,
+        steps,
+        whereabouts,
+        numbers,
+        nothing,
+        all_content
+    ];
     let icon = Icon::new("https://example.com/icon.png");
-    let dressed = DynamicTool::new("dressed", json!({"type": "object", "properties": {"any": true, "none": false}}))
-        .title("Dressed")
-        .description("Has everything that a tool may have.")
-        .icons([icon.clone()])
-        .annotations(ToolAnnotations::default().with_read_only_hint(true).with_title("Hint"))
-        .output_schema(json!({"anyOf": [{"type": "string"}, {"type": "null"}]}))
-        .meta("example.com/key", json!(1))
-        .handler(|_, _| async { Json("worn") });
-    let server = Server::new("recorded", "1.0.0").title("Recorded").icons([icon]).website_url("https://example.com");
-    let server = server.instructions("Use it.").tools(all).tools(dressed).state(stage).page_size(4);
+    let dressed = DynamicTool::new(
+        "dressed",
+        json!({"type": "object", "properties": {"any": true, "none": false}}),
+    )
+    .title("Dressed")
+    .description("Has everything that a tool may have.")
+    .icons([icon.clone()])
+    .annotations(
+        ToolAnnotations::default()
+            .with_read_only_hint(true)
+            .with_title("Hint"),
+    )
+    .output_schema(json!({"anyOf": [{"type": "string"}, {"type": "null"}]}))
+    .meta("example.com/key", json!(1))
+    .handler(|_, _| async { Json("worn") });
+    let server = Server::new("recorded", "1.0.0")
+        .title("Recorded")
+        .icons([icon])
+        .website_url("https://example.com");
+    let server = server
+        .instructions("Use it.")
+        .tools(all)
+        .tools(dressed)
+        .state(stage)
+        .page_size(4);
     (server.build().unwrap(), director)
 }
 
 /// A client, what was recorded between it and the server, and the server's task.
-async fn recorded(service: &Service, side: Side, options: ClientOptions) -> (Client, Recorder, JoinHandle<trueform::Result>) {
+async fn recorded(
+    service: &Service,
+    side: Side,
+    options: ClientOptions,
+) -> (Client, Recorder, JoinHandle<trueform::Result>) {
     let recorder = Recorder::new();
     let (near, far) = tokio::io::duplex(1 << 16);
     let (near_reader, near_writer) = tokio::io::split(near);
@@ -79,13 +109,17 @@ async fn recorded(service: &Service, side: Side, options: ClientOptions) -> (Cli
     let (client, serving) = match side {
         Side::Client => {
             let (reader, writer) = recorder.around_client(near_reader, near_writer);
-            let serving = tokio::spawn(async move { service.serve_stream(far_reader, far_writer).await });
+            let serving =
+                tokio::spawn(async move { service.serve_stream(far_reader, far_writer).await });
             (Client::over(reader, writer, options).await, serving)
         }
         Side::Server => {
             let (reader, writer) = recorder.around_server(far_reader, far_writer);
             let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
-            (Client::over(near_reader, near_writer, options).await, serving)
+            (
+                Client::over(near_reader, near_writer, options).await,
+                serving,
+            )
         }
     };
     (client.unwrap(), recorder, serving)
@@ -95,7 +129,12 @@ async fn recorded(service: &Service, side: Side, options: ClientOptions) -> (Cli
 fn assert_clean(recorder: &Recorder, what: &str) {
     let findings = Checker::new().check(&recorder.transcript()).unwrap();
     let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    assert!(findings.is_empty(), "{what}:\n{}\n\n{}", findings.join("\n"), recorder.transcript());
+    assert!(
+        findings.is_empty(),
+        "{what}:\n{}\n\n{}",
+        findings.join("\n"),
+        recorder.transcript()
+    );
 }
 
 struct Answers;
@@ -109,26 +148,54 @@ impl ClientHandler for Answers {
 async fn talk(service: &Service, director: &Director, side: Side, revision: Revision) {
     let mut roots = ClientCapabilities::default();
     roots.roots = Some(Default::default());
-    let options = ClientOptions::at(revision).capabilities(roots).handler(Answers);
+    let options = ClientOptions::at(revision)
+        .capabilities(roots)
+        .handler(Answers);
     let (client, recorder, serving) = recorded(service, side, options).await;
     assert_eq!(client.revision(), revision);
     assert_eq!(client.list_tools().await.unwrap().len(), 11);
-    let named = ["whereabouts", "numbers", "nothing", "all_content", "dressed"];
+    let named = [
+        "whereabouts",
+        "numbers",
+        "nothing",
+        "all_content",
+        "dressed",
+    ];
     for name in named {
         client.call_tool(name, ()).await.unwrap();
     }
-    client.call_tool("add", json!({ "a": 2, "b": 3 })).await.unwrap();
+    client
+        .call_tool("add", json!({ "a": 2, "b": 3 }))
+        .await
+        .unwrap();
     // Errors of all kinds.
-    assert_eq!(client.call_tool("add", json!({ "a": "x" })).await.unwrap().is_error, Some(true));
+    assert_eq!(
+        client
+            .call_tool("add", json!({ "a": "x" }))
+            .await
+            .unwrap()
+            .is_error,
+        Some(true)
+    );
     assert!(client.call_tool("unknown", ()).await.is_err());
-    assert_eq!(client.call_tool("panics", ()).await.unwrap().is_error, Some(true));
+    assert_eq!(
+        client.call_tool("panics", ()).await.unwrap().is_error,
+        Some(true)
+    );
     // Progress and log messages, of two calls at once.
-    let call = || client.call_tool("steps", json!({ "steps": 5 })).on_progress(|_| {}).log_level(LoggingLevel::Info);
+    let call = || {
+        client
+            .call_tool("steps", json!({ "steps": 5 }))
+            .on_progress(|_| {})
+            .log_level(LoggingLevel::Info)
+    };
     let (first, second) = tokio::join!(async { call().await }, async { call().await });
     first.unwrap();
     second.unwrap();
     // A cancelled call.
-    let waiting = client.call_tool("wait", json!({ "label": "w" })).into_future();
+    let waiting = client
+        .call_tool("wait", json!({ "label": "w" }))
+        .into_future();
     let mut waiting = Box::pin(waiting);
     tokio::select! {
         _ = &mut waiting => panic!("nobody let it go on"),
@@ -177,13 +244,25 @@ async fn both_eras_on_one_link_and_nonsense() {
         modern("1", "tools/list", ""),
         first,
         second,
-        legacy("2", "tools/call", r#"{"name":"steps","arguments":{"steps":3},"_meta":{"progressToken":"t"}}"#),
-        modern("3", "tools/call", r#","name":"steps","arguments":{"steps":3}"#),
+        legacy(
+            "2",
+            "tools/call",
+            r#"{"name":"steps","arguments":{"steps":3},"_meta":{"progressToken":"t"}}"#,
+        ),
+        modern(
+            "3",
+            "tools/call",
+            r#","name":"steps","arguments":{"steps":3}"#,
+        ),
         modern("4", "ping", ""),
         legacy("5", "ping", "{}"),
         legacy("6", "logging/setLevel", r#"{"level":"error"}"#),
         modern("7", "tools/list", "").replace("2026-07-28", "1900-01-01"),
-        legacy("8", "tools/list", r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#),
+        legacy(
+            "8",
+            "tools/list",
+            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#,
+        ),
         "[]".to_owned(),
         legacy("9", "prompts/list", "{}"),
     ];
@@ -198,14 +277,35 @@ async fn both_eras_on_one_link_and_nonsense() {
     writer.write_all(joined(before).as_bytes()).await.unwrap();
     // The handshake is answered before anything is asked in its session.
     let mut answers = BufReader::new(reader).lines();
-    while !soon(answers.next_line()).await.unwrap().unwrap().contains(r#""id":0,"#) {}
+    while !soon(answers.next_line())
+        .await
+        .unwrap()
+        .unwrap()
+        .contains(r#""id":0,"#)
+    {}
     writer.write_all(joined(after).as_bytes()).await.unwrap();
     writer.shutdown().await.unwrap();
     while soon(answers.next_line()).await.unwrap().is_some() {}
     soon(serving).await.unwrap().unwrap();
     let findings = Checker::new().check(&recorder.transcript()).unwrap();
-    let server: Vec<String> = findings.iter().filter(|finding| finding.side == Side::Server).map(ToString::to_string).collect();
-    assert!(server.is_empty(), "{}\n\n{}", server.join("\n"), recorder.transcript());
-    let client: Vec<&str> = findings.iter().map(|finding| finding.requirements[0]).collect();
-    assert_eq!(client, ["A-1", "A-1", "C-11", "C-1", "A-11", "B-8"], "{findings:#?}");
+    let server: Vec<String> = findings
+        .iter()
+        .filter(|finding| finding.side == Side::Server)
+        .map(ToString::to_string)
+        .collect();
+    assert!(
+        server.is_empty(),
+        "{}\n\n{}",
+        server.join("\n"),
+        recorder.transcript()
+    );
+    let client: Vec<&str> = findings
+        .iter()
+        .map(|finding| finding.requirements[0])
+        .collect();
+    assert_eq!(
+        client,
+        ["A-1", "A-1", "C-11", "C-1", "A-11", "B-8"],
+        "{findings:#?}"
+    );
 }
