@@ -63,7 +63,13 @@ const KEYS: &[&str] = &[
     "needs",
     "crate",
 ];
-const NEEDS: &[&str] = &["sampling", "sampling_tools", "elicitation", "elicitation_url", "roots"];
+const NEEDS: &[&str] = &[
+    "sampling",
+    "sampling_tools",
+    "elicitation",
+    "elicitation_url",
+    "roots",
+];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
 const TIMEOUT_KEYS: &[&str] = &["reset_by_progress", "hard_limit"];
 
@@ -72,7 +78,9 @@ impl ToolAttr {
         let mut attr = Self::default();
         let mut seen = Vec::new();
         for meta in metas(tokens, diag) {
-            let Some(key) = known(meta.path(), KEYS, ("key", "keys"), diag) else { continue };
+            let Some(key) = known(meta.path(), KEYS, ("key", "keys"), diag) else {
+                continue;
+            };
             if seen.contains(&key) {
                 diag.error(meta.path(), format_args!("`{key}` is given twice"));
                 continue;
@@ -108,9 +116,16 @@ impl ToolAttr {
     }
 
     fn check(&self, diag: &mut Diagnostics) {
-        let set = |hint| self.hints.iter().find(|(name, value, _)| *name == hint && *value);
+        let set = |hint| {
+            self.hints
+                .iter()
+                .find(|(name, value, _)| *name == hint && *value)
+        };
         if let (Some(_), Some((.., place))) = (set("read_only"), set("destructive")) {
-            diag.error_at(*place, "a tool that is `read_only` destroys nothing: drop one of the two");
+            diag.error_at(
+                *place,
+                "a tool that is `read_only` destroys nothing: drop one of the two",
+            );
         }
     }
 }
@@ -152,14 +167,24 @@ fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
 }
 
 /// The one of `allowed` that `path` is; what they are is said in the singular and the plural.
-fn known(path: &Path, allowed: &[&'static str], (one, many): (&str, &str), diag: &mut Diagnostics) -> Option<&'static str> {
+fn known(
+    path: &Path,
+    allowed: &[&'static str],
+    (one, many): (&str, &str),
+    diag: &mut Diagnostics,
+) -> Option<&'static str> {
     let word = path.to_token_stream().to_string().replace(' ', "");
     if let Some(key) = allowed.iter().find(|key| **key == word) {
         return Some(key);
     }
-    let hint = near_miss(&word, allowed).map(|key| format!("; did you mean `{key}`?")).unwrap_or_default();
+    let hint = near_miss(&word, allowed)
+        .map(|key| format!("; did you mean `{key}`?"))
+        .unwrap_or_default();
     let list = quoted(allowed.iter().copied());
-    diag.error(path, format_args!("unknown {one} `{word}`{hint}\nknown {many}: {list}"));
+    diag.error(
+        path,
+        format_args!("unknown {one} `{word}`{hint}\nknown {many}: {list}"),
+    );
     None
 }
 
@@ -167,7 +192,10 @@ fn string(meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
     let key = word(meta);
     let text = match meta {
         Meta::NameValue(pair) => match &pair.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.clone()),
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(text),
+                ..
+            }) => Ok(text.clone()),
             other => Err(other.to_token_stream()),
         },
         other => Err(other.to_token_stream()),
@@ -179,7 +207,10 @@ fn string(meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
         }
         Ok(text) => Some(text),
         Err(at) => {
-            diag.error(at, format_args!("expected `{key} = \"…\"`, a string literal"));
+            diag.error(
+                at,
+                format_args!("expected `{key} = \"…\"`, a string literal"),
+            );
             None
         }
     }
@@ -190,12 +221,18 @@ fn flag(meta: &Meta, diag: &mut Diagnostics) -> Option<bool> {
     let at = match meta {
         Meta::Path(_) => return Some(true),
         Meta::NameValue(pair) => match &pair.value {
-            Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => return Some(value.value),
+            Expr::Lit(ExprLit {
+                lit: Lit::Bool(value),
+                ..
+            }) => return Some(value.value),
             other => other.to_token_stream(),
         },
         Meta::List(list) => list.to_token_stream(),
     };
-    diag.error(at, format_args!("expected `{key}`, `{key} = true` or `{key} = false`"));
+    diag.error(
+        at,
+        format_args!("expected `{key}`, `{key} = true` or `{key} = false`"),
+    );
     None
 }
 
@@ -207,7 +244,10 @@ fn path(meta: &Meta, diag: &mut Diagnostics) -> Option<Path> {
         },
         other => other.to_token_stream(),
     };
-    diag.error(at, "expected `crate = path`, for example `crate = ::my_sdk::mcp`");
+    diag.error(
+        at,
+        "expected `crate = path`, for example `crate = ::my_sdk::mcp`",
+    );
     None
 }
 
@@ -222,7 +262,9 @@ fn tool_name(meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
 
 /// Why `name` is not the name of a tool.
 pub(crate) fn illegal_name(name: &str) -> String {
-    format!("`{name}` is not a tool name: it has 1 to 128 of the characters `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`")
+    format!(
+        "`{name}` is not a tool name: it has 1 to 128 of the characters `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`"
+    )
 }
 
 fn icons(meta: &Meta, diag: &mut Diagnostics) -> Vec<Icon> {
@@ -234,11 +276,16 @@ fn icons(meta: &Meta, diag: &mut Diagnostics) -> Vec<Icon> {
     let mut icons = Vec::new();
     for piece in pieces(list.tokens.clone()) {
         if let Ok(src) = syn::parse2::<LitStr>(piece.clone()) {
-            icons.push(Icon { src: Some(src), ..Icon::default() });
+            icons.push(Icon {
+                src: Some(src),
+                ..Icon::default()
+            });
             continue;
         }
         match syn::parse2::<Meta>(piece.clone()) {
-            Ok(Meta::List(inner)) if inner.path.is_ident("icon") => icons.extend(icon(&inner.tokens, &inner.path, diag)),
+            Ok(Meta::List(inner)) if inner.path.is_ident("icon") => {
+                icons.extend(icon(&inner.tokens, &inner.path, diag))
+            }
             _ => diag.error(piece, FORM),
         }
     }
@@ -256,7 +303,10 @@ fn icon(tokens: &TokenStream, at: &Path, diag: &mut Diagnostics) -> Option<Icon>
         }
     }
     if icon.src.is_none() {
-        diag.error(at, "an icon needs `src = \"…\"`, an `https:` or `data:` URI");
+        diag.error(
+            at,
+            "an icon needs `src = \"…\"`, an `https:` or `data:` URI",
+        );
         return None;
     }
     Some(icon)
@@ -309,15 +359,21 @@ fn timeout(meta: &Meta, diag: &mut Diagnostics) -> Option<Timeout> {
     match meta {
         Meta::NameValue(_) => {
             let limit = duration(&string(meta, diag)?, diag)?;
-            Some(Timeout { limit, reset_by_progress: false, hard_limit: None })
+            Some(Timeout {
+                limit,
+                reset_by_progress: false,
+                hard_limit: None,
+            })
         }
-        Meta::List(list) => match (|input: ParseStream<'_>| TimeoutList::parse(input)).parse2(list.tokens.clone()) {
-            Ok(list) => list.lower(diag),
-            Err(_) => {
-                diag.error(meta, TIMEOUT_FORM);
-                None
+        Meta::List(list) => {
+            match (|input: ParseStream<'_>| TimeoutList::parse(input)).parse2(list.tokens.clone()) {
+                Ok(list) => list.lower(diag),
+                Err(_) => {
+                    diag.error(meta, TIMEOUT_FORM);
+                    None
+                }
             }
-        },
+        }
         Meta::Path(_) => {
             diag.error(meta, TIMEOUT_FORM);
             None
@@ -337,21 +393,36 @@ impl Parse for TimeoutList {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let limit = input.parse()?;
         input.parse::<Option<Token![,]>>()?;
-        Ok(Self { limit, rest: input.parse()? })
+        Ok(Self {
+            limit,
+            rest: input.parse()?,
+        })
     }
 }
 
 impl TimeoutList {
     fn lower(self, diag: &mut Diagnostics) -> Option<Timeout> {
-        let mut timeout = Timeout { limit: duration(&self.limit, diag)?, reset_by_progress: false, hard_limit: None };
+        let mut timeout = Timeout {
+            limit: duration(&self.limit, diag)?,
+            reset_by_progress: false,
+            hard_limit: None,
+        };
         for meta in metas(self.rest, diag) {
-            match known(meta.path(), TIMEOUT_KEYS, ("timeout key", "timeout keys"), diag)? {
+            match known(
+                meta.path(),
+                TIMEOUT_KEYS,
+                ("timeout key", "timeout keys"),
+                diag,
+            )? {
                 "reset_by_progress" => timeout.reset_by_progress = flag(&meta, diag)?,
                 _ => {
                     let limit = string(&meta, diag)?;
                     timeout.hard_limit = Some(duration(&limit, diag)?);
                     if timeout.hard_limit <= Some(timeout.limit) {
-                        diag.error(limit, "`hard_limit` must be longer than the timeout it bounds");
+                        diag.error(
+                            limit,
+                            "`hard_limit` must be longer than the timeout it bounds",
+                        );
                     }
                 }
             }
@@ -369,19 +440,33 @@ impl TimeoutList {
 fn duration(text: &LitStr, diag: &mut Diagnostics) -> Option<u64> {
     let milliseconds = milliseconds(&text.value());
     if milliseconds.is_none() {
-        diag.error(text, "expected a duration above zero such as `500ms`, `30s`, `5m` or `1h`");
+        diag.error(
+            text,
+            "expected a duration above zero such as `500ms`, `30s`, `5m` or `1h`",
+        );
     }
     milliseconds
 }
 
 fn needs(meta: &Meta, diag: &mut Diagnostics) -> Vec<Ident> {
     let Meta::List(list) = meta else {
-        diag.error(meta, format_args!("expected `needs(…)` with some of {}", quoted(NEEDS.iter().copied())));
+        diag.error(
+            meta,
+            format_args!(
+                "expected `needs(…)` with some of {}",
+                quoted(NEEDS.iter().copied())
+            ),
+        );
         return Vec::new();
     };
     let mut needs = Vec::new();
     for meta in metas(list.tokens.clone(), diag) {
-        if let Some(need) = known(meta.path(), NEEDS, ("client capability", "client capabilities"), diag) {
+        if let Some(need) = known(
+            meta.path(),
+            NEEDS,
+            ("client capability", "client capabilities"),
+            diag,
+        ) {
             needs.push(Ident::new(&need.to_ascii_uppercase(), span_of(meta.path())));
         }
     }
@@ -393,5 +478,9 @@ fn word(meta: &Meta) -> String {
 }
 
 pub(crate) fn span_of(tokens: impl ToTokens) -> Span {
-    tokens.into_token_stream().into_iter().next().map_or_else(Span::call_site, |token| token.span())
+    tokens
+        .into_token_stream()
+        .into_iter()
+        .next()
+        .map_or_else(Span::call_site, |token| token.span())
 }

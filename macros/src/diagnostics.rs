@@ -33,6 +33,8 @@ impl Diagnostics {
 
     /// One `compile_error!` for each report.
     pub(crate) fn into_tokens(self) -> TokenStream {
-        self.take().map(syn::Error::into_compile_error).unwrap_or_default()
+        self.take()
+            .map(syn::Error::into_compile_error)
+            .unwrap_or_default()
     }
 }

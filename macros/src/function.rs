@@ -17,37 +17,58 @@ use crate::{
     tool::{Site, Tool, take_attr},
 };
 
-pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut diag = Diagnostics::default();
     let mut function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(error) => {
             // The item survives, so that the rest of the crate and the editor still see it.
-            diag.push(syn::Error::new(error.span(), format_args!("`#[tool]` makes functions tools: {error}")));
+            diag.push(syn::Error::new(
+                error.span(),
+                format_args!("`#[tool]` makes functions tools: {error}"),
+            ));
             let errors = diag.into_tokens();
             return quote!(#item #errors);
         }
     };
     if take_attr(&mut function.attrs, &mut diag).is_some() {
-        diag.error(&function.sig.ident, "a function is one tool: `#[tool]` is given twice");
+        diag.error(
+            &function.sig.ident,
+            "a function is one tool: `#[tool]` is given twice",
+        );
     }
     let attr = ToolAttr::parse(args, &mut diag);
     let krate = render::crate_path(attr.krate.as_ref());
     let is_method = function.sig.receiver().is_some();
-    let tool = Tool::lower(attr, &function.attrs, &mut function.sig, Site::Free, &mut diag);
+    let tool = Tool::lower(
+        attr,
+        &function.attrs,
+        &mut function.sig,
+        Site::Free,
+        &mut diag,
+    );
     let carrier = match is_method {
         // A type may not stand in an `impl` block.
         true => TokenStream::new(),
         false => carrier(&function, tool.as_ref(), &krate),
     };
     let errors = diag.into_tokens();
-    let Function { attrs, vis, sig, body } = &function;
+    let Function {
+        attrs,
+        vis,
+        sig,
+        body,
+    } = &function;
     quote!(#(#attrs)* #vis #sig #body #carrier #errors)
 }
 
 fn carrier(function: &Function, tool: Option<&Tool>, krate: &TokenStream) -> TokenStream {
     let (vis, ident) = (&function.vis, &function.sig.ident);
-    let cfgs: Vec<&Attribute> = function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect();
+    let cfgs: Vec<&Attribute> = function
+        .attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("cfg"))
+        .collect();
     let spec = match tool {
         Some(tool) => render::spec(tool, &callee(ident), None, krate),
         // Its error is reported; the type is there so that `tools!` adds none.

@@ -21,13 +21,13 @@ use proc_macro::TokenStream;
 /// Makes a function a tool; see `trueform::tool`.
 #[proc_macro_attribute]
 pub fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
-    shown(function::expand(args.into(), item.into()))
+    shown(function::expand(args.into(), &item.into()))
 }
 
 /// Makes the `#[tool]` methods of an `impl` block tools; see `trueform::server`.
 #[proc_macro_attribute]
 pub fn server(args: TokenStream, item: TokenStream) -> TokenStream {
-    shown(server::expand(args.into(), item.into()))
+    shown(server::expand(args.into(), &item.into()))
 }
 
 /// The work of `trueform::tools!`, which passes its `$crate` first.

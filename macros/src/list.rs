@@ -23,11 +23,15 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     for Listed { attrs, path } in &tools {
         let name = path.to_token_stream().to_string();
         if attrs.is_empty() && seen.contains(&name) {
-            diag.error(path, format_args!("`{}` is listed twice", name.replace(' ', "")));
+            diag.error(
+                path,
+                format_args!("`{}` is listed twice", name.replace(' ', "")),
+            );
             continue;
         }
         seen.push(name);
-        let spec = quote_spanned!(span_of(path)=> <#path as #krate::__private::ToolFunction>::spec());
+        let spec =
+            quote_spanned!(span_of(path)=> <#path as #krate::__private::ToolFunction>::spec());
         specs.push(quote!(#(#attrs)* #spec));
     }
     let errors = diag.into_tokens();
@@ -55,7 +59,10 @@ impl Parse for List {
             krate.extend([input.parse::<proc_macro2::TokenTree>()?]);
         }
         input.parse::<Token![;]>()?;
-        Ok(Self { krate, tools: Punctuated::parse_terminated(input)? })
+        Ok(Self {
+            krate,
+            tools: Punctuated::parse_terminated(input)?,
+        })
     }
 }
 
@@ -64,7 +71,10 @@ impl Parse for Listed {
         let attrs = input.call(Attribute::parse_outer)?;
         match input.parse() {
             Ok(path) => Ok(Self { attrs, path }),
-            Err(error) => Err(syn::Error::new(error.span(), "expected the path of a function marked `#[tool]`")),
+            Err(error) => Err(syn::Error::new(
+                error.span(),
+                "expected the path of a function marked `#[tool]`",
+            )),
         }
     }
 }

@@ -21,14 +21,23 @@ pub(crate) struct Parameter {
 impl Parameter {
     /// The name the peer uses; empty for a pattern.
     pub(crate) fn name(&self) -> String {
-        self.ident.as_ref().map(|ident| ident.unraw().to_string()).unwrap_or_default()
+        self.ident
+            .as_ref()
+            .map(|ident| ident.unraw().to_string())
+            .unwrap_or_default()
     }
 
     /// Takes the docs and the schema attributes of `input`.
-    pub(crate) fn lower(input: &mut PatType, site: Site<'_>, diag: &mut Diagnostics) -> Option<Self> {
+    pub(crate) fn lower(
+        input: &mut PatType,
+        site: Site<'_>,
+        diag: &mut Diagnostics,
+    ) -> Option<Self> {
         let mut own = Diagnostics::default();
         let description = Text::of_docs(&input.attrs);
-        let (attrs, mut rest): (Vec<_>, Vec<_>) = std::mem::take(&mut input.attrs).into_iter().partition(is_schema_attr);
+        let (attrs, mut rest): (Vec<_>, Vec<_>) = std::mem::take(&mut input.attrs)
+            .into_iter()
+            .partition(is_schema_attr);
         rest.retain(|attr| !attr.path().is_ident("doc"));
         input.attrs = rest;
         for attr in &input.attrs {
@@ -38,11 +47,19 @@ impl Parameter {
             check_schema_attr(attr, &mut own);
         }
         let ident = match &*input.pat {
-            Pat::Ident(PatIdent { by_ref: None, subpat: None, ident, .. }) => Some(ident.clone()),
+            Pat::Ident(PatIdent {
+                by_ref: None,
+                subpat: None,
+                ident,
+                ..
+            }) => Some(ident.clone()),
             _ => None,
         };
         if let (None, Some(attr)) = (&ident, attrs.first()) {
-            own.error(attr, "a pattern has no name that this could describe: name the parameter");
+            own.error(
+                attr,
+                "a pattern has no name that this could describe: name the parameter",
+            );
         }
         check_type(&input.ty, &mut own);
         if let (Site::Impl(generics), Some(attr)) = (site, attrs.first())
@@ -60,7 +77,12 @@ impl Parameter {
             diag.push(error);
             return None;
         }
-        Some(Self { ident, description, ty: (*input.ty).clone(), attrs })
+        Some(Self {
+            ident,
+            description,
+            ty: (*input.ty).clone(),
+            attrs,
+        })
     }
 }
 
@@ -85,11 +107,20 @@ fn check_schema_attr(attr: &Attribute, diag: &mut Diagnostics) {
     for meta in metas {
         let path = meta.path();
         if path.is_ident("flatten") {
-            diag.error(path, "`flatten` needs a struct around it: take all arguments as one `Args<…>`");
+            diag.error(
+                path,
+                "`flatten` needs a struct around it: take all arguments as one `Args<…>`",
+            );
         } else if path.is_ident("alias") {
-            diag.error(path, "a schema lists one name for each argument, so there are no aliases");
+            diag.error(
+                path,
+                "a schema lists one name for each argument, so there are no aliases",
+            );
         } else if path.is_ident("skip") || path.is_ident("skip_deserializing") {
-            diag.error(path, "an argument is there to be given: make this parameter a constant of the function");
+            diag.error(
+                path,
+                "an argument is there to be given: make this parameter a constant of the function",
+            );
         }
     }
 }
@@ -102,10 +133,16 @@ fn check_type(ty: &Type, diag: &mut Diagnostics) {
         }
         Type::Paren(inner) => check_type(&inner.elem, diag),
         Type::Group(inner) => check_type(&inner.elem, diag),
-        Type::ImplTrait(_) => diag.error(ty, "a tool has one schema, so its parameters have one type: name it"),
+        Type::ImplTrait(_) => diag.error(
+            ty,
+            "a tool has one schema, so its parameters have one type: name it",
+        ),
         _ => {
             if let Some(lifetime) = named_lifetime(ty.to_token_stream()) {
-                diag.error(ty, format_args!("tools own their arguments: nothing lives for `'{lifetime}`"));
+                diag.error(
+                    ty,
+                    format_args!("tools own their arguments: nothing lives for `'{lifetime}`"),
+                );
             }
         }
     }
@@ -122,14 +159,19 @@ fn owned(ty: &Type) -> String {
 
 fn plain(tokens: &impl ToTokens) -> String {
     let text = tokens.to_token_stream().to_string();
-    text.replace(" :: ", "::").replace(" < ", "<").replace(" >", ">").replace(" ,", ",")
+    text.replace(" :: ", "::")
+        .replace(" < ", "<")
+        .replace(" >", ">")
+        .replace(" ,", ",")
 }
 
 fn named_lifetime(tokens: TokenStream) -> Option<Ident> {
     let mut after_quote = false;
     for token in tokens {
         match token {
-            TokenTree::Ident(ident) if after_quote && ident != "static" && ident != "_" => return Some(ident),
+            TokenTree::Ident(ident) if after_quote && ident != "static" && ident != "_" => {
+                return Some(ident);
+            }
             TokenTree::Group(group) => {
                 if let Some(found) = named_lifetime(group.stream()) {
                     return Some(found);
@@ -148,7 +190,9 @@ fn named_lifetime(tokens: TokenStream) -> Option<Ident> {
 /// A name in `ty` that only the `impl` block knows.
 fn outer_name(ty: &TokenStream, generics: &Generics) -> Option<Ident> {
     ty.clone().into_iter().find_map(|token| match token {
-        TokenTree::Ident(ident) if ident == "Self" || generics.params.iter().any(|param| declares(param, &ident)) => {
+        TokenTree::Ident(ident)
+            if ident == "Self" || generics.params.iter().any(|param| declares(param, &ident)) =>
+        {
             Some(ident)
         }
         TokenTree::Group(group) => outer_name(&group.stream(), generics),

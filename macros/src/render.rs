@@ -22,15 +22,29 @@ pub(crate) fn crate_path(krate: Option<&Path>) -> TokenStream {
 }
 
 /// An expression of type `ToolSpec`, in a scope where `__tf` is `trueform::__private`. `callee` is the function's path.
-pub(crate) fn spec(tool: &Tool, callee: &TokenStream, owner: Option<&str>, krate: &TokenStream) -> TokenStream {
-    let Tool { ident, name, description, .. } = tool;
+pub(crate) fn spec(
+    tool: &Tool,
+    callee: &TokenStream,
+    owner: Option<&str>,
+    krate: &TokenStream,
+) -> TokenStream {
+    let Tool {
+        ident,
+        name,
+        description,
+        ..
+    } = tool;
     let function = match owner {
         Some(owner) => format!("{owner}::{ident}"),
         None => ident.to_string(),
     };
     // Spanned at the name, so that the place is the function's, not the attribute's.
     let place = quote_spanned!(ident.span()=> ::core::file!(), ::core::line!());
-    let inputs = tool.parameters.iter().enumerate().map(|(index, parameter)| input(index, parameter));
+    let inputs = tool
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(index, parameter)| input(index, parameter));
     let options = options(tool);
     let output = &tool.output;
     let output = quote_spanned!(span_of(output)=> <#output as __tf::IntoToolResult>::output_schema);
@@ -80,18 +94,32 @@ fn hidden_name(index: usize) -> Ident {
 /// A struct for each parameter with attributes: its one field carries them, and serde and schemars do the rest.
 fn hidden_types(tool: &Tool, krate: &TokenStream) -> TokenStream {
     let krate = krate.to_string().replace(' ', "");
-    let (serde, schemars) = (format!("{krate}::__private::serde"), format!("{krate}::__private::schemars"));
-    let structs = tool.parameters.iter().enumerate().filter(|(_, parameter)| !parameter.attrs.is_empty());
+    let (serde, schemars) = (
+        format!("{krate}::__private::serde"),
+        format!("{krate}::__private::schemars"),
+    );
+    let structs = tool
+        .parameters
+        .iter()
+        .enumerate()
+        .filter(|(_, parameter)| !parameter.attrs.is_empty());
     structs
-        .map(|(index, Parameter { ident, ty, attrs, .. })| {
-            let name = hidden_name(index);
-            quote! {
-                #[derive(__tf::serde::Deserialize, __tf::schemars::JsonSchema)]
-                #[serde(crate = #serde)]
-                #[schemars(crate = #schemars)]
-                struct #name { #(#attrs)* #ident: #ty }
-            }
-        })
+        .map(
+            |(
+                index,
+                Parameter {
+                    ident, ty, attrs, ..
+                },
+            )| {
+                let name = hidden_name(index);
+                quote! {
+                    #[derive(__tf::serde::Deserialize, __tf::schemars::JsonSchema)]
+                    #[serde(crate = #serde)]
+                    #[schemars(crate = #schemars)]
+                    struct #name { #(#attrs)* #ident: #ty }
+                }
+            },
+        )
         .collect()
 }
 
@@ -105,7 +133,13 @@ fn options(tool: &Tool) -> TokenStream {
         let hint = Ident::new(hint, *span);
         options.extend(quote!(.#hint(#value)));
     }
-    for Icon { src, mime_type, sizes, theme } in &attr.icons {
+    for Icon {
+        src,
+        mime_type,
+        sizes,
+        theme,
+    } in &attr.icons
+    {
         let [mime_type, sizes, theme] = [mime_type, sizes, theme].map(option);
         options.extend(quote!(.icon(#src, #mime_type, #sizes, #theme)));
     }
@@ -137,17 +171,23 @@ fn handler(tool: &Tool, callee: &TokenStream) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     // A constant in scope of the same name would turn a binding into a comparison, so these are names nobody has.
     let (call, server) = (local("__call"), local("__server"));
-    let arguments: Vec<Ident> = (0..tool.parameters.len()).map(|index| local(&format!("__{index}"))).collect();
-    let takes = tool.parameters.iter().enumerate().map(|(index, parameter)| {
-        let (argument, qualified) = (&arguments[index], qualified(index, parameter));
-        let index = Literal::usize_unsuffixed(index);
-        // The `?` is spanned at the type too, so that a type that is no parameter is reported once.
-        let mut take = quote_spanned!(parameter.ty.span()=> #qualified::take(#call, #index)?);
-        if let (Some(ident), false) = (&parameter.ident, parameter.attrs.is_empty()) {
-            take.extend(quote!(.0.#ident));
-        }
-        quote!(let #argument = #take;)
-    });
+    let arguments: Vec<Ident> = (0..tool.parameters.len())
+        .map(|index| local(&format!("__{index}")))
+        .collect();
+    let takes = tool
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(index, parameter)| {
+            let (argument, qualified) = (&arguments[index], qualified(index, parameter));
+            let index = Literal::usize_unsuffixed(index);
+            // The `?` is spanned at the type too, so that a type that is no parameter is reported once.
+            let mut take = quote_spanned!(parameter.ty.span()=> #qualified::take(#call, #index)?);
+            if let (Some(ident), false) = (&parameter.ident, parameter.attrs.is_empty()) {
+                take.extend(quote!(.0.#ident));
+            }
+            quote!(let #argument = #take;)
+        });
     let span = tool.ident.span();
     let by_reference = match tool.mode {
         Mode::Ready => quote!(#call.server::<Self>()),

@@ -17,7 +17,7 @@ use crate::{
     tool::{Site, Tool, take_attr},
 };
 
-pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut diag = Diagnostics::default();
     let krate = render::crate_path(server_attr(args, &mut diag).as_ref());
     let mut block: Block = match syn::parse2(item.clone()) {
@@ -46,16 +46,30 @@ fn tools(block: &mut Block, diag: &mut Diagnostics) -> Vec<Tool> {
     let mut marked = 0;
     for item in &mut block.items {
         let Item::Fn(function) = item else { continue };
-        let Some(args) = take_attr(&mut function.attrs, diag) else { continue };
+        let Some(args) = take_attr(&mut function.attrs, diag) else {
+            continue;
+        };
         marked += 1;
         let attr = ToolAttr::parse(args, diag);
         if let Some(krate) = &attr.krate {
-            diag.error(krate, "`crate` is given once for all: `#[server(crate = …)]`");
+            diag.error(
+                krate,
+                "`crate` is given once for all: `#[server(crate = …)]`",
+            );
         }
-        tools.extend(Tool::lower(attr, &function.attrs, &mut function.sig, Site::Impl(&block.generics), diag));
+        tools.extend(Tool::lower(
+            attr,
+            &function.attrs,
+            &mut function.sig,
+            Site::Impl(&block.generics),
+            diag,
+        ));
     }
     if marked == 0 {
-        diag.error(&block.self_ty, "this `#[server]` has no tools: mark its methods `#[tool]`");
+        diag.error(
+            &block.self_ty,
+            "this `#[server]` has no tools: mark its methods `#[tool]`",
+        );
     }
     tools
 }
@@ -64,8 +78,13 @@ fn tools(block: &mut Block, diag: &mut Diagnostics) -> Vec<Tool> {
 fn check_names(tools: &[Tool], diag: &mut Diagnostics) {
     for (index, tool) in tools.iter().enumerate() {
         let twin = tools[..index].iter().find(|other| other.name == tool.name);
-        let Some(twin) = twin.filter(|twin| twin.cfgs.is_empty() || tool.cfgs.is_empty()) else { continue };
-        let message = format!("`{}` and `{}` are both the tool `{}`", twin.ident, tool.ident, tool.name);
+        let Some(twin) = twin.filter(|twin| twin.cfgs.is_empty() || tool.cfgs.is_empty()) else {
+            continue;
+        };
+        let message = format!(
+            "`{}` and `{}` are both the tool `{}`",
+            twin.ident, tool.ident, tool.name
+        );
         match &tool.attr.name {
             Some(name) => diag.error(name, message),
             None => diag.error(&tool.ident, message),
@@ -76,7 +95,11 @@ fn check_names(tools: &[Tool], diag: &mut Diagnostics) {
 fn listing(block: &Block, tools: &[Tool], krate: &TokenStream) -> TokenStream {
     let (generics, _, where_clause) = block.generics.split_for_impl();
     let self_ty = &block.self_ty;
-    let cfgs: Vec<&Attribute> = block.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect();
+    let cfgs: Vec<&Attribute> = block
+        .attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("cfg"))
+        .collect();
     let owner = owner(self_ty);
     let specs = tools.iter().map(|tool| {
         let (cfgs, ident) = (&tool.cfgs, &tool.ident);
@@ -98,7 +121,11 @@ fn listing(block: &Block, tools: &[Tool], krate: &TokenStream) -> TokenStream {
 /// The last word of the type's path.
 fn owner(self_ty: &Type) -> Option<String> {
     match self_ty {
-        Type::Path(path) => path.path.segments.last().map(|last| last.ident.unraw().to_string()),
+        Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .map(|last| last.ident.unraw().to_string()),
         _ => None,
     }
 }
@@ -116,7 +143,7 @@ struct Block {
 }
 
 enum Item {
-    Fn(Function),
+    Fn(Box<Function>),
     /// Constants, types, macro calls.
     Other(TokenStream),
 }
@@ -126,7 +153,8 @@ impl Parse for Block {
         let attrs = Attribute::parse_outer(input)?;
         let unsafety = input.parse()?;
         if !input.peek(Token![impl]) {
-            return Err(input.error("`#[server]` goes on an `impl` block, whose `#[tool]` methods it serves"));
+            return Err(input
+                .error("`#[server]` goes on an `impl` block, whose `#[tool]` methods it serves"));
         }
         let impl_token = input.parse()?;
         let mut generics: Generics = match input.peek(Token![<]) && !input.peek2(Token![>]) {
@@ -149,7 +177,16 @@ impl Parse for Block {
         while !content.is_empty() {
             items.push(content.parse()?);
         }
-        Ok(Self { attrs, unsafety, impl_token, generics, trait_, self_ty, inner_attrs, items })
+        Ok(Self {
+            attrs,
+            unsafety,
+            impl_token,
+            generics,
+            trait_,
+            self_ty,
+            inner_attrs,
+            items,
+        })
     }
 }
 
@@ -164,7 +201,12 @@ impl Parse for Item {
         {
             use syn::parse::discouraged::Speculative;
             input.advance_to(&fork);
-            return Ok(Self::Fn(Function { attrs, vis, sig, body: TokenTree::Group(body).into() }));
+            return Ok(Self::Fn(Box::new(Function {
+                attrs,
+                vis,
+                sig,
+                body: TokenTree::Group(body).into(),
+            })));
         }
         let item: ImplItem = input.parse()?;
         Ok(Self::Other(item.into_token_stream()))
@@ -173,9 +215,20 @@ impl Parse for Item {
 
 impl ToTokens for Block {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        let Self { attrs, unsafety, impl_token, generics, trait_, self_ty, inner_attrs, items } = self;
+        let Self {
+            attrs,
+            unsafety,
+            impl_token,
+            generics,
+            trait_,
+            self_ty,
+            inner_attrs,
+            items,
+        } = self;
         let (params, _, where_clause) = generics.split_for_impl();
-        let trait_ = trait_.as_ref().map(|(path, for_token)| quote!(#path #for_token));
+        let trait_ = trait_
+            .as_ref()
+            .map(|(path, for_token)| quote!(#path #for_token));
         tokens.extend(quote! {
             #(#attrs)* #unsafety #impl_token #params #trait_ #self_ty #where_clause { #(#inner_attrs)* #(#items)* }
         });
@@ -185,7 +238,15 @@ impl ToTokens for Block {
 impl ToTokens for Item {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
-            Self::Fn(Function { attrs, vis, sig, body }) => tokens.extend(quote!(#(#attrs)* #vis #sig #body)),
+            Self::Fn(function) => {
+                let Function {
+                    attrs,
+                    vis,
+                    sig,
+                    body,
+                } = &**function;
+                tokens.extend(quote!(#(#attrs)* #vis #sig #body));
+            }
             Self::Other(other) => other.to_tokens(tokens),
         }
     }

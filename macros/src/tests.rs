@@ -32,23 +32,32 @@ fn check(source: &str, golden: &expect_test::ExpectFile) {
 /// Expands the macros in `source`, with `extra` added to the arguments of the attributes.
 fn expand(source: &str, extra: Option<TokenStream>) -> TokenStream {
     let file: File = syn::parse_str(source).unwrap();
-    file.items.into_iter().map(|item| expand_item(item, extra.as_ref())).collect()
+    file.items
+        .into_iter()
+        .map(|item| expand_item(item, extra.as_ref()))
+        .collect()
 }
 
 fn expand_item(mut item: Item, extra: Option<&TokenStream>) -> TokenStream {
     match &mut item {
         Item::Fn(function) => match remove(&mut function.attrs, "tool") {
-            Some(args) => crate::function::expand(with(args, extra), item.to_token_stream()),
+            Some(args) => crate::function::expand(with(args, extra), &item.to_token_stream()),
             None => item.to_token_stream(),
         },
         Item::Impl(block) => match remove(&mut block.attrs, "server") {
-            Some(args) => crate::server::expand(with(args, extra), item.to_token_stream()),
+            Some(args) => crate::server::expand(with(args, extra), &item.to_token_stream()),
             None => item.to_token_stream(),
         },
         Item::Const(constant) => {
             let list = constant.expr.to_token_stream();
-            let krate = if extra.is_some() { quote!(::my_sdk::mcp) } else { quote!(::trueform) };
-            let Stmt::Macro(list) = syn::parse2(quote!(#list;)).unwrap() else { panic!("not a macro call") };
+            let krate = if extra.is_some() {
+                quote!(::my_sdk::mcp)
+            } else {
+                quote!(::trueform)
+            };
+            let Stmt::Macro(list) = syn::parse2(quote!(#list;)).unwrap() else {
+                panic!("not a macro call")
+            };
             let list = list.mac.tokens;
             let expanded = crate::list::expand(quote!(#krate; #list));
             quote!(const TOOLS: () = #expanded;)
@@ -74,7 +83,9 @@ fn with(args: TokenStream, extra: Option<&TokenStream>) -> TokenStream {
 }
 
 fn pretty(tokens: &TokenStream) -> String {
-    prettyplease::unparse(&syn::parse2(tokens.clone()).unwrap_or_else(|error| panic!("{error} in {tokens}")))
+    prettyplease::unparse(
+        &syn::parse2(tokens.clone()).unwrap_or_else(|error| panic!("{error} in {tokens}")),
+    )
 }
 
 fn mentions_trueform(tokens: TokenStream) -> bool {
@@ -96,16 +107,28 @@ fn every_message_has_a_ui_test() {
         include_str!("server.rs"),
         include_str!("tool.rs"),
     ];
-    let told = answers(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ui/fail")));
+    let told = answers(Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/ui/fail"
+    )));
     let mut messages = Vec::new();
     for source in sources {
         collect_texts(source.parse().unwrap(), &mut messages);
     }
-    assert!(messages.len() > 40, "the messages are no longer found: {messages:?}");
+    assert!(
+        messages.len() > 40,
+        "the messages are no longer found: {messages:?}"
+    );
     // What the two never say is for the compiler: a parse error that is caught, a proof in an `expect`.
     let silent = ["not JSON", "expected a trait", "starts with one"];
-    for message in messages.iter().filter(|message| !silent.contains(&message.as_str())) {
-        assert!(told.contains(message.as_str()), "no UI test shows `{message}`");
+    for message in messages
+        .iter()
+        .filter(|message| !silent.contains(&message.as_str()))
+    {
+        assert!(
+            told.contains(message.as_str()),
+            "no UI test shows `{message}`"
+        );
     }
 }
 
@@ -116,9 +139,15 @@ fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
         match &token {
             TokenTree::Group(group) if !after_pound => collect_texts(group.stream(), texts),
             TokenTree::Literal(literal) => {
-                let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) else { continue };
+                let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) else {
+                    continue;
+                };
                 let text = text.value().replace("\n", "{}");
-                let piece = text.split(['{', '}']).max_by_key(|piece| piece.len()).unwrap_or_default().trim();
+                let piece = text
+                    .split(['{', '}'])
+                    .max_by_key(|piece| piece.len())
+                    .unwrap_or_default()
+                    .trim();
                 if piece.contains(' ') {
                     texts.push(piece.to_owned());
                 }
@@ -127,7 +156,9 @@ fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
         }
         // `#[…]` and `#![…]`: docs are no messages.
         after_pound = match &token {
-            TokenTree::Punct(punct) => punct.as_char() == '#' || (after_pound && punct.as_char() == '!'),
+            TokenTree::Punct(punct) => {
+                punct.as_char() == '#' || (after_pound && punct.as_char() == '!')
+            }
             _ => false,
         };
     }
@@ -140,7 +171,10 @@ fn answers(folder: &Path) -> String {
         let path = entry.unwrap().path();
         if path.is_dir() {
             all.push_str(&answers(&path));
-        } else if path.extension().is_some_and(|extension| extension == "stderr") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "stderr")
+        {
             all.push_str(&std::fs::read_to_string(path).unwrap());
         }
     }

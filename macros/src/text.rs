@@ -13,7 +13,10 @@ pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 /// The one of `known` that `word` most likely stands for.
 pub(crate) fn near_miss<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
-    let (distance, best) = known.iter().map(|name| (distance(&word, name), *name)).min()?;
+    let (distance, best) = known
+        .iter()
+        .map(|name| (distance(&word, name), *name))
+        .min()?;
     // A third of the letters may differ; more is another word.
     (distance <= best.len().max(3) / 3).then_some(best)
 }
@@ -72,7 +75,10 @@ fn doc_value(attr: &Attribute) -> Option<&Expr> {
 
 fn literal(expr: &Expr) -> Option<String> {
     match expr {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Some(text.value()),
         _ => None,
     }
 }
@@ -80,7 +86,9 @@ fn literal(expr: &Expr) -> Option<String> {
 /// Doc lines as one text, without the space that follows each `///`.
 fn joined(lines: &[String]) -> String {
     let lines = lines.iter().flat_map(|line| line.split('\n'));
-    let lines: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
+    let lines: Vec<&str> = lines
+        .map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end())
+        .collect();
     lines.join("\n").trim().to_owned()
 }
 
@@ -95,13 +103,19 @@ pub(crate) fn milliseconds(text: &str) -> Option<u64> {
         "h" => 3_600_000,
         _ => return None,
     };
-    number.parse::<u64>().ok()?.checked_mul(factor).filter(|milliseconds| 0 < *milliseconds)
+    number
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(factor)
+        .filter(|milliseconds| 0 < *milliseconds)
 }
 
 /// Whether `name` is a legal tool name (Z-7).
 pub(crate) fn is_tool_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
 #[cfg(test)]
@@ -111,7 +125,12 @@ mod tests {
     #[test]
     fn near_misses() {
         let known = ["name", "title", "description", "read_only"];
-        for (word, best) in [("tittle", Some("title")), ("Readonly", Some("read_only")), ("nam", Some("name")), ("xyz", None)] {
+        for (word, best) in [
+            ("tittle", Some("title")),
+            ("Readonly", Some("read_only")),
+            ("nam", Some("name")),
+            ("xyz", None),
+        ] {
             assert_eq!(near_miss(word, &known), best, "{word}");
         }
     }

@@ -3,7 +3,8 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, FnArg, GenericParam, Generics, Meta, ReceiverKind, ReturnType, Safety, Signature, Type, ext::IdentExt,
+    Attribute, FnArg, GenericParam, Generics, Meta, ReceiverKind, ReturnType, Safety, Signature,
+    Type, ext::IdentExt,
 };
 
 use crate::{
@@ -78,7 +79,11 @@ impl Tool {
             ident: sig.ident.clone(),
             name,
             description: description?,
-            cfgs: attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect(),
+            cfgs: attrs
+                .iter()
+                .filter(|attr| attr.path().is_ident("cfg"))
+                .cloned()
+                .collect(),
             attr,
             receiver,
             parameters,
@@ -90,7 +95,12 @@ impl Tool {
 
 /// Takes the `#[tool]` attributes out of `attrs`: the arguments of the first, if there is one.
 pub(crate) fn take_attr(attrs: &mut Vec<Attribute>, diag: &mut Diagnostics) -> Option<TokenStream> {
-    let is_tool = |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "tool");
+    let is_tool = |attr: &Attribute| {
+        attr.path()
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "tool")
+    };
     let mut found = None;
     for attr in attrs.iter().filter(|attr| is_tool(attr)) {
         match (&attr.meta, &found) {
@@ -113,12 +123,23 @@ fn name(attr: &ToolAttr, ident: &Ident, diag: &mut Diagnostics) -> String {
     }
     let name = ident.unraw().to_string();
     if !is_tool_name(&name) {
-        diag.error(ident, format_args!("{}; set another: `#[tool(name = \"…\")]`", illegal_name(&name)));
+        diag.error(
+            ident,
+            format_args!(
+                "{}; set another: `#[tool(name = \"…\")]`",
+                illegal_name(&name)
+            ),
+        );
     }
     name
 }
 
-fn description(attr: &ToolAttr, attrs: &[Attribute], ident: &Ident, diag: &mut Diagnostics) -> Option<Text> {
+fn description(
+    attr: &ToolAttr,
+    attrs: &[Attribute],
+    ident: &Ident,
+    diag: &mut Diagnostics,
+) -> Option<Text> {
     let description = match &attr.description {
         Some(text) => Some(Text::literal(text.value().trim())),
         None => Text::of_docs(attrs),
@@ -135,7 +156,10 @@ fn description(attr: &ToolAttr, attrs: &[Attribute], ident: &Ident, diag: &mut D
 
 fn check_qualifiers(sig: &Signature, diag: &mut Diagnostics) {
     if let Safety::Unsafe(token) = &sig.safety {
-        diag.error(token, "a tool is safe to call: its arguments come from a peer");
+        diag.error(
+            token,
+            "a tool is safe to call: its arguments come from a peer",
+        );
     }
     if let Some(abi) = &sig.abi {
         diag.error(abi, "a tool is a Rust function: drop the `extern`");
@@ -154,7 +178,9 @@ fn check_generics(generics: &Generics, diag: &mut Diagnostics) {
         };
         diag.error(
             parameter,
-            format_args!("a tool has one schema, so it cannot be generic over `{ident}`: use a concrete type"),
+            format_args!(
+                "a tool has one schema, so it cannot be generic over `{ident}`: use a concrete type"
+            ),
         );
     }
 }
@@ -176,7 +202,9 @@ fn mode(attr: &ToolAttr, sig: &Signature, diag: &mut Diagnostics) -> Mode {
 
 /// Whether there is a `&self`.
 fn receiver(sig: &Signature, site: Site<'_>, diag: &mut Diagnostics) -> bool {
-    let Some(receiver) = sig.receiver() else { return false };
+    let Some(receiver) = sig.receiver() else {
+        return false;
+    };
     if let Site::Free = site {
         diag.error(
             receiver,
@@ -192,7 +220,10 @@ fn receiver(sig: &Signature, site: Site<'_>, diag: &mut Diagnostics) -> bool {
                 "a tool takes `&self`: calls run concurrently, so put mutable state behind a lock",
             );
         }
-        _ => diag.error(receiver, "a tool takes `&self`: the server is shared by all calls"),
+        _ => diag.error(
+            receiver,
+            "a tool takes `&self`: the server is shared by all calls",
+        ),
     }
     true
 }
@@ -223,7 +254,8 @@ fn without_lifetimes(tokens: TokenStream) -> TokenStream {
             }
             TokenTree::Group(group) => {
                 after_quote = false;
-                let mut inner = proc_macro2::Group::new(group.delimiter(), without_lifetimes(group.stream()));
+                let mut inner =
+                    proc_macro2::Group::new(group.delimiter(), without_lifetimes(group.stream()));
                 inner.set_span(group.span());
                 TokenTree::Group(inner)
             }

@@ -8,7 +8,10 @@ const RUSTC: &str = "rustc 1.95.";
 
 #[test]
 fn ui() {
-    let version = std::process::Command::new("rustc").arg("--version").output().unwrap();
+    let version = std::process::Command::new("rustc")
+        .arg("--version")
+        .output()
+        .unwrap();
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     if !version.starts_with(RUSTC) {
         eprintln!("SKIPPED: the answers are those of {RUSTC}, this is {version}");
