@@ -175,7 +175,11 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
     let conform = match body.contains("impl Conform for") {
         true => {
             let mut names = vec!["Conform", "Flow", "Path", "Walk"];
-            names.extend(["Format", "Member", "Need", "Shape"].iter().filter(|name| words.contains(**name)));
+            names.extend(
+                ["Format", "Member", "Need", "Shape"]
+                    .iter()
+                    .filter(|name| words.contains(**name)),
+            );
             names.sort_unstable();
             format!("conform::{{{}}}, ", names.join(", "))
         }

@@ -3,10 +3,6 @@
 mod read;
 mod write;
 
-pub use crate::{
-    rewrite::{many, rewritten},
-    types::{TypeInfo, TypeKind},
-};
 pub(crate) use self::read::within;
 pub use self::{
     read::{
@@ -14,6 +10,10 @@ pub use self::{
         record, seen, tagged, text,
     },
     write::ObjectWriter,
+};
+pub use crate::{
+    rewrite::{many, rewritten},
+    types::{TypeInfo, TypeKind},
 };
 
 use std::future::{Ready, ready};
