@@ -28,16 +28,19 @@ pub(super) enum Unfit {
 
 impl Names {
     /// Puts the text of each parameter's argument into its slot.
-    pub(super) fn split<'a>(&self, text: &'a str, slots: &mut [Option<&'a str>]) -> Result<(), Unfit> {
+    pub(super) fn split<'a>(
+        &self,
+        text: &'a str,
+        slots: &mut [Option<&'a str>],
+    ) -> Result<(), Unfit> {
         let mut members = Members::of(text).ok_or(Unfit::Malformed)?;
         while let Some((name, value)) = members.next().map_err(|Broken| Unfit::Malformed)? {
             match self.slot(&name) {
-                Some(slot) => {
-                    if slots[slot].replace(value).is_some() {
-                        return Err(Unfit::Twice(name.into_owned()));
-                    }
+                Some(slot) if slots[slot].replace(value).is_none() => {}
+                Some(_) => return Err(Unfit::Twice(name.into_owned())),
+                None if self.closed && !self.others.iter().any(|other| **other == *name) => {
+                    return Err(Unfit::Unknown);
                 }
-                None if self.closed && !self.others.iter().any(|other| **other == *name) => return Err(Unfit::Unknown),
                 None => {}
             }
         }
@@ -48,7 +51,10 @@ impl Names {
         match name {
             // Stands for parameters that are no arguments.
             "" => None,
-            name => self.parameters.iter().position(|parameter| **parameter == *name),
+            name => self
+                .parameters
+                .iter()
+                .position(|parameter| **parameter == *name),
         }
     }
 }
@@ -64,7 +70,11 @@ struct Broken;
 
 impl<'a> Members<'a> {
     fn of(text: &'a str) -> Option<Self> {
-        let mut this = Self { text, at: 0, first: true };
+        let mut this = Self {
+            text,
+            at: 0,
+            first: true,
+        };
         this.skip_space();
         this.eat(b'{').then_some(this)
     }
@@ -133,7 +143,10 @@ impl<'a> Members<'a> {
             Some(b'{' | b'[') => self.skip_container(),
             Some(_) => {
                 let bytes = self.text.as_bytes();
-                while !matches!(bytes.get(self.at), None | Some(b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r')) {
+                while !matches!(
+                    bytes.get(self.at),
+                    None | Some(b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r')
+                ) {
                     self.at += 1;
                 }
                 Ok(())
@@ -165,9 +178,14 @@ impl<'a> Members<'a> {
 /// The text that a JSON string stands for.
 fn unquoted(string: &str) -> Result<Cow<'_, str>, Broken> {
     if string.contains('\\') {
-        return serde_json::from_str(string).map(Cow::Owned).map_err(|_| Broken);
+        return serde_json::from_str(string)
+            .map(Cow::Owned)
+            .map_err(|_| Broken);
     }
-    string.get(1..string.len() - 1).map(Cow::Borrowed).ok_or(Broken)
+    string
+        .get(1..string.len() - 1)
+        .map(Cow::Borrowed)
+        .ok_or(Broken)
 }
 
 #[cfg(test)]
@@ -175,10 +193,18 @@ mod tests {
     use super::*;
 
     fn names(closed: bool) -> Names {
-        Names { parameters: vec!["a".into(), "".into(), "b".into()], others: vec!["other".into()], closed }
+        Names {
+            parameters: vec!["a".into(), "".into(), "b".into()],
+            others: vec!["other".into()],
+            closed,
+        }
     }
 
     #[track_caller]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "expectations read better inline"
+    )]
     fn check(text: &str, expected: Result<[Option<&str>; 3], Unfit>) {
         let mut slots = [None; 3];
         let split = names(true).split(text, &mut slots);
@@ -188,9 +214,18 @@ mod tests {
     #[test]
     fn splits() {
         check("{}", Ok([None, None, None]));
-        check(r#" { "a" : 1 , "b":[1,{"a":"}]\""}] } "#, Ok([Some("1"), None, Some(r#"[1,{"a":"}]\""}]"#)]));
-        check(r#"{"b":"x\\","a":null}"#, Ok([Some("null"), None, Some(r#""x\\""#)]));
-        check(r#"{"\u0061":1.5e3,"other":{}}"#, Ok([Some("1.5e3"), None, None]));
+        check(
+            r#" { "a" : 1 , "b":[1,{"a":"}]\""}] } "#,
+            Ok([Some("1"), None, Some(r#"[1,{"a":"}]\""}]"#)]),
+        );
+        check(
+            r#"{"b":"x\\","a":null}"#,
+            Ok([Some("null"), None, Some(r#""x\\""#)]),
+        );
+        check(
+            r#"{"\u0061":1.5e3,"other":{}}"#,
+            Ok([Some("1.5e3"), None, None]),
+        );
         check(r#"{"c":1}"#, Err(Unfit::Unknown));
         check(r#"{"":1}"#, Err(Unfit::Unknown));
         check(r#"{"a":1,"a":2}"#, Err(Unfit::Twice("a".to_owned())));
@@ -210,7 +245,17 @@ mod tests {
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
             check(&text[..end], Err(Unfit::Malformed));
         }
-        for text in ["", "[]", "1", r#"{"a"}"#, r#"{"a" 1}"#, r#"{"a":1 "b":2}"#, r#"{,}"#, r#"{"\"#, r#"{"a":"\"#] {
+        for text in [
+            "",
+            "[]",
+            "1",
+            r#"{"a"}"#,
+            r#"{"a" 1}"#,
+            r#"{"a":1 "b":2}"#,
+            r#"{,}"#,
+            r#"{"\"#,
+            r#"{"a":"\"#,
+        ] {
             check(text, Err(Unfit::Malformed));
         }
     }

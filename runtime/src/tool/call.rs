@@ -43,7 +43,10 @@ pub struct Refused(Box<Reason>);
 
 pub(super) enum Reason {
     /// The argument of the parameter at this index does not decode. `text` is what was decoded.
-    Argument { index: usize, error: serde_json::Error },
+    Argument {
+        index: usize,
+        error: serde_json::Error,
+    },
     /// All arguments together do not decode.
     Arguments(serde_json::Error),
     /// The context does not have what is to be injected.
@@ -52,7 +55,7 @@ pub(super) enum Reason {
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeout {
+pub(crate) struct Timeout {
     /// From the start, or from the last report of progress.
     pub limit: Duration,
     /// Whether a report of progress starts the time anew.
@@ -69,7 +72,9 @@ impl Call<'_> {
     #[doc(hidden)]
     #[must_use]
     pub fn server<S: Any>(&self) -> &S {
-        self.server.downcast_ref().expect("a tool is registered with the value whose type its code names")
+        self.server
+            .downcast_ref()
+            .expect("a tool is registered with the value whose type its code names")
     }
 
     /// Shared ownership of [`Call::server`].
@@ -86,7 +91,9 @@ impl Call<'_> {
 
 impl fmt::Debug for Call<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("context", &self.context).finish_non_exhaustive()
+        f.debug_struct("Call")
+            .field("context", &self.context)
+            .finish_non_exhaustive()
     }
 }
 
@@ -114,7 +121,9 @@ impl Refused {
 impl fmt::Debug for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Reason::Argument { index, error } => f.debug_tuple("Argument").field(index).field(error).finish(),
+            Reason::Argument { index, error } => {
+                f.debug_tuple("Argument").field(index).field(error).finish()
+            }
             Reason::Arguments(error) => f.debug_tuple("Arguments").field(error).finish(),
             Reason::Injected(error) => f.debug_tuple("Injected").field(error).finish(),
         }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use trueform_schema::{
-    AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
-    TextContent,
+    AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, ImageContent,
+    ResourceContents, ResourceLink, TextContent,
 };
 
 /// A value that is one block of content: text, a number, an image. A tool may return a `Vec` of such values.
@@ -92,7 +92,11 @@ pub struct Blob(EmbeddedResource);
 
 impl Blob {
     /// Bytes of the media type `mime_type`, which are (or could be) found at `uri`.
-    pub fn new(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+    pub fn new(
+        uri: impl Into<String>,
+        mime_type: impl Into<String>,
+        bytes: impl AsRef<[u8]>,
+    ) -> Self {
         let blob = BlobResourceContents::new(STANDARD.encode(bytes), uri).with_mime_type(mime_type);
         Self(EmbeddedResource::new(ResourceContents::from(blob)))
     }

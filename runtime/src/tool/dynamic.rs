@@ -41,7 +41,8 @@ pub struct DynamicTool {
     problems: Vec<String>,
 }
 
-type Handler = Arc<dyn Fn(Context, JsonObject) -> Pin<Box<dyn Future<Output = Outcome> + Send>> + Send + Sync>;
+type Handler =
+    Arc<dyn Fn(Context, JsonObject) -> Pin<Box<dyn Future<Output = Outcome> + Send>> + Send + Sync>;
 
 impl DynamicTool {
     /// A tool called `name` whose arguments `input_schema` describes: a JSON Schema of type `object`.
@@ -76,7 +77,13 @@ impl DynamicTool {
 
     /// Sets the JSON Schema of the structured result.
     pub fn output_schema(mut self, schema: Value) -> Self {
-        self.tool.output_schema = Some(object(schema, "output", &self.tool.name, &self.place, &mut self.problems));
+        self.tool.output_schema = Some(object(
+            schema,
+            "output",
+            &self.tool.name,
+            &self.place,
+            &mut self.problems,
+        ));
         self
     }
 
@@ -94,13 +101,20 @@ impl DynamicTool {
 
     /// Adds a member to `_meta`.
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<Json>) -> Self {
-        self.tool.meta.get_or_insert_with(Meta::new).insert(key.into(), value.into());
+        self.tool
+            .meta
+            .get_or_insert_with(Meta::new)
+            .insert(key.into(), value.into());
         self
     }
 
     /// Sets how long a call may take.
     pub fn timeout(mut self, limit: std::time::Duration) -> Self {
-        self.timeout = Some(Timeout { limit, reset_by_progress: false, hard_limit: None });
+        self.timeout = Some(Timeout {
+            limit,
+            reset_by_progress: false,
+            hard_limit: None,
+        });
         self
     }
 
@@ -117,7 +131,10 @@ impl DynamicTool {
     }
 
     /// Sets the code. It is given arguments that the schema allows, and may return what functions marked `#[tool]` may.
-    pub fn handler<F, R>(mut self, handler: impl Fn(Context, JsonObject) -> F + Send + Sync + 'static) -> Self
+    pub fn handler<F, R>(
+        mut self,
+        handler: impl Fn(Context, JsonObject) -> F + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
@@ -141,7 +158,10 @@ impl IntoTools for DynamicTool {
 impl DynamicTool {
     fn register(mut self) -> Result<ToolRoute, Vec<String>> {
         let Some(handler) = self.handler else {
-            self.problems.push(format!("tool `{}` ({}) has no handler", self.tool.name, self.place));
+            self.problems.push(format!(
+                "tool `{}` ({}) has no handler",
+                self.tool.name, self.place
+            ));
             return Err(self.problems);
         };
         if !self.problems.is_empty() {
@@ -151,7 +171,11 @@ impl DynamicTool {
             tool: self.tool,
             place: self.place,
             // One parameter that is no argument.
-            names: Names { parameters: vec!["".into()], others: Vec::new(), closed: false },
+            names: Names {
+                parameters: vec!["".into()],
+                others: Vec::new(),
+                closed: false,
+            },
             checked: true,
             states: Vec::new(),
             timeout: self.timeout,
@@ -168,11 +192,19 @@ fn call(call: &Call<'_>) -> Result<Called, Refused> {
     Ok(Called::Later(handler(call.context.clone(), arguments)))
 }
 
-fn object(schema: Value, which: &str, name: &str, place: &Place, problems: &mut Vec<String>) -> JsonObject {
+fn object(
+    schema: Value,
+    which: &str,
+    name: &str,
+    place: &Place,
+    problems: &mut Vec<String>,
+) -> JsonObject {
     match schema {
         Value::Object(schema) => JsonObject::from(schema),
         _ => {
-            problems.push(format!("the {which} schema of tool `{name}` ({place}) is no object"));
+            problems.push(format!(
+                "the {which} schema of tool `{name}` ({place}) is no object"
+            ));
             JsonObject::empty()
         }
     }
@@ -180,6 +212,9 @@ fn object(schema: Value, which: &str, name: &str, place: &Place, problems: &mut 
 
 impl fmt::Debug for DynamicTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicTool").field("tool", &self.tool).field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("DynamicTool")
+            .field("tool", &self.tool)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }

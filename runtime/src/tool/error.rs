@@ -59,7 +59,12 @@ impl ToolError {
     }
 
     fn of(message: String, source: Option<BoxError>) -> Self {
-        Self(Box::new(Inner { message, content: Vec::new(), source, protocol: None }))
+        Self(Box::new(Inner {
+            message,
+            content: Vec::new(),
+            source,
+            protocol: None,
+        }))
     }
 
     /// Adds a block of content for the model, after the message.
@@ -90,7 +95,12 @@ impl ToolError {
 
     /// As a result that says so (I-5), or as the protocol error it is.
     pub(super) fn into_result(self) -> Result<CallToolResult, ErrorObject> {
-        let Inner { message, content, protocol, .. } = *self.0;
+        let Inner {
+            message,
+            content,
+            protocol,
+            ..
+        } = *self.0;
         if let Some(error) = protocol {
             return Err(error);
         }
@@ -108,8 +118,13 @@ impl fmt::Display for ToolError {
 
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { message, source, .. } = &*self.0;
-        f.debug_struct("ToolError").field("message", message).field("source", source).finish_non_exhaustive()
+        let Inner {
+            message, source, ..
+        } = &*self.0;
+        f.debug_struct("ToolError")
+            .field("message", message)
+            .field("source", source)
+            .finish_non_exhaustive()
     }
 }
 
@@ -180,16 +195,38 @@ mod tests {
         for (error, message, log) in [
             (ToolError::from("text"), "text", None),
             (ToolError::from(String::from("text")), "text", None),
-            (ToolError::from(parse()), "invalid digit found in string", None),
-            (ToolError::from(Outer(parse())), "no number", Some("no number: invalid digit found in string")),
-            (ToolError::from(Box::<dyn Error + Send + Sync>::from("boxed")), "boxed", None),
+            (
+                ToolError::from(parse()),
+                "invalid digit found in string",
+                None,
+            ),
+            (
+                ToolError::from(Outer(parse())),
+                "no number",
+                Some("no number: invalid digit found in string"),
+            ),
+            (
+                ToolError::from(Box::<dyn Error + Send + Sync>::from("boxed")),
+                "boxed",
+                None,
+            ),
             (anyhow().unwrap_err(), "top", Some("top: root")),
             (text().unwrap_err(), "plain", None),
-            (ToolError::internal(Outer(parse())), "internal error", Some("no number: invalid digit found in string")),
+            (
+                ToolError::internal(Outer(parse())),
+                "internal error",
+                Some("no number: invalid digit found in string"),
+            ),
             (ToolError::new("a").with_source("b"), "a", Some("b")),
         ] {
             assert_eq!(error.message(), message);
-            assert_eq!(error.source().map(|source| Chain(source).to_string()).as_deref(), log);
+            assert_eq!(
+                error
+                    .source()
+                    .map(|source| Chain(source).to_string())
+                    .as_deref(),
+                log
+            );
         }
     }
 }

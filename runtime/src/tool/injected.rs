@@ -89,12 +89,20 @@ impl<T> Deref for State<T> {
 
 impl<T: Any + Send + Sync> FromContext for State<T> {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
-        let missing = || ToolError::internal(format!("the server has no state of type `{}`", type_name::<T>()));
+        let missing = || {
+            ToolError::internal(format!(
+                "the server has no state of type `{}`",
+                type_name::<T>()
+            ))
+        };
         context.state().map(Self).ok_or_else(missing)
     }
 
     fn require(needed: &mut Vec<RequiredState>) {
-        needed.push(RequiredState { id: TypeId::of::<T>(), name: type_name::<T>() });
+        needed.push(RequiredState {
+            id: TypeId::of::<T>(),
+            name: type_name::<T>(),
+        });
     }
 }
 
@@ -109,7 +117,10 @@ pub struct RequiredState {
 /// The authenticated caller; a call without one fails. Take `Option<Principal>` where both will do.
 impl FromContext for Principal {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
-        context.principal().cloned().ok_or_else(|| ToolError::new("this tool is for authenticated callers only"))
+        context
+            .principal()
+            .cloned()
+            .ok_or_else(|| ToolError::new("this tool is for authenticated callers only"))
     }
 }
 
@@ -126,7 +137,12 @@ pub struct Extension<T>(pub T);
 
 impl<T: Clone + Any + Send + Sync> FromContext for Extension<T> {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
-        let missing = || ToolError::internal(format!("the request has no extension of type `{}`", type_name::<T>()));
+        let missing = || {
+            ToolError::internal(format!(
+                "the request has no extension of type `{}`",
+                type_name::<T>()
+            ))
+        };
         extension(context).cloned().map(Self).ok_or_else(missing)
     }
 }
@@ -139,7 +155,9 @@ fn extension<T: Any + Send + Sync>(context: &Context) -> Option<&T> {
 #[cfg(feature = "http")]
 fn extension<T: Any + Send + Sync>(context: &Context) -> Option<&T> {
     let parts = context.extension::<http::request::Parts>();
-    parts.and_then(|parts| parts.extensions.get()).or_else(|| context.extension())
+    parts
+        .and_then(|parts| parts.extensions.get())
+        .or_else(|| context.extension())
 }
 
 /// The headers of the HTTP request; a call over another transport fails. Take `Option<HeaderMap>` where both will do.
@@ -147,6 +165,8 @@ fn extension<T: Any + Send + Sync>(context: &Context) -> Option<&T> {
 impl FromContext for http::HeaderMap {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
         let parts = context.extension::<http::request::Parts>();
-        parts.map(|parts| parts.headers.clone()).ok_or_else(|| ToolError::new("this tool is for HTTP only"))
+        parts
+            .map(|parts| parts.headers.clone())
+            .ok_or_else(|| ToolError::new("this tool is for HTTP only"))
     }
 }

@@ -50,7 +50,12 @@ impl InputSchema {
     }
 
     /// The next parameter describes itself.
-    pub(super) fn parameter(&mut self, name: &'static str, description: &'static str, describe: fn(&mut Self)) {
+    pub(super) fn parameter(
+        &mut self,
+        name: &'static str,
+        description: &'static str,
+        describe: fn(&mut Self),
+    ) {
         self.current = (name, description);
         let before = self.names.parameters.len();
         describe(self);
@@ -69,34 +74,46 @@ impl InputSchema {
 
     /// The parameter is an argument.
     pub(super) fn argument(&mut self, schema: Schema, required: bool) {
-        self.property(self.current.0.to_owned(), schema.to_value(), required);
+        self.property(self.current.0, schema.to_value(), required);
     }
 
     /// The parameter is an argument with attributes: the one property of `schema`.
     pub(super) fn field(&mut self, schema: Schema) {
         let mut object = as_object(schema.to_value());
-        let properties = object.get_mut("properties").and_then(Value::as_object_mut).map(std::mem::take);
+        let properties = object
+            .get_mut("properties")
+            .and_then(Value::as_object_mut)
+            .map(std::mem::take);
         let Some((name, schema)) = properties.into_iter().flatten().next() else {
-            self.problems.push(format!("the schema of parameter `{}` has no property", self.current.0));
+            self.problems.push(format!(
+                "the schema of parameter `{}` has no property",
+                self.current.0
+            ));
             return;
         };
-        let required = object.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
-        self.property(name, schema, required);
+        let required = object
+            .get("required")
+            .and_then(Value::as_array)
+            .is_some_and(|names| !names.is_empty());
+        self.property(&name, schema, required);
     }
 
     /// The parameter is all arguments.
     pub(super) fn whole(&mut self, schema: Schema, type_name: &str) {
         if self.whole.is_some() {
-            self.problems.push("takes two `Args`: each would be all arguments".to_owned());
+            self.problems
+                .push("takes two `Args`: each would be all arguments".to_owned());
         }
         let schema = as_object(schema.to_value());
         if !is_object_schema(&schema) {
-            self.problems.push(format!("takes `Args<{type_name}>`, whose schema is not that of an object"));
+            self.problems.push(format!(
+                "takes `Args<{type_name}>`, whose schema is not that of an object"
+            ));
         }
         self.whole = Some(schema);
     }
 
-    fn property(&mut self, name: String, schema: Value, required: bool) {
+    fn property(&mut self, name: &str, schema: Value, required: bool) {
         let mut schema = as_object(schema);
         let (_, description) = self.current;
         if !description.trim().is_empty() {
@@ -105,18 +122,27 @@ impl InputSchema {
             schema.insert("description".to_owned(), description.trim().into());
         }
         if required {
-            self.required.push(name.as_str().into());
+            self.required.push(name.into());
         }
-        self.names.parameters.push(name.as_str().into());
-        if self.properties.insert(name.clone(), Value::Object(schema)).is_some() {
-            self.problems.push(format!("has two parameters named `{name}`"));
+        self.names.parameters.push(name.into());
+        if self
+            .properties
+            .insert(name.to_owned(), Value::Object(schema))
+            .is_some()
+        {
+            self.problems
+                .push(format!("has two parameters named `{name}`"));
         }
     }
 
     pub(super) fn finish(mut self) -> Input {
         let schema = match self.whole.take() {
             Some(_) if !self.properties.is_empty() => {
-                let names: Vec<_> = self.properties.keys().map(|name| format!("`{name}`")).collect();
+                let names: Vec<_> = self
+                    .properties
+                    .keys()
+                    .map(|name| format!("`{name}`"))
+                    .collect();
                 let names = names.join(", ");
                 self.problems.push(format!("takes `Args`, which is all arguments, and {names}; move {names} into its struct"));
                 Map::new()
@@ -143,10 +169,16 @@ impl InputSchema {
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
         if !self.properties.is_empty() {
-            schema.insert("properties".to_owned(), Value::Object(std::mem::take(&mut self.properties)));
+            schema.insert(
+                "properties".to_owned(),
+                Value::Object(std::mem::take(&mut self.properties)),
+            );
         }
         if !self.required.is_empty() {
-            schema.insert("required".to_owned(), Value::Array(std::mem::take(&mut self.required)));
+            schema.insert(
+                "required".to_owned(),
+                Value::Array(std::mem::take(&mut self.required)),
+            );
         }
         schema.insert("additionalProperties".to_owned(), json!(false));
         schema
@@ -157,9 +189,14 @@ impl InputSchema {
         schema.shift_remove("description");
         let mut closed = Map::new();
         closed.insert("type".to_owned(), "object".into());
-        let combined = ["allOf", "anyOf", "oneOf", "$ref", "if", "patternProperties"].iter().any(|keyword| schema.contains_key(*keyword));
+        let combined = ["allOf", "anyOf", "oneOf", "$ref", "if", "patternProperties"]
+            .iter()
+            .any(|keyword| schema.contains_key(*keyword));
         if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-            for property in properties.values_mut().filter(|property| property.is_boolean()) {
+            for property in properties
+                .values_mut()
+                .filter(|property| property.is_boolean())
+            {
                 // Some revisions allow objects only here.
                 *property = Value::Object(as_object(property.take()));
             }
@@ -169,7 +206,8 @@ impl InputSchema {
             closed.insert(keyword, value);
         }
         if !combined {
-            self.names.closed = *closed.entry("additionalProperties").or_insert(json!(false)) == json!(false);
+            self.names.closed =
+                *closed.entry("additionalProperties").or_insert(json!(false)) == json!(false);
         }
         closed
     }
@@ -179,6 +217,8 @@ fn is_object_schema(schema: &Map<String, Value>) -> bool {
     match schema.get("type") {
         Some(ty) => ty == "object",
         // An enum or a flattened struct: its parts are objects if it is.
-        None => ["allOf", "anyOf", "oneOf", "$ref"].iter().any(|keyword| schema.contains_key(*keyword)),
+        None => ["allOf", "anyOf", "oneOf", "$ref"]
+            .iter()
+            .any(|keyword| schema.contains_key(*keyword)),
     }
 }

@@ -14,7 +14,10 @@ pub struct OutputSchema {
 
 impl OutputSchema {
     pub(super) fn of(describe: fn(&mut Self)) -> Option<Map<String, Value>> {
-        let mut this = Self { generator: output_generator(), schema: None };
+        let mut this = Self {
+            generator: output_generator(),
+            schema: None,
+        };
         describe(&mut this);
         let schema = as_object(finished(this.schema?, &mut this.generator));
         // A type that may be anything has nothing to say.

@@ -2,7 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{
-    de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        DeserializeOwned, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor,
+        value::MapAccessDeserializer,
+    },
     forward_to_deserialize_any,
 };
 
@@ -111,7 +114,9 @@ impl<T: ToolArgs> ToolParameter<Whole> for Args<T> {
     }
 
     fn take(call: &Call<'_>, _index: usize) -> Result<Self, Refused> {
-        serde_json::from_str(call.text).map(Args).map_err(Refused::arguments)
+        serde_json::from_str(call.text)
+            .map(Args)
+            .map_err(Refused::arguments)
     }
 }
 
@@ -126,8 +131,13 @@ impl<T: DeserializeOwned + JsonSchema> ToolParameter<Attributed> for Field<T> {
     }
 
     fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused> {
-        let member = OneMember { name: &call.names[index], text: call.slots[index] };
-        T::deserialize(MapAccessDeserializer::new(member)).map(Field).map_err(|error| Refused::argument(index, error))
+        let member = OneMember {
+            name: &call.names[index],
+            text: call.slots[index],
+        };
+        T::deserialize(MapAccessDeserializer::new(member))
+            .map(Field)
+            .map_err(|error| Refused::argument(index, error))
     }
 }
 
@@ -188,14 +198,20 @@ struct OneMember<'a> {
 impl<'de> MapAccess<'de> for OneMember<'de> {
     type Error = serde_json::Error;
 
-    fn next_key_seed<K: serde::de::DeserializeSeed<'de>>(&mut self, seed: K) -> serde_json::Result<Option<K::Value>> {
+    fn next_key_seed<K: serde::de::DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> serde_json::Result<Option<K::Value>> {
         match self.text {
             Some(_) => seed.deserialize(self.name.into_deserializer()).map(Some),
             None => Ok(None),
         }
     }
 
-    fn next_value_seed<V: serde::de::DeserializeSeed<'de>>(&mut self, seed: V) -> serde_json::Result<V::Value> {
+    fn next_value_seed<V: serde::de::DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> serde_json::Result<V::Value> {
         let text = self.text.take().unwrap_or_default();
         seed.deserialize(&mut serde_json::Deserializer::from_str(text))
     }

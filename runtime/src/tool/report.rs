@@ -39,10 +39,14 @@ impl Failure {
     pub(super) fn told(self, text: &str, names: &Names) -> String {
         match self {
             Self::Names(Unfit::Twice(name)) => format!("`{name}` is given twice"),
-            Self::Names(Unfit::Unknown) => "an argument has a name that this tool does not take".to_owned(),
+            Self::Names(Unfit::Unknown) => {
+                "an argument has a name that this tool does not take".to_owned()
+            }
             Self::Names(Unfit::Malformed) | Self::Schema => "no object that can be read".to_owned(),
             Self::Refused(Reason::Injected(error)) => error.to_string(),
-            Self::Refused(Reason::Arguments(error)) => DecodeError::locate(text, &error).to_string(),
+            Self::Refused(Reason::Arguments(error)) => {
+                DecodeError::locate(text, &error).to_string()
+            }
             Self::Refused(Reason::Argument { index, error }) => {
                 let mut slots = vec![None; names.parameters.len()];
                 // It was split before, or no argument would have been refused.
@@ -50,7 +54,9 @@ impl Failure {
                 let name = &names.parameters[index];
                 let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
                 match slots[index] {
-                    Some(argument) => DecodeError::locate(argument, &error).under(&pointer).to_string(),
+                    Some(argument) => DecodeError::locate(argument, &error)
+                        .under(&pointer)
+                        .to_string(),
                     None => format!("{pointer}: {error}"),
                 }
             }

@@ -4,7 +4,10 @@ use std::{borrow::Cow, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use trueform_schema::{AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
+use trueform_schema::{
+    AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, ResourceLink,
+    TextContent,
+};
 
 use super::{
     call::Outcome,

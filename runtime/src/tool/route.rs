@@ -3,7 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use serde_json::Value;
-use trueform_schema::{CallToolResult, ContentBlock, ErrorObject, Json, JsonObject, TextContent, Tool, View};
+use trueform_schema::{
+    CallToolResult, ContentBlock, ErrorObject, Json, JsonObject, TextContent, Tool, View,
+};
 
 use super::{
     arguments::Names,
@@ -60,7 +62,14 @@ impl Place {
     }
 
     pub(super) fn dynamic(location: &std::panic::Location<'_>) -> Self {
-        Self(format!("the dynamic tool at {}:{}", location.file(), location.line()).into())
+        Self(
+            format!(
+                "the dynamic tool at {}:{}",
+                location.file(),
+                location.line()
+            )
+            .into(),
+        )
     }
 }
 
@@ -72,7 +81,11 @@ impl fmt::Display for Place {
 
 impl ToolRoute {
     /// Compiles the schemas and checks what clients would stumble over.
-    pub(super) fn new(definition: Definition, handler: Handler, server: Server) -> Result<Self, Vec<String>> {
+    pub(super) fn new(
+        definition: Definition,
+        handler: Handler,
+        server: Server,
+    ) -> Result<Self, Vec<String>> {
         let Definition { tool, place, .. } = &definition;
         let mut problems = Vec::new();
         if !is_tool_name(&tool.name) {
@@ -81,31 +94,66 @@ impl ToolRoute {
         let input_schema = tool.input_schema.to_value();
         // Z-5
         if input_schema.get("type").and_then(Value::as_str) != Some("object") {
-            problems.push(format!("the input schema of tool `{}` ({place}) needs `\"type\": \"object\"` at its root", tool.name));
+            problems.push(format!(
+                "the input schema of tool `{}` ({place}) needs `\"type\": \"object\"` at its root",
+                tool.name
+            ));
         }
         let mut compile = |schema: &Value, which: &str| {
-            let complain = |error: SchemaError| format!("the {which} schema of tool `{}` ({place}): {error}", tool.name);
+            let complain = |error: SchemaError| {
+                format!(
+                    "the {which} schema of tool `{}` ({place}): {error}",
+                    tool.name
+                )
+            };
             let compiled = Schema::compile(schema, CompileOptions::default());
-            compiled.map_err(|errors| problems.extend(errors.into_iter().map(complain))).ok()
+            compiled
+                .map_err(|errors| problems.extend(errors.into_iter().map(complain)))
+                .ok()
         };
         let input = compile(&input_schema, "input");
-        let output = tool.output_schema.as_ref().map(|schema| compile(&schema.to_value(), "output"));
+        let output = tool
+            .output_schema
+            .as_ref()
+            .map(|schema| compile(&schema.to_value(), "output"));
         let header_params = match crate::check::header_params(&input_schema) {
             Ok(params) => params,
             Err(errors) => {
-                let complain = |error: String| format!("the input schema of tool `{}` ({place}): {error}", tool.name);
+                let complain = |error: String| {
+                    format!(
+                        "the input schema of tool `{}` ({place}): {error}",
+                        tool.name
+                    )
+                };
                 problems.extend(errors.into_iter().map(complain));
                 Vec::new()
             }
         };
         if let Some(meta) = &tool.meta {
             let reserved = meta.keys().filter(|key| is_reserved(key));
-            problems.extend(reserved.map(|key| format!("`{key}` in the `_meta` of tool `{}` ({place}) is reserved for the protocol", tool.name)));
+            problems.extend(reserved.map(|key| {
+                format!(
+                    "`{key}` in the `_meta` of tool `{}` ({place}) is reserved for the protocol",
+                    tool.name
+                )
+            }));
         }
         match (input, output, problems.is_empty()) {
             (Some(input), output, true) => {
-                let wraps_output = definition.tool.output_schema.as_ref().map(|schema| !projection::has_object_root(schema));
-                Ok(Self { input, output: output.flatten(), definition, handler, server, header_params, wraps_output })
+                let wraps_output = definition
+                    .tool
+                    .output_schema
+                    .as_ref()
+                    .map(|schema| !projection::has_object_root(schema));
+                Ok(Self {
+                    input,
+                    output: output.flatten(),
+                    definition,
+                    handler,
+                    server,
+                    header_params,
+                    wraps_output,
+                })
             }
             _ => Err(problems),
         }
@@ -154,7 +202,8 @@ impl ToolRoute {
             return Ok(self);
         }
         let apply = |schema: &JsonObject| {
-            JsonObject::from_value(&profile.apply(&schema.to_value())).unwrap_or_else(|_| schema.clone())
+            JsonObject::from_value(&profile.apply(&schema.to_value()))
+                .unwrap_or_else(|_| schema.clone())
         };
         let tool = &mut self.definition.tool;
         tool.input_schema = apply(&tool.input_schema);
@@ -198,7 +247,13 @@ impl ToolRoute {
         if self.definition.checked {
             self.input.check_str(text)?;
         }
-        let call = Call { context, server: &self.server, text, slots, names: &names.parameters };
+        let call = Call {
+            context,
+            server: &self.server,
+            text,
+            slots,
+            names: &names.parameters,
+        };
         (self.handler)(&call).map_err(Failure::from)
     }
 
@@ -225,13 +280,20 @@ impl ToolRoute {
     }
 
     fn refuse(&self, problem: &str) -> Called {
-        let text = format!("the arguments of tool `{}` do not fit:\n{problem}", self.name());
+        let text = format!(
+            "the arguments of tool `{}` do not fit:\n{problem}",
+            self.name()
+        );
         // I-6: a result, so that the model can mend them.
         Called::Ready(Err(ToolError::new(text)))
     }
 
     /// What is sent for `outcome`: a result that keeps what the tool's definition promises, or an error.
-    pub(crate) fn finish(&self, context: &Context, outcome: Outcome) -> Result<CallToolResult, ErrorObject> {
+    pub(crate) fn finish(
+        &self,
+        context: &Context,
+        outcome: Outcome,
+    ) -> Result<CallToolResult, ErrorObject> {
         let mut result = match outcome {
             Ok(result) => result,
             Err(error) => {
@@ -251,7 +313,9 @@ impl ToolRoute {
             && result.content.is_empty()
         {
             // I-9
-            result.content.push(ContentBlock::Text(TextContent::new(structured.get())));
+            result
+                .content
+                .push(ContentBlock::Text(TextContent::new(structured.get())));
         }
         projection::result(&mut result, self.wraps_output, context.revision());
         Ok(result)
@@ -259,7 +323,9 @@ impl ToolRoute {
 
     /// I-7: nothing leaves that the output schema forbids.
     fn check_output(&self, result: &mut CallToolResult) -> Result<(), ErrorObject> {
-        let Some(schema) = &self.output else { return Ok(()) };
+        let Some(schema) = &self.output else {
+            return Ok(());
+        };
         let structured = result.structured_content.get_or_insert_with(Json::null);
         match schema.check_str(structured.get()) {
             Ok(()) => Ok(()),
@@ -270,7 +336,10 @@ impl ToolRoute {
                     violations = %violations.for_log(),
                     "a result that the output schema forbids was held back"
                 );
-                Err(jsonrpc::internal(format!("tool `{}` returned a result that its output schema forbids", self.name())))
+                Err(jsonrpc::internal(format!(
+                    "tool `{}` returned a result that its output schema forbids",
+                    self.name()
+                )))
             }
         }
     }
@@ -278,14 +347,18 @@ impl ToolRoute {
 
 impl fmt::Debug for ToolRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolRoute").field("definition", &self.definition).finish_non_exhaustive()
+        f.debug_struct("ToolRoute")
+            .field("definition", &self.definition)
+            .finish_non_exhaustive()
     }
 }
 
 /// Z-7.
 fn is_tool_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
 fn illegal_name(name: &str, place: &Place) -> String {
@@ -298,5 +371,8 @@ fn illegal_name(name: &str, place: &Place) -> String {
 /// Whether a `_meta` key belongs to the protocol (Z-10, Z-11): its prefix has `mcp` or `modelcontextprotocol` as second label.
 fn is_reserved(key: &str) -> bool {
     let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
-    matches!(prefix.split('.').nth(1), Some("mcp" | "modelcontextprotocol"))
+    matches!(
+        prefix.split('.').nth(1),
+        Some("mcp" | "modelcontextprotocol")
+    )
 }

@@ -47,18 +47,30 @@ pub(super) fn as_object(schema: Value) -> Map<String, Value> {
 /// Whether deserialising enforces everything that `schema`, as schemars wrote it, says. If not, values are checked
 /// against the schema as well.
 pub(super) fn is_enforced_by_type(schema: &Value) -> bool {
-    let Value::Object(schema) = schema else { return true };
-    schema.iter().all(|(keyword, value)| match keyword.as_str() {
-        "type" | "description" | "title" | "default" | "examples" | "required" | "$ref" | "deprecated" => true,
-        keyword if keyword.starts_with("x-") => true,
-        "properties" | "$defs" => value.as_object().is_some_and(|all| all.values().all(is_enforced_by_type)),
-        "items" | "additionalProperties" => is_enforced_by_type(value),
-        // `Option` of a reference; serde tries no other alternatives without an enum, and those come with `const`.
-        "anyOf" | "prefixItems" => value.as_array().is_some_and(|all| all.iter().all(is_enforced_by_type)),
-        "format" => is_number_format(value),
-        "minimum" | "maximum" => schema.get("format").and_then(Value::as_str).is_some_and(|format| bound(format, keyword) == value.as_i64()),
-        _ => false,
-    })
+    let Value::Object(schema) = schema else {
+        return true;
+    };
+    schema
+        .iter()
+        .all(|(keyword, value)| match keyword.as_str() {
+            "type" | "description" | "title" | "default" | "examples" | "required" | "$ref"
+            | "deprecated" => true,
+            keyword if keyword.starts_with("x-") => true,
+            "properties" | "$defs" => value
+                .as_object()
+                .is_some_and(|all| all.values().all(is_enforced_by_type)),
+            "items" | "additionalProperties" => is_enforced_by_type(value),
+            // `Option` of a reference; serde tries no other alternatives without an enum, and those come with `const`.
+            "anyOf" | "prefixItems" => value
+                .as_array()
+                .is_some_and(|all| all.iter().all(is_enforced_by_type)),
+            "format" => is_number_format(value),
+            "minimum" | "maximum" => schema
+                .get("format")
+                .and_then(Value::as_str)
+                .is_some_and(|format| bound(format, keyword) == value.as_i64()),
+            _ => false,
+        })
 }
 
 /// The bound that the Rust integer type has by itself, as schemars writes it.
@@ -76,9 +88,12 @@ fn bound(format: &str, keyword: &str) -> Option<i64> {
 }
 
 fn is_number_format(format: &Value) -> bool {
-    let Some(format) = format.as_str() else { return false };
+    let Some(format) = format.as_str() else {
+        return false;
+    };
     let digits = format.trim_start_matches('u').strip_prefix("int");
-    matches!(digits, Some("" | "8" | "16" | "32" | "64" | "128")) || matches!(format, "float" | "double")
+    matches!(digits, Some("" | "8" | "16" | "32" | "64" | "128"))
+        || matches!(format, "float" | "double")
 }
 
 /// `uint32` and the like are no formats of JSON Schema; strict clients reject schemas that have them. What they say is
@@ -131,7 +146,10 @@ mod tests {
         let mut generator = input_generator();
         let schema = T::json_schema(&mut generator).to_value();
         let mut schema = as_object(schema);
-        schema.insert("$defs".to_owned(), Value::Object(generator.take_definitions(true)));
+        schema.insert(
+            "$defs".to_owned(),
+            Value::Object(generator.take_definitions(true)),
+        );
         Value::Object(schema)
     }
 
@@ -157,7 +175,13 @@ mod tests {
         let mut generator = input_generator();
         let schema = Plain::json_schema(&mut generator).to_value();
         let finished = finished(schema, &mut generator).to_string();
-        assert!(!finished.contains("format") && finished.contains(r#""maximum":255"#), "{finished}");
-        assert_eq!(as_object(json!(false)), *json!({"not": {}}).as_object().unwrap());
+        assert!(
+            !finished.contains("format") && finished.contains(r#""maximum":255"#),
+            "{finished}"
+        );
+        assert_eq!(
+            as_object(json!(false)),
+            *json!({"not": {}}).as_object().unwrap()
+        );
     }
 }

@@ -124,7 +124,10 @@ impl ToolSet {
     /// The same tools under other names: `prefix_name`.
     #[must_use]
     pub fn prefixed(self, prefix: &str) -> Self {
-        let mut this = Self { routes: Vec::new(), problems: self.problems };
+        let mut this = Self {
+            routes: Vec::new(),
+            problems: self.problems,
+        };
         for route in self.routes {
             let name = format!("{prefix}_{}", route.name());
             this.add(route.renamed(name));
@@ -135,7 +138,11 @@ impl ToolSet {
     pub(super) fn add(&mut self, route: Result<ToolRoute, Vec<String>>) {
         match route {
             Err(problems) => self.problems.extend(problems),
-            Ok(route) => match self.routes.iter().find(|other| other.name() == route.name()) {
+            Ok(route) => match self
+                .routes
+                .iter()
+                .find(|other| other.name() == route.name())
+            {
                 Some(taken) => self.problems.push(crate::server::name_taken(taken, &route)),
                 None => self.routes.push(route),
             },
@@ -144,7 +151,10 @@ impl ToolSet {
 
     /// The tools, in `profile` if they have none of their own, or everything that is wrong with them.
     pub(crate) fn into_routes_in(self, profile: Profile) -> Result<Vec<ToolRoute>, Vec<String>> {
-        let Self { routes, mut problems } = self;
+        let Self {
+            routes,
+            mut problems,
+        } = self;
         let mut finished = Vec::with_capacity(routes.len());
         for route in routes {
             match route.in_profile(profile) {

@@ -31,7 +31,13 @@ pub struct ToolSpec {
 
 /// Begins a tool: the function `function` of `file`.
 #[must_use]
-pub fn tool(name: &'static str, description: &'static str, function: &'static str, file: &'static str, line: u32) -> ToolSpec {
+pub fn tool(
+    name: &'static str,
+    description: &'static str,
+    function: &'static str,
+    file: &'static str,
+    line: u32,
+) -> ToolSpec {
     ToolSpec {
         name,
         description,
@@ -51,7 +57,12 @@ pub fn tool(name: &'static str, description: &'static str, function: &'static st
 impl ToolSpec {
     /// Adds a parameter.
     #[must_use]
-    pub fn input(mut self, name: &'static str, description: &'static str, describe: fn(&mut InputSchema)) -> Self {
+    pub fn input(
+        mut self,
+        name: &'static str,
+        description: &'static str,
+        describe: fn(&mut InputSchema),
+    ) -> Self {
         self.input.parameter(name, description, describe);
         self
     }
@@ -111,7 +122,13 @@ impl ToolSpec {
 
     /// Adds an icon; `sizes` are separated by spaces.
     #[must_use]
-    pub fn icon(mut self, src: &str, mime_type: Option<&str>, sizes: Option<&str>, theme: Option<&str>) -> Self {
+    pub fn icon(
+        mut self,
+        src: &str,
+        mime_type: Option<&str>,
+        sizes: Option<&str>,
+        theme: Option<&str>,
+    ) -> Self {
         let mut icon = Icon::new(src);
         icon.mime_type = mime_type.map(str::to_owned);
         icon.sizes = sizes.map(|sizes| sizes.split_whitespace().map(str::to_owned).collect());
@@ -131,7 +148,11 @@ impl ToolSpec {
     #[must_use]
     pub fn timeout(mut self, limit: u64, reset_by_progress: bool, hard_limit: Option<u64>) -> Self {
         let limit = Duration::from_millis(limit);
-        self.timeout = Some(Timeout { limit, reset_by_progress, hard_limit: hard_limit.map(Duration::from_millis) });
+        self.timeout = Some(Timeout {
+            limit,
+            reset_by_progress,
+            hard_limit: hard_limit.map(Duration::from_millis),
+        });
         self
     }
 
@@ -144,9 +165,18 @@ impl ToolSpec {
 
     /// Registers the tool; `server` is the value whose method it is.
     pub(super) fn register(self, server: &Server) -> Result<ToolRoute, Vec<String>> {
-        let Input { schema, names, checked, states, problems } = self.input.finish();
+        let Input {
+            schema,
+            names,
+            checked,
+            states,
+            problems,
+        } = self.input.finish();
         if !problems.is_empty() {
-            return Err(problems.iter().map(|problem| format!("{} {problem}", self.place)).collect());
+            return Err(problems
+                .iter()
+                .map(|problem| format!("{} {problem}", self.place))
+                .collect());
         }
         let mut tool = Tool::new(JsonObject::from(schema), self.name);
         let description = self.description.trim();
@@ -156,7 +186,16 @@ impl ToolSpec {
         tool.annotations = self.annotations;
         tool.icons = (!self.icons.is_empty()).then_some(self.icons);
         tool.meta = (!self.meta.is_empty()).then_some(self.meta);
-        let definition = Definition { tool, place: self.place, names, checked, states, timeout: self.timeout, needs: self.needs, profile: None };
+        let definition = Definition {
+            tool,
+            place: self.place,
+            names,
+            checked,
+            states,
+            timeout: self.timeout,
+            needs: self.needs,
+            profile: None,
+        };
         let handler = self.handler.expect("expansions end with `call`");
         ToolRoute::new(definition, handler, server.clone())
     }
@@ -164,7 +203,10 @@ impl ToolSpec {
 
 impl fmt::Debug for ToolSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolSpec").field("name", &self.name).field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("ToolSpec")
+            .field("name", &self.name)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the macros emit depends neither on the name of the crate nor on names in scope.
 
+#![allow(unreachable_pub, reason = "stands for other crates")]
+
 /// The only thing the user of this library knows of Trueform.
 mod sdk {
     pub mod mcp {
@@ -38,7 +40,9 @@ impl<T: Copy + Into<i64> + Send + Sync + 'static> Calculator<T> {
 
 #[test]
 fn the_crate_may_have_another_name() {
-    let server = mcp::Server::new("sdk", "1").tools(mcp::tools![find]).tools(Calculator(1_i32));
+    let server = mcp::Server::new("sdk", "1")
+        .tools(mcp::tools![find])
+        .tools(Calculator(1_i32));
     assert!(server.build().is_ok());
 }
 
@@ -67,5 +71,10 @@ mod shadowed {
 
 #[test]
 fn names_in_scope_do_not_matter() {
-    assert!(trueform::Server::new("sdk", "1").tools(trueform::tools![shadowed::add]).build().is_ok());
+    assert!(
+        trueform::Server::new("sdk", "1")
+            .tools(trueform::tools![shadowed::add])
+            .build()
+            .is_ok()
+    );
 }

@@ -13,13 +13,26 @@ use trueform::{
 
 /// The tools of `set` as a client sees them.
 async fn listed(set: impl IntoTools) -> Vec<Tool> {
-    Server::new("test", "1").tools(set).connect().await.unwrap().list_tools().await.unwrap()
+    Server::new("test", "1")
+        .tools(set)
+        .connect()
+        .await
+        .unwrap()
+        .list_tools()
+        .await
+        .unwrap()
 }
 
 /// What a call of the tool `name` of `set` gives.
 async fn called(set: impl IntoTools, name: &str, arguments: Value) -> CallToolResult {
     let server = Server::new("test", "1").tools(set).state(Greeting("hello"));
-    server.connect().await.unwrap().call_tool(name, arguments).await.unwrap()
+    server
+        .connect()
+        .await
+        .unwrap()
+        .call_tool(name, arguments)
+        .await
+        .unwrap()
 }
 
 fn text(result: &CallToolResult) -> &str {
@@ -76,10 +89,16 @@ fn weather(
         Unit::Celsius => "C",
         Unit::Fahrenheit => "F",
     };
-    let Place { latitude, longitude, near } = place;
+    let Place {
+        latitude,
+        longitude,
+        near,
+    } = place;
     let near = near.len();
     let revision = context.revision();
-    format!("{greeting} {latitude} {longitude} {near} {unit} {days} {language:?} {sort_by:?} {type:?} {revision}")
+    format!(
+        "{greeting} {latitude} {longitude} {near} {unit} {days} {language:?} {sort_by:?} {type:?} {revision}"
+    )
 }
 
 fn one() -> u8 {
@@ -101,7 +120,10 @@ impl FromContext for Greet {
 #[tokio::test]
 async fn the_signature_is_the_schema() {
     let tools = listed(tools![weather]).await;
-    assert_eq!(tools[0].description.as_deref(), Some("Says how warm it is."));
+    assert_eq!(
+        tools[0].description.as_deref(),
+        Some("Says how warm it is.")
+    );
     check(
         &tools[0].input_schema,
         expect![[r##"
@@ -186,14 +208,26 @@ async fn the_signature_is_the_schema() {
 
 #[tokio::test]
 async fn arguments_arrive() {
-    let place = json!({"latitude": 1, "longitude": 2.5, "near": [{"latitude": 0.5, "longitude": 0}]});
-    let result = called(tools![weather], "weather", json!({"place": place, "unit": "celsius"})).await;
+    let place =
+        json!({"latitude": 1, "longitude": 2.5, "near": [{"latitude": 0.5, "longitude": 0}]});
+    let result = called(
+        tools![weather],
+        "weather",
+        json!({"place": place, "unit": "celsius"}),
+    )
+    .await;
     assert_eq!(text(&result), "hello 1 2.5 1 C 1 None None None 2026-07-28");
     let all = json!({"type": true, "sortBy": "x", "language": "en", "days": 7, "unit": "fahrenheit", "place": place});
     let result = called(tools![weather], "weather", all).await;
-    assert_eq!(text(&result), r#"hello 1 2.5 1 F 7 Some("en") Some("x") Some(true) 2026-07-28"#);
+    assert_eq!(
+        text(&result),
+        r#"hello 1 2.5 1 F 7 Some("en") Some("x") Some(true) 2026-07-28"#
+    );
     let null = json!({"place": place, "unit": "celsius", "sortBy": null, "type": null});
-    assert_eq!(text(&called(tools![weather], "weather", null).await), "hello 1 2.5 1 C 1 None None None 2026-07-28");
+    assert_eq!(
+        text(&called(tools![weather], "weather", null).await),
+        "hello 1 2.5 1 C 1 None None None 2026-07-28"
+    );
 }
 
 /// Adds two numbers.
@@ -211,30 +245,53 @@ struct Sum {
 #[tokio::test]
 async fn all_that_is_wrong_is_told() {
     for (arguments, problems) in [
-        (json!({}), expect![[r#"
+        (
+            json!({}),
+            expect![[r#"
             the arguments of tool `add` do not fit:
             /a: expected integer, found nothing
-            /b: expected integer, found nothing"#]]),
-        (json!({"a": "1", "b": null}), expect![[r#"
+            /b: expected integer, found nothing"#]],
+        ),
+        (
+            json!({"a": "1", "b": null}),
+            expect![[r#"
             the arguments of tool `add` do not fit:
             /a: expected integer, found string "1"
-            /b: expected integer, found null"#]]),
-        (json!({"a": 1, "B": 2}), expect![[r#"
+            /b: expected integer, found null"#]],
+        ),
+        (
+            json!({"a": 1, "B": 2}),
+            expect![[r#"
             the arguments of tool `add` do not fit:
             /b: expected integer, found nothing
-            /B: expected only `a`, `b`, found unknown property `B`; did you mean `b`?"#]]),
-        (json!({"a": 1.5, "b": 1}), expect![[r#"
+            /B: expected only `a`, `b`, found unknown property `B`; did you mean `b`?"#]],
+        ),
+        (
+            json!({"a": 1.5, "b": 1}),
+            expect![[r#"
             the arguments of tool `add` do not fit:
-            /a: expected integer, found number 1.5"#]]),
-        (json!({"a": 1e300, "b": 1}), expect![[r#"
+            /a: expected integer, found number 1.5"#]],
+        ),
+        (
+            json!({"a": 1e300, "b": 1}),
+            expect![[r#"
             the arguments of tool `add` do not fit:
-            /a: invalid type: floating point `1e+300`, expected i64"#]]),
+            /a: invalid type: floating point `1e+300`, expected i64"#]],
+        ),
     ] {
         let result = called(tools![add], "add", arguments).await;
-        assert_eq!((result.is_error, &result.structured_content), (Some(true), &None));
+        assert_eq!(
+            (result.is_error, &result.structured_content),
+            (Some(true), &None)
+        );
         problems.assert_eq(text(&result));
     }
-    let result = called(tools![weather], "weather", json!({"days": 9, "language": "A", "place": {"latitude": "x"}, "type": 1})).await;
+    let result = called(
+        tools![weather],
+        "weather",
+        json!({"days": 9, "language": "A", "place": {"latitude": "x"}, "type": 1}),
+    )
+    .await;
     expect![[r#"
         the arguments of tool `weather` do not fit:
         /unit: expected one of "celsius", "fahrenheit", found nothing
@@ -243,7 +300,8 @@ async fn all_that_is_wrong_is_told() {
         /language: expected string matching `^[a-z]+$`, found string "A"
         /place/longitude: expected number, found nothing
         /place/latitude: expected number, found string "x"
-        /type: expected boolean or null, found integer 1"#]].assert_eq(text(&result));
+        /type: expected boolean or null, found integer 1"#]]
+    .assert_eq(text(&result));
 }
 
 // Models write 30.0 for 30.
@@ -264,18 +322,29 @@ async fn no_arguments() {
     #[tool]
     fn at_all() {}
 
-    let client = Server::new("test", "1").tools(tools![nothing, at_all]).connect().await.unwrap();
+    let client = Server::new("test", "1")
+        .tools(tools![nothing, at_all])
+        .connect()
+        .await
+        .unwrap();
     // Z-5
     let tools = client.list_tools().await.unwrap();
-    assert_eq!(tools[1].input_schema.get(), r#"{"type":"object","additionalProperties":false}"#);
+    assert_eq!(
+        tools[1].input_schema.get(),
+        r#"{"type":"object","additionalProperties":false}"#
+    );
     for name in ["nothing", "at_all"] {
         // `null` is sent as no `arguments` at all.
-        assert_eq!(client.call_tool(name, Value::Null).await.unwrap().content, []);
+        assert_eq!(
+            client.call_tool(name, Value::Null).await.unwrap().content,
+            []
+        );
     }
     let result = client.call_tool("at_all", json!({"x": 1})).await.unwrap();
     expect![[r#"
         the arguments of tool `at_all` do not fit:
-        /x: expected no properties, found unknown property `x`"#]].assert_eq(text(&result));
+        /x: expected no properties, found unknown property `x`"#]]
+    .assert_eq(text(&result));
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -313,7 +382,9 @@ async fn all_arguments_as_one_struct() {
 
     let set = || tools![find, operate];
     let tools = listed(set()).await;
-    check(&tools[0].input_schema, expect![[r#"
+    check(
+        &tools[0].input_schema,
+        expect![[r#"
         {
           "type": "object",
           "properties": {
@@ -334,8 +405,11 @@ async fn all_arguments_as_one_struct() {
             "searchText"
           ],
           "additionalProperties": false
-        }"#]]);
-    check(&tools[1].input_schema, expect![[r#"
+        }"#]],
+    );
+    check(
+        &tools[1].input_schema,
+        expect![[r#"
         {
           "type": "object",
           "oneOf": [
@@ -376,9 +450,23 @@ async fn all_arguments_as_one_struct() {
               ]
             }
           ]
-        }"#]]);
-    assert_eq!(text(&called(set(), "find", json!({"searchText": "x", "limit": 3})).await), "x Some(3)");
-    assert_eq!(text(&called(set(), "operate", json!({"op": "put", "key": "k", "value": 1})).await), "k=1");
+        }"#]],
+    );
+    assert_eq!(
+        text(&called(set(), "find", json!({"searchText": "x", "limit": 3})).await),
+        "x Some(3)"
+    );
+    assert_eq!(
+        text(
+            &called(
+                set(),
+                "operate",
+                json!({"op": "put", "key": "k", "value": 1})
+            )
+            .await
+        ),
+        "k=1"
+    );
     let result = called(set(), "find", json!({"search_text": "x", "limit": -1})).await;
     expect![[r#"
         the arguments of tool `find` do not fit:
@@ -388,7 +476,8 @@ async fn all_arguments_as_one_struct() {
     let result = called(set(), "operate", json!({"op": "put", "key": "k"})).await;
     expect![[r#"
         the arguments of tool `operate` do not fit:
-        /value: expected integer, found nothing"#]].assert_eq(text(&result));
+        /value: expected integer, found nothing"#]]
+    .assert_eq(text(&result));
 }
 
 // A type that is stricter than its schema: serde's own words, with the place.
@@ -411,15 +500,20 @@ async fn what_only_the_type_refuses() {
         numbers.iter().map(|Even(number)| number / 2).sum()
     }
 
-    assert_eq!(text(&called(tools![halve], "halve", json!({"numbers": [2, 4]})).await), "3");
+    assert_eq!(
+        text(&called(tools![halve], "halve", json!({"numbers": [2, 4]})).await),
+        "3"
+    );
     let result = called(tools![halve], "halve", json!({"numbers": [2, 3]})).await;
     expect![[r#"
         the arguments of tool `halve` do not fit:
-        /numbers/1: 3 is odd"#]].assert_eq(text(&result));
+        /numbers/1: 3 is odd"#]]
+    .assert_eq(text(&result));
     let result = called(tools![halve], "halve", json!({"numbers": [4294967296_u64]})).await;
     expect![[r#"
         the arguments of tool `halve` do not fit:
-        /numbers/0: invalid value: integer `4294967296`, expected u32"#]].assert_eq(text(&result));
+        /numbers/0: invalid value: integer `4294967296`, expected u32"#]]
+    .assert_eq(text(&result));
 }
 
 // ---- Injection ----
@@ -437,12 +531,24 @@ async fn injected_parameters() {
         principal: Option<Principal>,
         extension: Option<Extension<u32>>,
     ) -> String {
-        format!("{} {} {name} {} {}", state.0.0, again.0, principal.is_none(), extension.is_none())
+        format!(
+            "{} {} {name} {} {}",
+            state.0.0,
+            again.0,
+            principal.is_none(),
+            extension.is_none()
+        )
     }
 
     let tools = listed_with_state(tools![greet]).await;
-    assert_eq!(tools[0].input_schema.to_value()["properties"], json!({"name": {"type": "string"}}));
-    assert_eq!(text(&called(tools![greet], "greet", json!({"name": "you"})).await), "hello hello you true true");
+    assert_eq!(
+        tools[0].input_schema.to_value()["properties"],
+        json!({"name": {"type": "string"}})
+    );
+    assert_eq!(
+        text(&called(tools![greet], "greet", json!({"name": "you"})).await),
+        "hello hello you true true"
+    );
 }
 
 async fn listed_with_state(set: impl IntoTools) -> Vec<Tool> {
@@ -457,7 +563,10 @@ async fn what_cannot_be_injected_fails_the_call() {
     fn members_only(_caller: Principal) {}
 
     let result = called(tools![members_only], "members_only", json!({})).await;
-    assert_eq!((text(&result), result.is_error), ("this tool is for authenticated callers only", Some(true)));
+    assert_eq!(
+        (text(&result), result.is_error),
+        ("this tool is for authenticated callers only", Some(true))
+    );
 }
 
 #[test]
@@ -466,8 +575,14 @@ fn missing_state_is_a_start_error() {
     #[tool]
     fn needs_state(_greeting: State<Greeting>) {}
 
-    let error = Server::new("test", "1").tools(tools![needs_state]).build().unwrap_err();
-    assert!(error.to_string().contains("Greeting") && error.to_string().contains("needs_state"), "{error}");
+    let error = Server::new("test", "1")
+        .tools(tools![needs_state])
+        .build()
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("Greeting") && error.to_string().contains("needs_state"),
+        "{error}"
+    );
 }
 
 // ---- Results ----
@@ -529,7 +644,11 @@ struct Tree {
 }
 
 fn leaf() -> Tree {
-    Tree { name: "leaf".to_owned(), size: 1, children: Vec::new() }
+    Tree {
+        name: "leaf".to_owned(),
+        size: 1,
+        children: Vec::new(),
+    }
 }
 
 // I-7, I-9
@@ -549,7 +668,9 @@ async fn structured_results() {
 
     let set = || tools![add, grow, forest];
     let tools = listed(set()).await;
-    check(tools[0].output_schema.as_ref().unwrap(), expect![[r#"
+    check(
+        tools[0].output_schema.as_ref().unwrap(),
+        expect![[r#"
         {
           "type": "object",
           "properties": {
@@ -560,8 +681,11 @@ async fn structured_results() {
           "required": [
             "sum"
           ]
-        }"#]]);
-    check(tools[1].output_schema.as_ref().unwrap(), expect![[r##"
+        }"#]],
+    );
+    check(
+        tools[1].output_schema.as_ref().unwrap(),
+        expect![[r##"
         {
           "anyOf": [
             {
@@ -616,8 +740,11 @@ async fn structured_results() {
               ]
             }
           }
-        }"##]]);
-    check(tools[2].output_schema.as_ref().unwrap(), expect![[r##"
+        }"##]],
+    );
+    check(
+        tools[2].output_schema.as_ref().unwrap(),
+        expect![[r##"
         {
           "type": "array",
           "items": {
@@ -648,15 +775,27 @@ async fn structured_results() {
               ]
             }
           }
-        }"##]]);
+        }"##]],
+    );
     for (name, arguments, structured) in [
         ("add", json!({"a": 1, "b": 2}), r#"{"sum":3}"#),
-        ("grow", json!({"tall": true}), r#"{"name":"leaf","size":1,"children":[]}"#),
+        (
+            "grow",
+            json!({"tall": true}),
+            r#"{"name":"leaf","size":1,"children":[]}"#,
+        ),
         ("grow", json!({"tall": false}), "null"),
-        ("forest", json!({}), r#"[{"name":"leaf","size":1,"children":[]}]"#),
+        (
+            "forest",
+            json!({}),
+            r#"[{"name":"leaf","size":1,"children":[]}]"#,
+        ),
     ] {
         let result = called(set(), name, arguments).await;
-        assert_eq!(result.structured_content.as_ref().unwrap().get(), structured);
+        assert_eq!(
+            result.structured_content.as_ref().unwrap().get(),
+            structured
+        );
         assert_eq!(text(&result), structured);
     }
 }
@@ -676,9 +815,16 @@ async fn results_that_break_their_schema_are_held_back() {
         Json(Share { share: of })
     }
 
-    let client = Server::new("test", "1").tools(tools![share]).connect().await.unwrap();
+    let client = Server::new("test", "1")
+        .tools(tools![share])
+        .connect()
+        .await
+        .unwrap();
     assert!(client.call_tool("share", json!({"of": 0.5})).await.is_ok());
-    let error = client.call_tool("share", json!({"of": 1.5})).await.unwrap_err();
+    let error = client
+        .call_tool("share", json!({"of": 1.5}))
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), Some(-32603));
     assert!(!error.to_string().contains("1.5"), "{error}");
 }
@@ -747,13 +893,25 @@ async fn errors_of_more_than_text() {
     /// Fails as JSON-RPC does.
     #[tool]
     fn protocol() -> Result<(), ToolError> {
-        Err(ToolError::protocol(ErrorObject::new(-32099, "not today")))
+        Err(ToolError::protocol(ErrorObject::new(4000, "not today")))
     }
 
-    assert_eq!(called(tools![picture], "picture", json!({})).await.content.len(), 2);
-    let client = Server::new("test", "1").tools(tools![protocol]).connect().await.unwrap();
+    assert_eq!(
+        called(tools![picture], "picture", json!({}))
+            .await
+            .content
+            .len(),
+        2
+    );
+    let client = Server::new("test", "1")
+        .tools(tools![protocol])
+        .connect()
+        .await
+        .unwrap();
     match client.call_tool("protocol", json!({})).await.unwrap_err() {
-        ClientError::Remote(error) => assert_eq!((error.code, &*error.message), (-32099, "not today")),
+        ClientError::Remote(error) => {
+            assert_eq!((error.code, &*error.message), (4000, "not today"))
+        }
         other => panic!("{other}"),
     }
 }
@@ -774,7 +932,11 @@ where
     /// Reads a note.
     #[tool(read_only, title = "Read")]
     async fn read(&self, number: usize) -> Result<&str, String> {
-        self.store.as_ref().get(number - Self::FIRST).copied().ok_or_else(|| format!("there is no note {number}"))
+        self.store
+            .as_ref()
+            .get(number - Self::FIRST)
+            .copied()
+            .ok_or_else(|| format!("there is no note {number}"))
     }
 
     /// Counts the notes.
@@ -807,7 +969,9 @@ where
 
 #[tokio::test]
 async fn methods_of_a_server() {
-    let notes = Arc::new(Notes { store: vec!["first", "second"] });
+    let notes = Arc::new(Notes {
+        store: vec!["first", "second"],
+    });
     let tools = listed(notes.clone()).await;
     let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(names, ["read", "notes.count", "slow_count", "version"]);
@@ -818,7 +982,10 @@ async fn methods_of_a_server() {
         ("slow_count", json!({}), "2"),
         ("version", json!({}), "1"),
     ] {
-        assert_eq!(text(&called(notes.clone(), name, arguments).await), expected);
+        assert_eq!(
+            text(&called(notes.clone(), name, arguments).await),
+            expected
+        );
     }
     // They stay methods.
     assert_eq!((notes.count(), notes.read(1).await), (2, Ok("first")));
@@ -871,10 +1038,14 @@ async fn dynamic_tools() {
     assert_eq!(listed[0].input_schema.to_value(), schema);
     let result = called(tool(), "twice", json!({"n": 4, "more": true})).await;
     assert_eq!(result.structured_content.unwrap().get(), r#"{"n":8}"#);
-    assert_eq!(text(&called(tool(), "twice", json!({"n": 13})).await), "not thirteen");
+    assert_eq!(
+        text(&called(tool(), "twice", json!({"n": 13})).await),
+        "not thirteen"
+    );
     expect![[r#"
         the arguments of tool `twice` do not fit:
-        /n: expected at least 1, found integer 0"#]].assert_eq(text(&called(tool(), "twice", json!({"n": 0})).await));
+        /n: expected at least 1, found integer 0"#]]
+    .assert_eq(text(&called(tool(), "twice", json!({"n": 0})).await));
 }
 
 #[test]
@@ -901,8 +1072,16 @@ fn problems_are_told_all_at_once() {
     dynamic.extend(DynamicTool::new("bad", json!({"type": "objekt"})).handler(async |_, _| ()));
     dynamic.extend(DynamicTool::new("worse", json!(true)).handler(async |_, _| ()));
     dynamic.extend(DynamicTool::new("add", json!({"type": "object"})).handler(async |_, _| ()));
-    let error = Server::new("test", "1").tools(set).tools(dynamic).build().unwrap_err();
-    let told: Vec<String> = error.problems().iter().map(|problem| without_lines(problem)).collect();
+    let error = Server::new("test", "1")
+        .tools(set)
+        .tools(dynamic)
+        .build()
+        .unwrap_err();
+    let told: Vec<String> = error
+        .problems()
+        .iter()
+        .map(|problem| without_lines(problem))
+        .collect();
     expect![[r#"
         fn `first` at runtime/tests/it/tools.rs:LINE takes `Args<i64>`, whose schema is not that of an object
         fn `both` at runtime/tests/it/tools.rs:LINE takes `Args`, which is all arguments, and `_one`; move `_one` into its struct
@@ -936,8 +1115,22 @@ async fn merged_and_nested() {
     }
 
     let nested = Server::new("inner", "1").tools(tools![inner, add]);
-    let client = Server::new("outer", "1").tools(tools![add]).nest("sub", nested).connect().await.unwrap();
-    let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+    let client = Server::new("outer", "1")
+        .tools(tools![add])
+        .nest("sub", nested)
+        .connect()
+        .await
+        .unwrap();
+    let names: Vec<_> = client
+        .list_tools()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|tool| tool.name)
+        .collect();
     assert_eq!(names, ["add", "sub_inner", "sub_add"]);
-    assert_eq!(text(&client.call_tool("sub_inner", json!({})).await.unwrap()), "inside");
+    assert_eq!(
+        text(&client.call_tool("sub_inner", json!({})).await.unwrap()),
+        "inside"
+    );
 }
