@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use trueform::{
     prelude::*,
     schema::{
-        CreateMessageOutcome, CreateMessageRequestParams, ElicitOutcome, ElicitRequestFormParams, Role, SamplingMessage,
-        SamplingMessageContent, SamplingMessageContentBlock, TextContent,
+        CreateMessageOutcome, CreateMessageRequestParams, ElicitOutcome, ElicitRequestFormParams,
+        Role, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock, TextContent,
         methods::{CreateMessage, Elicit},
     },
 };
@@ -18,13 +18,16 @@ pub(crate) async fn test_sampling(
     prompt: String,
 ) -> Result<String, ToolError> {
     let question = SamplingMessageContentBlock::from(TextContent::new(prompt));
-    let params = CreateMessageRequestParams::new(100, vec![SamplingMessage::new(question, Role::User)]);
+    let params =
+        CreateMessageRequestParams::new(100, vec![SamplingMessage::new(question, Role::User)]);
     match context.request::<CreateMessage>(params).await? {
         CreateMessageOutcome::Complete(answer) => match answer.content {
             SamplingMessageContent::Single(SamplingMessageContentBlock::Text(text)) => {
                 Ok(format!("LLM response: {}", text.text))
             }
-            _ => Err(ToolError::new("the client's model did not answer with a text")),
+            _ => Err(ToolError::new(
+                "the client's model did not answer with a text",
+            )),
         },
         _ => Err(ToolError::new("the client did not answer with a message")),
     }
@@ -51,7 +54,9 @@ pub(crate) async fn test_elicitation(
 
 /// Asks the person for values that have defaults.
 #[tool(needs(elicitation))]
-pub(crate) async fn test_elicitation_sep1034_defaults(context: Context) -> Result<String, ToolError> {
+pub(crate) async fn test_elicitation_sep1034_defaults(
+    context: Context,
+) -> Result<String, ToolError> {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -64,7 +69,9 @@ pub(crate) async fn test_elicitation_sep1034_defaults(context: Context) -> Resul
         "required": [],
     });
     let (action, content) = elicit(&context, "Please check these values", &schema).await?;
-    Ok(format!("Elicitation completed: action={action}, content={content}"))
+    Ok(format!(
+        "Elicitation completed: action={action}, content={content}"
+    ))
 }
 
 /// Asks the person to choose, in each way a choice can be described.
@@ -92,7 +99,9 @@ pub(crate) async fn test_elicitation_sep1330_enums(context: Context) -> Result<S
         "required": [],
     });
     let (action, content) = elicit(&context, "Please choose", &schema).await?;
-    Ok(format!("Elicitation completed: action={action}, content={content}"))
+    Ok(format!(
+        "Elicitation completed: action={action}, content={content}"
+    ))
 }
 
 /// Can be called by clients only that let servers use their model.
@@ -111,13 +120,20 @@ pub(crate) async fn test_streaming_elicitation(context: Context) -> &'static str
 }
 
 /// Asks the person to fill in a form. Answers with what they did and with what they filled in, as JSON.
-async fn elicit(context: &Context, message: &str, schema: &Value) -> Result<(String, String), ToolError> {
+async fn elicit(
+    context: &Context,
+    message: &str,
+    schema: &Value,
+) -> Result<(String, String), ToolError> {
     let params: ElicitRequestFormParams =
         serde_json::from_value(json!({ "message": message, "requestedSchema": schema }))?;
     match context.request::<Elicit>(params.into()).await? {
-        ElicitOutcome::Complete(answer) => {
-            Ok((answer.action.as_str().to_owned(), serde_json::to_string(&answer.content)?))
-        }
-        _ => Err(ToolError::new("the client did not answer with the person's answer")),
+        ElicitOutcome::Complete(answer) => Ok((
+            answer.action.as_str().to_owned(),
+            serde_json::to_string(&answer.content)?,
+        )),
+        _ => Err(ToolError::new(
+            "the client did not answer with the person's answer",
+        )),
     }
 }

@@ -31,7 +31,10 @@ pub(crate) async fn test_tool_with_logging(context: Context) -> &'static str {
 /// Sends a log message, to clients that want them.
 #[tool(read_only)]
 pub(crate) fn test_logging_tool(context: Context) -> &'static str {
-    context.log(LoggingLevel::Info, "A message for clients that ask for messages");
+    context.log(
+        LoggingLevel::Info,
+        "A message for clients that ask for messages",
+    );
     "Logged a message, if you wanted one."
 }
 
@@ -55,9 +58,15 @@ pub(crate) async fn test_reconnection(context: Context) -> &'static str {
 
 /// Reports progress once, then does nothing until it is cancelled, for a minute at most.
 #[tool(read_only)]
-pub(crate) async fn wait_for_cancel(context: Context, calls: State<CancelledCalls>) -> Result<(), ToolError> {
+pub(crate) async fn wait_for_cancel(
+    context: Context,
+    calls: State<CancelledCalls>,
+) -> Result<(), ToolError> {
     // A cancelled tool is dropped where it waits, and so is what it holds.
-    let mut waiting = Waiting { calls: calls.0, cancelled: true };
+    let mut waiting = Waiting {
+        calls: calls.0,
+        cancelled: true,
+    };
     context.progress(1.0, None, None);
     sleep(Duration::from_secs(60)).await;
     waiting.cancelled = false;
@@ -87,7 +96,9 @@ pub(crate) struct Count {
 /// Tells how many calls of `wait_for_cancel` were cancelled.
 #[tool(read_only)]
 pub(crate) fn cancelled_calls(calls: State<CancelledCalls>) -> Json<Count> {
-    Json(Count { count: calls.0.0.load(Ordering::SeqCst) })
+    Json(Count {
+        count: calls.0.0.load(Ordering::SeqCst),
+    })
 }
 
 /// Tells clients that the list of tools changed.
