@@ -33,7 +33,8 @@ fn build(schema: &Path) -> Result<(), String> {
 
 #[cfg(not(feature = "generate"))]
 fn build(schema: &Path) -> Result<(), String> {
-    let inputs = fingerprint(schema).map_err(|error| format!("cannot read the schema files: {error}"))?;
+    let inputs =
+        fingerprint(schema).map_err(|error| format!("cannot read the schema files: {error}"))?;
     let generated = std::fs::read_to_string(schema.join("src/generated.rs")).unwrap_or_default();
     match generated.contains(&format!("// inputs: {inputs:016x}\n")) {
         true => Ok(()),
@@ -65,7 +66,10 @@ fn fingerprint(schema: &Path) -> std::io::Result<u64> {
             // By stem, as the generator sorts them.
             names.sort_by(|a, b| a.trim_end_matches(".json").cmp(b.trim_end_matches(".json")));
             for name in names {
-                add(&format!("{input}/{name}"), &std::fs::read(path.join(&name))?);
+                add(
+                    &format!("{input}/{name}"),
+                    &std::fs::read(path.join(&name))?,
+                );
             }
         }
     }

@@ -2,13 +2,13 @@
 
 pub mod bind;
 pub mod check;
-pub mod diff;
-pub mod import;
 mod correct;
 pub mod coverage;
+pub mod diff;
 pub mod docs;
 mod emit;
 mod generate;
+pub mod import;
 pub mod load;
 mod merge;
 mod methods;

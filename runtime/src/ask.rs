@@ -7,8 +7,7 @@ use trueform_schema::{Conform, DecodeError, Era, ErrorObject, Method, View, deco
 
 use crate::{
     context::Context,
-    gate,
-    jsonrpc,
+    gate, jsonrpc,
     needs::ClientNeeds,
     outbox::Refused,
     session::{Settled, Waiting},

@@ -274,9 +274,11 @@ impl Clock {
         if !progressed() {
             return false;
         }
+        let next = tokio::time::Instant::now() + self.timeout.limit;
+        let end = self.timeout.hard_limit.map(|hard| self.started + hard);
         self.sleep
             .as_mut()
-            .reset(tokio::time::Instant::now() + self.timeout.limit);
+            .reset(end.map_or(next, |end| end.min(next)));
         true
     }
 }

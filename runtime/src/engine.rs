@@ -14,6 +14,7 @@ mod tools;
 
 use trueform_schema::{ErrorObject, Method, RequestId, Revision, View};
 
+pub use self::listen::MAX_SUBSCRIPTIONS;
 pub(crate) use self::{
     line::Link,
     look::{Look, Read},
@@ -87,7 +88,6 @@ impl Answer {
 }
 
 impl Reply {
-
     fn error(id: &RequestId, revision: Revision, error: &ErrorObject) -> Self {
         tracing::debug!(%id, %revision, code = error.code, message = %error.message, "request refused");
         Self::Ready(Answer::error(Some(id), Some(revision), error))

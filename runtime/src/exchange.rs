@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Instant,
 };
 
 use trueform_schema::{
@@ -62,6 +63,14 @@ pub(crate) enum Outlet {
     Link(Arc<Outbox>),
 }
 
+/// The last progress that was sent.
+#[derive(Debug)]
+struct Reported {
+    progress: f64,
+    /// When; kept only where reports are limited.
+    at: Option<Instant>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) engine: Engine,
@@ -78,7 +87,7 @@ pub(crate) struct Exchange {
     pub(crate) cancelled: Signal,
     /// Fired each time progress is reported, for timeouts that it resets.
     pub(crate) progressed: AtomicBool,
-    last_progress: Mutex<f64>,
+    last_progress: Mutex<Reported>,
     finished: AtomicBool,
     stream_closed: Signal,
 }
@@ -113,7 +122,10 @@ impl Exchange {
             outlet,
             cancelled: Signal::default(),
             progressed: AtomicBool::new(false),
-            last_progress: Mutex::new(f64::NEG_INFINITY),
+            last_progress: Mutex::new(Reported {
+                progress: f64::NEG_INFINITY,
+                at: None,
+            }),
             finished: AtomicBool::new(false),
             stream_closed: Signal::default(),
         }
@@ -192,10 +204,19 @@ impl Exchange {
                 .last_progress
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            if !progress.is_finite() || progress <= *last {
+            if !progress.is_finite() || progress <= last.progress {
                 return;
             }
-            *last = progress;
+            // The last report of all is worth sending however soon it comes.
+            let done = total.is_some_and(|total| total <= progress);
+            let interval = self.engine.settings.progress_interval;
+            if !done && !interval.is_zero() && last.at.is_some_and(|at| at.elapsed() < interval) {
+                return;
+            }
+            *last = Reported {
+                progress,
+                at: (!interval.is_zero()).then(Instant::now),
+            };
         }
         let mut params = ProgressNotificationParams::new(progress, token.clone());
         params.total = total.filter(|total| total.is_finite());

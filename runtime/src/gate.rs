@@ -13,7 +13,7 @@ pub use self::outbound::Policy;
 pub(crate) use self::{
     era::{PostEra, era_of_post},
     headers::{HeaderValue, Headers, check_param_headers, check_standard_headers, missing_meta},
-    outbound::check,
+    outbound::{check, error_at},
     peek::{Peek, peek},
 };
 

@@ -30,6 +30,9 @@
 #[allow(unused_extern_crates, reason = "used by expansions only")]
 extern crate self as trueform;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod ask;
 mod catalog;
 pub mod check;
@@ -46,9 +49,6 @@ mod needs;
 mod outbox;
 pub mod prelude;
 mod principal;
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
 mod projection;
 mod server;
 mod session;
@@ -75,6 +75,7 @@ pub use self::{
     ask::AskError,
     client::Client,
     context::Context,
+    engine::MAX_SUBSCRIPTIONS,
     error::{Error, Result},
     gate::Policy,
     logging::DEFAULT_LOG_LEVEL,
@@ -82,7 +83,8 @@ pub use self::{
     outbox::OUTBOX_LIMIT,
     principal::Principal,
     server::{
-        DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server, ServerHandle, Service, ToolFinding,
+        DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server, ServerHandle, Service,
+        ToolFinding,
     },
     tool::{Args, DynamicTool, FromContext, Json, State, ToolError},
 };
@@ -90,3 +92,8 @@ pub use self::{
 #[cfg(feature = "http")]
 #[doc(inline)]
 pub use self::transport::http::HttpConfig;
+
+/// The examples of the README, as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

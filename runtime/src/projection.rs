@@ -6,16 +6,13 @@
 //! | output schema whose root is no object | object with the schema as member `result` | 2025-06-18, 2025-11-25 |
 //! | structured content of such a schema, or that is no object | `{"result": …}` | 2025-06-18, 2025-11-25 |
 //! | boolean schema directly under a root's `properties` | `{}` or `{"not": {}}` | before 2026-07-28 |
-//! | audio | embedded resource with the same bytes | 2024-11-05 |
-//! | resource link | text with the URI | before 2025-06-18 |
+//!
+//! Content blocks that did not exist yet are rewritten by the encoder, wherever they stand.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use trueform_schema::{
-    BlobResourceContents, CallToolResult, ContentBlock, EmbeddedResource, Json, JsonObject,
-    ResourceContents, Revision, TextContent, Tool,
-};
+use trueform_schema::{CallToolResult, Json, JsonObject, Revision, Tool};
 
 /// The member that carries what is no object where only objects are allowed (GAP-15).
 const RESULT: &str = "result";
@@ -49,11 +46,6 @@ pub(crate) fn result(result: &mut CallToolResult, wraps: Option<bool>, revision:
     if revision == Revision::V2026_07_28 {
         return;
     }
-    for block in &mut result.content {
-        if let Some(older) = older_block(block, revision) {
-            *block = older;
-        }
-    }
     if let Some(structured) = &result.structured_content {
         if wraps.unwrap_or(!structured.is_object()) {
             result.structured_content = Some(wrapped_value(structured));
@@ -64,37 +56,6 @@ pub(crate) fn result(result: &mut CallToolResult, wraps: Option<bool>, revision:
 /// Whether every value the schema allows is an object, told by its root.
 pub(crate) fn has_object_root(schema: &JsonObject) -> bool {
     schema.to_value().get("type").and_then(Value::as_str) == Some("object")
-}
-
-fn older_block(block: &ContentBlock, revision: Revision) -> Option<ContentBlock> {
-    match block {
-        ContentBlock::Audio(audio) if revision < Revision::V2025_03_26 => {
-            // The URI says what the bytes are; the same bytes get the same one.
-            let uri = format!(
-                "urn:trueform:audio:{:016x}",
-                fingerprint(audio.data.as_bytes())
-            );
-            let blob = BlobResourceContents::new(audio.data.clone(), uri)
-                .with_mime_type(audio.mime_type.clone());
-            let mut embedded = EmbeddedResource::new(ResourceContents::from(blob));
-            embedded.annotations.clone_from(&audio.annotations);
-            Some(embedded.into())
-        }
-        ContentBlock::ResourceLink(link) if revision < Revision::V2025_06_18 => {
-            let title = link.title.as_deref().unwrap_or(&link.name);
-            let mut text = TextContent::new(format!("{title}: {}", link.uri));
-            text.annotations.clone_from(&link.annotations);
-            Some(text.into())
-        }
-        _ => None,
-    }
-}
-
-/// FNV-1a; it names content, it does not protect it.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 fn wrapped_value(value: &Json) -> Json {
@@ -230,33 +191,16 @@ mod tests {
     // TRAP-11, I-10
     #[test]
     fn results() {
-        let audio = trueform_schema::AudioContent::new("UklGRg==", "audio/wav");
-        let link = trueform_schema::ResourceLink::new("notes", "file:///notes.txt");
-        let newest = CallToolResult::new(vec![audio.into(), link.into()])
-            .with_structured_content(Json::from(json!([1])));
+        let newest = CallToolResult::new(vec![]).with_structured_content(Json::from(json!([1])));
         let at = |revision| {
             let mut projected = newest.clone();
             result(&mut projected, None, revision);
             projected
         };
         assert_eq!(at(Revision::V2026_07_28), newest);
-        let r4 = at(Revision::V2025_11_25);
-        assert_eq!(r4.content, newest.content);
-        assert_eq!(r4.structured_content.unwrap().get(), r#"{"result":[1]}"#);
-        let r2 = at(Revision::V2025_03_26);
-        assert!(matches!(
-            r2.content[..],
-            [ContentBlock::Audio(_), ContentBlock::Text(_)]
-        ));
-        let r1 = at(Revision::V2024_11_05);
-        assert!(matches!(
-            r1.content[..],
-            [ContentBlock::EmbeddedResource(_), ContentBlock::Text(_)]
-        ));
         assert_eq!(
-            r1,
-            at(Revision::V2024_11_05),
-            "the same bytes get the same name"
+            at(Revision::V2025_11_25).structured_content.unwrap().get(),
+            r#"{"result":[1]}"#
         );
     }
 

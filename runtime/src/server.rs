@@ -3,7 +3,7 @@
 mod lint;
 mod loss;
 
-use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc};
+use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use trueform_schema::{Icon, Implementation, Revision, Revisions, View, violations};
 
@@ -56,6 +56,7 @@ pub struct Server {
     page_size: usize,
     max_in_flight: usize,
     outgoing: Policy,
+    progress_interval: Duration,
     #[cfg(feature = "http")]
     http: crate::transport::http::HttpConfig,
     problems: Vec<String>,
@@ -75,6 +76,7 @@ impl Server {
             page_size: DEFAULT_PAGE_SIZE,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
             outgoing: Policy::Enforce,
+            progress_interval: Duration::ZERO,
             #[cfg(feature = "http")]
             http: crate::transport::http::HttpConfig::default(),
             problems: Vec::new(),
@@ -121,7 +123,11 @@ impl Server {
 
     /// Makes `value` available to tools, as `State<T>` or by [`Context::state`](crate::Context::state). One value a type.
     pub fn state<T: Any + Send + Sync>(mut self, value: T) -> Self {
-        self.add_state(TypeId::of::<T>(), std::any::type_name::<T>(), Arc::new(value));
+        self.add_state(
+            TypeId::of::<T>(),
+            std::any::type_name::<T>(),
+            Arc::new(value),
+        );
         self
     }
 
@@ -147,6 +153,13 @@ impl Server {
     /// Sets how many calls one session or stdio link may have running; at least 1. [`DEFAULT_MAX_IN_FLIGHT`] unless this is called.
     pub fn max_in_flight(mut self, calls: usize) -> Self {
         self.max_in_flight = calls.max(1);
+        self
+    }
+
+    /// Sets the shortest time between two reports of progress of one call; what is reported sooner is dropped, but for the
+    /// report that says all is done. No limit unless this is called.
+    pub fn progress_interval(mut self, interval: Duration) -> Self {
+        self.progress_interval = interval;
         self
     }
 
@@ -195,7 +208,11 @@ impl Server {
             }
         };
         for route in &routes {
-            for needed in route.required_states().iter().filter(|needed| !self.states.contains_key(&needed.id)) {
+            for needed in route
+                .required_states()
+                .iter()
+                .filter(|needed| !self.states.contains_key(&needed.id))
+            {
                 problems.push(format!(
                     "tool `{}` ({}) takes `State<{}>`, but no such value was registered; call `Server::state`",
                     route.name(), route.place(), needed.name
@@ -210,7 +227,9 @@ impl Server {
             return Err(Error::registration(problems));
         }
         if cfg!(panic = "abort") {
-            tracing::warn!("built with `panic = \"abort\"`: a tool that panics ends the whole server");
+            tracing::warn!(
+                "built with `panic = \"abort\"`: a tool that panics ends the whole server"
+            );
         }
         let settings = Settings {
             info: self.info,
@@ -220,8 +239,15 @@ impl Server {
             has_tools: self.has_tools,
             max_in_flight: self.max_in_flight,
             outgoing: self.outgoing,
+            progress_interval: self.progress_interval,
         };
-        let entries = routes.into_iter().map(|route| Entry { route: Arc::new(route), enabled: true }).collect();
+        let entries = routes
+            .into_iter()
+            .map(|route| Entry {
+                route: Arc::new(route),
+                enabled: true,
+            })
+            .collect();
         let service = Service {
             engine: Engine::new(settings, self.states, Catalog::new(entries, self.page_size)),
             #[cfg(feature = "http")]
@@ -263,7 +289,10 @@ impl Server {
         match words[..] {
             [] => self.run().await,
             ["--http", address] => self.serve_at(address).await,
-            _ => Err(Error::arguments(format!("unknown arguments `{}`; expected `--http ADDRESS` or none", words.join(" ")))),
+            _ => Err(Error::arguments(format!(
+                "unknown arguments `{}`; expected `--http ADDRESS` or none",
+                words.join(" ")
+            ))),
         }
     }
 
@@ -273,21 +302,30 @@ impl Server {
     }
 
     #[cfg(not(feature = "http"))]
-    #[expect(clippy::unused_async, reason = "the same signature with and without the feature")]
+    #[expect(
+        clippy::unused_async,
+        reason = "the same signature with and without the feature"
+    )]
     async fn serve_at(self, address: &str) -> Result {
-        Err(Error::arguments(format!("to serve HTTP at `{address}`, build with the feature `http` of `trueform`")))
+        Err(Error::arguments(format!(
+            "to serve HTTP at `{address}`, build with the feature `http` of `trueform`"
+        )))
     }
 
     fn add_state(&mut self, type_id: TypeId, type_name: &str, value: Arc<dyn Any + Send + Sync>) {
         if self.states.insert(type_id, value).is_some() {
-            self.problems.push(format!("two values of `{type_name}` were registered as state"));
+            self.problems.push(format!(
+                "two values of `{type_name}` were registered as state"
+            ));
         }
     }
 }
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("info", &self.info).finish_non_exhaustive()
+        f.debug_struct("Server")
+            .field("info", &self.info)
+            .finish_non_exhaustive()
     }
 }
 
@@ -323,7 +361,10 @@ impl ServerHandle {
     /// # Errors
     /// As [`Server::build`]; then nothing is added.
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
-        let routes = tools.into_tools().into_routes_in(self.engine.settings.profile).map_err(Error::registration)?;
+        let routes = tools
+            .into_tools()
+            .into_routes_in(self.engine.settings.profile)
+            .map_err(Error::registration)?;
         let problems = unfit(&routes, self.engine.settings.revisions);
         if !problems.is_empty() {
             return Err(Error::registration(problems));
@@ -337,9 +378,15 @@ impl ServerHandle {
             let mut entries = catalog.entries().to_vec();
             let mut problems = Vec::new();
             for route in routes {
-                match entries.iter().find(|entry| entry.route.name() == route.name()) {
+                match entries
+                    .iter()
+                    .find(|entry| entry.route.name() == route.name())
+                {
                     Some(taken) => problems.push(name_taken(&taken.route, &route)),
-                    None => entries.push(Entry { route: Arc::new(route), enabled: true }),
+                    None => entries.push(Entry {
+                        route: Arc::new(route),
+                        enabled: true,
+                    }),
                 }
             }
             if !problems.is_empty() {
@@ -361,20 +408,27 @@ impl ServerHandle {
 
     /// Makes the tool `name` visible and callable, or neither. False if there is none, or if it was so already.
     pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
-        self.change(|entries| match entries.iter_mut().find(|entry| entry.route.name() == name) {
-            Some(entry) if entry.enabled != enabled => {
-                entry.enabled = enabled;
-                true
-            }
-            _ => false,
-        })
+        self.change(
+            |entries| match entries.iter_mut().find(|entry| entry.route.name() == name) {
+                Some(entry) if entry.enabled != enabled => {
+                    entry.enabled = enabled;
+                    true
+                }
+                _ => false,
+            },
+        )
     }
 
     /// The names of the tools that can be called now, in the order they are listed.
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
         let catalog = self.engine.catalog();
-        catalog.entries().iter().filter(|entry| entry.enabled).map(|entry| entry.route.name().to_owned()).collect()
+        catalog
+            .entries()
+            .iter()
+            .filter(|entry| entry.enabled)
+            .map(|entry| entry.route.name().to_owned())
+            .collect()
     }
 
     /// Tells clients that the list of tools changed, for changes that only the author knows of.
@@ -391,7 +445,9 @@ impl ServerHandle {
         let changed = self.engine.change_catalog(|catalog| {
             let mut entries = catalog.entries().to_vec();
             let changed = change(&mut entries);
-            Ok::<_, std::convert::Infallible>(changed.then(|| Catalog::new(entries, catalog.page_size())))
+            Ok::<_, std::convert::Infallible>(
+                changed.then(|| Catalog::new(entries, catalog.page_size())),
+            )
         });
         match changed {
             Ok(changed) => changed,
@@ -408,7 +464,11 @@ fn unfit(routes: &[ToolRoute], revisions: Revisions) -> Vec<String> {
             let tool = route.definition_at(View::at(revision));
             let found = violations(&tool, revision);
             problems.extend(found.iter().map(|violation| {
-                format!("tool `{}` ({}) cannot be listed at {revision}: {violation}", route.name(), route.place())
+                format!(
+                    "tool `{}` ({}) cannot be listed at {revision}: {violation}",
+                    route.name(),
+                    route.place()
+                )
             }));
         }
     }
@@ -417,5 +477,10 @@ fn unfit(routes: &[ToolRoute], revisions: Revisions) -> Vec<String> {
 
 /// Says that a name is taken, with both places.
 pub(crate) fn name_taken(first: &ToolRoute, second: &ToolRoute) -> String {
-    format!("two tools are named `{}`: {} and {}", first.name(), first.place(), second.place())
+    format!(
+        "two tools are named `{}`: {} and {}",
+        first.name(),
+        first.place(),
+        second.place()
+    )
 }

@@ -21,11 +21,6 @@ mod schema;
 mod set;
 mod spec;
 
-pub(crate) use self::{
-    call::{Called, Outcome, Timeout},
-    injected::RequiredState,
-    route::ToolRoute,
-};
 pub use self::{
     call::Call,
     content::{Audio, Blob, Image, IntoContent},
@@ -35,6 +30,10 @@ pub use self::{
     parameter::{Args, ToolArgs, ToolParameter},
     result::{IntoToolError, IntoToolResult, Json},
     set::{IntoTools, ToolSet},
+};
+pub(crate) use self::{
+    call::{Called, Outcome, Timeout},
+    route::ToolRoute,
 };
 
 use trueform_schema::{CallToolResult, ContentBlock, TextContent};

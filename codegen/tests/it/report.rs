@@ -14,8 +14,13 @@ fn merge_report() {
     let inputs = Inputs::read(&schema_folder()).unwrap();
     let report = report(&model(&inputs).unwrap(), &inputs);
     // How many items still have neutral docs changes with every sentence that is written.
-    let (report, docs) = report.split_once("# docs\n").expect("the report ends with the docs");
-    assert!(docs.ends_with("items have a neutral generated sentence\n"), "{docs}");
+    let (report, docs) = report
+        .split_once("# docs\n")
+        .expect("the report ends with the docs");
+    assert!(
+        docs.ends_with("items have a neutral generated sentence\n"),
+        "{docs}"
+    );
     expect_file!["golden/report.txt"].assert_eq(report);
 }
 

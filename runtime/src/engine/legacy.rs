@@ -9,7 +9,10 @@ use trueform_schema::{
     Revisions, SetLevelRequestParams,
 };
 
-use super::{Answer, Engine, Look, Reply, decode_params};
+use super::{
+    Answer, Engine, Look, Reply, decode_params,
+    running::{record_outcome, span_of},
+};
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
     gate::{HeaderValue, Headers, VERSION_HEADER},
@@ -117,13 +120,27 @@ impl Engine {
             );
             return Reply::Ready(Answer::error(None, revision, &error));
         }
+        let mut seen = Vec::new();
         let replies = frames.into_iter().map(|frame| match frame {
+            // on a shared link an answer to the second would be taken for one to the first (GAP-17).
+            Ok(Frame::Request { id, .. })
+                if seen.contains(&id) || (way == Way::Link && session.in_flight.contains(&id)) =>
+            {
+                tracing::warn!(%id, "a request with the id of another was dropped from a batch");
+                match way {
+                    Way::Link => Reply::Silent,
+                    Way::Post => Reply::error(&id, Revision::V2025_03_26, &id_taken(&id)),
+                }
+            }
             Ok(Frame::Request { id, method, .. }) if method == "initialize" => Reply::error(
                 &id,
                 Revision::V2025_03_26,
                 &jsonrpc::invalid_request("`initialize` may not be part of a batch"),
             ),
             Ok(frame) => {
+                if let Frame::Request { id, .. } = &frame {
+                    seen.push(id.clone());
+                }
                 let look = Look::at(&frame);
                 self.legacy(
                     frame,
@@ -197,11 +214,11 @@ impl Engine {
     ) -> Reply {
         let session = origin.session;
         let phase = session.phase();
+        let span = span_of(&id, name, session.revision());
+        let _entered = span.enter();
         let reply = match (name, &phase) {
             // Over HTTP each answer has its own response, so the second can be told (GAP-17).
-            _ if origin.way == Way::Post && session.in_flight.contains(&id) => Err(
-                jsonrpc::invalid_request(format!("a request with the id {id} is at work already")),
-            ),
+            _ if origin.way == Way::Post && session.in_flight.contains(&id) => Err(id_taken(&id)),
             ("ping", Phase::Fresh | Phase::Open { .. }) => self.pong(&id, session),
             ("initialize", Phase::Fresh) => self.initialize(&id, params, session),
             ("initialize", Phase::Open { .. }) => Err(jsonrpc::invalid_request(
@@ -215,10 +232,19 @@ impl Engine {
                 self.legacy_in_session(&id, name, params, look, negotiated, origin)
             }
         };
-        reply.unwrap_or_else(|error| {
-            tracing::debug!(%id, code = error.code, message = %error.message, "request refused");
-            Reply::Ready(Answer::error(Some(&id), session.revision(), &error))
-        })
+        match reply {
+            Ok(reply) => {
+                if name != Method::CallTool.as_str() {
+                    record_outcome(&span, Ok("ok"));
+                }
+                reply
+            }
+            Err(error) => {
+                record_outcome(&span, Err(&error));
+                tracing::debug!(code = error.code, message = %error.message, "request refused");
+                Reply::Ready(Answer::error(Some(&id), session.revision(), &error))
+            }
+        }
     }
 
     fn legacy_in_session(
@@ -362,6 +388,10 @@ impl Engine {
             _ => tracing::debug!(method = name, "notification ignored"),
         }
     }
+}
+
+fn id_taken(id: &RequestId) -> ErrorObject {
+    jsonrpc::invalid_request(format!("a request with the id {id} is at work already"))
 }
 
 /// O-2: unknown, finished and malformed cancellations are ignored.

@@ -16,6 +16,9 @@ use crate::{
     jsonrpc,
 };
 
+/// Most subscriptions that one stdio link may have open. Over HTTP each is a request of its own, and counts as one.
+pub const MAX_SUBSCRIPTIONS: usize = 64;
+
 /// One open subscription.
 #[derive(Debug)]
 pub(crate) struct Listener {
@@ -39,6 +42,26 @@ impl Engine {
             Some(params.meta),
             site,
         )?);
+        if let Some(session) = &exchange.session {
+            let open = |listener: &&Listener| {
+                let exchange = listener.exchange.upgrade();
+                exchange.is_some_and(|exchange| {
+                    exchange
+                        .session
+                        .as_ref()
+                        .is_some_and(|other| Arc::ptr_eq(other, session))
+                })
+            };
+            let listeners = self
+                .listeners
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if listeners.iter().filter(open).count() >= MAX_SUBSCRIPTIONS {
+                return Err(jsonrpc::internal(format!(
+                    "too many subscriptions are open: this server takes {MAX_SUBSCRIPTIONS} on one link"
+                )));
+            }
+        }
         // U-3: what this server does not have is left out.
         let mut honoured = SubscriptionFilter::default();
         honoured.tools_list_changed = params
@@ -66,7 +89,7 @@ impl Engine {
             .session
             .as_ref()
             .map(|session| session.in_flight.enter(&exchange));
-        let span = tracing::info_span!("mcp_request", method = exchange.method.as_str(), id = %exchange.id, revision = %exchange.revision);
+        let span = tracing::Span::current();
         Ok(Reply::Running(Box::new(Running::new(
             Context(exchange),
             Work::Listen,

@@ -9,7 +9,11 @@ use trueform_schema::{
     Revisions,
 };
 
-use super::{Answer, Engine, Look, Reply, decode_params, line::Link};
+use super::{
+    Answer, Engine, Look, Reply, decode_params,
+    line::Link,
+    running::{record_outcome, span_of},
+};
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
     gate::{self, Headers},
@@ -58,6 +62,8 @@ impl Engine {
         look: Look<'_>,
         site: Site<'_>,
     ) -> Reply {
+        let span = span_of(&id, name, Some(Revision::V2026_07_28));
+        let _entered = span.enter();
         let method = Method::from_wire(name);
         let revision = Revision::V2026_07_28;
         let rules = method.and_then(|method| method.rules(revision));
@@ -96,7 +102,18 @@ impl Engine {
             Method::SubscriptionsListen => self.listen(&id, params, site),
             _ => Err(jsonrpc::method_not_found(name, "is not served here")),
         };
-        reply.unwrap_or_else(|error| Reply::error(&id, revision, &error))
+        match reply {
+            Ok(reply) => {
+                if method != Method::CallTool {
+                    record_outcome(&span, Ok("ok"));
+                }
+                reply
+            }
+            Err(error) => {
+                record_outcome(&span, Err(&error));
+                Reply::error(&id, revision, &error)
+            }
+        }
     }
 
     /// Everything that must hold before the method is looked at (GAP-2).

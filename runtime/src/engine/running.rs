@@ -2,6 +2,8 @@
 
 use std::{any::Any, fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
 
+use trueform_schema::{ErrorObject, RequestId, Revision};
+
 use super::{Answer, tools};
 use crate::{
     context::Context,
@@ -76,10 +78,11 @@ impl Running {
     /// The answer to a tool call that ended. `None` if the client cancelled it: nothing may be sent then (E-9, O-2).
     pub(crate) fn conclude(&self, tool: &ToolRoute, end: End) -> Option<Answer> {
         if self.context.0.cancelled.is_fired() {
+            record_outcome(&self.span, Ok("cancelled"));
             return None;
         }
         let _entered = self.span.enter();
-        Some(tools::conclude(&self.context, tool, end))
+        Some(tools::conclude(&self.context, tool, end, &self.span))
     }
 }
 
@@ -91,13 +94,23 @@ impl fmt::Debug for Running {
     }
 }
 
-/// The span of a call.
-pub(super) fn span_of(exchange: &Exchange, tool: &str) -> tracing::Span {
+/// The span of a request, in which everything happens that is done for it. `tool` and `outcome` are recorded once known:
+/// `ok`, `tool error`, `cancelled`, or the code of the error.
+pub(super) fn span_of(id: &RequestId, method: &str, revision: Option<Revision>) -> tracing::Span {
     tracing::info_span!(
         "mcp_request",
-        method = exchange.method.as_str(),
-        id = %exchange.id,
-        tool,
-        revision = %exchange.revision,
+        method,
+        %id,
+        revision = revision.map(Revision::as_str),
+        tool = tracing::field::Empty,
+        outcome = tracing::field::Empty,
     )
+}
+
+/// Records how the request of the current span ended.
+pub(super) fn record_outcome(span: &tracing::Span, outcome: Result<&str, &ErrorObject>) {
+    match outcome {
+        Ok(outcome) => span.record("outcome", outcome),
+        Err(error) => span.record("outcome", error.code),
+    };
 }

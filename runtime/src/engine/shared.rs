@@ -12,11 +12,18 @@ use std::{
 };
 
 use trueform_schema::{
-    Conform, ErrorObject, Implementation, Method, RequestId, Revision, Revisions, ServerCapabilities, View,
+    Conform, ErrorObject, Implementation, Method, RequestId, Revision, Revisions,
+    ServerCapabilities, View,
 };
 
 use super::{Answer, Reply, listen::Listener};
-use crate::{catalog::Catalog, check::lint::Profile, gate::{self, Policy}, session::Session, signal::Signal};
+use crate::{
+    catalog::Catalog,
+    check::lint::Profile,
+    gate::{self, Policy},
+    session::Session,
+    signal::Signal,
+};
 
 /// Values that [`Server::state`](crate::Server::state) registered, by type.
 pub(crate) type States = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
@@ -33,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) has_tools: bool,
     /// Most calls that one peer may have running; further ones are refused.
     pub(crate) max_in_flight: usize,
+    /// Shortest time between two reports of progress of one call.
+    pub(crate) progress_interval: std::time::Duration,
     /// What is done about messages that their revision does not allow.
     pub(crate) outgoing: Policy,
 }
@@ -152,9 +161,23 @@ impl Shared {
     ///
     /// # Errors
     /// -32603 for a result that the revision does not allow.
-    pub(super) fn answer<T: Conform>(&self, id: &RequestId, revision: Revision, result: &T) -> Result<Reply, ErrorObject> {
-        gate::check(self.settings.outgoing, result, revision, std::any::type_name::<T>())?;
-        Ok(Reply::Ready(Answer::result(id, self.view(revision), |view, out| result.encode(view, out))))
+    pub(super) fn answer<T: Conform>(
+        &self,
+        id: &RequestId,
+        revision: Revision,
+        result: &T,
+    ) -> Result<Reply, ErrorObject> {
+        gate::check(
+            self.settings.outgoing,
+            result,
+            revision,
+            std::any::type_name::<T>(),
+        )?;
+        Ok(Reply::Ready(Answer::result(
+            id,
+            self.view(revision),
+            |view, out| result.encode(view, out),
+        )))
     }
 
     /// Whether `capability`, as the method table names it, is declared.

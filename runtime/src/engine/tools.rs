@@ -18,7 +18,7 @@ use trueform_schema::{
 use super::{
     Answer, Engine, Look, Reply, Running, Work, decode_params,
     modern::Site,
-    running::{End, Pending, span_of},
+    running::{End, Pending, record_outcome},
 };
 use crate::{
     context::Context,
@@ -105,8 +105,9 @@ impl Engine {
                 )));
             }
         }
-        let span = span_of(&exchange, tool.name());
-        let _entered = span.enter();
+        // Entered by whoever looked at the request first.
+        let span = tracing::Span::current();
+        span.record("tool", tool.name());
         let context = Context(Arc::new(exchange));
         // The state a panic may leave behind is the author's; the engine's own is not touched while the function runs.
         let begun = Instant::now();
@@ -138,7 +139,6 @@ impl Engine {
             },
             Ok(Called::Blocking(work)) => Pending::Blocking(work),
         };
-        drop(_entered);
         let ticket = context
             .0
             .session
@@ -187,7 +187,7 @@ fn call_params(
 
 /// The reply to a call that needed no waiting. What it said meanwhile goes before the answer.
 fn answered_at_once(context: Context, tool: &ToolRoute, end: End, span: &tracing::Span) -> Reply {
-    let answer = conclude(&context, tool, end);
+    let answer = conclude(&context, tool, end, span);
     match &context.0.outlet {
         Outlet::Own(outbox) if !outbox.is_empty() => Reply::Running(Box::new(Running::new(
             context,
@@ -200,7 +200,12 @@ fn answered_at_once(context: Context, tool: &ToolRoute, end: End, span: &tracing
 }
 
 /// The answer to a call that came to an end.
-pub(super) fn conclude(context: &Context, tool: &ToolRoute, end: End) -> Answer {
+pub(super) fn conclude(
+    context: &Context,
+    tool: &ToolRoute,
+    end: End,
+    span: &tracing::Span,
+) -> Answer {
     let exchange = &context.0;
     let outcome = match end {
         End::Returned(outcome) => tool.finish(context, outcome),
@@ -237,7 +242,9 @@ pub(super) fn conclude(context: &Context, tool: &ToolRoute, end: End) -> Answer 
             })
         }
         Err(error) => {
-            tracing::debug!(tool = tool.name(), code = error.code, message = %error.message, "answered with an error");
+            let error = gate::error_at(error, exchange.revision);
+            record_outcome(span, Err(&error));
+            tracing::debug!(message = %error.message, "answered with an error");
             Answer::error(Some(&exchange.id), Some(exchange.revision), &error)
         }
     }

@@ -1,8 +1,8 @@
 //! The one place every message passes on its way out: what its revision does not allow does not leave.
 
-use trueform_schema::{Conform, ErrorObject, Revision, conform};
+use trueform_schema::{Conform, Era, ErrorObject, Revision, conform, rewrite};
 
-use crate::jsonrpc;
+use crate::jsonrpc::{self, code};
 
 /// What is done about a message that its revision does not allow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,9 @@ pub(crate) fn check<T: Conform + ?Sized>(
     if policy == Policy::Off {
         return Ok(());
     }
-    let Err(violation) = conform(value, revision) else { return Ok(()) };
+    let Err(violation) = conform(value, revision) else {
+        return Ok(());
+    };
     let held_back = policy == Policy::Enforce;
     tracing::error!(
         what,
@@ -44,5 +46,57 @@ pub(crate) fn check<T: Conform + ?Sized>(
     if !held_back {
         return Ok(());
     }
-    Err(jsonrpc::internal(format!("the answer cannot be expressed at revision {revision}")))
+    Err(jsonrpc::internal(format!(
+        "the answer cannot be expressed at revision {revision}"
+    )))
+}
+
+/// `error` as `revision` may be told it. Codes that the protocol keeps for itself are no author's to send: an error with one
+/// is told as an internal error, and the log has the rest.
+pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
+    error.code = rewrite::error_code(error.code, revision);
+    if may_be_sent(error.code, revision) {
+        return error;
+    }
+    tracing::error!(code = error.code, %revision, message = %error.message, "an error code that is reserved was held back");
+    jsonrpc::internal("internal error")
+}
+
+///
+fn may_be_sent(code: i64, revision: Revision) -> bool {
+    match code {
+        code::PARSE_ERROR
+        | code::INVALID_REQUEST
+        | code::METHOD_NOT_FOUND
+        | code::INVALID_PARAMS
+        | code::INTERNAL_ERROR => true,
+        code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {
+            revision.era() == Era::Modern
+        }
+        -32042 | -32002 => revision.era() == Era::Legacy,
+        -32768..=-32000 => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn codes() {
+        let told = |code, revision| error_at(ErrorObject::new(code, "m"), revision).code;
+        for revision in Revision::ALL {
+            assert_eq!(told(-32602, revision), -32602);
+            assert_eq!(told(4000, revision), 4000);
+            for reserved in [-32000, -32019, -32023, -32099, -32100, -32768] {
+                assert_eq!(told(reserved, revision), -32603, "{reserved} at {revision}");
+            }
+        }
+        assert_eq!(told(-32002, Revision::V2025_11_25), -32002);
+        assert_eq!(told(-32002, Revision::V2026_07_28), -32602);
+        assert_eq!(told(-32021, Revision::V2026_07_28), -32021);
+        assert_eq!(told(-32021, Revision::V2025_11_25), -32603);
+    }
 }

@@ -22,23 +22,51 @@ fn fine() -> ContentBlock {
 #[tokio::test]
 async fn what_a_revision_forbids_is_held_back() {
     for revision in Revision::ALL {
-        let service = Server::new("gate", "1").tools(tools![broken, fine]).build().unwrap();
-        let client = service.connect_as(ClientOptions::at(revision)).await.unwrap();
-        let error = client.call_tool("broken", serde_json::json!({})).await.unwrap_err();
-        let remote = error.remote().unwrap_or_else(|| panic!("{revision}: {error}"));
+        let service = Server::new("gate", "1")
+            .tools(tools![broken, fine])
+            .build()
+            .unwrap();
+        let client = service
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
+        let error = client
+            .call_tool("broken", serde_json::json!({}))
+            .await
+            .unwrap_err();
+        let remote = error
+            .remote()
+            .unwrap_or_else(|| panic!("{revision}: {error}"));
         assert_eq!(remote.code, -32603, "{revision}");
-        assert!(!remote.message.contains("base64!"), "the value stays here: {}", remote.message);
+        assert!(
+            !remote.message.contains("base64!"),
+            "the value stays here: {}",
+            remote.message
+        );
         // The connection lives on.
-        assert_eq!(client.call_tool("fine", serde_json::json!({})).await.unwrap().content.len(), 1);
+        assert_eq!(
+            client
+                .call_tool("fine", serde_json::json!({}))
+                .await
+                .unwrap()
+                .content
+                .len(),
+            1
+        );
     }
 }
 
 #[tokio::test]
 async fn authors_may_choose_to_send_it() {
     for policy in [Policy::Warn, Policy::Off] {
-        let server = Server::new("gate", "1").tools(tools![broken]).outgoing(policy);
+        let server = Server::new("gate", "1")
+            .tools(tools![broken])
+            .outgoing(policy);
         let client = server.connect().await.unwrap();
-        let result = client.call_tool("broken", serde_json::json!({})).await.unwrap();
+        let result = client
+            .call_tool("broken", serde_json::json!({}))
+            .await
+            .unwrap();
         assert_eq!(result.content.len(), 1, "{policy:?}");
     }
 }

@@ -48,7 +48,7 @@ pub const DEFAULT_MAX_CONNECTIONS: usize = 10_000;
 ///
 /// ```
 /// use std::time::Duration;
-/// use trueform::http::HttpConfig;
+/// use trueform::HttpConfig;
 ///
 /// let config = HttpConfig::default()
 ///     .allowed_hosts(["tools.example.com"])

@@ -94,6 +94,7 @@ fn serve(
         },
         cx,
     };
+    tracing::trace!(message = %String::from_utf8_lossy(body), "received");
     match Read::from_bytes(body) {
         Ok(Read::Single(frame, look)) => post.single(frame, look),
         Ok(Read::Batch(frames)) => post.batch(frames),

@@ -31,6 +31,7 @@ use crate::{engine::Answer, store::EventStore};
 
 /// One answer as the body of a response.
 pub(super) fn json(answer: Answer) -> Response {
+    tracing::trace!(message = %String::from_utf8_lossy(&answer.body), "sent");
     let mut response = Response::new(Body::from(answer.body));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
     response.headers_mut().insert(

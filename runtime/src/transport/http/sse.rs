@@ -14,6 +14,7 @@ pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 /// A line end between the tokens of the JSON would end the `data` field, and inside strings JSON has none: it becomes a
 /// space.
 pub(super) fn event(id: Option<EventId>, message: &[u8]) -> Bytes {
+    tracing::trace!(message = %String::from_utf8_lossy(message), "sent as an event");
     let mut out = Vec::with_capacity(message.len() + if id.is_some() { 64 } else { 8 });
     if let Some(id) = id {
         push_id(&mut out, id);
