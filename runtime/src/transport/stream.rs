@@ -340,6 +340,8 @@ impl Connection {
     /// From now on only what runs is waited for.
     fn drain(&mut self) {
         self.ending.fire();
+        // Nor will there be answers of the client's.
+        self.link.session().outgoing.fail_all();
         self.draining = Some(Box::pin(tokio::time::sleep(self.settings.drain)));
     }
 

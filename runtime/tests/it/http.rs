@@ -1,7 +1,9 @@
 //! Streamable HTTP, both eras: what a client sees of one endpoint.
 
 mod admission;
+mod asks;
 mod bad_input;
+mod composed;
 mod modern;
 mod resume;
 mod serve;

@@ -3,15 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
 
-mod gate;
 mod advertised;
+mod asks;
 mod bad_input;
 mod calls;
 mod checker;
 mod client;
+mod gate;
 #[cfg(feature = "http")]
 mod http;
 mod hygiene;
+mod levels;
 mod lifecycle;
 mod listing;
 mod stream;

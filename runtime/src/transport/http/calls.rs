@@ -16,6 +16,8 @@ use crate::{
     drive::Drive,
     engine::{Answer, Running},
     exchange::Exchange,
+    jsonrpc::{self, Frame, Incoming},
+    session::Settled,
 };
 
 /// Calls at work.
@@ -109,10 +111,24 @@ impl Calls {
         }
     }
 
-    /// Nobody hears messages any more: none is queued from now on. Answers still come.
+    /// Nobody hears messages any more: none is queued from now on, and those that wait are dropped. Answers still come.
     pub(super) fn mute(&self) {
         for part in &self.parts {
-            part.exchange.outbox().close();
+            let outbox = part.exchange.outbox();
+            outbox.close();
+            while let Some(message) = outbox.try_next() {
+                self.unheard(&message);
+            }
+        }
+    }
+
+    /// Notes that `message` was dropped: if it is a request, nobody will answer it.
+    pub(super) fn unheard(&self, message: &[u8]) {
+        let session = self.parts.iter().find_map(|part| part.exchange.session.as_ref());
+        if let (Some(session), Ok(Incoming::Single(Frame::Request { id, .. }))) =
+            (session, jsonrpc::parse(message))
+        {
+            session.outgoing.settle(&id, Settled::Closed);
         }
     }
 

@@ -12,7 +12,6 @@ use std::{
 };
 
 use axum::{body::Body, response::Response};
-use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use tokio::time::{Instant, Sleep, sleep_until};
 use trueform_schema::{Era, Revision};
@@ -271,8 +270,11 @@ async fn pump(mut said: VecDeque<Said>, mut calls: Calls, sink: Sink) {
         };
         match happened {
             Happened::Said(said) => {
-                if sink.take(said).await.is_err() {
-                    calls.mute();
+                if let Err(Lost { message, why }) = sink.take(said).await {
+                    calls.unheard(&message);
+                    if why == NotTaken::Gone {
+                        calls.mute();
+                    }
                 }
             }
             Happened::CloseEarly => {
@@ -297,8 +299,11 @@ fn poll_happened(calls: &mut Calls, may_close_early: bool, cx: &mut Context<'_>)
     }
 }
 
-/// Nobody listens, and nobody can come back for it.
-struct Unheard;
+/// A message that nobody hears, nor can come back for.
+struct Lost {
+    message: Vec<u8>,
+    why: NotTaken,
+}
 
 impl Sink {
     async fn open(&self) {
@@ -313,13 +318,13 @@ impl Sink {
         }
     }
 
-    async fn take(&self, said: Said) -> Result<(), Unheard> {
+    async fn take(&self, said: Said) -> Result<(), Lost> {
         let (bytes, last) = match said {
             Said::Message(message) => (message, false),
             Said::Answer(answer) => (answer.body, true),
         };
         match self {
-            Self::Plain(pipe) => plainly(pipe, sse::event(None, &bytes), last),
+            Self::Plain(pipe) => plainly(pipe, bytes, last),
             Self::Resumable {
                 live, entry, store, ..
             } => {
@@ -348,19 +353,16 @@ impl Sink {
     }
 }
 
-fn plainly(pipe: &Pipe, event: Bytes, last: bool) -> Result<(), Unheard> {
+fn plainly(pipe: &Pipe, message: Vec<u8>, last: bool) -> Result<(), Lost> {
+    let event = sse::event(None, &message);
     if last {
         pipe.push_last(event);
         return Ok(());
     }
-    match pipe.push(event) {
-        Ok(()) => Ok(()),
-        Err(NotTaken::Full) => {
-            tracing::debug!("a client reads too slowly; a message to it was dropped");
-            Ok(())
-        }
-        Err(NotTaken::Gone) => Err(Unheard),
-    }
+    pipe.push(event).map_err(|why| {
+        tracing::debug!(?why, "a message to a client was dropped");
+        Lost { message, why }
+    })
 }
 
 #[cfg(test)]

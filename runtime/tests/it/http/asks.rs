@@ -1,0 +1,167 @@
+//! Requests to the client, and capabilities that a tool needs, over HTTP.
+
+use serde_json::{Value, json};
+use trueform::{HttpConfig, prelude::*, transport::http::Streams};
+
+use super::support::{App, Opened, Req};
+use crate::{
+    asks::{ANSWERS, ENOUGH, LEGACY, MISSING, initialize, needy, roots},
+    support::stage,
+};
+
+fn app(config: HttpConfig) -> App {
+    let service = Server::new("asks", "1")
+        .tools(tools![roots, needy])
+        .http(config)
+        .build()
+        .expect("the tools are fine");
+    let handle = service.handle();
+    let router = service.into_router().expect("the settings are fine");
+    App {
+        router,
+        director: stage().1,
+        handle,
+    }
+}
+
+async fn session(app: &App, revision: &str, capabilities: &str) -> String {
+    let [initialize, initialized] = initialize(revision, capabilities);
+    let opened = app.send(Req::post(initialize)).await;
+    let id = opened
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
+    app.send(Req::post(initialized).session(&id)).await;
+    id
+}
+
+/// The request to the client, on the stream of the call.
+async fn asked(stream: &mut Opened) -> Value {
+    loop {
+        let event = stream.event().await.expect("the stream goes on");
+        if !event.data.is_empty() {
+            let asked = event.json();
+            assert_eq!(asked["method"], "roots/list", "{asked}");
+            return asked;
+        }
+    }
+}
+
+async fn answer(stream: Opened) -> String {
+    let events = stream.events().await;
+    let answer = events.last().expect("an answer").json();
+    answer["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"))
+        .to_owned()
+}
+
+// F-4, F-5: the request goes out on the call's own stream, the answer comes in by a POST of its own.
+#[tokio::test]
+async fn a_client_answers() {
+    let app = app(HttpConfig::default());
+    for revision in LEGACY {
+        let session = session(&app, revision, r#"{"roots":{}}"#).await;
+        for (id, (said, expected)) in (1..).zip(ANSWERS) {
+            let mut stream = app
+                .open(Req::call(&session, &format!("{id}"), "roots", "{}"))
+                .await;
+            assert!(stream.is_stream(), "{stream:?}");
+            let asked = asked(&mut stream).await;
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{},{said}}}"#, asked["id"]);
+            let got = app.send(Req::post(line).session(&session)).await;
+            match !expected.contains("invalid request") {
+                true => assert_eq!((got.status, &*got.body), (202, ""), "{said}"),
+                // F-5: refused as a body, never answered as a message: the error has no id.
+                false => {
+                    assert_eq!(got.status, 400, "{said}: {got:?}");
+                    assert!(got.json().get("id").is_none(), "{got:?}");
+                }
+            }
+            let told = answer(stream).await;
+            assert!(told.contains(expected), "{revision}: {told}");
+        }
+    }
+}
+
+// A session's answers are its own: another one cannot answer for it.
+#[tokio::test]
+async fn answers_of_other_sessions() {
+    let app = app(HttpConfig::default());
+    let session_a = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+    let session_b = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+    let mut stream = app.open(Req::call(&session_a, "1", "roots", "{}")).await;
+    let asked = asked(&mut stream).await;
+    let reply = |uri: &str| {
+        json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": [{ "uri": uri }] } })
+            .to_string()
+    };
+    app.send(Req::post(reply("file:///forged")).session(&session_b))
+        .await;
+    app.send(Req::post(reply("file:///own")).session(&session_a))
+        .await;
+    assert_eq!(answer(stream).await, "roots: file:///own");
+}
+
+// The end of the session is the end of what it was asked.
+#[tokio::test]
+async fn a_session_that_ends() {
+    let app = app(HttpConfig::default());
+    let session = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+    let mut stream = app.open(Req::call(&session, "1", "roots", "{}")).await;
+    asked(&mut stream).await;
+    app.send(Req::delete(&session)).await;
+    // No answer either: whoever asked has ended the session.
+    assert_eq!(stream.events().await, []);
+}
+
+// Where the answer cannot be a stream, the client cannot be asked: the tool is told instead of waiting for ever.
+#[tokio::test]
+async fn a_client_that_cannot_be_asked() {
+    let call = |session: &str| Req::call(session, "1", "roots", "{}");
+    let never = app(HttpConfig::default().streams(Streams::Never));
+    for revision in LEGACY {
+        let session = session(&never, revision, r#"{"roots":{}}"#).await;
+        assert_eq!(
+            never.send(call(&session)).await.text(),
+            "gone",
+            "{revision}"
+        );
+    }
+    let app = app(HttpConfig::default());
+    for revision in LEGACY {
+        let session = session(&app, revision, r#"{"roots":{}}"#).await;
+        let got = app
+            .send(call(&session).header("accept", "application/json"))
+            .await;
+        assert_eq!(got.text(), "gone", "{revision}");
+    }
+}
+
+// C-10: the status tells too.
+#[tokio::test]
+async fn what_a_tool_needs() {
+    let app = app(HttpConfig::default());
+    let request = |capabilities: &str| {
+        let mut request = Req::modern("1", "tools/call", r#","name":"needy","arguments":{}"#);
+        let body = String::from_utf8(request.body).expect("UTF-8");
+        request.body = body
+            .replace(
+                r#"clientCapabilities":{}"#,
+                &format!(r#"clientCapabilities":{capabilities}"#),
+            )
+            .into_bytes();
+        request
+    };
+    for (capabilities, missing) in MISSING {
+        let got = app.send(request(capabilities)).await;
+        assert_eq!((got.status, got.code()), (400, -32021), "{got:?}");
+        let missing: Value = serde_json::from_str(missing).expect("JSON");
+        assert_eq!(got.json()["error"]["data"]["requiredCapabilities"], missing);
+    }
+    assert_eq!(app.send(request(ENOUGH)).await.text(), "served");
+    // TRAP-08: an older client's status stays 200.
+    let session = session(&app, "2025-06-18", "{}").await;
+    let got = app.send(Req::call(&session, "1", "needy", "{}")).await;
+    assert_eq!((got.status, got.code()), (200, -32602), "{got:?}");
+}
