@@ -77,12 +77,11 @@ impl Engine {
     }
 
     fn line_malformed(&self, link: &Arc<Link>, malformed: &Malformed) -> Reply {
-        // A reply that names the id of a running call would be taken for its answer (GAP-17).
-        if malformed
-            .id
-            .as_ref()
-            .is_some_and(|id| link.session.in_flight.contains(id))
-        {
+        // A reply that names the id of a running call would be taken for its answer (GAP-17). The id of an answer is one of
+        // ours: it is never replied to, and whoever waits for it is told.
+        let is_answer = matches!(malformed.kind, Kind::Response);
+        let is_taken = |id| link.session.in_flight.contains(id);
+        if !is_answer && malformed.id.as_ref().is_some_and(is_taken) {
             tracing::warn!(id = ?malformed.id, "malformed message with the id of a running call was dropped");
             return Reply::Silent;
         }
