@@ -146,8 +146,14 @@ pub(crate) const ANSWERS: [(&str, &str); 6] = [
         r#""result":{"roots":[]},"error":{"code":1,"message":"x"}"#,
         "malformed: invalid request: a response has either",
     ),
-    (r#""result":[]"#, "malformed: invalid request: `result` must be an object"),
-    (r#""error":{"message":"no code"}"#, "malformed: invalid request: `error`"),
+    (
+        r#""result":[]"#,
+        "malformed: invalid request: `result` must be an object",
+    ),
+    (
+        r#""error":{"message":"no code"}"#,
+        "malformed: invalid request: `error`",
+    ),
 ];
 
 // A-1, A-7, A-9: every way in which a client can answer.

@@ -124,7 +124,10 @@ impl Calls {
 
     /// Notes that `message` was dropped: if it is a request, nobody will answer it.
     pub(super) fn unheard(&self, message: &[u8]) {
-        let session = self.parts.iter().find_map(|part| part.exchange.session.as_ref());
+        let session = self
+            .parts
+            .iter()
+            .find_map(|part| part.exchange.session.as_ref());
         if let (Some(session), Ok(Incoming::Single(Frame::Request { id, .. }))) =
             (session, jsonrpc::parse(message))
         {
