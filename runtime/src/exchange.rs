@@ -47,6 +47,10 @@ pub(crate) struct PeerFacts {
 
 /// Where the facts of a request's peer are kept.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives inside of an exchange, which is boxed as a whole"
+)]
 pub(crate) enum Peer {
     /// Told once, at `initialize`.
     Session(Arc<PeerFacts>),

@@ -46,10 +46,10 @@ pub(crate) fn result(result: &mut CallToolResult, wraps: Option<bool>, revision:
     if revision == Revision::V2026_07_28 {
         return;
     }
-    if let Some(structured) = &result.structured_content {
-        if wraps.unwrap_or(!structured.is_object()) {
-            result.structured_content = Some(wrapped_value(structured));
-        }
+    if let Some(structured) = &result.structured_content
+        && wraps.unwrap_or(!structured.is_object())
+    {
+        result.structured_content = Some(wrapped_value(structured));
     }
 }
 
@@ -145,18 +145,18 @@ fn without_boolean_properties(schema: &JsonObject) -> Option<JsonObject> {
 mod tests {
     use super::*;
 
-    fn object(value: Value) -> JsonObject {
-        JsonObject::from_value(&value).unwrap()
+    fn object(value: &Value) -> JsonObject {
+        JsonObject::from_value(value).unwrap()
     }
 
     // GAP-15, TRAP-11, I-10
     #[test]
     fn schemas() {
         let mut newest = Tool::new(
-            object(json!({"type": "object", "properties": {"x": true, "y": false, "z": {}}})),
+            object(&json!({"type": "object", "properties": {"x": true, "y": false, "z": {}}})),
             "t",
         );
-        newest.output_schema = Some(object(json!({
+        newest.output_schema = Some(object(&json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "array",
             "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/leaf"}, {"const": {"$ref": "#"}}]},

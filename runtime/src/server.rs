@@ -398,6 +398,7 @@ impl ServerHandle {
     }
 
     /// Removes the tool `name`. False if there is none. Calls that run already go on.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_tool(&self, name: &str) -> bool {
         self.change(|entries| {
             let before = entries.len();
@@ -407,6 +408,7 @@ impl ServerHandle {
     }
 
     /// Makes the tool `name` visible and callable, or neither. False if there is none, or if it was so already.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
         self.change(
             |entries| match entries.iter_mut().find(|entry| entry.route.name() == name) {

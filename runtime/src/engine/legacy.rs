@@ -167,7 +167,7 @@ impl Engine {
     pub(super) fn legacy(&self, frame: Frame<'_>, look: Look<'_>, origin: Origin<'_>) -> Reply {
         match frame {
             Frame::Request { id, method, params } => {
-                self.legacy_request(id, &method, params, look, origin)
+                self.legacy_request(&id, &method, params, look, origin)
             }
             Frame::Notification { method, params } => {
                 self.legacy_notification(&method, params, origin.session);
@@ -206,7 +206,7 @@ impl Engine {
 
     fn legacy_request(
         &self,
-        id: RequestId,
+        id: &RequestId,
         name: &str,
         params: Option<&RawValue>,
         look: Look<'_>,
@@ -214,13 +214,13 @@ impl Engine {
     ) -> Reply {
         let session = origin.session;
         let phase = session.phase();
-        let span = span_of(&id, name, session.revision());
+        let span = span_of(id, name, session.revision());
         let _entered = span.enter();
         let reply = match (name, &phase) {
             // Over HTTP each answer has its own response, so the second can be told (GAP-17).
-            _ if origin.way == Way::Post && session.in_flight.contains(&id) => Err(id_taken(&id)),
-            ("ping", Phase::Fresh | Phase::Open { .. }) => self.pong(&id, session),
-            ("initialize", Phase::Fresh) => self.initialize(&id, params, session),
+            _ if origin.way == Way::Post && session.in_flight.contains(id) => Err(id_taken(id)),
+            ("ping", Phase::Fresh | Phase::Open { .. }) => self.pong(id, session),
+            ("initialize", Phase::Fresh) => self.initialize(id, params, session),
             ("initialize", Phase::Open { .. }) => Err(jsonrpc::invalid_request(
                 "this session is initialized already",
             )),
@@ -229,7 +229,7 @@ impl Engine {
             ))),
             (_, Phase::Closed) => Err(jsonrpc::invalid_request("this session has ended")),
             (_, Phase::Open { negotiated, .. }) => {
-                self.legacy_in_session(&id, name, params, look, negotiated, origin)
+                self.legacy_in_session(id, name, params, look, negotiated, origin)
             }
         };
         match reply {
@@ -242,7 +242,7 @@ impl Engine {
             Err(error) => {
                 record_outcome(&span, Err(&error));
                 tracing::debug!(code = error.code, message = %error.message, "request refused");
-                Reply::Ready(Answer::error(Some(&id), session.revision(), &error))
+                Reply::Ready(Answer::error(Some(id), session.revision(), &error))
             }
         }
     }

@@ -96,7 +96,7 @@ impl Engine {
                     return Reply::Silent; // GAP-17
                 }
                 if look.is_modern() {
-                    return self.modern_request(id, &method, params, look, Site::Line(link));
+                    return self.modern_request(&id, &method, params, look, Site::Line(link));
                 }
                 // C-12, D-4: a modern-only server says which versions it speaks.
                 let legacy_served = self

@@ -42,7 +42,7 @@ impl Engine {
     ) -> Reply {
         match frame {
             Frame::Request { id, method, params } => {
-                self.modern_request(id, &method, params, look, Site::Post { headers, transport })
+                self.modern_request(&id, &method, params, look, Site::Post { headers, transport })
             }
             // D-3: accepted, without effect. Cancelling is closing the response stream.
             Frame::Notification { .. } => Reply::Silent,
@@ -56,24 +56,24 @@ impl Engine {
 
     pub(super) fn modern_request(
         &self,
-        id: RequestId,
+        id: &RequestId,
         name: &str,
         params: Option<&RawValue>,
         look: Look<'_>,
         site: Site<'_>,
     ) -> Reply {
-        let span = span_of(&id, name, Some(Revision::V2026_07_28));
+        let span = span_of(id, name, Some(Revision::V2026_07_28));
         let _entered = span.enter();
         let method = Method::from_wire(name);
         let revision = Revision::V2026_07_28;
         let rules = method.and_then(|method| method.rules(revision));
         let name_member = rules.and_then(|rules| rules.header_name);
         if let Err(refusal) = self.modern_gate(name, name_member, &look, &site) {
-            return Reply::Ready(refusal.answer(&id));
+            return Reply::Ready(refusal.answer(id));
         }
         let (Some(method), Some(rules)) = (method, rules) else {
             return Reply::error(
-                &id,
+                id,
                 revision,
                 &jsonrpc::method_not_found(name, "is unknown at 2026-07-28"),
             );
@@ -82,7 +82,7 @@ impl Engine {
             || rules.direction == trueform_schema::methods::Direction::ServerToClient
         {
             return Reply::error(
-                &id,
+                id,
                 revision,
                 &jsonrpc::method_not_found(name, "is no request of a client"),
             );
@@ -93,13 +93,13 @@ impl Engine {
         {
             let why =
                 format!("needs the capability `{capability}`, which this server does not declare");
-            return Reply::error(&id, revision, &jsonrpc::method_not_found(name, &why));
+            return Reply::error(id, revision, &jsonrpc::method_not_found(name, &why));
         }
         let reply = match method {
-            Method::CallTool => self.call_tool_modern(&id, params, look, site),
-            Method::ListTools => self.list_tools_modern(&id, params),
-            Method::Discover => self.discover(&id, params),
-            Method::SubscriptionsListen => self.listen(&id, params, site),
+            Method::CallTool => self.call_tool_modern(id, params, look, site),
+            Method::ListTools => self.list_tools_modern(id, params),
+            Method::Discover => self.discover(id, params),
+            Method::SubscriptionsListen => self.listen(id, params, site),
             _ => Err(jsonrpc::method_not_found(name, "is not served here")),
         };
         match reply {
@@ -111,7 +111,7 @@ impl Engine {
             }
             Err(error) => {
                 record_outcome(&span, Err(&error));
-                Reply::error(&id, revision, &error)
+                Reply::error(id, revision, &error)
             }
         }
     }

@@ -62,7 +62,7 @@ impl Engine {
         if !missing.is_empty() {
             return Err(jsonrpc::capability_missing(
                 &missing.to_string(),
-                missing.as_capabilities(),
+                &missing.as_capabilities(),
             ));
         }
         self.call(tool, exchange, params.arguments.as_ref())

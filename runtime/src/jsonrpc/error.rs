@@ -81,7 +81,7 @@ pub(crate) fn unsupported_version(requested: &str, supported: &[Revision]) -> Er
 }
 
 /// `required` is the `ClientCapabilities` that are missing.
-pub(crate) fn capability_missing(what: &str, required: serde_json::Value) -> ErrorObject {
+pub(crate) fn capability_missing(what: &str, required: &serde_json::Value) -> ErrorObject {
     let message =
         format!("this request needs the client capability {what}, which it did not declare");
     let data = serde_json::json!({ "requiredCapabilities": required });
