@@ -4,6 +4,7 @@ mod admission;
 mod asks;
 mod bad_input;
 mod composed;
+mod frames;
 mod modern;
 mod resume;
 mod serve;

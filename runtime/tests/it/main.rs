@@ -5,6 +5,7 @@
 
 mod advertised;
 mod asks;
+mod attacked;
 mod bad_input;
 mod calls;
 mod checker;
@@ -16,6 +17,8 @@ mod hygiene;
 mod levels;
 mod lifecycle;
 mod listing;
+mod logged;
 mod stream;
 mod support;
 mod tools;
+mod writes;

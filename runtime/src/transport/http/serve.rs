@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host},
     sync::watch,
     task::JoinSet,
@@ -160,10 +161,10 @@ async fn accept(
         let accepted = tokio::select! {
             () = &mut asked => return,
             Some(_) = connections.join_next() => continue,
-            accepted = listener.accept(), if connections.len() < endpoint.config.max_connections => accepted,
+            accepted = accepted(&listener), if connections.len() < endpoint.config.max_connections => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok(stream) => {
                 connections.spawn(connection(
                     stream,
                     router.clone(),
@@ -180,6 +181,16 @@ async fn accept(
     }
 }
 
+/// The next connection. Nothing is lost if this is dropped.
+async fn accepted(listener: &TcpListener) -> io::Result<TcpStream> {
+    let (stream, _) = listener.accept().await?;
+    // Events are small writes; without this each would wait for the acknowledgement of the one before.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection without TCP_NODELAY");
+    }
+    Ok(stream)
+}
+
 /// Whether accepting failed because of the connection that was to be accepted.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
@@ -191,15 +202,11 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 async fn connection(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     router: Router,
     config: Arc<HttpConfig>,
     mut stopping: watch::Receiver<()>,
 ) {
-    // Events are small writes; without this each would wait for the acknowledgement of the one before.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection without TCP_NODELAY");
-    }
     let service = hyper::service::service_fn(move |request| {
         tower::Service::call(&mut router.clone(), request)
     });
@@ -219,5 +226,165 @@ async fn connection(
     };
     if let Err(error) = served {
         tracing::debug!(%error, "a connection broke");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::VecDeque,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use axum::routing::get;
+    use tokio::{
+        io::{AsyncWriteExt, DuplexStream, ReadBuf},
+        sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    };
+
+    use super::*;
+    use crate::transport::http::{
+        body::{Piped, event_stream},
+        pipe::Pipe,
+        sse,
+    };
+
+    // Findings 1
+    #[tokio::test]
+    async fn accepted_sockets_do_not_wait_to_collect_bytes() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let connecting = tokio::spawn(TcpStream::connect(address));
+        assert!(accepted(&listener).await.unwrap().nodelay().unwrap());
+        connecting.await.unwrap().unwrap();
+    }
+
+    /// Tells of each write, as a socket would send it.
+    struct Told {
+        stream: DuplexStream,
+        writes: UnboundedSender<String>,
+    }
+
+    impl Told {
+        fn tell<'a>(&self, parts: impl IntoIterator<Item = &'a [u8]>) -> usize {
+            let write = parts.into_iter().collect::<Vec<_>>().concat();
+            let _ = self
+                .writes
+                .send(String::from_utf8_lossy(&write).into_owned());
+            write.len()
+        }
+    }
+
+    impl AsyncRead for Told {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_read(cx, buf)
+        }
+    }
+
+    impl AsyncWrite for Told {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buf: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(self.tell([buf])))
+        }
+
+        fn poll_write_vectored(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bufs: &[io::IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(self.tell(bufs.iter().map(|buf| &**buf))))
+        }
+
+        fn is_write_vectored(&self) -> bool {
+            true
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// A stream of events over a connection whose writes are told.
+    async fn streaming(
+        keep_alive: Duration,
+    ) -> (Arc<Pipe>, DuplexStream, UnboundedReceiver<String>) {
+        let pipe = Arc::new(Pipe::default());
+        let piped = pipe.clone();
+        let router = Router::new().route(
+            "/",
+            get(move || {
+                let pipe = piped.clone();
+                async move {
+                    event_stream(
+                        VecDeque::new(),
+                        Piped {
+                            pipe,
+                            _active: None,
+                        },
+                        keep_alive,
+                    )
+                }
+            }),
+        );
+        let (mut near, stream) = tokio::io::duplex(1024);
+        let (writes, mut told) = unbounded_channel();
+        let (stop, stopping) = watch::channel(());
+        tokio::spawn(async move {
+            connection(Told { stream, writes }, router, Arc::default(), stopping).await;
+            drop(stop);
+        });
+        near.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            .await
+            .unwrap();
+        let head = told.recv().await.unwrap();
+        assert!(
+            head.ends_with("\r\n\r\n"),
+            "nothing waits for a first event: {head}"
+        );
+        (pipe, near, told)
+    }
+
+    // Findings 1: an event leaves as soon as it is there, in one write.
+    #[tokio::test]
+    async fn one_event_is_one_write() {
+        let (pipe, _near, mut told) = streaming(Duration::ZERO).await;
+        for message in ["{}", r#"{"a":1}"#, &format!(r#""{}""#, "x".repeat(30_000))] {
+            let event = sse::event(None, message.as_bytes());
+            let expected = format!("{:X}\r\ndata: {message}\n\n\r\n", event.len());
+            pipe.push(event).unwrap();
+            assert_eq!(told.recv().await.unwrap(), expected);
+        }
+        pipe.end();
+        assert_eq!(told.recv().await.unwrap(), "0\r\n\r\n");
+        assert!(told.try_recv().is_err());
+    }
+
+    // F-31: a silent stream shows that it lives, and one that is not silent says nothing more.
+    #[tokio::test(start_paused = true)]
+    async fn signs_of_life() {
+        let (pipe, _near, mut told) = streaming(Duration::from_secs(15)).await;
+        let begun = tokio::time::Instant::now();
+        let seconds = || begun.elapsed().as_secs();
+        for second in [15, 30] {
+            assert_eq!(told.recv().await.unwrap(), "3\r\n:\n\n\r\n");
+            assert_eq!(seconds(), second);
+        }
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        pipe.push(sse::event(None, b"{}")).unwrap();
+        assert_eq!(told.recv().await.unwrap(), "A\r\ndata: {}\n\n\r\n");
+        assert_eq!(told.recv().await.unwrap(), "3\r\n:\n\n\r\n");
+        assert_eq!(seconds(), 40 + 15, "the silence began with the event");
     }
 }

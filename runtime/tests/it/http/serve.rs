@@ -166,23 +166,31 @@ async fn one_connection_many_requests() {
     served.ended().await;
 }
 
-// Findings 1: one event is one write, on a socket without Nagle's delay.
+// Y-6: one connection more than the limit waits until another ends.
 #[tokio::test]
-async fn one_event_one_write() {
-    let served = Served::with(HttpConfig::default().sse_after(Duration::ZERO)).await;
-    let mut connection = served.connect().await;
-    let session = connection.session("2025-06-18").await;
-    connection
-        .send(&Req::call(&session, "1", "talk", "{}"))
-        .await;
-    let head = connection.until("\r\n\r\n").await.to_ascii_lowercase();
-    assert!(head.contains("content-type: text/event-stream"), "{head}");
-    served.director.begun().await;
-    connection.until("\n\n\r\n").await;
+async fn connections_are_bounded() {
+    let served = Served::with(HttpConfig::default().max_connections(1)).await;
+    let wait = |label: &str| {
+        Req::modern(
+            "1",
+            "tools/call",
+            &format!(r#","name":"wait","arguments":{{"label":"{label}"}}"#),
+        )
+    };
+    let mut first = served.connect().await;
+    first.send(&wait("first")).await;
+    assert_eq!(served.director.begun().await, "first");
+    // The system takes the connection and what is sent on it; the server does not.
+    let mut second = served.connect().await;
+    second.send(&wait("second")).await;
+    tokio::time::timeout(Duration::from_millis(200), served.director.begun())
+        .await
+        .expect_err("one connection is served");
+    drop(first);
+    assert_eq!(served.director.begun().await, "dropped first");
+    assert_eq!(served.director.begun().await, "second");
     served.director.open();
-    // What is ready together leaves together: a chunk for each event, and the end of the stream.
-    let rest = connection.until("0\r\n\r\n").await;
-    assert_eq!(rest.matches("data: ").count(), 2, "{rest}");
+    assert!(second.until("\r\n").await.starts_with("HTTP/1.1 200"));
     served.handle.shut_down();
     served.ended().await;
 }

@@ -1,0 +1,261 @@
+//! What the log says of what goes wrong, and what the peer is told of it: places and rules in the one, no more than it needs
+//! in the other.
+
+use std::fmt;
+
+use serde_json::json;
+use trueform::{Policy, prelude::*, schema::ImageContent, schemars::JsonSchema};
+
+use crate::support::{
+    conversation, initialize, joined, legacy, log, modern, raw, service, soon, staged,
+};
+
+/// The one line of the log that has all of `parts`, and how it begins.
+#[track_caller]
+fn assert_logged(told: &[String], level: &str, parts: &[&str]) {
+    let lines = told
+        .iter()
+        .filter(|line| parts.iter().all(|part| line.contains(part)));
+    let lines: Vec<_> = lines.collect();
+    assert_eq!(lines.len(), 1, "{parts:?} in {told:#?}");
+    assert!(
+        lines[0].starts_with(&format!("{level} ")),
+        "{level}: {}",
+        lines[0]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_runs_out_of_time() {
+    let told = log();
+    let client = service().connect().await.unwrap();
+    for tool in ["overruns", "overruns_blocking"] {
+        client.call_tool(tool, json!({})).await.unwrap();
+        let name = format!(r#"tool="{tool}""#);
+        assert_logged(
+            &told.take(),
+            "WARN",
+            &["a tool ran out of time", &name, "limit=1s"],
+        );
+    }
+}
+
+#[derive(serde::Serialize, JsonSchema)]
+struct Reading {
+    #[schemars(range(max = 10))]
+    level: i64,
+}
+
+/// Returns what its schema forbids.
+#[tool]
+fn lies() -> Json<Reading> {
+    Json(Reading { level: 4711 })
+}
+
+// I-7
+#[tokio::test]
+async fn a_result_that_its_schema_forbids() {
+    for revision in Revision::ALL {
+        let told = log();
+        let server = Server::new("t", "1").tools(tools![lies]);
+        let client = server
+            .connect_as(trueform::client::ClientOptions::at(revision))
+            .await
+            .unwrap();
+        let error = client.call_tool("lies", json!({})).await.unwrap_err();
+        let remote = error.remote().expect("an error of the server's");
+        assert_eq!(remote.code, -32603);
+        for hidden in ["4711", "level", "maximum"] {
+            assert!(
+                !remote.message.contains(hidden),
+                "{hidden}: {}",
+                remote.message
+            );
+        }
+        let parts = [
+            "forbids was held back",
+            r#"tool="lies""#,
+            "logged.rs",
+            "/level: expected at most 10",
+        ];
+        assert_logged(&told.take(), "ERROR", &parts);
+    }
+}
+
+/// Returns a picture that is none.
+#[tool]
+fn broken() -> ContentBlock {
+    ImageContent::new("no base64!", "image/png").into()
+}
+
+#[tokio::test]
+async fn a_message_that_its_revision_forbids() {
+    for revision in Revision::ALL {
+        for (policy, held_back) in [
+            (Policy::Enforce, Some(true)),
+            (Policy::Warn, Some(false)),
+            (Policy::Off, None),
+        ] {
+            let told = log();
+            let server = Server::new("t", "1").tools(tools![broken]).outgoing(policy);
+            let client = server
+                .connect_as(trueform::client::ClientOptions::at(revision))
+                .await
+                .unwrap();
+            let answer = client.call_tool("broken", json!({})).await;
+            assert_eq!(answer.is_err(), policy == Policy::Enforce, "{answer:?}");
+            let told = told.take();
+            let Some(held_back) = held_back else {
+                assert!(
+                    !told.iter().any(|line| line.contains("pointer=")),
+                    "{told:#?}"
+                );
+                continue;
+            };
+            let parts = [
+                r#"what="broken""#,
+                &format!("revision={revision}"),
+                r#"pointer="/content/0/data""#,
+                r#"rule="format""#,
+                &format!("held_back={held_back}"),
+            ];
+            assert_logged(&told, "ERROR", &parts);
+        }
+    }
+}
+
+// GAP-17
+#[tokio::test]
+async fn a_request_with_the_id_of_another() {
+    let told = log();
+    let (service, director) = staged();
+    let client = raw(&service).await;
+    let wait = modern(
+        "7",
+        "tools/call",
+        r#","name":"wait","arguments":{"label":"x"}"#,
+    );
+    client.send_raw(wait).unwrap();
+    director.begun().await;
+    client.send_raw(modern("7", "tools/list", "")).unwrap();
+    client
+        .send_raw(r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#)
+        .unwrap();
+    client.send_raw(modern("8", "tools/list", "")).unwrap();
+    let answer = soon(client.next_message()).await.unwrap();
+    assert!(answer.contains(r#""id":8"#), "{answer}");
+    let told = told.take();
+    assert_logged(
+        &told,
+        "WARN",
+        &["was dropped", "id=7", r#"method="tools/list""#],
+    );
+    assert_logged(
+        &told,
+        "WARN",
+        &[
+            "malformed message with the id of a running call was dropped",
+            "7",
+        ],
+    );
+    director.open();
+}
+
+#[tokio::test]
+async fn a_malformed_message() {
+    for (line, parts) in [
+        ("{", ["malformed message", "-32700"]),
+        (
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            ["malformed message", "`method` is missing"],
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":7}"#,
+            ["malformed message", "`method` must be a string"],
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":1}"#,
+            ["malformed message", "`result` must be an object"],
+        ),
+    ] {
+        let told = log();
+        conversation(&service(), format!("{line}\n")).await;
+        assert_logged(&told.take(), "DEBUG", &parts);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused() {
+    let told = log();
+    let mut lines = initialize("2025-06-18").to_vec();
+    lines.push(legacy("1", "tools/frob", "{}"));
+    lines.push(modern("2", "tools/frob", ""));
+    conversation(&service(), joined(lines)).await;
+    let told = told.take();
+    let refused = told
+        .iter()
+        .filter(|line| line.contains("refused") && line.contains("-32601"));
+    assert_eq!(refused.count(), 2, "{told:#?}");
+}
+
+#[derive(Debug)]
+struct Connecting(std::io::Error);
+
+impl fmt::Display for Connecting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("connecting to db-7.internal")
+    }
+}
+
+impl std::error::Error for Connecting {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// Fails for reasons that are nobody's business.
+#[tool]
+fn secretive() -> Result<String, ToolError> {
+    Err(ToolError::internal(Connecting(std::io::Error::other(
+        "password hunter2",
+    ))))
+}
+
+/// Fails for a reason that has another.
+#[tool]
+fn open_about_it() -> Result<String, ToolError> {
+    Err(Connecting(std::io::Error::other("password hunter2")))?;
+    Ok(String::new())
+}
+
+#[tokio::test]
+async fn why_a_tool_failed() {
+    let service = Server::new("t", "1")
+        .tools(tools![secretive, open_about_it])
+        .build()
+        .unwrap();
+    for (tool, on_the_wire, off_the_wire) in [
+        ("secretive", "internal error", &["hunter2", "db-7"][..]),
+        ("open_about_it", "connecting to db-7.internal", &["hunter2"]),
+    ] {
+        let told = log();
+        let client = service.connect().await.unwrap();
+        let result = client.call_tool(tool, json!({})).await.unwrap();
+        let text = serde_json::to_string(&result).unwrap();
+        assert!(
+            result.is_error == Some(true) && text.contains(on_the_wire),
+            "{text}"
+        );
+        for secret in off_the_wire {
+            assert!(!text.contains(secret), "{text}");
+        }
+        let name = format!(r#"tool="{tool}""#);
+        let parts = [
+            "a tool failed",
+            &name,
+            "logged.rs",
+            "connecting to db-7.internal: password hunter2",
+        ];
+        assert_logged(&told.take(), "WARN", &parts);
+    }
+}
