@@ -69,10 +69,19 @@ async fn serve(drain: &str) -> trueform::Result {
         .await
 }
 
-fn main() {
+/// As a program of a user's would: arguments and environment decide what is served.
+#[tokio::main]
+async fn run(arguments: Vec<String>) -> trueform::Result {
+    let server = Server::new("process", "1").tools(tools![prints, works]);
+    server.run_with(arguments).await
+}
+
+fn main() -> trueform::Result {
+    if std::env::var_os("TRUEFORM_TEST_RUN").is_some() {
+        return run(std::env::args().skip(1).collect());
+    }
     if let Ok(drain) = std::env::var("TRUEFORM_TEST_SERVER") {
-        serve(&drain).expect("the server ends well");
-        return;
+        return serve(&drain);
     }
     // Harness options are for the harness that is not here; a word that is none selects cases.
     let wanted = std::env::args()
@@ -84,6 +93,7 @@ fn main() {
         case();
         println!("ok");
     }
+    Ok(())
 }
 
 type Case = (&'static str, fn());
@@ -103,6 +113,22 @@ const CASES: &[Case] = &[
         a_client_that_closed_its_side_ends_it,
     ),
     ("files_and_devices_work_too", files_and_devices_work_too),
+    ("arguments_that_are_none", arguments_that_are_none),
+    (
+        "no_argument_is_standard_streams",
+        no_argument_is_standard_streams,
+    ),
+    #[cfg(not(feature = "http"))]
+    ("http_has_to_be_built_in", http_has_to_be_built_in),
+    #[cfg(feature = "http")]
+    ("http_where_asked_for", http_where_asked_for),
+    #[cfg(feature = "http")]
+    ("names_from_the_environment", names_from_the_environment),
+    #[cfg(feature = "http")]
+    (
+        "addresses_that_cannot_be_served",
+        addresses_that_cannot_be_served,
+    ),
     #[cfg(unix)]
     ("a_signal_drains", a_signal_drains),
     #[cfg(unix)]
@@ -291,6 +317,224 @@ fn files_and_devices_work_too() {
         .expect("this program can be run");
     assert!(wait(&mut child).success());
     std::fs::remove_dir_all(&folder).expect("the folder is the test's");
+}
+
+/// This program as a user's.
+fn user_program(arguments: &[&str], environment: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    for variable in [
+        "TRUEFORM_HTTP",
+        "TRUEFORM_ALLOWED_HOSTS",
+        "TRUEFORM_ALLOWED_ORIGINS",
+    ] {
+        command.env_remove(variable);
+    }
+    command
+        .args(arguments)
+        .env("TRUEFORM_TEST_RUN", "")
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What the program says before it fails.
+#[track_caller]
+fn failure_of(arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let output = user_program(arguments, environment)
+        .output()
+        .expect("this program can be run");
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "{arguments:?}, {environment:?}: {told}"
+    );
+    assert!(
+        output.stdout.is_empty(),
+        "standard output is the protocol's"
+    );
+    told
+}
+
+fn arguments_that_are_none() {
+    for wrong in [
+        &["--htp", "127.0.0.1:0"][..],
+        &["--http"],
+        &["serve"],
+        &["--http", "127.0.0.1:0", "x"],
+    ] {
+        let told = failure_of(wrong, &[]);
+        let expected = format!(
+            "unknown arguments `{}`; expected `--http ADDRESS` or none",
+            wrong.join(" ")
+        );
+        assert!(told.contains(&expected), "{told}");
+    }
+}
+
+fn no_argument_is_standard_streams() {
+    let mut child = user_program(&[], &[])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("this program can be run");
+    let mut input = child.stdin.take().expect("it is piped");
+    writeln!(input, "{}", call(1, "prints", "{}")).expect("the server reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert_result(
+        &String::from_utf8(output.stdout).expect("UTF-8"),
+        1,
+        "printed",
+    );
+}
+
+#[cfg(not(feature = "http"))]
+fn http_has_to_be_built_in() {
+    for told in [
+        failure_of(&["--http", "127.0.0.1:0"], &[]),
+        failure_of(&[], &[("TRUEFORM_HTTP", "127.0.0.1:0")]),
+    ] {
+        assert!(
+            told.contains("`127.0.0.1:0`") && told.contains("feature `http`"),
+            "{told}"
+        );
+    }
+}
+
+/// A user's program that serves HTTP, and where; killed at the end.
+#[cfg(feature = "http")]
+struct Listening {
+    child: Child,
+    address: String,
+}
+
+#[cfg(feature = "http")]
+impl Listening {
+    fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let mut child = user_program(arguments, environment)
+            .spawn()
+            .expect("this program can be run");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("it is piped"))
+            .read_line(&mut line)
+            .expect("it says where it listens");
+        let address = line
+            .strip_prefix("listening on http://")
+            .and_then(|rest| rest.trim_end().strip_suffix("/mcp"))
+            .unwrap_or_else(|| panic!("{line}"))
+            .to_owned();
+        Self { child, address }
+    }
+
+    /// The response to a call with these headers.
+    fn call(&self, headers: &str) -> String {
+        let body = call(1, "works", r#"{"milliseconds":0}"#);
+        let mut stream = std::net::TcpStream::connect(&self.address).expect("it listens");
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\n{headers}content-type: application/json\r\naccept: application/json\r\n\
+             mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: works\r\n\
+             connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .expect("it reads");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("UTF-8");
+        response
+    }
+}
+
+#[cfg(feature = "http")]
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(feature = "http")]
+fn http_where_asked_for() {
+    let asked: [(&[&str], &[(&str, &str)]); 3] = [
+        (&["--http", "127.0.0.1:0"], &[]),
+        (&[], &[("TRUEFORM_HTTP", "127.0.0.1:0")]),
+        // What is written by hand goes before.
+        (
+            &["--http", "127.0.0.1:0"],
+            &[("TRUEFORM_HTTP", "no address")],
+        ),
+    ];
+    for (arguments, environment) in asked {
+        let server = Listening::start(arguments, environment);
+        let response = server.call("host: localhost\r\n");
+        assert!(
+            response.starts_with("HTTP/1.1 200") && response.contains("done"),
+            "{response}"
+        );
+        let response = server.call("host: tools.example.com\r\n");
+        assert!(
+            response.starts_with("HTTP/1.1 403"),
+            "no name but loopback ones: {response}"
+        );
+    }
+}
+
+#[cfg(feature = "http")]
+fn names_from_the_environment() {
+    let server = Listening::start(
+        &["--http", "127.0.0.1:0"],
+        &[
+            (
+                "TRUEFORM_ALLOWED_HOSTS",
+                "tools.example.com, ,other.example.com:81,",
+            ),
+            ("TRUEFORM_ALLOWED_ORIGINS", "https://app.example.com"),
+        ],
+    );
+    for (headers, status) in [
+        ("host: tools.example.com\r\n", 200),
+        ("host: tools.example.com:8080\r\n", 200),
+        ("host: other.example.com:81\r\n", 200),
+        ("host: other.example.com\r\n", 403),
+        ("host: evil.example.com\r\n", 403),
+        (
+            "host: localhost\r\norigin: https://app.example.com\r\n",
+            200,
+        ),
+        (
+            "host: localhost\r\norigin: https://evil.example.com\r\n",
+            403,
+        ),
+    ] {
+        let response = server.call(headers);
+        assert!(
+            response.starts_with(&format!("HTTP/1.1 {status}")),
+            "{headers}: {response}"
+        );
+    }
+}
+
+#[cfg(feature = "http")]
+fn addresses_that_cannot_be_served() {
+    for told in [
+        failure_of(&["--http", "no address"], &[]),
+        failure_of(&[], &[("TRUEFORM_HTTP", "no address")]),
+    ] {
+        assert!(told.contains("the address to serve HTTP at"), "{told}");
+    }
+    let held = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let taken = held.local_addr().expect("an address").to_string();
+    let told = failure_of(&["--http", &taken], &[]);
+    assert!(told.contains(&format!("listening on {taken}")), "{told}");
+    for (variable, value) in [
+        ("TRUEFORM_ALLOWED_HOSTS", "http://x"),
+        ("TRUEFORM_ALLOWED_ORIGINS", "example.com"),
+    ] {
+        let told = failure_of(&["--http", "127.0.0.1:0"], &[(variable, value)]);
+        assert!(told.contains(value), "{told}");
+    }
 }
 
 #[cfg(unix)]

@@ -303,6 +303,75 @@ async fn progress_resets_a_timeout_up_to_its_hard_limit() {
     assert_eq!(text(&result), "tool `reports` did not finish within 5s");
 }
 
+/// A turn of a blocking tool that the test gives it, and the test's thanks for it.
+type Turns = std::sync::Mutex<std::sync::mpsc::Receiver<tokio::sync::oneshot::Sender<()>>>;
+
+/// Reports progress when the test says so.
+#[tool(blocking, timeout("2s", reset_by_progress, hard_limit = "5s"))]
+fn reports_blocking(context: Context, turns: State<Turns>) {
+    let turns = turns.lock().expect("one call at a time");
+    let mut step = 0.0;
+    while let Ok(done) = turns.recv() {
+        step += 1.0;
+        context.progress(step, None, None);
+        let _ = done.send(());
+        if context.is_cancelled() {
+            return;
+        }
+    }
+}
+
+// The same of a blocking tool: its reports are seen when its time seems to be up, and no report moves the hard limit.
+#[tokio::test(start_paused = true)]
+async fn progress_of_a_blocking_tool_resets_its_timeout() {
+    // The clock stands still while a thread of tokio's works, and goes on only as told.
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    tokio::task::spawn_blocking(move || ended.recv());
+    for (silent_from, expected) in [
+        (0, "did not finish within 2s"),
+        (1, "did not finish within 2s"),
+        (99, "did not finish within 5s"),
+    ] {
+        let (turn, turns) = std::sync::mpsc::channel();
+        let client = Server::new("t", "1")
+            .tools(tools![reports_blocking])
+            .state::<Turns>(turns.into())
+            .connect()
+            .await
+            .unwrap();
+        let call = tokio::spawn(client.call_tool("reports_blocking", ()).into_future());
+        let report = async || {
+            let (done, is_done) = tokio::sync::oneshot::channel();
+            turn.send(done).unwrap();
+            soon(is_done).await.unwrap();
+        };
+        report().await;
+        let begun = tokio::time::Instant::now();
+        while !call.is_finished() {
+            tokio::time::advance(Duration::from_millis(500)).await;
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            let elapsed = begun.elapsed();
+            assert!(elapsed < Duration::from_secs(6), "{elapsed:?}");
+            if !call.is_finished() && elapsed < Duration::from_secs(silent_from) {
+                report().await;
+            }
+        }
+        assert_eq!(
+            text(&call.await.unwrap().unwrap()),
+            format!("tool `reports_blocking` {expected}")
+        );
+        let elapsed = begun.elapsed();
+        match silent_from {
+            99 => assert!(elapsed <= Duration::from_millis(5500), "{elapsed:?}"),
+            _ => assert!(elapsed >= Duration::from_secs(2), "{elapsed:?}"),
+        }
+        let _ = turn.send(tokio::sync::oneshot::channel().0);
+    }
+    drop(end);
+}
+
 // A sync tool that keeps its connection waiting is told of, once.
 #[tokio::test]
 async fn slow_sync_tools_are_told_of_once() {
