@@ -18,6 +18,7 @@ mod levels;
 mod lifecycle;
 mod listing;
 mod logged;
+mod newest;
 mod stream;
 mod support;
 mod tools;
