@@ -16,7 +16,7 @@ use trueform_schema::Revision;
 use crate::{Principal, exchange::PeerFacts, logging::SessionLevel, outbox::Outbox};
 
 pub(crate) use self::{
-    inflight::{InFlight, Ticket},
+    inflight::{InFlight, Refused, Ticket},
     outgoing::{Outgoing, Settled, Waiting},
 };
 
@@ -144,21 +144,23 @@ impl fmt::Debug for Session {
     }
 }
 
-/// Hands the answer to a request of ours to whoever waits for it; an answer that nobody waits for is logged.
+/// Hands the answer to a request of ours to whoever waits for it. False, and logged, if nobody does.
 pub(crate) fn outgoing_settled(
     session: &Session,
     id: Option<trueform_schema::RequestId>,
     outcome: Result<&serde_json::value::RawValue, trueform_schema::ErrorObject>,
-) {
+) -> bool {
     let Some(id) = id else {
         tracing::debug!("an error without id was dropped");
-        return;
+        return false;
     };
     let settled = match outcome {
         Ok(result) => Settled::Result(trueform_schema::Json::from(result.to_owned())),
         Err(error) => Settled::Error(error),
     };
-    if !session.outgoing.settle(&id, settled) {
+    let waited_for = session.outgoing.settle(&id, settled);
+    if !waited_for {
         tracing::debug!(%id, "an answer to no request of ours was dropped");
     }
+    waited_for
 }

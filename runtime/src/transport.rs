@@ -10,26 +10,42 @@ mod stream;
 pub(crate) use self::lines::DEFAULT_MAX_LINE;
 pub use self::stream::StreamSettings;
 
-/// Completes when the process is asked to end: SIGTERM or Ctrl-C. Can be awaited again for the next time.
-pub(crate) async fn asked_to_end() {
+/// Completes when the process is asked to end: SIGTERM or Ctrl-C. Can be called again for the next time.
+///
+/// The handlers are in place when this returns, not when the future is first polled: call it before anybody can know
+/// that the server is there.
+pub(crate) fn asked_to_end() -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let (mut terminate, mut interrupt) = {
         use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-            return interrupted().await;
-        };
+        let told = |error| tracing::warn!(%error, "a signal cannot be listened for");
+        (
+            signal(SignalKind::terminate()).map_err(told).ok(),
+            signal(SignalKind::interrupt()).map_err(told).ok(),
+        )
+    };
+    #[cfg(unix)]
+    return async move {
         tokio::select! {
-            _ = terminate.recv() => {}
-            () = interrupted() => {}
+            () = received(terminate.as_mut()) => {}
+            () = received(interrupt.as_mut()) => {}
+        }
+    };
+    #[cfg(not(unix))]
+    async {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::warn!(%error, "cannot listen for Ctrl-C");
+            std::future::pending::<()>().await;
         }
     }
-    #[cfg(not(unix))]
-    interrupted().await;
 }
 
-async fn interrupted() {
-    if let Err(error) = tokio::signal::ctrl_c().await {
-        tracing::warn!(%error, "cannot listen for Ctrl-C");
-        std::future::pending::<()>().await;
+#[cfg(unix)]
+async fn received(signal: Option<&mut tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
     }
 }

@@ -50,12 +50,15 @@ impl RequestId {
         match text.as_bytes().first() {
             Some(b'"') => serde_json::from_str::<String>(text)
                 .map(|text| Self::Text(text.into()))
-                .map_err(|error| error.to_string()),
+                .map_err(|_| "a string that is not Unicode".to_owned()),
             Some(b'-' | b'0'..=b'9') if text.len() <= MAX_NUMBER && is_integral(text) => {
                 Ok(Self::Number(text.into()))
             }
+            Some(b'-' | b'0'..=b'9') if MAX_NUMBER < text.len() => {
+                Err(format!("expected a number of at most {MAX_NUMBER} characters"))
+            }
             Some(b'-' | b'0'..=b'9') => {
-                Err("expected a string or an integer, found a number that is no integer".to_owned())
+                Err("expected a string or an integer, found another number".to_owned())
             }
             _ => Err(format!(
                 "expected a string or an integer, found {}",

@@ -142,6 +142,10 @@ impl Engine {
                     seen.push(id.clone());
                 }
                 let look = Look::at(&frame);
+                if let (Frame::Request { id, .. }, true) = (&frame, look.is_modern()) {
+                    let error = jsonrpc::invalid_request("a request that names its own protocol version may not be part of a batch");
+                    return Reply::error(id, Revision::V2025_03_26, &error);
+                }
                 self.legacy(
                     frame,
                     look,
@@ -151,6 +155,11 @@ impl Engine {
                         transport: transport.clone(),
                     },
                 )
+            }
+            // GAP-17
+            Err(malformed) if way == Way::Link && malformed.id.as_ref().is_some_and(|id| session.in_flight.contains(id)) => {
+                tracing::warn!(id = ?malformed.id, "malformed message with the id of a running call was dropped");
+                Reply::Silent
             }
             Err(malformed) => self.malformed(&malformed, Some(session)),
         });
@@ -174,8 +183,12 @@ impl Engine {
                 Reply::Silent
             }
             Frame::Response { id, outcome } => {
-                outgoing_settled(origin.session, id, outcome);
-                Reply::Silent
+                let settled = outgoing_settled(origin.session, id, outcome);
+                if settled || origin.way == Way::Link {
+                    return Reply::Silent;
+                }
+                let error = jsonrpc::invalid_request("no request of this server waits for this answer");
+                Reply::Ready(Answer::error(None, None, &error))
             }
         }
     }
@@ -390,7 +403,7 @@ impl Engine {
     }
 }
 
-fn id_taken(id: &RequestId) -> ErrorObject {
+pub(super) fn id_taken(id: &RequestId) -> ErrorObject {
     jsonrpc::invalid_request(format!("a request with the id {id} is at work already"))
 }
 

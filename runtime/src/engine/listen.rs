@@ -9,7 +9,7 @@ use trueform_schema::{
     SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
 
-use super::{Answer, Engine, Reply, Running, Shared, Work, decode_params, modern::Site};
+use super::{Answer, Engine, Reply, Running, Shared, Work, decode_params, modern::Site, tools::Entered};
 use crate::{
     context::Context,
     exchange::{Exchange, Outlet},
@@ -72,6 +72,10 @@ impl Engine {
             exchange: Arc::downgrade(&exchange),
             tools: honoured.tools_list_changed.is_some(),
         };
+        let ticket = match self.enter(&exchange)? {
+            Entered::Silently => return Ok(Reply::Silent),
+            Entered::With(ticket) => ticket,
+        };
         let acknowledged =
             SubscriptionsAcknowledgedNotificationParams::new(honoured).with_meta(meta_of(id));
         // Acknowledged before anything can be told, so that the acknowledgement comes first.
@@ -85,10 +89,6 @@ impl Engine {
         listeners.retain(|listener| listener.exchange.strong_count() > 0);
         listeners.push(listener);
         drop(listeners);
-        let ticket = exchange
-            .session
-            .as_ref()
-            .map(|session| session.in_flight.enter(&exchange));
         let span = tracing::Span::current();
         Ok(Reply::Running(Box::new(Running::new(
             Context(exchange),

@@ -146,7 +146,8 @@ impl Engine {
 
     // C-9
     fn discover(&self, id: &RequestId, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
-        let _: RequestParams = decode_params(Method::Discover, params)?;
+        let params: RequestParams = decode_params(Method::Discover, params)?;
+        check_level(params.meta.as_ref())?;
         let supported: Vec<String> = self
             .served(Revisions::ALL)
             .iter()
@@ -163,6 +164,7 @@ impl Engine {
         params: Option<&RawValue>,
     ) -> Result<Reply, ErrorObject> {
         let params: PaginatedRequestParams = decode_params(Method::ListTools, params)?;
+        check_level(params.meta.as_ref())?;
         self.list_tools(id, Revision::V2026_07_28, params.cursor.as_deref())
     }
 
@@ -174,18 +176,13 @@ impl Engine {
         meta: Option<RequestMetaObject>,
         site: Site<'_>,
     ) -> Result<Exchange, ErrorObject> {
+        check_level(meta.as_ref())?;
         let Facts {
             client_info,
             capabilities,
             log_level,
             progress_token,
         } = facts(meta);
-        if let Some(level) = log_level.as_ref().filter(|level| !logging::is_known(level)) {
-            return Err(jsonrpc::invalid_params(format!(
-                "unknown log level `{}`",
-                level.as_str()
-            ))); // M-3
-        }
         let (outlet, session, transport) = match site {
             Site::Post { transport, .. } => (Outlet::Own(Outbox::new()), None, transport),
             Site::Line(link) => {
@@ -212,6 +209,16 @@ impl Engine {
             Threshold::of_request(log_level.as_ref()),
             outlet,
         ))
+    }
+}
+
+/// M-3
+fn check_level(meta: Option<&RequestMetaObject>) -> Result<(), ErrorObject> {
+    match meta.and_then(|meta| meta.log_level.as_ref()) {
+        Some(level) if !logging::is_known(level) => {
+            Err(jsonrpc::invalid_params(format!("unknown log level `{}`", level.as_str())))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -24,6 +24,7 @@ use crate::{
     context::Context,
     exchange::{Exchange, Outlet},
     gate, jsonrpc,
+    session::{Refused, Ticket},
     tool::{Called, Outcome, ToolRoute},
 };
 
@@ -97,18 +98,14 @@ impl Engine {
         exchange: Exchange,
         arguments: Option<&JsonObject>,
     ) -> Result<Reply, ErrorObject> {
-        if let Some(session) = &exchange.session {
-            let limit = self.settings.max_in_flight;
-            if session.in_flight.len() >= limit {
-                return Err(jsonrpc::internal(format!(
-                    "too many calls are running: this server takes {limit} at once"
-                )));
-            }
-        }
         // Entered by whoever looked at the request first.
         let span = tracing::Span::current();
         span.record("tool", tool.name());
         let context = Context(Arc::new(exchange));
+        let ticket = match self.enter(&context.0)? {
+            Entered::Silently => return Ok(Reply::Silent),
+            Entered::With(ticket) => ticket,
+        };
         // The state a panic may leave behind is the author's; the engine's own is not touched while the function runs.
         let begun = Instant::now();
         let called = catch_unwind(AssertUnwindSafe(|| tool.call(&context, arguments)));
@@ -139,11 +136,6 @@ impl Engine {
             },
             Ok(Called::Blocking(work)) => Pending::Blocking(work),
         };
-        let ticket = context
-            .0
-            .session
-            .as_ref()
-            .map(|session| session.in_flight.enter(&context.0));
         let work = Work::Call {
             tool: tool.clone(),
             pending,
@@ -151,6 +143,37 @@ impl Engine {
         Ok(Reply::Running(Box::new(Running::new(
             context, work, ticket, span,
         ))))
+    }
+}
+
+/// What became of a request that wants its id.
+pub(super) enum Entered {
+    /// It may go on; where ids are shared, the ticket keeps its own taken.
+    With(Option<Ticket>),
+    /// It is dropped: on a shared link an answer would be taken for one to the first request of that id (GAP-17).
+    Silently,
+}
+
+impl Engine {
+    /// Takes the id of a request that may take a while.
+    ///
+    /// # Errors
+    /// The id is taken, where that can be told; too many requests are at work.
+    pub(super) fn enter(&self, exchange: &Arc<Exchange>) -> Result<Entered, ErrorObject> {
+        // Over HTTP a modern request has a scope of its own.
+        let Some(session) = &exchange.session else { return Ok(Entered::With(None)) };
+        let limit = self.settings.max_in_flight;
+        match session.in_flight.enter(exchange, limit) {
+            Ok(ticket) => Ok(Entered::With(Some(ticket))),
+            Err(Refused::Full) => Err(jsonrpc::internal(format!(
+                "too many calls are running: this server takes {limit} at once"
+            ))),
+            Err(Refused::Taken) if matches!(exchange.outlet, Outlet::Link(_)) => {
+                tracing::warn!(id = %exchange.id, "a request with the id of a running call was dropped");
+                Ok(Entered::Silently)
+            }
+            Err(Refused::Taken) => Err(super::legacy::id_taken(&exchange.id)),
+        }
     }
 }
 
@@ -187,6 +210,11 @@ fn call_params(
 
 /// The reply to a call that needed no waiting. What it said meanwhile goes before the answer.
 fn answered_at_once(context: Context, tool: &ToolRoute, end: End, span: &tracing::Span) -> Reply {
+    if context.0.cancelled.is_fired() {
+        // O-2: cancelled while it ran; no answer is wanted.
+        record_outcome(span, Ok("cancelled"));
+        return Reply::Silent;
+    }
     let answer = conclude(&context, tool, end, span);
     match &context.0.outlet {
         Outlet::Own(outbox) if !outbox.is_empty() => Reply::Running(Box::new(Running::new(

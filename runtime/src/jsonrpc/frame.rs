@@ -206,6 +206,13 @@ impl<'a, E> Members<'a, E> {
                 let Ok(Text(method)) = serde_json::from_str(method.get()) else {
                     return Err(self.invalid("`method` must be a string"));
                 };
+                if self.id.is_none()
+                    && let Some(params) = self.params.map(RawValue::get)
+                    && !params.starts_with('{')
+                    && params != "null"
+                {
+                    return Err(self.invalid("`params` must be an object"));
+                }
                 let Some(id) = self.id else {
                     return Ok(Frame::Notification {
                         method,
@@ -517,6 +524,12 @@ mod tests {
             ),
             (
                 br#"{"jsonrpc":"2.0","method":1}"#,
+                -32600,
+                Kind::Notification,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","method":"x","params":[1]}"#,
                 -32600,
                 Kind::Notification,
                 None,

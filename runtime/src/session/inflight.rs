@@ -13,6 +13,15 @@ use crate::exchange::Exchange;
 #[derive(Debug, Default)]
 pub(crate) struct InFlight(Mutex<HashMap<RequestId, Weak<Exchange>>>);
 
+/// Why an id was not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// A request with that id is not answered yet.
+    Taken,
+    /// As many requests as are allowed are not answered yet.
+    Full,
+}
+
 /// Keeps an id taken until dropped.
 #[derive(Debug)]
 pub(crate) struct Ticket {
@@ -26,17 +35,17 @@ impl InFlight {
         !table.is_empty() && table.contains_key(id)
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.lock().len()
-    }
-
-    /// Takes the id of `exchange`, whose session must be the owner of this table.
-    pub(crate) fn enter(&self, exchange: &Arc<Exchange>) -> Ticket {
-        self.lock()
-            .insert(exchange.id.clone(), Arc::downgrade(exchange));
-        Ticket {
-            exchange: exchange.clone(),
+    /// Takes the id of `exchange`, whose session must be the owner of this table, unless it is taken or `limit` are.
+    pub(crate) fn enter(&self, exchange: &Arc<Exchange>, limit: usize) -> Result<Ticket, Refused> {
+        let mut table = self.lock();
+        if table.contains_key(&exchange.id) {
+            return Err(Refused::Taken);
         }
+        if table.len() >= limit {
+            return Err(Refused::Full);
+        }
+        table.insert(exchange.id.clone(), Arc::downgrade(exchange));
+        Ok(Ticket { exchange: exchange.clone() })
     }
 
     /// The request with that id.

@@ -4,9 +4,10 @@ use trueform_schema::DecodeError;
 
 use super::{
     arguments::{Names, Unfit},
-    call::{Reason, Refused},
+    call::{Called, Reason, Refused},
+    error::ToolError,
 };
-use crate::check::Violations;
+use crate::{check::Violations, jsonrpc};
 
 /// What kept a call from its function.
 pub(super) enum Failure {
@@ -64,7 +65,16 @@ impl Failure {
     }
 }
 
-/// Arguments that passed as JSON but cannot be a tree, such as a number beyond `f64`.
-pub(super) fn not_json(error: &serde_json::Error) -> String {
-    format!("they cannot be read: {error}")
+/// Arguments that passed as JSON but cannot be a tree. A number beyond `f64` is the model's to mend; a string that is not
+/// Unicode is a malformed request, told with its pointer (GAP-14).
+///
+/// # Errors
+/// What the model is told.
+pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<Called, String> {
+    let located = DecodeError::locate(text, error);
+    if located.message().contains("out of range") {
+        return Err(located.to_string());
+    }
+    let error = jsonrpc::params_error("tools/call", &located.under("/arguments"));
+    Ok(Called::Ready(Err(ToolError::protocol(error))))
 }

@@ -264,7 +264,10 @@ impl ToolRoute {
         }
         let mut value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
-            Err(error) => return self.refuse(&report::not_json(&error)),
+            Err(error) => {
+                return report::unreadable(text, &error)
+                    .unwrap_or_else(|problem| self.refuse(&problem));
+            }
         };
         if let Err(violations) = self.input.check(&value) {
             tracing::debug!(tool = self.name(), violations = %violations.for_log(), "arguments that do not fit");

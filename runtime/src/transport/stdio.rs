@@ -49,6 +49,7 @@ async fn serve(engine: &Engine, settings: StreamSettings) -> io::Result<()> {
         writer,
         diversion,
     } = streams::take()?;
+    let end = asked_to_end();
     // On a worker: the thread of `block_on` would be woken across threads for every message.
     let mut connection = Ended(tokio::spawn(stream::serve(
         engine.clone(),
@@ -58,11 +59,12 @@ async fn serve(engine: &Engine, settings: StreamSettings) -> io::Result<()> {
     )));
     let served = tokio::select! {
         served = &mut connection.0 => served,
-        () = asked_to_end() => {
+        () = end => {
+            let at_once = asked_to_end();
             engine.shut_down();
             tokio::select! {
                 served = &mut connection.0 => served,
-                () = asked_to_end() => Ok(Ok(())),
+                () = at_once => Ok(Ok(())),
             }
         }
     };

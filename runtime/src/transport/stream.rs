@@ -207,8 +207,13 @@ impl Connection {
                 Poll::Ready(Ok(())) if more => continue,
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(gone(error)),
-                // A peer that does not read is not read from, once there is enough to write.
-                Poll::Pending if self.is_full() && self.draining.is_none() => return Poll::Pending,
+                // A peer that does not read is not read from, once there is enough to write: but for one more line, because
+                // only reading tells that it has gone.
+                Poll::Pending if self.is_full() && self.draining.is_none() => {
+                    if self.lines.has_next() {
+                        return Poll::Pending;
+                    }
+                }
                 Poll::Pending => {}
             }
             let done = self.is_done();

@@ -76,7 +76,7 @@ async fn no_message() {
             {"jsonrpc":"2.0","id":null,"method":"ping"}
               → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: `id`: expected a string or an integer, found null"}}
             {"jsonrpc":"2.0","id":1.5,"method":"ping"}
-              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: `id`: expected a string or an integer, found a number that is no integer"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: `id`: expected a string or an integer, found another number"}}
             {"jsonrpc":"2.0","id":true,"method":"ping"}
               → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: `id`: expected a string or an integer, found boolean"}}
             {"jsonrpc":"2.0","id":{},"method":"ping"}

@@ -106,16 +106,24 @@ async fn malformed_notifications_and_responses() {
         r#"{"jsonrpc":"1.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":5}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/unknown","params":[1]}"#,
     ] {
         for request in [Req::post(body), Req::post(body).session(&session)] {
             let got = app.send(request).await;
             assert_eq!((got.status, got.json().get("id")), (400, None), "{body}");
         }
     }
+    // Nobody waits for it.
+    for body in [
+        r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#,
+    ] {
+        let got = app.send(Req::post(body).session(&session)).await;
+        assert_eq!((got.status, got.json().get("id")), (400, None), "{body}");
+    }
     // Unknown ones are well-formed: accepted, without effect.
     for body in [
         r#"{"jsonrpc":"2.0","method":"notifications/unknown"}"#,
-        r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#,
     ] {
         let got = app.send(Req::post(body).session(&session)).await;
