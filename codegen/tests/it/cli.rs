@@ -176,6 +176,46 @@ fn check_says_what_it_skipped() {
     );
 }
 
+/// A committed file that somebody changed, an official file that is another: both are told by the code and with the place.
+#[test]
+fn check_says_by_its_code_whether_there_is_a_difference() {
+    let folder = scratch("cli-check");
+    let (official, schema) = (folder.join("official"), folder.join("schema"));
+    let file = official.join("2026-07-28/schema.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::create_dir_all(&schema).unwrap();
+    let mut document = crate::support::committed("2026-07-28");
+    document["$defs"]["Tool"]["description"] = "Prose that no committed file may hold.".into();
+    fs::write(&file, document.to_string()).unwrap();
+    let (official, schema) = (official.to_str().unwrap(), schema.to_str().unwrap());
+    let import = ["import", file.to_str().unwrap(), "--revision", "2026-07-28"];
+    assert_eq!(run(&[&import, &["--schema", schema][..]].concat()).0, 0);
+
+    let check = || run(&["check", "--official", official, "--schema", schema]);
+    let (code, stdout, _) = check();
+    assert_eq!(code, 0, "{stdout}");
+    assert!(stdout.contains("ok       revision 2026-07-28"), "{stdout}");
+
+    let committed = folder.join("schema/revisions/2026-07-28.json");
+    let text = fs::read_to_string(&committed).unwrap();
+    fs::write(&committed, text.replacen("\"Tool\"", "\"Tule\"", 1)).unwrap();
+    let (code, stdout, _) = check();
+    assert_eq!(code, 1, "{stdout}");
+    assert!(stdout.contains("WRONG    revision 2026-07-28"), "{stdout}");
+    for part in ["2026-07-28.json", "line ", "Tule", "import it again"] {
+        assert!(stdout.contains(part), "{stdout}\nlacks\n{part}");
+    }
+
+    fs::write(&committed, text).unwrap();
+    fs::write(&file, document.to_string() + "\n").unwrap();
+    let (code, stdout, _) = check();
+    assert_eq!(code, 1, "{stdout}");
+    assert!(
+        stdout.contains("WRONG") && stdout.contains("sha256 is "),
+        "{stdout}"
+    );
+}
+
 #[test]
 fn generate_writes_checks_and_reports() {
     let out = scratch("cli-generate");

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::made_up;
 use crate::support::{codegen, schema_folder, scratch};
@@ -44,6 +44,24 @@ fn diff_reports_exactly_what_a_later_revision_changes() {
 fn a_later_revision_needs_no_hand_and_breaks_no_code() {
     let schema = imported("regenerate-build");
     let root = schema.parent().unwrap();
+    workspace(root);
+    crate_of(root, "old_user", "lib.rs", include_str!("user_code.rs"), "");
+    let dependency = "old_user = { path = \"../old_user\" }\n";
+    crate_of(
+        root,
+        "new_user",
+        "main.rs",
+        include_str!("regenerate/new_user.rs"),
+        dependency,
+    );
+
+    // Bindings that are stale do not build, and the build says what to do.
+    let output = cargo(root, &["check", "--package", "trueform-schema"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{told}");
+    let expected = "`src/generated.rs` was not generated from the files in `schema/` as they are; run `cargo regenerate`";
+    assert!(told.contains(expected), "{told}");
+
     let output = codegen(["generate".as_ref(), "--schema".as_ref(), schema.as_os_str()]);
     assert!(
         output.status.success(),
@@ -63,31 +81,24 @@ fn a_later_revision_needs_no_hand_and_breaks_no_code() {
         "what was generated is up to date"
     );
 
-    workspace(root);
-    crate_of(root, "old_user", "lib.rs", include_str!("user_code.rs"), "");
-    let dependency = "old_user = { path = \"../old_user\" }\n";
-    crate_of(
-        root,
-        "new_user",
-        "main.rs",
-        include_str!("regenerate/new_user.rs"),
-        dependency,
-    );
-    // Dependencies stay built between runs.
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--offline", "--package", "new_user"])
-        .current_dir(root)
-        .env(
-            "CARGO_TARGET_DIR",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("regenerate-target"),
-        )
-        .output()
-        .unwrap();
+    let output = cargo(root, &["run", "--package", "new_user"]);
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Runs cargo in the workspace at `root`. Dependencies stay built between runs.
+fn cargo(root: &Path, args: &[&str]) -> Output {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("regenerate-target");
+    Command::new(env!("CARGO"))
+        .args(args)
+        .args(["--quiet", "--offline"])
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .unwrap()
 }
 
 /// A workspace around the copied schema crate, with the versions of this one.
