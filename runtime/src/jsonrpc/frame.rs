@@ -128,8 +128,13 @@ fn single<'a, E: Deserialize<'a>>(
         }
         // The params may be what is wrong, and are told of after the envelope: read the frame without looking into them.
         Err(_) if members.tried_early => single(text, None),
+        // Told at the first value; what follows it may still be no JSON.
         Err(problem) if problem.is_data() => {
-            Err(members.malformed(error::invalid_request("a message is an object")))
+            let error = match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(_) => error::invalid_request("a message is an object"),
+                Err(problem) => error::parse(problem.to_string()),
+            };
+            Err(members.malformed(error))
         }
         Err(problem) => Err(members.malformed(error::parse(problem.to_string()))),
     }
@@ -426,6 +431,7 @@ mod tests {
     fn what_is_no_message() {
         for (text, code, kind, id) in [
             (&b"hello"[..], -32700, Kind::Unknown, None),
+            (br#""jsonrpc":"2.0""#, -32700, Kind::Unknown, None),
             (
                 br#"{"jsonrpc":"2.0","id":7,"method":"pi"#,
                 -32700,
