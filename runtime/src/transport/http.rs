@@ -40,6 +40,7 @@ mod admit;
 mod body;
 mod calls;
 mod config;
+mod connection;
 mod endpoint;
 mod limit;
 mod listen;
@@ -69,6 +70,7 @@ pub use self::{
     },
     endpoint::{HttpFuture, HttpService},
     pipe::{PIPE_BYTES, PIPE_LIMIT},
+    sessions::SESSION_KEPT,
 };
 use crate::{
     error::{Error, Result},

@@ -124,6 +124,14 @@ impl Stage {
     }
 }
 
+#[cfg(feature = "http")]
+impl Stage {
+    /// Whether the test lets calls go on.
+    pub(crate) fn is_open(&self) -> bool {
+        *self.open.borrow()
+    }
+}
+
 /// The test's side of a [`Stage`].
 pub(crate) struct Director {
     begun: tokio::sync::Mutex<mpsc::UnboundedReceiver<String>>,

@@ -4,7 +4,7 @@
 
 use std::{fmt, net::SocketAddr};
 
-use http::{HeaderMap, HeaderName, Uri, header};
+use http::{HeaderMap, HeaderName, Uri, Version, header};
 
 use super::{config::HttpConfig, refusal::Refusal};
 use crate::gate::{METHOD_HEADER, NAME_HEADER, SESSION_HEADER, VERSION_HEADER};
@@ -103,11 +103,18 @@ impl Policy {
 
     /// Whether the request may be served, by its `Host` and `Origin` (F-2, F-3).
     ///
-    /// A request without `Host` comes from no browser and passes; so does one without `Origin`.
-    pub(super) fn admit(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+    /// A request without `Origin` comes from no page and passes. One without `Host` does not at HTTP/1.1 (RFC 9112 §3.2);
+    /// where the version needs none, it comes from no browser.
+    pub(super) fn admit(
+        &self,
+        headers: &HeaderMap,
+        uri: &Uri,
+        version: Version,
+    ) -> Result<(), Refusal> {
         let host = match (uri.authority(), single(headers, header::HOST)) {
             // HTTP/2 and absolute-form targets carry the host in the target, which wins (RFC 9112 §3.2.2).
             (Some(authority), _) => Some(authority.as_str()),
+            (None, One::Absent) if version == Version::HTTP_11 => return Err(Refusal::HostMissing),
             (None, One::Absent) => None,
             (None, One::Text(host)) => Some(host),
             (None, One::Unusable) => return Err(Refusal::Host("unreadable".into())),
@@ -361,6 +368,15 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     }
 }
 
+/// Whether the body is sent as it is: no encoding of bodies is understood here.
+pub(super) fn is_plain(headers: &HeaderMap) -> bool {
+    match single(headers, header::CONTENT_ENCODING) {
+        One::Absent => true,
+        One::Text(encoding) => encoding.eq_ignore_ascii_case("identity") || encoding.is_empty(),
+        One::Unusable => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use http::{HeaderName, HeaderValue};
@@ -390,7 +406,7 @@ mod tests {
     }
 
     fn status(policy: &Policy, pairs: &[(&'static str, &str)]) -> u16 {
-        match policy.admit(&headers(pairs), &Uri::from_static("/mcp")) {
+        match policy.admit(&headers(pairs), &Uri::from_static("/mcp"), Version::HTTP_11) {
             Ok(()) => 200,
             Err(refusal) => refusal.status().as_u16(),
         }
@@ -439,7 +455,12 @@ mod tests {
         ] {
             assert_eq!(status(policy, &[("host", host)]), expected, "{host}");
         }
-        assert_eq!(status(&local, &[]), 200, "no browser leaves the header out");
+        assert_eq!(status(&local, &[]), 400);
+        assert_eq!(
+            local.admit(&headers(&[]), &Uri::from_static("/mcp"), Version::HTTP_10),
+            Ok(()),
+            "no browser leaves the header out"
+        );
         assert_eq!(
             status(&local, &[("host", "localhost"), ("host", "localhost")]),
             403
@@ -447,7 +468,11 @@ mod tests {
         let absolute = Uri::from_static("http://evil.example.com/mcp");
         assert!(
             local
-                .admit(&headers(&[("host", "localhost")]), &absolute)
+                .admit(
+                    &headers(&[("host", "localhost")]),
+                    &absolute,
+                    Version::HTTP_11
+                )
                 .is_err()
         );
     }

@@ -13,7 +13,10 @@ use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use http_body::Frame;
-use tokio::time::{Instant, Sleep};
+use tokio::{
+    task::AbortHandle,
+    time::{Instant, Sleep},
+};
 
 use super::{
     calls::{Calls, Said},
@@ -162,7 +165,7 @@ impl Silence {
     }
 }
 
-/// Calls that are driven by their own response: dropping it drops them (F-14).
+/// Subscriptions, which are driven by their own response: dropping it drops them. No author's code runs in there.
 pub(super) struct Inline(pub(super) Calls);
 
 impl Source for Inline {
@@ -190,6 +193,24 @@ impl Source for Piped {
 impl Drop for Piped {
     fn drop(&mut self) {
         self.pipe.abandon();
+    }
+}
+
+/// Events that a task writes which ends with the response (F-14).
+pub(super) struct Cancelling {
+    pub(super) piped: Piped,
+    pub(super) task: AbortHandle,
+}
+
+impl Source for Cancelling {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.piped.poll_event(cx)
+    }
+}
+
+impl Drop for Cancelling {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use trueform_schema::{Era, Method};
+use trueform_schema::{Era, Method, RequestId};
 
 use super::{limit::Permit, sessions::Active};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     engine::{Answer, Running},
     exchange::Exchange,
     jsonrpc::{self, Frame, Incoming},
-    session::Settled,
+    session::{Phase, Settled},
 };
 
 /// Calls at work.
@@ -79,6 +79,19 @@ impl Calls {
     /// Whether there is nothing but subscriptions, which cannot be answered with one JSON object.
     pub(super) fn only_listen(&self) -> bool {
         self.parts.iter().all(Part::only_listens)
+    }
+
+    /// The id of the first call.
+    pub(super) fn id(&self) -> Option<&RequestId> {
+        self.parts.first().map(|part| &part.exchange.id)
+    }
+
+    /// Whether these calls were cancelled by the end of their session.
+    pub(super) fn ended_with_session(&self) -> bool {
+        self.parts.iter().any(|part| {
+            let session = part.exchange.session.as_ref();
+            session.is_some_and(|session| matches!(session.phase(), Phase::Closed))
+        })
     }
 
     /// What is said next; `None` when every call has ended and has been heard.

@@ -74,11 +74,11 @@ pub struct HttpConfig {
     pub max_body: usize,
     /// How long a request body may take to come in; longer is answered 408. Default: [`DEFAULT_BODY_TIMEOUT`].
     pub body_timeout: Duration,
-    /// Requests at work at once; one more is answered 503. Streams that only listen do not count. Default:
-    /// [`DEFAULT_MAX_IN_FLIGHT`].
+    /// Requests at work at once; one more is answered 503. A request counts once its body is in; streams that only listen
+    /// do not count. Default: [`DEFAULT_MAX_IN_FLIGHT`].
     pub max_in_flight: usize,
-    /// Legacy sessions open at once; one more ends a session that was idle for long. Default:
-    /// [`DEFAULT_MAX_SESSIONS`].
+    /// Legacy sessions open at once; one more ends the session that was idle longest, if that was at least
+    /// [`SESSION_KEPT`](super::SESSION_KEPT), and is answered 503 else. Default: [`DEFAULT_MAX_SESSIONS`].
     pub max_sessions: usize,
     /// How long a session lives without activity. A call at work and an open stream are activity. Default:
     /// [`DEFAULT_SESSION_IDLE`].

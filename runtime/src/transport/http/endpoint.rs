@@ -23,7 +23,7 @@ use tokio::time::{Sleep, sleep};
 use super::{
     admit::{self, Accepts, InvalidSetting, One, Policy},
     config::HttpConfig,
-    limit::{Limit, Permit},
+    limit::Limit,
     listen, post,
     refusal::Refusal,
     sessions::{Active, Sessions},
@@ -221,7 +221,6 @@ pub(super) struct Receiving {
     /// When the body must be here; set once it has to be waited for.
     deadline: Option<Pin<Box<Sleep>>>,
     accepts: Accepts,
-    permit: Option<Permit>,
 }
 
 impl Receiving {
@@ -244,12 +243,16 @@ impl Receiving {
         let Some(parts) = self.parts.take() else {
             return Poll::Pending;
         };
+        // Not before: a client that holds back its body holds up nobody.
+        let Some(permit) = self.endpoint.at_work.enter() else {
+            return Poll::Ready(State::refused(&Refusal::Busy));
+        };
         Poll::Ready(post::received(
             &self.endpoint,
             parts,
             whole,
             self.accepts,
-            self.permit.take(),
+            permit,
             cx,
         ))
     }
@@ -292,12 +295,12 @@ impl Receiving {
 
 impl Endpoint {
     fn start(self: &Arc<Self>, parts: Parts, body: Body) -> State {
-        if let Err(refusal) = self.policy.admit(&parts.headers, &parts.uri) {
+        if let Err(refusal) = self.policy.admit(&parts.headers, &parts.uri, parts.version) {
             return State::refused(&refusal);
         }
         match parts.method {
             Method::POST => match self.admit_post(&parts, &body) {
-                Ok((accepts, permit)) => State::Receiving(Box::new(Receiving {
+                Ok(accepts) => State::Receiving(Box::new(Receiving {
                     endpoint: self.clone(),
                     parts: Some(parts),
                     body,
@@ -305,7 +308,6 @@ impl Endpoint {
                     more: BytesMut::new(),
                     deadline: None,
                     accepts,
-                    permit: Some(permit),
                 })),
                 Err(refusal) => State::refused(&refusal),
             },
@@ -316,9 +318,12 @@ impl Endpoint {
     }
 
     /// What can be told of a POST before its body.
-    fn admit_post(&self, parts: &Parts, body: &Body) -> Result<(Accepts, Permit), Refusal> {
+    fn admit_post(&self, parts: &Parts, body: &Body) -> Result<Accepts, Refusal> {
         if !admit::is_json(&parts.headers) {
             return Err(Refusal::ContentType);
+        }
+        if !admit::is_plain(&parts.headers) {
+            return Err(Refusal::ContentEncoding);
         }
         let accepts = admit::accepts(&parts.headers);
         if !accepts.json && !accepts.events {
@@ -328,7 +333,6 @@ impl Endpoint {
         if (self.config.max_body as u64) < body.size_hint().lower() {
             return Err(Refusal::BodyTooLarge(self.config.max_body));
         }
-        let permit = self.at_work.enter().ok_or(Refusal::Busy)?;
-        Ok((accepts, permit))
+        Ok(accepts)
     }
 }

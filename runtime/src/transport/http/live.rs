@@ -17,7 +17,10 @@ use super::{
     pipe::{NotTaken, Pipe},
     sse,
 };
-use crate::store::{EventId, EventStore};
+use crate::{
+    jsonrpc::{self, Frame, Incoming},
+    store::{EventId, EventStore},
+};
 
 /// The number of a stream that no other stream of any session has, in this process or (by chance of 2⁻⁶⁴) in another.
 pub(super) fn new_stream_number() -> u64 {
@@ -65,10 +68,11 @@ impl LiveStream {
             position: 0,
         };
         keep(store, session, id, Bytes::new()).await;
-        self.send(0, sse::priming(id, retry), false);
+        self.send(0, sse::priming(id, retry), b"", false);
     }
 
-    /// Keeps and sends `message`; `last` for an answer, which a full pipe does not drop.
+    /// Keeps and sends `message`; `last` for an answer, which a full pipe takes too. A notification is dropped by a full
+    /// one, and a request ends it: whoever read can come back for it.
     pub(super) async fn publish(
         &self,
         store: &dyn EventStore,
@@ -82,8 +86,9 @@ impl LiveStream {
             position,
         };
         let event = sse::event(Some(id), &message);
-        keep(store, session, id, message.into()).await;
-        self.send(position, event, last);
+        let message = Bytes::from(message);
+        keep(store, session, id, message.clone()).await;
+        self.send(position, event, &message, last);
     }
 
     /// Ends the stream; whoever reads gets what waits, then the end.
@@ -125,7 +130,7 @@ impl LiveStream {
         }
     }
 
-    fn send(&self, position: u64, event: Bytes, last: bool) {
+    fn send(&self, position: u64, event: Bytes, message: &[u8], last: bool) {
         let mut state = self.lock();
         state.sent = position + 1;
         let Some(reader) = &state.reader else { return };
@@ -139,8 +144,10 @@ impl LiveStream {
         match sent {
             Ok(()) => {}
             Err(NotTaken::Gone) => state.reader = None,
+            Err(NotTaken::Full) if !is_request(message) => {
+                tracing::debug!("a message to a client that reads too slowly was dropped");
+            }
             Err(NotTaken::Full) => {
-                // It reads too slowly. Everything is in the store, so it may come back for it.
                 reader.end();
                 state.reader = None;
             }
@@ -150,6 +157,13 @@ impl LiveStream {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_request(message: &[u8]) -> bool {
+    matches!(
+        jsonrpc::parse(message),
+        Ok(Incoming::Single(Frame::Request { .. }))
+    )
 }
 
 /// Keeps an event. Failing to is no reason not to send it: the stream can then not be resumed from before it.
@@ -219,15 +233,26 @@ mod tests {
         assert!(replay.ended);
     }
 
+    // Y-6
     #[tokio::test]
-    async fn a_reader_that_does_not_read_is_let_go() {
+    async fn a_reader_that_does_not_read() {
         let store = MemoryEventStore::new();
-        let pipe = Arc::new(Pipe::default());
-        let live = LiveStream::new(pipe.clone());
-        for _ in 0..PIPE_LIMIT + 2 {
-            live.publish(&store, "s", b"x".to_vec(), false).await;
+        let notification = br#"{"jsonrpc":"2.0","method":"notifications/progress"}"#;
+        let request = br#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+        for (message, last, expected) in [
+            (&notification[..], false, (PIPE_LIMIT, false)),
+            (&request[..], false, (PIPE_LIMIT, true)),
+            (&request[..], true, (PIPE_LIMIT + 1, false)),
+        ] {
+            let pipe = Arc::new(Pipe::default());
+            let live = LiveStream::new(pipe.clone());
+            for _ in 0..PIPE_LIMIT {
+                live.publish(&store, "s", notification.to_vec(), false)
+                    .await;
+            }
+            live.publish(&store, "s", message.to_vec(), last).await;
+            let (events, ended) = drain(&pipe);
+            assert_eq!((events.len(), ended), expected);
         }
-        let (events, ended) = drain(&pipe);
-        assert_eq!((events.len(), ended), (PIPE_LIMIT, true));
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn received(
     parts: Parts,
     body: Bytes,
     accepts: Accepts,
-    permit: Option<Permit>,
+    permit: Permit,
     cx: &mut Context<'_>,
 ) -> State {
     if endpoint.config.session_store.is_none() {
@@ -80,7 +80,7 @@ fn serve(
     parts: Parts,
     body: &[u8],
     accepts: Accepts,
-    permit: Option<Permit>,
+    permit: Permit,
     cx: &mut Context<'_>,
 ) -> State {
     let parts = Arc::new(parts);
@@ -89,7 +89,7 @@ fn serve(
         parts: &parts,
         accepts,
         held: Held {
-            permit,
+            permit: Some(permit),
             active: None,
         },
         cx,
@@ -176,11 +176,23 @@ impl Post<'_, '_> {
         };
         let session = active.entry().session().clone();
         self.held.active = Some(active);
+        let nothing_good = frames.iter().all(Result::is_err);
         let reply = self
             .endpoint
             .engine
             .legacy_batch(frames, &session, &self.transport());
-        self.reply(reply)
+        match reply {
+            // As for a single message (F-5).
+            Reply::Silent if nothing_good => State::refused(&Refusal::Body(NO_MESSAGE)),
+            Reply::Batch(replies) if nothing_good => {
+                let answers = replies.into_iter().filter_map(|reply| match reply {
+                    Reply::Ready(answer) => Some(answer),
+                    Reply::Silent | Reply::Running(_) | Reply::Batch(_) => None,
+                });
+                reply::refused_batch(&answers.collect::<Vec<_>>()).into()
+            }
+            reply => self.reply(reply),
+        }
     }
 
     /// Every malformed body is refused with a status (F-5); what a session waits for may fail by it.
@@ -294,6 +306,8 @@ impl Post<'_, '_> {
 }
 
 const NO_BATCH: &str = "an array is no message here; batches exist only in a session of 2025-03-26";
+
+const NO_MESSAGE: &str = "nothing in this array is a message";
 
 fn id_of<'a>(frame: &'a Frame<'_>) -> Option<&'a RequestId> {
     match frame {

@@ -17,11 +17,14 @@ pub(super) enum Refusal {
     Method,
     /// GET or DELETE of the modern era, which has neither (F-33).
     NoStreamInModernEra,
+    /// HTTP/1.1 requires the header.
+    HostMissing,
     Host(String),
     Origin(String),
     /// `Accept` lists none of these types.
     Accept(&'static str),
     ContentType,
+    ContentEncoding,
     BodyTooLarge(usize),
     /// The client stopped in the middle of the body.
     BodyBroken,
@@ -49,9 +52,10 @@ impl Refusal {
             Self::Method | Self::NoStreamInModernEra => StatusCode::METHOD_NOT_ALLOWED,
             Self::Host(_) | Self::Origin(_) => StatusCode::FORBIDDEN,
             Self::Accept(_) => StatusCode::NOT_ACCEPTABLE,
-            Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::ContentType | Self::ContentEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::BodyBroken
+            Self::HostMissing
+            | Self::BodyBroken
             | Self::SessionMissing
             | Self::SessionHeaderUnusable
             | Self::Version(_)
@@ -78,6 +82,7 @@ impl Refusal {
         match self {
             Self::Method => "only POST, GET and DELETE are taken here".into(),
             Self::NoStreamInModernEra => "only POST is taken at this protocol version".into(),
+            Self::HostMissing => "the `Host` header is missing".into(),
             Self::Host(host) => format!(
                 "the `Host` header {} is not allowed; the server's `allowed_hosts` setting lists \
                  those that are",
@@ -90,6 +95,9 @@ impl Refusal {
             ),
             Self::Accept(types) => format!("the `Accept` header must admit {types}"),
             Self::ContentType => "the `Content-Type` header must be `application/json`".into(),
+            Self::ContentEncoding => {
+                "the `Content-Encoding` header must be absent or `identity`".into()
+            }
             Self::BodyTooLarge(limit) => {
                 format!("the body is larger than {limit} bytes, the server's `max_body` setting")
             }
@@ -121,7 +129,7 @@ impl Refusal {
             Self::Busy => "too many requests are at work; the limit is the server's \
                            `max_in_flight` setting"
                 .into(),
-            Self::TooManySessions => "too many sessions are open and at work; the limit is the \
+            Self::TooManySessions => "too many sessions are open and in use; the limit is the \
                                       server's `max_sessions` setting"
                 .into(),
             Self::Store => "the session could not be looked up".into(),
@@ -147,6 +155,12 @@ impl Refusal {
             }
             Self::NoStreamInModernEra => {
                 headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+            }
+            Self::ContentEncoding => {
+                headers.insert(
+                    header::ACCEPT_ENCODING,
+                    HeaderValue::from_static("identity"),
+                );
             }
             Self::Busy | Self::TooManySessions | Self::Stopping => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

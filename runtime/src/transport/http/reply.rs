@@ -1,8 +1,9 @@
 //! What the engine replied becomes an HTTP response, and whether it is JSON or a stream is decided late.
 //!
 //! A call that ends soon and says nothing is answered with one JSON object. The first message, or a delay, turns the
-//! answer into an event stream, where the client accepts one. A modern stream drives its call itself; a legacy one has a
-//! task that outlives the connection, and at 2025-11-25 its events are kept so that the client can come back for them.
+//! answer into an event stream, where the client accepts one. From then on the calls have a task of their own, so that a
+//! client which does not read holds up none. A modern task ends with its response; a legacy one outlives the connection,
+//! and at 2025-11-25 its events are kept so that the client can come back for them.
 
 use std::{
     collections::VecDeque,
@@ -18,15 +19,16 @@ use trueform_schema::{Era, Revision};
 
 use super::{
     admit::Accepts,
-    body::{Inline, Piped, complete_stream, event_stream},
+    body::{Cancelling, Inline, Piped, complete_stream, event_stream},
     calls::{Calls, Said},
     config::HttpConfig,
     live::LiveStream,
     pipe::{NotTaken, Pipe},
+    refusal::Refusal,
     sessions::Entry,
     sse,
 };
-use crate::{engine::Answer, store::EventStore};
+use crate::{engine::Answer, jsonrpc::NoId, store::EventStore};
 
 /// One answer as the body of a response.
 pub(super) fn json(answer: Answer) -> Response {
@@ -67,6 +69,14 @@ pub(super) fn complete(mut answers: Vec<Answer>, batch: bool, accepts: Accepts) 
         };
     }
     complete_stream(answers.iter().map(|answer| sse::event(None, &answer.body)))
+}
+
+/// The answers to a batch in which nothing is a message.
+pub(super) fn refused_batch(answers: &[Answer]) -> Response {
+    json(Answer {
+        status: 400,
+        body: array(answers),
+    })
 }
 
 fn array(answers: &[Answer]) -> Vec<u8> {
@@ -154,6 +164,14 @@ impl Late {
 
     fn begin(self, first: First, config: &HttpConfig) -> Response {
         match first {
+            First::Answered if self.answers.is_empty() && self.calls.ended_with_session() => {
+                let refusal = Refusal::SessionUnknown;
+                tracing::debug!(?refusal, "the session of a call has ended");
+                match self.calls.id().filter(|_| !self.batch) {
+                    Some(id) => refusal.respond(Some(id), NoId::Absent),
+                    None => refusal.respond_without_id(),
+                }
+            }
             First::Answered => complete(self.answers, self.batch, self.accepts),
             First::Stream(message) => self.stream(message, config),
         }
@@ -196,6 +214,7 @@ impl Late {
 
     fn stream(self, message: Option<Vec<u8>>, config: &HttpConfig) -> Response {
         match self.calls.era() {
+            Era::Modern if !self.calls.only_listen() => self.modern_stream(message, config),
             Era::Modern => {
                 let first = message
                     .map(|message| sse::event(None, &message))
@@ -205,6 +224,20 @@ impl Late {
             }
             Era::Legacy => self.legacy_stream(message, config),
         }
+    }
+
+    fn modern_stream(self, message: Option<Vec<u8>>, config: &HttpConfig) -> Response {
+        let pipe = Arc::new(Pipe::default());
+        let said = message.map(Said::Message).into_iter().collect();
+        let task = tokio::spawn(pump(said, self.calls, Sink::Plain(pipe.clone())));
+        let source = Cancelling {
+            piped: Piped {
+                pipe,
+                _active: None,
+            },
+            task: task.abort_handle(),
+        };
+        event_stream(VecDeque::new(), source, config.keep_alive)
     }
 
     fn legacy_stream(self, message: Option<Vec<u8>>, config: &HttpConfig) -> Response {
@@ -259,11 +292,19 @@ enum Happened {
     Ended,
 }
 
-/// Drives legacy calls to their end, whoever listens.
+/// Messages after which a call that never stops talking lets others have their turn.
+const TURN: u32 = 32;
+
+/// Drives calls to their end, whoever listens.
 async fn pump(mut said: VecDeque<Said>, mut calls: Calls, sink: Sink) {
     sink.open().await;
     let mut may_close_early = matches!(sink, Sink::Resumable { .. });
+    let mut taken = 0;
     loop {
+        taken += 1;
+        if taken % TURN == 0 {
+            tokio::task::yield_now().await;
+        }
         let happened = match said.pop_front() {
             Some(said) => Happened::Said(said),
             None => poll_fn(|cx| poll_happened(&mut calls, may_close_early, cx)).await,

@@ -3,15 +3,13 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host},
     sync::watch,
     task::JoinSet,
 };
 
-use super::{config::HttpConfig, endpoint::Endpoint, mount};
+use super::{config::HttpConfig, connection::connection, endpoint::Endpoint, mount};
 use crate::{
     engine::Shared,
     error::{Error, Result},
@@ -22,9 +20,6 @@ use crate::{
 
 /// How long accepting pauses when the process is out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Least size of the buffer that heads are read into; hyper takes no smaller one.
-const LEAST_HEAD: usize = 8 << 10;
 
 /// Environment variables that add to the settings of the same name: entries with commas between them.
 const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
@@ -43,7 +38,11 @@ impl Server {
 impl Service {
     /// Serves HTTP at `address`, such as `127.0.0.1:8080`, until SIGTERM or Ctrl-C asks the process to end, or
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. Then calls at work are waited for, at most
-    /// for the `drain` setting; streams that only listen end at once. A second signal cuts the wait short.
+    /// for the `drain` setting; streams that only listen and connections on which nothing is at work end at once. A second
+    /// signal cuts the wait short.
+    ///
+    /// A client that has sent a whole request and closes only its sending side still gets its answer in the legacy era. In
+    /// the modern era closing cancels the call, and one side's end is taken for it: a socket cannot tell the two apart.
     ///
     /// When it listens it writes the line `listening on http://ADDRESS/mcp` to standard error, with the port that port 0
     /// stood for. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
@@ -81,8 +80,10 @@ impl Service {
         let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address))
             .map_err(Error::other)?;
         let router = mount(&endpoint).map_err(Error::other)?;
+        // Before anybody can know that there is somebody to signal.
+        let asked = asked_to_end();
         announce(address, &config);
-        serve(listener, router, &endpoint).await;
+        serve(listener, router, &endpoint, asked).await;
         Ok(())
     }
 }
@@ -119,10 +120,24 @@ fn entries(variable: &str) -> Vec<String> {
         .collect()
 }
 
-async fn serve(listener: TcpListener, router: Router, endpoint: &Arc<Endpoint>) {
+async fn serve(
+    listener: TcpListener,
+    router: Router,
+    endpoint: &Arc<Endpoint>,
+    asked: impl Future<Output = ()>,
+) {
     let (stop, stopping) = watch::channel(());
     let mut connections = JoinSet::new();
-    accept(listener, router, endpoint, &stopping, &mut connections).await;
+    accept(
+        listener,
+        router,
+        endpoint,
+        asked,
+        &stopping,
+        &mut connections,
+    )
+    .await;
+    let at_once = asked_to_end();
     tracing::info!(connections = connections.len(), "stopping");
     endpoint.engine.shut_down();
     endpoint.stop();
@@ -133,7 +148,7 @@ async fn serve(listener: TcpListener, router: Router, endpoint: &Arc<Endpoint>) 
     };
     let drained = tokio::select! {
         drained = tokio::time::timeout(endpoint.config.drain, drained) => drained.is_ok(),
-        () = asked_to_end() => false,
+        () = at_once => false,
     };
     if !drained {
         tracing::warn!("calls were still at work when the time to drain was over");
@@ -147,13 +162,14 @@ async fn accept(
     listener: TcpListener,
     router: Router,
     endpoint: &Arc<Endpoint>,
+    asked: impl Future<Output = ()>,
     stopping: &watch::Receiver<()>,
     connections: &mut JoinSet<()>,
 ) {
     let shut_down = Fired::new(endpoint.engine.shared(), |shared: &Shared| &shared.shutdown);
     let mut asked = std::pin::pin!(async {
         tokio::select! {
-            () = asked_to_end() => {}
+            () = asked => {}
             () = shut_down => {}
         }
     });
@@ -201,34 +217,6 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-async fn connection(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    router: Router,
-    config: Arc<HttpConfig>,
-    mut stopping: watch::Receiver<()>,
-) {
-    let service = hyper::service::service_fn(move |request| {
-        tower::Service::call(&mut router.clone(), request)
-    });
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(config.head_timeout)
-        .max_buf_size(config.max_head.max(LEAST_HEAD))
-        .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    let served = tokio::select! {
-        served = connection.as_mut() => served,
-        // The sender is dropped when the server stops.
-        _ = stopping.changed() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection broke");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -239,7 +227,7 @@ mod tests {
 
     use axum::routing::get;
     use tokio::{
-        io::{AsyncWriteExt, DuplexStream, ReadBuf},
+        io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf},
         sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     };
 

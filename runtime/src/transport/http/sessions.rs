@@ -24,6 +24,10 @@ const SHARDS: usize = 32;
 /// Least time between two looks through one shard for sessions whose time has come.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
+/// How long a session is left alone, whatever room others ask for: 60 s. Somebody who opens sessions without end then gets
+/// no further than to be refused, and those who use theirs keep them.
+pub const SESSION_KEPT: Duration = Duration::from_secs(60);
+
 type Shard = HashMap<u128, Arc<Entry>>;
 
 /// All open sessions.
@@ -33,6 +37,10 @@ pub(super) struct Sessions {
     swept: Box<[AtomicU64]>,
     started: Instant,
     idle: Duration,
+    /// How long a session must have been idle to make room for another.
+    kept: Duration,
+    /// No session can make room before this time.
+    full_until: AtomicU64,
     limit: usize,
     count: AtomicUsize,
     /// What keeps events of sessions, and is told when one has ended.
@@ -62,7 +70,7 @@ pub(super) struct Active {
     started: Instant,
 }
 
-/// The table is full of sessions at work.
+/// The table is full of sessions at work or lately used.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
@@ -88,6 +96,8 @@ impl Sessions {
             swept: (0..SHARDS).map(|_| AtomicU64::new(0)).collect(),
             started: Instant::now(),
             idle,
+            kept: SESSION_KEPT.min(idle),
+            full_until: AtomicU64::new(0),
             limit: limit.max(1),
             count: AtomicUsize::new(0),
             events,
@@ -117,25 +127,38 @@ impl Sessions {
         Ok(active)
     }
 
-    /// Ends sessions that are over, or else the one that was idle longest, of the first part of the table that has any;
-    /// the part of `key` is the first.
+    /// Ends sessions that are over, or else the one that was idle longest and for long enough, of the first part of the
+    /// table that has any; the part of `key` is the first.
     fn make_room(&self, key: u128, now: u64) -> bool {
+        if now < self.full_until.load(Ordering::Relaxed) {
+            return false;
+        }
+        let kept = self.kept.as_millis() as u64;
+        // When the first of those there are now may make room, if none is used until then.
+        let mut until = now + kept;
         let mut ended = Vec::new();
         for offset in 0..SHARDS {
             let shard = &mut *lock(&self.shards[(index(key) + offset) % SHARDS]);
             self.sweep(shard, now, &mut ended);
-            if ended.is_empty() {
-                let idle = shard.iter().filter(|(_, entry)| !entry.is_busy());
-                let oldest = idle.min_by_key(|(_, entry)| entry.touched.load(Ordering::Relaxed));
-                if let Some(oldest) = oldest.map(|(key, _)| *key) {
-                    ended.extend(shard.remove(&oldest));
-                }
-            }
             if !ended.is_empty() {
                 break;
             }
+            let idle = shard.iter().filter(|(_, entry)| !entry.is_busy());
+            let idle = idle.map(|(key, entry)| (entry.touched.load(Ordering::Relaxed), *key));
+            let Some((touched, oldest)) = idle.min() else {
+                continue;
+            };
+            if now < touched + kept {
+                until = until.min(touched + kept);
+                continue;
+            }
+            ended.extend(shard.remove(&oldest));
+            break;
         }
         let made = !ended.is_empty();
+        if !made {
+            self.full_until.store(until, Ordering::Relaxed);
+        }
         self.close("session ended to make room", ended);
         made
     }
@@ -419,7 +442,8 @@ mod tests {
 
     #[test]
     fn a_full_table_lets_an_idle_one_go_and_keeps_the_busy() {
-        let sessions = Sessions::new(50, Duration::from_secs(60), None);
+        let mut sessions = Sessions::new(50, Duration::from_secs(60), None);
+        sessions.kept = Duration::ZERO;
         let busy: Vec<_> = (0..49)
             .map(|_| sessions.insert(session(None).1).expect("room"))
             .collect();
@@ -444,6 +468,21 @@ mod tests {
         assert!(sessions.insert(session(None).1).is_ok());
         sessions.close_all();
         assert_eq!(sessions.count.load(Ordering::Relaxed), 0);
+    }
+
+    // Y-6: whoever opens sessions without end ends nobody's that is in use.
+    #[test]
+    fn a_session_that_was_used_lately_is_kept() {
+        let mut sessions = Sessions::new(1, Duration::from_secs(3600), None);
+        let (id, opened) = session(None);
+        drop(sessions.insert(opened).expect("room"));
+        for _ in 0..100 {
+            assert_eq!(sessions.insert(session(None).1).err(), Some(Full));
+        }
+        assert!(sessions.find(&id, None).is_some());
+        sessions.started -= SESSION_KEPT;
+        assert!(sessions.insert(session(None).1).is_ok(), "idle for long");
+        assert!(sessions.find(&id, None).is_none());
     }
 
     // Design §8: at most 4 KiB an idle session, most of which is what the client said of itself.

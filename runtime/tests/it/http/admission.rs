@@ -198,3 +198,14 @@ async fn mounted_where_the_settings_say() {
         assert!(error.contains("`path`"), "{error}");
     }
 }
+
+// RFC 9112 §3.2, RFC 9110 §8.4
+#[tokio::test]
+async fn host_and_content_encoding() {
+    let app = App::new();
+    assert_eq!(app.send(add().without("host")).await.status, 400);
+    for (encoding, status) in [("identity", 200), ("gzip", 415), ("gzip, identity", 415)] {
+        let got = app.send(add().header("content-encoding", encoding)).await;
+        assert_eq!(got.status, status, "{encoding}");
+    }
+}

@@ -1,5 +1,9 @@
 //! The modern era over HTTP: each POST stands on its own, its headers repeat its body, and going away is cancelling.
 
+use std::time::Duration;
+
+use trueform::HttpConfig;
+
 use super::support::{App, Req};
 
 fn add() -> Req {
@@ -324,4 +328,31 @@ async fn tools_reach_the_request() {
         app.send(call("whoami").principal(Some("ann"))).await.text(),
         "ann"
     );
+}
+
+// Y-6: the time of a call runs though its client does not read what it says.
+#[tokio::test]
+async fn a_stuck_reader_is_no_reprieve() {
+    let app = App::with(
+        HttpConfig::default()
+            .sse_after(Duration::ZERO)
+            .max_in_flight(1),
+    );
+    let call = Req::modern("1", "tools/call", r#","name":"stall","arguments":{}"#);
+    let stuck = app.open(call).await;
+    assert!(stuck.is_stream());
+    assert_eq!(app.director.begun().await, "stall");
+    assert_eq!(app.director.begun().await, "dropped stall");
+    // Its place is free, though nobody has read the answer.
+    let add = Req::modern(
+        "2",
+        "tools/call",
+        r#","name":"add","arguments":{"a":2,"b":3}"#,
+    );
+    while app.send(add.clone()).await.status == 503 {
+        tokio::task::yield_now().await;
+    }
+    let events = stuck.events().await;
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].json()["result"]["isError"], true);
 }

@@ -376,3 +376,159 @@ async fn broken_bodies() {
     served.handle.shut_down();
     served.ended().await;
 }
+
+// Y-6: whoever holds back a body has no place among the requests at work.
+#[tokio::test]
+async fn bodies_that_are_held_back() {
+    let served = Served::with(HttpConfig::default().max_in_flight(1)).await;
+    let wire = add(1).wire();
+    let mut stalled = served.connect().await;
+    stalled
+        .stream
+        .write_all(&wire[..wire.len() - 10])
+        .await
+        .expect("connected");
+    let mut good = served.connect().await;
+    for _ in 0..50 {
+        good.send(&add(2)).await;
+        assert!(good.until("\r\n").await.starts_with("HTTP/1.1 200"));
+        good.until("}}").await;
+        good.read.clear();
+    }
+    stalled
+        .stream
+        .write_all(&wire[wire.len() - 10..])
+        .await
+        .expect("connected");
+    assert!(stalled.until("\r\n").await.starts_with("HTTP/1.1 200"));
+    served.handle.shut_down();
+    served.ended().await;
+}
+
+// Peers 35: only calls are waited for, not what may become one.
+#[tokio::test]
+async fn stopping_waits_for_no_half_request() {
+    let served = Served::with(HttpConfig::default().drain(Duration::from_secs(3600))).await;
+    let wire = add(1).wire();
+    let head = wire
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .expect("a head");
+    let mut halves = Vec::new();
+    for sent in [head / 2, head + 10] {
+        for used in [false, true] {
+            let mut half = served.connect().await;
+            if used {
+                half.send(&add(1)).await;
+                half.until("}}").await;
+            }
+            half.stream
+                .write_all(&wire[..sent])
+                .await
+                .expect("connected");
+            halves.push(half);
+        }
+    }
+    served.handle.shut_down();
+    served.ended().await;
+}
+
+// F-13: who closes only the sending side is answered; F-14: at the modern version that cancels what has to be waited for.
+#[tokio::test]
+async fn closing_the_sending_side() {
+    let served = Served::with(HttpConfig::default()).await;
+    let wait = |label: &str| format!(r#"{{"label":"{label}"}}"#);
+    for accept in ["application/json", "application/json, text/event-stream"] {
+        let mut legacy = served.connect().await;
+        let session = legacy.session("2025-06-18").await;
+        let call = Req::call(&session, "1", "wait", &wait("legacy")).header("accept", accept);
+        legacy.send(&call).await;
+        legacy.stream.shutdown().await.expect("connected");
+        assert_eq!(served.director.begun().await, "legacy");
+        // It is seen that the client sends no more before the call goes on.
+        let mut other = served.connect().await;
+        other.send(&add(1)).await;
+        other.until("}}").await;
+        served.director.open();
+        let answer = legacy.rest().await;
+        assert!(answer.contains("\"text\":\"legacy\""), "{answer}");
+        served.director.close();
+    }
+
+    let mut modern = served.connect().await;
+    let params = format!(r#","name":"wait","arguments":{}"#, wait("modern"));
+    modern.send(&Req::modern("1", "tools/call", &params)).await;
+    modern.stream.shutdown().await.expect("connected");
+    assert_eq!(served.director.begun().await, "modern");
+    assert_eq!(served.director.begun().await, "dropped modern");
+
+    for _ in 0..20 {
+        let mut at_once = served.connect().await;
+        at_once.send(&add(1)).await;
+        at_once.stream.shutdown().await.expect("connected");
+        assert!(at_once.rest().await.starts_with("HTTP/1.1 200"));
+    }
+    served.handle.shut_down();
+    served.ended().await;
+}
+
+// A signal that comes as soon as anybody can know of the server ends it as any other does.
+#[cfg(unix)]
+#[test]
+fn a_signal_at_the_very_beginning() {
+    const CHILD: &str = "TRUEFORM_TEST_SIGNALLED";
+    if std::env::var_os(CHILD).is_some() {
+        return signalled_at_the_very_beginning();
+    }
+    let status = std::process::Command::new(std::env::current_exe().expect("a path"))
+        .args(["--exact", "http::serve::a_signal_at_the_very_beginning"])
+        .env(CHILD, "")
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status();
+    let status = status.expect("the tests can be run");
+    assert!(status.success(), "{status}");
+}
+
+#[cfg(unix)]
+fn signalled_at_the_very_beginning() {
+    /// Sends the signal when the server tells that it listens.
+    struct Signals;
+
+    impl tracing::Subscriber for Signals {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+        fn event(&self, event: &tracing::Event<'_>) {
+            if event.metadata().fields().field("address").is_some() {
+                let pid = std::process::id().to_string();
+                let sent = std::process::Command::new("kill")
+                    .args(["-TERM", &pid])
+                    .status();
+                assert!(sent.expect("there is `kill`").success());
+            }
+        }
+
+        fn enter(&self, _: &tracing::span::Id) {}
+
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+
+    tracing::subscriber::set_global_default(Signals).expect("nobody else sets one");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(async {
+        let served = Served::with(HttpConfig::default()).await;
+        served.ended().await;
+    });
+}

@@ -82,18 +82,21 @@ async fn delete_ends_a_session() {
     }
 }
 
-// What a session has at work ends with it, and its client is not left waiting.
+// F-21: what a session has at work ends with it, and its client is neither left waiting nor told that it is accepted.
 #[tokio::test]
 async fn delete_cancels_what_is_at_work() {
     let app = App::new();
     let session = app.session("2025-06-18").await;
     let wait =
-        Req::call(&session, "1", "wait", r#"{"label":"x"}"#).header("accept", "application/json");
+        Req::call(&session, "7", "wait", r#"{"label":"x"}"#).header("accept", "application/json");
     let (got, ()) = tokio::join!(app.send(wait), async {
         assert_eq!(app.director.begun().await, "x");
         assert_eq!(app.send(Req::delete(&session)).await.status, 204);
     });
-    assert_eq!((got.status, &*got.body), (202, ""));
+    assert_eq!(
+        (got.status, got.json()["id"].clone(), got.code()),
+        (404, serde_json::json!(7), -32600)
+    );
     assert_eq!(app.director.begun().await, "dropped x");
 }
 
@@ -160,15 +163,39 @@ async fn idle_sessions_end_and_busy_ones_do_not() {
         200
     );
     drop(stream);
+    let refused = app.send(Req::post(initialize)).await;
     assert_eq!(
-        app.send(Req::post(initialize)).await.status,
-        200,
-        "an idle one makes room"
+        (refused.status, refused.json()["id"].clone()),
+        (503, serde_json::json!(0)),
+        "one that was used just now makes no room"
     );
     assert_eq!(
         app.send(Req::legacy(&busy, "1", "ping", "{}")).await.status,
-        404
+        200
     );
+}
+
+// F-5: a batch in which nothing is a message is refused as one malformed message is.
+#[tokio::test]
+async fn batches_of_nothing() {
+    let app = App::new();
+    let session = app.session("2025-03-26").await;
+    for (body, status) in [
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}]"#,
+            400,
+        ),
+        (r#"[{"jsonrpc":"1.0","id":1,"method":"ping"}]"#, 400),
+        (r#"[5,{"jsonrpc":"2.0"}]"#, 400),
+        (r#"[5,{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, 200),
+    ] {
+        let got = app.send(Req::post(body).session(&session)).await;
+        assert_eq!(got.status, status, "{body}");
+        assert!(
+            got.json().is_array() || got.json().get("id").is_none(),
+            "{got:?}"
+        );
+    }
 }
 
 // B-10, M-2: what belongs to no call is answered at once, in any session.

@@ -169,13 +169,46 @@ async fn a_stuck_reader_holds_up_nobody() {
             "{}",
             events.len()
         );
-        if revision == "2025-06-18" {
-            assert_eq!(
-                events.last().expect("an event").json()["result"]["content"][0]["text"],
-                "5000",
-                "the answer is not lost"
-            );
-        }
+        assert_eq!(
+            events.last().expect("an event").json()["result"]["content"][0]["text"],
+            "5000",
+            "the answer is not lost"
+        );
+    }
+}
+
+// Y-6: a call that never stops talking leaves others their turn, and its answer is not lost among what it said.
+#[tokio::test]
+async fn a_call_that_never_stops_talking() {
+    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        let app = App::new();
+        let call = match revision {
+            "2026-07-28" => {
+                let call = Req::modern("1", "tools/call", r#","name":"chatter","arguments":{}"#);
+                let body = String::from_utf8(call.body.clone()).expect("UTF-8");
+                let asking = body.replace(r#""_meta":{"#, r#""_meta":{"progressToken":"p1","#);
+                Req {
+                    body: asking.into(),
+                    ..call
+                }
+            }
+            _ => Req::call(&app.session(revision).await, "1", "chatter", "{}"),
+        };
+        let talking = app.open(call).await;
+        assert!(talking.is_stream());
+        let add = Req::modern(
+            "2",
+            "tools/call",
+            r#","name":"add","arguments":{"a":2,"b":3}"#,
+        );
+        assert_eq!(app.send(add).await.text(), "5");
+        app.director.open();
+        let events = talking.events().await;
+        let answer = events.last().expect("an event").json();
+        assert_eq!(
+            answer["result"]["content"][0]["text"], "heard",
+            "{revision}: {answer}"
+        );
     }
 }
 

@@ -68,6 +68,29 @@ fn flood(context: Context, count: u32) -> u32 {
     count
 }
 
+/// Reports progress without a pause until the test lets it end, or for long enough to fail.
+#[tool]
+async fn chatter(context: Context, stage: State<common::Stage>) -> &'static str {
+    let begun = std::time::Instant::now();
+    let mut step = 0.0;
+    while !stage.is_open() {
+        if 5 < begun.elapsed().as_secs() {
+            return "alone";
+        }
+        step += 1.0;
+        context.progress(step, None, None);
+        tokio::task::yield_now().await;
+    }
+    "heard"
+}
+
+/// Waits until the test lets it go on, within a second.
+#[tool(timeout = "1s")]
+async fn stall(stage: State<common::Stage>) -> String {
+    stage.hold("stall").await;
+    "done".to_owned()
+}
+
 /// A server over HTTP in this process, and who directs its stage.
 pub(crate) struct App {
     pub(crate) router: Router,
@@ -144,7 +167,9 @@ pub(crate) fn staged(config: HttpConfig) -> (trueform::Service, Director) {
         part,
         talk,
         fall,
-        flood
+        flood,
+        chatter,
+        stall
     ];
     let server = Server::new("test", "1.0.0")
         .tools(tools)

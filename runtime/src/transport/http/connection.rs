@@ -1,0 +1,306 @@
+//! One connection: HTTP/1.1 on it, what its end says, and how it ends when the server stops.
+//!
+//! Knows of requests only what a connection can see: whether one is at work, and whether it was sent in the legacy era.
+
+use std::{
+    convert::Infallible,
+    io,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use axum::{Router, body::Body};
+use http::{Method, Request};
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    sync::watch,
+};
+use trueform_schema::{Era, Revision};
+
+use super::{
+    admit::{self, One},
+    config::HttpConfig,
+};
+use crate::gate::VERSION_HEADER;
+
+/// Least size of the buffer that heads are read into; hyper takes no smaller one.
+const LEAST_HEAD: usize = 8 << 10;
+
+/// How long what is on its way in may still become a request when the server stops.
+const LAST_MOMENT: Duration = Duration::from_millis(100);
+
+/// How often the end of what the client sends is held back so that a request before it gets to its answer.
+const MOST_DEFERRALS: u8 = 8;
+
+/// Serves the connection until the client ends it or the server stops.
+pub(super) async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    router: Router,
+    config: Arc<HttpConfig>,
+    mut stopping: watch::Receiver<()>,
+) {
+    let state = Arc::new(State::default());
+    let watched = Watched {
+        stream,
+        state: state.clone(),
+        deferred: 0,
+    };
+    let seen = state.clone();
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        seen.begin(&request);
+        let whole = Whole::new(seen.clone(), request.body());
+        let answered = Answered(seen.clone());
+        let request = request.map(|body| Arriving { body, whole });
+        let response = tower::Service::call(&mut router.clone(), request);
+        async move {
+            let response = response.await?;
+            Ok::<_, Infallible>(response.map(|body| Leaving {
+                body,
+                _answered: answered,
+            }))
+        }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(config.head_timeout)
+        .max_buf_size(config.max_head.max(LEAST_HEAD))
+        .serve_connection(TokioIo::new(watched), service);
+    let mut connection = std::pin::pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        // The sender is dropped when the server stops.
+        _ = stopping.changed() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                served = connection => served,
+                () = state.unused() => Ok(()),
+            }
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection broke");
+    }
+}
+
+/// What is known of the request that the connection is at.
+#[derive(Debug, Default)]
+struct State {
+    /// The request is whole and its answer is not.
+    at_work: AtomicBool,
+    /// The answer is due though the client sends nothing more.
+    outlives_end: AtomicBool,
+    /// The client does not take what is written to it.
+    write_blocked: AtomicBool,
+    /// Who waits for the end that is held back.
+    reader: Mutex<Option<Waker>>,
+}
+
+impl State {
+    /// Only who names the modern version has modern requests: there the end of what a client sends cancels (F-14), as it
+    /// does for a stream that only listens (F-16). Other calls go on whoever listens (F-13), so they are answered too.
+    fn begin(&self, request: &Request<Incoming>) {
+        let revision = match admit::named(request.headers(), VERSION_HEADER) {
+            One::Text(version) => Revision::from_wire(version),
+            One::Absent | One::Unusable => None,
+        };
+        let modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
+        let outlives_end = !modern && request.method() == Method::POST;
+        self.outlives_end.store(outlives_end, Ordering::Relaxed);
+    }
+
+    /// Completes when no request is at work and nothing waits to be written; not before the last moment has passed.
+    async fn unused(&self) {
+        loop {
+            tokio::time::sleep(LAST_MOMENT).await;
+            if !self.at_work.load(Ordering::Relaxed) && !self.write_blocked.load(Ordering::Relaxed)
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// Notes that the whole request is there once all of its body was read.
+struct Whole(Arc<State>);
+
+impl Whole {
+    fn new(state: Arc<State>, body: &Incoming) -> Self {
+        let whole = http_body::Body::is_end_stream(body);
+        state.at_work.store(whole, Ordering::Relaxed);
+        Self(state)
+    }
+}
+
+/// The body of a request.
+struct Arriving {
+    body: Incoming,
+    whole: Whole,
+}
+
+impl http_body::Body for Arriving {
+    type Data = bytes::Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<bytes::Bytes>, hyper::Error>>> {
+        let this = self.get_mut();
+        let frame = Pin::new(&mut this.body).poll_frame(cx);
+        if let Poll::Ready(None) = frame {
+            this.whole.0.at_work.store(true, Ordering::Relaxed);
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Notes, when dropped, that the answer is whole or will not be.
+struct Answered(Arc<State>);
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        self.0.at_work.store(false, Ordering::Relaxed);
+        let reader = self
+            .0
+            .reader
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+}
+
+/// The body of a response.
+struct Leaving {
+    body: Body,
+    _answered: Answered,
+}
+
+impl http_body::Body for Leaving {
+    type Data = bytes::Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<bytes::Bytes>, axum::Error>>> {
+        Pin::new(&mut self.get_mut().body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The bytes of a connection. HTTP takes the end of what a client sends for the client's going away; here it is told when
+/// that does not spoil an answer.
+struct Watched<S> {
+    stream: S,
+    state: Arc<State>,
+    deferred: u8,
+}
+
+impl<S> Watched<S> {
+    /// Whether the end of the input is held back; then the task of `cx` is woken when it may be told.
+    fn holds_end(&mut self, cx: &mut Context<'_>) -> bool {
+        let at_work = self.state.at_work.load(Ordering::Relaxed);
+        if at_work && self.state.outlives_end.load(Ordering::Relaxed) {
+            let mut reader = self
+                .state
+                .reader
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            *reader = Some(cx.waker().clone());
+            return true;
+        }
+        // The last request may have been read a moment ago: it is looked at, and answered if nothing has to be waited for.
+        let defers = self.deferred < MOST_DEFERRALS;
+        if defers {
+            self.deferred += 1;
+            cx.waker().wake_by_ref();
+        }
+        defers
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(cx, buf);
+        let ended = matches!(read, Poll::Ready(Ok(())))
+            && buf.filled().len() == before
+            && 0 < buf.remaining();
+        if ended && this.holds_end(cx) {
+            return Poll::Pending;
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Watched<S> {
+    fn written<T>(&self, written: Poll<T>) -> Poll<T> {
+        self.state
+            .write_blocked
+            .store(written.is_pending(), Ordering::Relaxed);
+        written
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.written(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.written(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
