@@ -33,6 +33,8 @@
 
 mod checker;
 mod contract;
+#[doc(hidden)]
+pub mod fuzz;
 mod recorder;
 mod transcript;
 

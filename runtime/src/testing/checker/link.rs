@@ -170,7 +170,15 @@ impl Link {
             return self.fault(report, fault);
         }
         if items.is_empty() {
-            report.error(&["A-10"], "an empty batch");
+            let fault = Fault {
+                requirements: &["A-10"],
+                message: "an empty batch".to_owned(),
+                code: jsonrpc::code::INVALID_REQUEST,
+                unanswerable: false,
+                id: None,
+                perhaps_id: None,
+            };
+            return self.fault(report, fault);
         }
         for item in items {
             self.single(report, item.get(), true);

@@ -1,0 +1,128 @@
+//! Bodies of the fuzz targets: what must hold for any bytes at all. `runtime/fuzz` runs them under libFuzzer, the tests with
+//! a seeded generator on stable.
+//!
+//! A body takes what a fuzzer makes and panics where a promise is broken. It never looks for what is right for one input:
+//! only for what is right for all of them.
+
+#![allow(missing_docs, reason = "for the fuzz targets alone")]
+
+mod link;
+mod values;
+
+use serde_json::{Value, value::RawValue};
+use trueform_schema::{Method, RequestId, Revision};
+
+pub use self::{
+    link::link,
+    values::{arguments, conform, decode, header},
+};
+use crate::jsonrpc::{self, Frame, Incoming, Malformed, NoId};
+
+/// Any bytes are messages or a fault that can be answered; what is read of them is what they say.
+pub fn envelope(bytes: &[u8]) {
+    let plain = jsonrpc::parse(bytes);
+    let early = jsonrpc::parse_early::<trueform_schema::CallToolRequestParams>(
+        bytes,
+        Some(Method::CallTool.as_str()),
+    );
+    // Reading the params in passing changes nothing of the envelope.
+    match (&plain, &early) {
+        (Ok(_), Ok(_)) => {}
+        (Err(plain), Err(early)) => assert_eq!((plain.kind, &plain.id), (early.kind, &early.id)),
+        (plain, early) => panic!("read as {plain:?}, and in passing as {early:?}"),
+    }
+    match plain {
+        Ok(Incoming::Single(frame)) => {
+            let text = std::str::from_utf8(bytes).expect("what is parsed is UTF-8");
+            says(&frame, text);
+        }
+        Ok(Incoming::Batch(frames)) => {
+            assert!((1..=jsonrpc::MAX_BATCH).contains(&frames.len()));
+            frames.into_iter().for_each(|frame| match frame {
+                Ok(Frame::Request { id, .. }) => answerable(Some(&id)),
+                Ok(_) => {}
+                Err(malformed) => refused(&malformed),
+            });
+        }
+        Err(malformed) => refused(&malformed),
+    }
+}
+
+/// Whether `frame` is what `text` says, told by a tree.
+fn says(frame: &Frame<'_>, text: &str) {
+    // Trees refuse some of what is never looked at, such as numbers beyond those of f64.
+    let Ok(tree) = serde_json::from_str::<Value>(text) else {
+        return;
+    };
+    assert_eq!(tree["jsonrpc"], "2.0");
+    match frame {
+        Frame::Request { id, method, params } => {
+            assert_eq!(tree["method"], **method);
+            same_id(id, &tree["id"]);
+            same_params(*params, &tree);
+            answerable(Some(id));
+        }
+        Frame::Notification { method, params } => {
+            assert_eq!(tree["method"], **method);
+            assert!(tree.get("id").is_none());
+            same_params(*params, &tree);
+        }
+        Frame::Response { id, outcome } => {
+            if let Some(id) = id {
+                same_id(id, &tree["id"]);
+            }
+            match outcome {
+                Ok(result) => assert_eq!(value_of(result.get()), tree["result"]),
+                Err(error) => assert_eq!(tree["error"]["code"], error.code),
+            }
+        }
+    }
+}
+
+fn same_params(params: Option<&RawValue>, tree: &Value) {
+    let params = params.map(|params| value_of(params.get()));
+    assert_eq!(params.as_ref(), tree.get("params"));
+}
+
+fn value_of(text: &str) -> Value {
+    serde_json::from_str(text).expect("it is part of a tree")
+}
+
+/// Text stays text, and numbers the same number.
+fn same_id(id: &RequestId, written: &Value) {
+    assert_eq!(&value_of(&id_text(id)), written);
+}
+
+fn refused(malformed: &Malformed) {
+    assert!(!malformed.error.message.is_empty());
+    assert!(
+        malformed.error.message.len() < 1 << 10,
+        "what a peer sent is not sent back at any length: {} bytes",
+        malformed.error.message.len()
+    );
+    answerable(malformed.id.as_ref());
+}
+
+/// What answers `id` is JSON and names the id as it came.
+fn answerable(id: Option<&RequestId>) {
+    let error = jsonrpc::invalid_request("a \"fault\"\u{1}\u{2028}");
+    for no_id in [None, Some(Revision::V2024_11_05), Some(Revision::LATEST)] {
+        let mut body = Vec::new();
+        jsonrpc::write_error(id, NoId::at(no_id), &error, &mut body);
+        assert!(!body.contains(&b'\n'), "an answer is one line");
+        let answer: Value = serde_json::from_slice(&body).expect("an answer is JSON");
+        if let Some(id) = id {
+            same_id(id, &answer["id"]);
+        }
+        match jsonrpc::parse(&body) {
+            Ok(Incoming::Single(Frame::Response { id: echoed, .. })) => {
+                assert_eq!(echoed.as_ref(), id);
+            }
+            other => panic!("not a response: {other:?}"),
+        }
+    }
+}
+
+fn id_text(id: &RequestId) -> String {
+    serde_json::to_string(id).expect("ids are JSON")
+}

@@ -1,0 +1,208 @@
+//! A whole link: arbitrary lines to a server in memory.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json, value::RawValue};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use trueform_schema::{LoggingLevel, RequestId};
+
+use super::id_text;
+use crate::{
+    Json, Server, Service,
+    jsonrpc::{self, Frame, Incoming},
+    testing::{Checker, Recorder, Side},
+    tool::DynamicTool,
+};
+
+/// The id of the request that comes after everything.
+const LAST: &str = "the last request";
+
+/// Any bytes are lines to a server: it writes lines of JSON, answers an id no more often than it was asked, answers what
+/// comes last, and does nothing that the specification forbids.
+///
+/// # Panics
+/// Where it does not, and within a Tokio runtime, as it brings its own.
+pub fn link(bytes: &[u8]) {
+    let mut input = bytes.to_owned();
+    let last = format!(
+        "\n{}\n",
+        json!({"jsonrpc": "2.0", "id": LAST, "method": "tools/call", "params": {"name": "echo",
+        "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})
+    );
+    input.extend_from_slice(last.as_bytes());
+    // All at once, and a line when the one before is done with: only there is told what may follow on what.
+    let at_once = served(input.clone(), false, &Recorder::new());
+    promises(bytes, &input, &at_once);
+    let recorder = Recorder::new();
+    let in_turn = served(input.clone(), true, &recorder);
+    promises(bytes, &input, &in_turn);
+    // Where two requests have one id, nobody can tell which of them an answer is for.
+    let is_clear = asked(&input).values().all(|times| *times == 1);
+    if !is_clear || !input.split(|byte| *byte == b'\n').all(is_shown) {
+        return;
+    }
+    let transcript = recorder.transcript();
+    let findings = Checker::new()
+        .check(&transcript)
+        .expect("a recorder writes transcripts");
+    let found: Vec<String> = findings
+        .iter()
+        .filter(|finding| finding.side == Side::Server)
+        .map(ToString::to_string)
+        .collect();
+    assert!(found.is_empty(), "{}\n\n{transcript}", found.join("\n"));
+}
+
+/// Whether a transcript shows `line` as it was: it is text, and if JSON, then such as a tree can hold.
+fn is_shown(line: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(line) else {
+        return false;
+    };
+    serde_json::from_str::<&RawValue>(text).is_err() || serde_json::from_str::<Value>(text).is_ok()
+}
+
+/// What holds of `output` whatever the specification says of the messages.
+fn promises(bytes: &[u8], input: &[u8], output: &str) {
+    let mut open = asked(input);
+    for line in output.lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            panic!("no JSON: {line}");
+        };
+        let each = message
+            .as_array()
+            .map_or(std::slice::from_ref(&message), Vec::as_slice);
+        for message in each {
+            assert_eq!(message["jsonrpc"], "2.0", "{line}");
+            if message.get("method").is_none() {
+                answered(&mut open, &message["id"], line);
+            }
+        }
+    }
+    assert!(
+        output.contains(&format!(r#""id":"{LAST}","result""#)) || uses_last(bytes),
+        "the last request was not answered: {output}"
+    );
+}
+
+/// Whether the input itself uses the last id.
+fn uses_last(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).contains(LAST)
+}
+
+fn answered(open: &mut HashMap<String, usize>, id: &Value, line: &str) {
+    if id.is_null() {
+        return;
+    }
+    let left = RequestId::from_json(&id.to_string())
+        .ok()
+        .and_then(|id| open.get_mut(&key(&id)));
+    match left {
+        Some(left) if *left > 0 => *left -= 1,
+        _ => panic!("answers what was not asked, or once too often: {line}"),
+    }
+}
+
+/// How often each id may be answered.
+fn asked(input: &[u8]) -> HashMap<String, usize> {
+    let mut open = HashMap::new();
+    let mut ask = |id: Option<RequestId>| {
+        if let Some(id) = id {
+            *open.entry(key(&id)).or_default() += 1;
+        }
+    };
+    for line in input.split(|byte| *byte == b'\n') {
+        match jsonrpc::parse(line) {
+            Ok(Incoming::Single(Frame::Request { id, .. })) => ask(Some(id)),
+            Ok(Incoming::Single(_)) => {}
+            Ok(Incoming::Batch(frames)) => frames.into_iter().for_each(|frame| match frame {
+                Ok(Frame::Request { id, .. }) => ask(Some(id)),
+                Ok(_) => {}
+                Err(malformed) => ask(malformed.id),
+            }),
+            Err(malformed) => ask(malformed.id),
+        }
+    }
+    open
+}
+
+/// Numbers by their value, as they come back as they were written.
+fn key(id: &RequestId) -> String {
+    let text = id_text(id);
+    match serde_json::from_str::<Value>(&text) {
+        Ok(value) => value.to_string(),
+        Err(_) => text,
+    }
+}
+
+/// Turns that other tasks get for a line, when lines come in turn.
+const TURNS: usize = 64;
+
+/// What the server writes to `input`.
+fn served(input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime of one thread");
+    runtime.block_on(async {
+        let service = service();
+        let (mut to_server, reader) = tokio::io::duplex(1 << 16);
+        let (writer, mut output) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = recorder.around_server(reader, writer);
+        let serving = async move {
+            let served = service.serve_stream(reader, writer).await;
+            served.expect("a stream in memory does not fail");
+        };
+        let writing = async move {
+            if !in_turn {
+                // Fails when the server has ended; what it owes then is for the caller to see.
+                let _ = to_server.write_all(&input).await;
+                return;
+            }
+            for line in input.split_inclusive(|byte| *byte == b'\n') {
+                let _ = to_server.write_all(line).await;
+                for _ in 0..TURNS {
+                    tokio::task::yield_now().await;
+                }
+            }
+        };
+        let reading = async move {
+            let mut text = String::new();
+            let read = output.read_to_string(&mut text).await;
+            read.expect("the server writes UTF-8");
+            text
+        };
+        tokio::join!(serving, writing, reading).2
+    })
+}
+
+fn service() -> Service {
+    let echo = DynamicTool::new("echo", json!({"type": "object"}))
+        .output_schema(json!({}))
+        .handler(|_, arguments| async move { Json(arguments.to_value()) });
+    let add = DynamicTool::new(
+        "add",
+        json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}),
+    )
+    .title("Add")
+    .handler(|_, arguments| async move { arguments.get().len() as u64 });
+    let tells = DynamicTool::new(
+        "tells",
+        json!({"type": "object", "properties": {"any": true}}),
+    )
+    .output_schema(json!({"type": "array"}))
+    .handler(|context, _| async move {
+        for step in 1..=3 {
+            context.progress(f64::from(step), Some(3.0), Some("on it"));
+            context.log(LoggingLevel::Info, "a step");
+            tokio::task::yield_now().await;
+        }
+        Json(vec![1, 2, 3])
+    });
+    let server = Server::new("fuzzed", "1")
+        .instructions("None.")
+        .tools(echo)
+        .tools(add)
+        .tools(tells)
+        .page_size(2);
+    server.build().expect("the tools are fine")
+}
