@@ -457,7 +457,8 @@ impl Drop for Listening {
 
 #[cfg(feature = "http")]
 fn http_where_asked_for() {
-    let asked: [(&[&str], &[(&str, &str)]); 3] = [
+    type Asked<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+    let asked: [Asked<'_>; 3] = [
         (&["--http", "127.0.0.1:0"], &[]),
         (&[], &[("TRUEFORM_HTTP", "127.0.0.1:0")]),
         // What is written by hand goes before.
