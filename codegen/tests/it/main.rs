@@ -1,5 +1,7 @@
 //! Tests of the generator as its users meet it: the committed schemas, the command line, the library.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod bind;
 mod cli;
 mod diff;
