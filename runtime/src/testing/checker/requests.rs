@@ -60,12 +60,12 @@ impl Link {
             .unwrap_or(Value::Null);
         let known = Method::from_wire(method);
         //
-        if known.is_some_and(Method::is_notification) {
+        let is_notification = known.is_some_and(Method::is_notification);
+        if is_notification {
             report.error(
                 &["A-8"],
                 format!("`{method}` is a notification and has no id"),
             );
-            return;
         }
         let mut sending = Sending {
             line: report.now.line,
@@ -82,6 +82,11 @@ impl Link {
             answered: false,
             listening: None,
         };
+        if is_notification {
+            // Whoever sends an id may be told that there is no such request.
+            self.sent(from).requests.insert((None, id.clone()), sending);
+            return;
+        }
         let fits = match from {
             Side::Server => self.server_request(report, &mut sending),
             Side::Client => self.client_request(report, id, &mut sending),

@@ -215,6 +215,7 @@ fn ids_and_batches() {
         ("batch where there is one", after("2025-03-26", vec![batch(&[call(1), call(2)]), s(json!([result(1, fine()), result(2, fine())]))]), &[]),
         ("initialize in a batch", after("2025-03-26", vec![batch(&[request(1, "initialize", json!({}))])]), &["4 A-10", "4 B-1"]),
         ("empty batch", after("2025-03-26", vec![batch(&[])]), &["4 A-10"]),
+        ("notification with an id", after("2025-11-25", vec![c(request(1, "notifications/initialized", json!({}))), s(error(json!(1), -32601))]), &["4 A-8"]),
         ("empty batch answered", after("2025-03-26", vec![batch(&[]), s(error(Value::Null, -32600))]), &["4 A-10"]),
         ("batch where there is none", after("2025-06-18", vec![batch(&[call(1)]), s(error(Value::Null, -32600))]), &["4 A-11"]),
     ];
