@@ -30,6 +30,7 @@ fn check(source: &str, golden: &expect_test::ExpectFile) {
 }
 
 /// Expands the macros in `source`, with `extra` added to the arguments of the attributes.
+#[expect(clippy::needless_pass_by_value, reason = "made anew for each case")]
 fn expand(source: &str, extra: Option<TokenStream>) -> TokenStream {
     let file: File = syn::parse_str(source).unwrap();
     file.items

@@ -54,9 +54,9 @@ impl RequestId {
             Some(b'-' | b'0'..=b'9') if text.len() <= MAX_NUMBER && is_integral(text) => {
                 Ok(Self::Number(text.into()))
             }
-            Some(b'-' | b'0'..=b'9') if MAX_NUMBER < text.len() => {
-                Err(format!("expected a number of at most {MAX_NUMBER} characters"))
-            }
+            Some(b'-' | b'0'..=b'9') if MAX_NUMBER < text.len() => Err(format!(
+                "expected a number of at most {MAX_NUMBER} characters"
+            )),
             Some(b'-' | b'0'..=b'9') => {
                 Err("expected a string or an integer, found another number".to_owned())
             }

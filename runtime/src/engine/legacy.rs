@@ -187,7 +187,8 @@ impl Engine {
                 if settled || origin.way == Way::Link {
                     return Reply::Silent;
                 }
-                let error = jsonrpc::invalid_request("no request of this server waits for this answer");
+                let error =
+                    jsonrpc::invalid_request("no request of this server waits for this answer");
                 Reply::Ready(Answer::error(None, None, &error))
             }
         }

@@ -9,7 +9,9 @@ use trueform_schema::{
     SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
 
-use super::{Answer, Engine, Reply, Running, Shared, Work, decode_params, modern::Site, tools::Entered};
+use super::{
+    Answer, Engine, Reply, Running, Shared, Work, decode_params, modern::Site, tools::Entered,
+};
 use crate::{
     context::Context,
     exchange::{Exchange, Outlet},

@@ -41,9 +41,13 @@ impl Engine {
         transport: TransportData,
     ) -> Reply {
         match frame {
-            Frame::Request { id, method, params } => {
-                self.modern_request(&id, &method, params, look, Site::Post { headers, transport })
-            }
+            Frame::Request { id, method, params } => self.modern_request(
+                &id,
+                &method,
+                params,
+                look,
+                Site::Post { headers, transport },
+            ),
             // D-3: accepted, without effect. Cancelling is closing the response stream.
             Frame::Notification { .. } => Reply::Silent,
             // F-4, A-18
@@ -215,9 +219,10 @@ impl Engine {
 /// M-3
 fn check_level(meta: Option<&RequestMetaObject>) -> Result<(), ErrorObject> {
     match meta.and_then(|meta| meta.log_level.as_ref()) {
-        Some(level) if !logging::is_known(level) => {
-            Err(jsonrpc::invalid_params(format!("unknown log level `{}`", level.as_str())))
-        }
+        Some(level) if !logging::is_known(level) => Err(jsonrpc::invalid_params(format!(
+            "unknown log level `{}`",
+            level.as_str()
+        ))),
         _ => Ok(()),
     }
 }

@@ -161,7 +161,9 @@ impl Engine {
     /// The id is taken, where that can be told; too many requests are at work.
     pub(super) fn enter(&self, exchange: &Arc<Exchange>) -> Result<Entered, ErrorObject> {
         // Over HTTP a modern request has a scope of its own.
-        let Some(session) = &exchange.session else { return Ok(Entered::With(None)) };
+        let Some(session) = &exchange.session else {
+            return Ok(Entered::With(None));
+        };
         let limit = self.settings.max_in_flight;
         match session.in_flight.enter(exchange, limit) {
             Ok(ticket) => Ok(Entered::With(Some(ticket))),

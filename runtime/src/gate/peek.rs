@@ -46,7 +46,8 @@ impl<'a> Peek<'a> {
 
     /// Whether `_meta` has client capabilities, as an object.
     pub(crate) fn has_capabilities(&self) -> bool {
-        self.capabilities.is_some_and(|raw| raw.get().starts_with('{'))
+        self.capabilities
+            .is_some_and(|raw| raw.get().starts_with('{'))
     }
 
     /// The member that `Mcp-Name` repeats; `None` if absent or no string.

@@ -45,7 +45,9 @@ impl InFlight {
             return Err(Refused::Full);
         }
         table.insert(exchange.id.clone(), Arc::downgrade(exchange));
-        Ok(Ticket { exchange: exchange.clone() })
+        Ok(Ticket {
+            exchange: exchange.clone(),
+        })
     }
 
     /// The request with that id.
