@@ -109,7 +109,9 @@ impl Link {
         sending: &mut Sending,
     ) -> bool {
         let version = meta(&sending.params, VERSION).cloned();
-        if version.is_some() || meta(&sending.params, CAPABILITIES).is_some() {
+        // Without a version it may be one of the session, if there is one.
+        let is_modern = self.legacy.is_none() && meta(&sending.params, CAPABILITIES).is_some();
+        if version.is_some() || is_modern {
             return self.modern_request(report, id, sending, version.as_ref());
         }
         if sending.method == "initialize" {

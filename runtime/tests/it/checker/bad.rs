@@ -216,6 +216,7 @@ fn ids_and_batches() {
         ("initialize in a batch", after("2025-03-26", vec![batch(&[request(1, "initialize", json!({}))])]), &["4 A-10", "4 B-1"]),
         ("empty batch", after("2025-03-26", vec![batch(&[])]), &["4 A-10"]),
         ("notification with an id", after("2025-11-25", vec![c(request(1, "notifications/initialized", json!({}))), s(error(json!(1), -32601))]), &["4 A-8"]),
+        ("capabilities without a version in a session", after("2025-11-25", vec![c(request(1, "ping", json!({"_meta": {"io.modelcontextprotocol/clientCapabilities": {}}}))), s(result(1, json!({})))]), &["4 B-12 TRAP-11"]),
         ("empty batch answered", after("2025-03-26", vec![batch(&[]), s(error(Value::Null, -32600))]), &["4 A-10"]),
         ("batch where there is none", after("2025-06-18", vec![batch(&[call(1)]), s(error(Value::Null, -32600))]), &["4 A-11"]),
     ];
