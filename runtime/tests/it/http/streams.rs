@@ -194,8 +194,10 @@ async fn a_call_that_never_stops_talking() {
             }
             _ => Req::call(&app.session(revision).await, "1", "chatter", "{}"),
         };
-        let talking = app.open(call).await;
+        let mut talking = app.open(call).await;
         assert!(talking.is_stream());
+        // The test has one thread: this is where it is left to the call.
+        assert!(talking.event().await.is_some());
         let add = Req::modern(
             "2",
             "tools/call",
