@@ -451,6 +451,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "made anew for each case")]
     fn one(schema: Value) -> Result<Schema, Problem> {
         let document = json!({"$defs": {
             "X": schema,

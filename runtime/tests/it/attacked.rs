@@ -1,7 +1,6 @@
 //! What was found by attacking the server, and must not come back.
 
 use serde_json::Value;
-use trueform::prelude::*;
 
 use crate::support::{self, initialize, joined, legacy, modern};
 
