@@ -67,6 +67,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<bool, StoreError>>;
 
     /// Takes `message` to the process that holds the stream of `id`. Whether there is one and it took the message.
+    ///
+    /// The HTTP transport does not call this, [`attach`](Self::attach) and [`detach`](Self::detach) yet: messages that belong to
+    /// no request reach only a stream of the process they arise in.
     fn deliver<'a>(
         &'a self,
         id: &'a str,
