@@ -196,7 +196,7 @@ impl Client {
     /// # use trueform::prelude::*;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use trueform_schema::{PaginatedRequestParams, methods::ListTools};
+    /// use trueform::schema::{PaginatedRequestParams, methods::ListTools};
     ///
     /// let client = Server::new("empty", "1.0.0").tools(tools![]).connect().await?;
     /// let page = client.request::<ListTools>(PaginatedRequestParams::default()).await?;

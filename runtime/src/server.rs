@@ -196,8 +196,9 @@ impl Server {
     /// Checks everything that was registered.
     ///
     /// # Errors
-    /// All problems there are: names that are taken twice or illegal, schemas that no client would understand, values of one
-    /// type registered twice, no revision to serve.
+    /// Everything that is wrong with the tools themselves, together: names that are taken twice or illegal, schemas that no
+    /// client would understand. If they are fine: state that a tool needs and nobody registered, tools that a revision cannot
+    /// list, values of one type registered twice, no revision to serve.
     pub fn build(self) -> Result<Service> {
         let mut problems = self.problems;
         let routes = match self.tools.into_routes_in(self.profile) {

@@ -16,7 +16,7 @@ pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Json, ErrorObject>> 
 ///
 /// ```
 /// use trueform::client::{Answering, ClientHandler};
-/// use trueform_schema::{ErrorObject, Json};
+/// use trueform::schema::{ErrorObject, Json};
 ///
 /// struct NoRoots;
 ///

@@ -11,7 +11,7 @@ use super::handler::ClientHandler;
 /// ```
 /// use std::time::Duration;
 /// use trueform::client::{ClientOptions, Negotiation};
-/// use trueform_schema::Revision;
+/// use trueform::schema::Revision;
 ///
 /// let old = ClientOptions::new()
 ///     .negotiation(Negotiation::Exactly(Revision::V2025_06_18))
