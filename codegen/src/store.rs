@@ -1,7 +1,7 @@
 //! The schema folder on disk: importing official files into it, and naming what is in it.
 //!
-//! Owns where files live and how they are written. The content comes from [`import`](crate::import) and
-//! [`provenance`](crate::provenance).
+//! Owns where files live and how they are written. The content comes from `import` and
+//! `provenance`.
 
 use std::collections::BTreeSet;
 use std::fs;
