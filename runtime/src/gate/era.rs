@@ -21,7 +21,7 @@ pub(crate) enum PostEra {
 /// Decides by `params._meta`, then by method, then by the session and version headers.
 /// `modern` says whether that `_meta` names a protocol version.
 pub(crate) fn era_of_post(frame: &Frame<'_>, modern: bool, headers: &dyn Headers) -> PostEra {
-    let in_session = !matches!(headers.get(SESSION_HEADER), HeaderValue::Absent);
+    let in_session = || !matches!(headers.get(SESSION_HEADER), HeaderValue::Absent);
     match frame {
         Frame::Request { method, .. } => {
             if modern {
@@ -30,14 +30,14 @@ pub(crate) fn era_of_post(frame: &Frame<'_>, modern: bool, headers: &dyn Headers
             if method == "initialize" {
                 return PostEra::Initialize;
             }
-            if in_session || is_legacy_version(headers) {
+            if in_session() || is_legacy_version(headers) {
                 PostEra::Legacy
             } else {
                 PostEra::Modern
             }
         }
         // Notifications carry no era of their own.
-        Frame::Notification { .. } if in_session => PostEra::Legacy,
+        Frame::Notification { .. } if in_session() => PostEra::Legacy,
         Frame::Notification { .. } if modern || !is_legacy_version(headers) => PostEra::Ignored,
         Frame::Notification { .. } => PostEra::Legacy,
         // A modern client never sends a response.

@@ -361,8 +361,8 @@ fn weighs_nothing(parameters: &str) -> bool {
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     match single(headers, header::CONTENT_TYPE) {
         One::Text(text) => {
-            let kind = text.split(';').next().unwrap_or_default().trim();
-            kind.eq_ignore_ascii_case("application/json")
+            let kind = || text.split(';').next().unwrap_or_default().trim();
+            text == "application/json" || kind().eq_ignore_ascii_case("application/json")
         }
         One::Absent | One::Unusable => false,
     }
