@@ -17,7 +17,7 @@ pub const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(60);
 pub const DEFAULT_MAX_IN_FLIGHT: usize = 4096;
 
 /// Legacy sessions open at once unless set otherwise. At most 4 KiB each while idle.
-pub const DEFAULT_MAX_SESSIONS: usize = 10_000;
+pub const DEFAULT_MAX_SESSIONS: usize = 65_536;
 
 /// How long a session lives without activity unless set otherwise: 30 minutes, longer than people's coffee breaks.
 pub const DEFAULT_SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
