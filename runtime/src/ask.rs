@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use trueform_schema::{Conform, DecodeError, Era, ErrorObject, Method, View, decode, methods};
+use trueform_schema::{Conform, DecodeError, Era, ErrorObject, Method, View, methods};
 
 use crate::{
     context::Context,
@@ -25,7 +25,7 @@ pub enum AskError {
     NotDeclared(ClientNeeds),
     /// The client answered with an error.
     Refused(ErrorObject),
-    /// The answer does not have the form of the method's result.
+    /// The answer does not have the form of the method's result, or the revision does not allow it.
     Malformed(DecodeError),
     /// The client has gone, or does not read what it is sent.
     Gone,
@@ -53,7 +53,12 @@ impl Context {
         // Not held while waiting: params need not be shareable between threads.
         drop(params);
         match waiting.await {
-            Settled::Result(result) => decode::from_str(result.get()).map_err(AskError::Malformed),
+            Settled::Result(result) => {
+                let inbound = self.0.engine.settings.incoming;
+                inbound
+                    .result(R::METHOD, self.0.revision, result.get())
+                    .map_err(AskError::Malformed)
+            }
             Settled::Error(error) => Err(AskError::Refused(error)),
             Settled::Malformed(problem) => Err(AskError::Malformed(DecodeError::new("", problem))),
             Settled::Closed => Err(AskError::Gone),

@@ -11,7 +11,10 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use trueform_schema::{Encode, ErrorObject, ListToolsResult, Revision, View};
 
-use crate::{jsonrpc, tool::ToolRoute};
+use crate::{
+    jsonrpc::{self, Fault},
+    tool::ToolRoute,
+};
 
 /// One registered tool.
 #[derive(Clone)]
@@ -82,9 +85,12 @@ impl Catalog {
     ) -> Result<PageBytes<'_>, ErrorObject> {
         let start = match cursor {
             None => 0,
-            Some(cursor) => self
-                .position(cursor)
-                .ok_or_else(|| jsonrpc::invalid_params("invalid cursor"))?,
+            Some(cursor) => self.position(cursor).ok_or_else(|| {
+                let found = format!("string of {} bytes", cursor.len() + 2);
+                let expected = "a cursor that this list gave out, whose tool is still there";
+                let fault = Fault::new("/params/cursor", "cursor", expected, found);
+                jsonrpc::invalid_params("invalid cursor", &fault)
+            })?,
         };
         if start % self.page_size != 0 {
             // A cursor from before the catalog changed: the page starts where no cached one does.
@@ -132,10 +138,7 @@ impl Catalog {
         /// Most tool names that an error lists.
         const LISTED: usize = 20;
         let visible: Vec<&str> = self.visible().map(|route| route.name()).collect();
-        let mut message = format!(
-            "unknown tool `{}`",
-            name.chars().take(128).collect::<String>()
-        );
+        let mut message = format!("unknown tool `{}`", jsonrpc::shortened(name));
         match crate::check::did_you_mean(name, visible.iter().copied()) {
             Some(near) => message.push_str(&format!("; did you mean `{near}`?")),
             None if visible.is_empty() => message.push_str("; this server has no tools"),
@@ -151,7 +154,9 @@ impl Catalog {
                 }
             }
         }
-        jsonrpc::invalid_params(message)
+        let found = format!("string of {} bytes", name.len() + 2);
+        let fault = Fault::new("/params/name", "known-tool", "the name of a tool", found);
+        jsonrpc::invalid_params(message, &fault)
     }
 }
 

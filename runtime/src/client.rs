@@ -26,6 +26,7 @@
 //! ```
 
 mod error;
+mod gate;
 mod handler;
 mod handshake;
 mod link;
@@ -47,9 +48,9 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform_schema::{
-    At, Encode, Era, Implementation, Json, Method, PaginatedRequestParams, RequestMetaObject,
-    Revision, ServerCapabilities, SubscriptionFilter, SubscriptionsListenRequestParams, Tool,
-    methods,
+    At, Conform, Encode, Era, Implementation, Json, Method, PaginatedRequestParams,
+    RequestMetaObject, Revision, ServerCapabilities, SubscriptionFilter,
+    SubscriptionsListenRequestParams, Tool, methods,
 };
 
 use self::{
@@ -112,14 +113,7 @@ impl Client {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let answers = options.negotiation != Negotiation::Nothing;
-        let (link, reading) = Link::start(
-            reader,
-            writer,
-            options.handler.clone(),
-            answers,
-            options.max_message,
-        );
+        let (link, reading) = Link::start(reader, writer, &options);
         match handshake::negotiate(&link, &options).await {
             Ok(server) => Ok(Self {
                 inner: Arc::new(Inner {
@@ -215,9 +209,10 @@ impl Client {
     pub fn notify<N>(&self, params: &N::Params) -> Result<(), ClientError>
     where
         N: methods::Notification,
-        N::Params: Encode,
     {
         let params = At::new(params, self.revision()).to_json();
+        let gate = &self.inner.link.gate;
+        gate.let_out(N::METHOD, self.revision(), Some(&params))?;
         self.inner.link.notify(N::METHOD.as_str(), Some(&params))
     }
 
@@ -238,6 +233,8 @@ impl Client {
         }
         let params = SubscriptionsListenRequestParams::new(RequestMetaObject::new(), filter);
         let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
+        let gate = &self.inner.link.gate;
+        gate.let_out(Method::SubscriptionsListen, self.revision(), Some(&params))?;
         let id = self.inner.link.new_id();
         // Before the request leaves, so that no notification is missed.
         let notified = self.inner.link.subscribe(&id);
@@ -312,6 +309,7 @@ impl Client {
                 plan.log_level.as_ref(),
             )?,
         };
+        link.gate.let_out(method, self.revision(), Some(&params))?;
         let pending = link.request(
             id.clone(),
             method.as_str(),
@@ -325,6 +323,16 @@ impl Client {
             plan.timeout.unwrap_or(options.timeout),
             longest,
         ))
+    }
+
+    /// The answer `text` to a request of `method`, as the revision allows it.
+    fn received<T: Conform + serde::de::DeserializeOwned>(
+        &self,
+        method: Method,
+        text: &Json,
+    ) -> Result<T, ClientError> {
+        let inbound = self.inner.link.gate.inbound;
+        Ok(inbound.result(method, self.revision(), text.get())?)
     }
 
     fn handler(&self) -> &dyn ClientHandler {

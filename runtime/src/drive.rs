@@ -338,7 +338,11 @@ impl Future for Batch {
             return Poll::Ready(None);
         }
         body.push(b']');
-        Poll::Ready(Some(Answer { status: 200, body }))
+        Poll::Ready(Some(Answer {
+            status: 200,
+            body,
+            is_error: false,
+        }))
     }
 }
 

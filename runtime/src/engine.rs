@@ -12,7 +12,7 @@ mod running;
 mod shared;
 mod tools;
 
-use trueform_schema::{ErrorObject, Method, RequestId, Revision, View};
+use trueform_schema::{ErrorObject, RequestId, Revision, View};
 
 pub use self::listen::MAX_SUBSCRIPTIONS;
 pub(crate) use self::{
@@ -21,7 +21,10 @@ pub(crate) use self::{
     running::{End, Pending, Running, Work},
     shared::{Engine, Settings, Shared},
 };
-use crate::jsonrpc::{self, NoId, code};
+use crate::{
+    gate::Redacted,
+    jsonrpc::{self, NoId, code},
+};
 
 /// What became of a message.
 #[derive(Debug)]
@@ -41,6 +44,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// The message, without a line end.
     pub(crate) body: Vec<u8>,
+    pub(crate) is_error: bool,
 }
 
 impl Answer {
@@ -52,7 +56,11 @@ impl Answer {
     ) -> Self {
         let mut body = Vec::with_capacity(256);
         jsonrpc::write_result(id, view, &mut body, write);
-        Self { status: 200, body }
+        Self {
+            status: 200,
+            body,
+            is_error: false,
+        }
     }
 
     /// An error at `revision`, with the status that goes with its code there (A-16, GAP-6).
@@ -83,26 +91,29 @@ impl Answer {
     ) -> Self {
         let mut body = Vec::with_capacity(192);
         jsonrpc::write_error(id, NoId::at(revision), error, &mut body);
-        Self { status, body }
+        Self {
+            status,
+            body,
+            is_error: true,
+        }
     }
+}
+
+/// Logs `message`, what it says left out, if `reply` is an error at once.
+pub(crate) fn log_refused(reply: &Reply, message: &[u8]) {
+    if let Reply::Ready(Answer { is_error: true, .. }) = reply {
+        log_raw(message);
+    }
+}
+
+/// Logs `message`, what it says left out, after the log has said what is wrong with it.
+pub(crate) fn log_raw(message: &[u8]) {
+    tracing::debug!(raw = %Redacted(message), "this was refused");
 }
 
 impl Reply {
     fn error(id: &RequestId, revision: Revision, error: &ErrorObject) -> Self {
-        tracing::debug!(%id, %revision, code = error.code, message = %error.message, "request refused");
+        tracing::debug!(%id, %revision, code = error.code, problem = %error.message, "request refused");
         Self::Ready(Answer::error(Some(id), Some(revision), error))
     }
-}
-
-/// Decodes the params of a method; `{}` stands for absent ones, as for those that are null, which lenient peers send.
-fn decode_params<'a, T: serde::Deserialize<'a>>(
-    method: Method,
-    params: Option<&'a serde_json::value::RawValue>,
-) -> Result<T, ErrorObject> {
-    let text = match params.map(serde_json::value::RawValue::get) {
-        None | Some("null") => "{}",
-        Some(text) => text,
-    };
-    trueform_schema::decode::from_str(text)
-        .map_err(|error| jsonrpc::params_error(method.as_str(), &error))
 }

@@ -1,20 +1,32 @@
-//! What a message must satisfy before anything else looks at it: which era it belongs to, whether its headers and its
-//! required `_meta` agree with it.
+//! What a message must satisfy before anything else looks at it, and before it leaves: which era it belongs to, whether its
+//! headers and its required `_meta` agree with it, whether its revision allows what it says.
 //!
-//! Checks run in the order of GAP-2: envelope, era, headers, version, required `_meta`, method, capability, params.
+//! Checks run in the order of GAP-2: envelope, era, headers, version, required `_meta`, method, capability, params. On the
+//! way out there is one check, of the whole message.
 //! Knows no tools and no transport; headers come through [`Headers`].
 
 mod era;
 mod headers;
+mod inbound;
+mod leniency;
 mod outbound;
 mod peek;
+mod redact;
 
-pub use self::outbound::Policy;
 pub(crate) use self::{
     era::{PostEra, era_of_post},
-    headers::{HeaderValue, Headers, check_param_headers, check_standard_headers, missing_meta},
+    headers::{
+        HeaderValue, Headers, check_param_headers, check_standard_headers, missing_meta,
+        missing_version,
+    },
+    inbound::{Inbound, decoded_params},
     outbound::{check, error_at},
     peek::{Peek, peek},
+    redact::Redacted,
+};
+pub use self::{
+    leniency::{Leniencies, Leniency},
+    outbound::Policy,
 };
 
 /// Header that names the protocol version of an HTTP request.

@@ -4,7 +4,9 @@
 //! and no transport.
 
 mod error;
+mod fault;
 mod frame;
+mod read;
 mod scan;
 mod write;
 
@@ -12,9 +14,11 @@ pub use self::error::code;
 pub(crate) use self::{
     error::{
         capability_missing, header_mismatch, internal, invalid_params, invalid_request,
-        method_not_found, params_error, unsupported_version,
+        method_not_found, params_error, shortened, unsupported_version,
     },
-    frame::{Frame, Incoming, Kind, Malformed, parse, parse_early, readable_id},
+    fault::{Fault, NOTHING, described},
+    frame::{Frame, Incoming, Kind, Malformed, Text},
+    read::{parse, parse_early, readable_id},
     write::{NoId, write_error, write_notification, write_request, write_result},
 };
 

@@ -77,7 +77,7 @@ pub use self::{
     context::Context,
     engine::MAX_SUBSCRIPTIONS,
     error::{Error, Result},
-    gate::Policy,
+    gate::{Leniencies, Leniency, Policy},
     logging::DEFAULT_LOG_LEVEL,
     needs::ClientNeeds,
     outbox::OUTBOX_LIMIT,

@@ -5,7 +5,9 @@ use std::sync::{
     atomic::{AtomicU8, Ordering},
 };
 
-use trueform_schema::LoggingLevel;
+use trueform_schema::{ErrorObject, LoggingLevel};
+
+use crate::jsonrpc::{self, Fault};
 
 /// The level from which messages are sent before a legacy client sets one.
 pub const DEFAULT_LOG_LEVEL: LoggingLevel = LoggingLevel::Info;
@@ -76,9 +78,22 @@ fn severity(level: &LoggingLevel) -> u8 {
     }
 }
 
-/// Whether `level` is one of the eight names (M-3).
-pub(crate) fn is_known(level: &LoggingLevel) -> bool {
-    severity(level) > 0 || level.as_str() == "debug"
+/// Refuses a level, the one at `pointer` of a request, that is none of the eight names.
+///
+/// # Errors
+/// -32602.
+// M-3
+pub(crate) fn check(level: &LoggingLevel, pointer: &'static str) -> Result<(), ErrorObject> {
+    const LEVELS: &str =
+        "`debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` or `emergency`";
+    if severity(level) > 0 || *level == LoggingLevel::Debug {
+        return Ok(());
+    }
+    let found = format!("string of {} bytes", level.as_str().len() + 2);
+    Err(jsonrpc::invalid_params(
+        format!("unknown log level `{}`", jsonrpc::shortened(level.as_str())),
+        &Fault::new(pointer, "one-of", LEVELS, found),
+    ))
 }
 
 #[cfg(test)]

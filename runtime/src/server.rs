@@ -12,7 +12,7 @@ use crate::{
     check::lint::Profile,
     engine::{Engine, Settings},
     error::{Error, Result},
-    gate::Policy,
+    gate::{Inbound, Leniencies, Policy},
     tool::{IntoTools, ToolRoute, ToolSet},
 };
 
@@ -56,6 +56,7 @@ pub struct Server {
     page_size: usize,
     max_in_flight: usize,
     outgoing: Policy,
+    incoming: Inbound,
     progress_interval: Duration,
     #[cfg(feature = "http")]
     http: crate::transport::http::HttpConfig,
@@ -76,6 +77,7 @@ impl Server {
             page_size: DEFAULT_PAGE_SIZE,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
             outgoing: Policy::Enforce,
+            incoming: Inbound::default(),
             progress_interval: Duration::ZERO,
             #[cfg(feature = "http")]
             http: crate::transport::http::HttpConfig::default(),
@@ -163,9 +165,30 @@ impl Server {
         self
     }
 
-    /// Sets what is done about messages that the client's revision does not allow. [`Policy::Enforce`] unless this is called.
+    /// Sets what is done about messages to a client that its revision does not allow. [`Policy::Enforce`] unless this is
+    /// called.
     pub fn outgoing(mut self, policy: Policy) -> Self {
         self.outgoing = policy;
+        self
+    }
+
+    /// Sets what is done about messages from a client that its revision does not allow, apart from what is
+    /// [let through](Self::lenient). [`Policy::Enforce`] unless this is called.
+    pub fn incoming(mut self, policy: Policy) -> Self {
+        self.incoming.policy = policy;
+        self
+    }
+
+    /// Sets what clients may do although the specification does not allow it. [`Leniencies::ALL`] unless this is called.
+    ///
+    /// ```
+    /// use trueform::{Leniencies, Leniency, prelude::*};
+    ///
+    /// let strict = Server::new("calc", "1.0.0").lenient(Leniencies::ALL.without(Leniency::UnknownMembers));
+    /// # let _ = strict;
+    /// ```
+    pub fn lenient(mut self, leniencies: Leniencies) -> Self {
+        self.incoming.leniencies = leniencies;
         self
     }
 
@@ -240,6 +263,7 @@ impl Server {
             has_tools: self.has_tools,
             max_in_flight: self.max_in_flight,
             outgoing: self.outgoing,
+            incoming: self.incoming,
             progress_interval: self.progress_interval,
         };
         let entries = routes

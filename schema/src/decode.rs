@@ -3,9 +3,12 @@
 //! Nothing tracks the path while a value is read. Only when `serde_json` reports an error is its line and column turned
 //! into a place in the text, and the text walked up to there.
 
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::JsonKind;
 
 /// Decodes `text`.
 ///
@@ -27,6 +30,7 @@ pub fn from_str<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError>
 pub struct DecodeError {
     pointer: String,
     message: String,
+    found: Option<(JsonKind, usize)>,
 }
 
 impl DecodeError {
@@ -36,6 +40,7 @@ impl DecodeError {
         Self {
             pointer: pointer.into(),
             message: message.into(),
+            found: None,
         }
     }
 
@@ -52,11 +57,11 @@ impl DecodeError {
             0 => (String::new(), false),
             line => pointer_at(text.as_bytes(), offset(text, line, error.column())),
         };
-        match message
+        let mut located = match message
             .strip_prefix(MEMBER)
             .and_then(|rest| rest.split_once("`: "))
         {
-            None => Self { pointer, message },
+            None => Self::new(pointer, message),
             Some((member, message)) => {
                 // The reader stood somewhere in the object that has the member.
                 if named {
@@ -65,7 +70,9 @@ impl DecodeError {
                 pointer.push_str(member);
                 Self::new(pointer, message)
             }
-        }
+        };
+        located.found = found(text, &located.pointer);
+        located
     }
 
     /// JSON pointer (RFC 6901) to the value at fault; empty for the whole.
@@ -74,10 +81,59 @@ impl DecodeError {
         &self.pointer
     }
 
-    /// What was expected and what was found.
+    /// What was expected and what was found. A short value may be part of it, so it is for whoever sent the value, and not
+    /// for a log.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// What was not kept to, by a name that does not change: `missing`, `type`, `value`, `length`, `one-of`, `duplicate`,
+    /// `unknown`, or `form` for what only the message says.
+    #[must_use]
+    pub fn rule(&self) -> &'static str {
+        self.parts().0
+    }
+
+    /// What was expected, without what was found.
+    #[must_use]
+    pub fn expected(&self) -> &str {
+        self.parts().1
+    }
+
+    /// Type of the value found at [`pointer`](Self::pointer) and the length of its JSON text in bytes, where that is known.
+    #[must_use]
+    pub const fn found(&self) -> Option<(JsonKind, usize)> {
+        self.found
+    }
+
+    /// The name of the member that [`pointer`](Self::pointer)'s object lacks, if that is what is wrong.
+    #[must_use]
+    pub fn missing(&self) -> Option<&str> {
+        let name = self.message.strip_prefix("missing field `")?;
+        Some(name.split_once('`')?.0)
+    }
+
+    /// Rule and expectation, as the conventions of serde's messages tell them apart.
+    fn parts(&self) -> (&'static str, &str) {
+        const BEGINNINGS: [(&str, &str); 7] = [
+            ("missing field ", "missing"),
+            ("invalid type: ", "type"),
+            ("invalid value: ", "value"),
+            ("invalid length ", "length"),
+            ("unknown variant ", "one-of"),
+            ("duplicate field ", "duplicate"),
+            ("unknown field ", "unknown"),
+        ];
+        let rule = BEGINNINGS
+            .iter()
+            .find(|(beginning, _)| self.message.starts_with(beginning))
+            .map_or("form", |(_, rule)| rule);
+        let expected = match self.message.rsplit_once("expected ") {
+            Some((_, expected)) => expected.split_once(", found ").map_or(expected, |(e, _)| e),
+            None => &self.message,
+        };
+        (rule, expected)
     }
 
     /// The same error in a document that holds the value at `prefix`.
@@ -98,6 +154,24 @@ impl fmt::Display for DecodeError {
 }
 
 impl std::error::Error for DecodeError {}
+
+/// Type and size of the value at `pointer` in `text`.
+fn found(text: &str, pointer: &str) -> Option<(JsonKind, usize)> {
+    let mut value: &RawValue = serde_json::from_str(text).ok()?;
+    for token in pointer.split('/').skip(1) {
+        value = match JsonKind::of(value.get()) {
+            JsonKind::Object => {
+                let members: HashMap<String, &RawValue> = serde_json::from_str(value.get()).ok()?;
+                *members.get(&token.replace("~1", "/").replace("~0", "~"))?
+            }
+            _ => {
+                let items: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
+                *items.get(token.parse::<usize>().ok()?)?
+            }
+        };
+    }
+    Some((JsonKind::of(value.get()), value.get().len()))
+}
 
 const MEMBER: &str = "in member `";
 
@@ -230,6 +304,62 @@ mod tests {
             (error.pointer(), error.message().contains(message)),
             (pointer, true),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn rules() {
+        for (text, rule, expected, found) in [
+            (
+                r#"{"name": 5}"#,
+                "type",
+                "a string",
+                Some((JsonKind::Number, 1)),
+            ),
+            (
+                r#"{"name": "secret, expected 5", "inner": "secret, expected "}"#,
+                "type",
+                "struct Inner",
+                Some((JsonKind::String, 19)),
+            ),
+            (
+                r#"{"list": []}"#,
+                "missing",
+                "missing field `name`",
+                Some((JsonKind::Object, 12)),
+            ),
+            (
+                r#"{"name": "", "list": [{"n": 1}, {"n": 1.5}]}"#,
+                "type",
+                "i64",
+                Some((JsonKind::Number, 3)),
+            ),
+            (
+                r#"{"name": "", "name": ""}"#,
+                "duplicate",
+                "duplicate field `name`",
+                Some((JsonKind::String, 2)),
+            ),
+            (
+                r#"{"name": "", "nope": [1, 2]}"#,
+                "unknown",
+                "one of `name`, `list`, `inner`",
+                Some((JsonKind::Array, 6)),
+            ),
+        ] {
+            let error = from_str::<Outer>(text).unwrap_err();
+            assert_eq!(
+                (error.rule(), error.expected(), error.found()),
+                (rule, expected, found),
+                "{text}"
+            );
+        }
+        let error = from_str::<Outer>(r#"{"list": []}"#).unwrap_err();
+        assert_eq!(error.missing(), Some("name"));
+        let error = DecodeError::new("", "expected a string or an integer, found null");
+        assert_eq!(
+            (error.rule(), error.expected(), error.found()),
+            ("form", "a string or an integer", None)
         );
     }
 

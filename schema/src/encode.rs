@@ -15,6 +15,7 @@ pub struct View<'a> {
     revisions: Revisions,
     single: Option<Revision>,
     server_info: Option<&'a str>,
+    closed: bool,
 }
 
 impl View<'_> {
@@ -23,6 +24,7 @@ impl View<'_> {
         revisions: Revisions::ALL,
         single: None,
         server_info: None,
+        closed: false,
     };
 
     /// One revision.
@@ -32,6 +34,7 @@ impl View<'_> {
             revisions: Revisions::of(revision),
             single: Some(revision),
             server_info: None,
+            closed: false,
         }
     }
 
@@ -48,6 +51,21 @@ impl View<'_> {
             Some(revision) => revisions.contains(revision),
             None => false,
         }
+    }
+
+    /// The same view without the members that no revision knows, which objects keep otherwise.
+    #[must_use]
+    pub const fn closed(self) -> Self {
+        Self {
+            closed: true,
+            ..self
+        }
+    }
+
+    /// Whether members that no revision knows are left out.
+    #[must_use]
+    pub const fn is_closed(self) -> bool {
+        self.closed
     }
 
     /// The one revision, if the view is of one.

@@ -15483,6 +15483,64 @@ impl ClientRequest {
             Self::ListTools(_) => Method::ListTools,
         }
     }
+    /// Decodes the result that answers `method`, straight into its one type.
+    ///
+    /// # Errors
+    /// The result does not have the form of the type, or the client does not send `method`. The pointer of the
+    /// error is relative to the result.
+    pub fn decode_result(
+        method: Method,
+        result: &str,
+    ) -> Result<Box<dyn Conform + Send>, DecodeError> {
+        Ok(
+            match method {
+                Method::Complete => Box::new(decode::from_str::<CompleteResult>(result)?),
+                Method::Initialize => {
+                    Box::new(decode::from_str::<InitializeResult>(result)?)
+                }
+                Method::SetLevel => Box::new(decode::from_str::<EmptyResult>(result)?),
+                Method::Ping => Box::new(decode::from_str::<EmptyResult>(result)?),
+                Method::GetPrompt => {
+                    Box::new(decode::from_str::<GetPromptOutcome>(result)?)
+                }
+                Method::ListPrompts => {
+                    Box::new(decode::from_str::<ListPromptsResult>(result)?)
+                }
+                Method::ListResources => {
+                    Box::new(decode::from_str::<ListResourcesResult>(result)?)
+                }
+                Method::ReadResource => {
+                    Box::new(decode::from_str::<ReadResourceOutcome>(result)?)
+                }
+                Method::Subscribe => Box::new(decode::from_str::<EmptyResult>(result)?),
+                Method::ListResourceTemplates => {
+                    Box::new(decode::from_str::<ListResourceTemplatesResult>(result)?)
+                }
+                Method::Unsubscribe => Box::new(decode::from_str::<EmptyResult>(result)?),
+                Method::Discover => Box::new(decode::from_str::<DiscoverResult>(result)?),
+                Method::SubscriptionsListen => {
+                    Box::new(decode::from_str::<SubscriptionsListenResult>(result)?)
+                }
+                Method::CancelTask => {
+                    Box::new(decode::from_str::<CancelTaskResult>(result)?)
+                }
+                Method::GetTask => Box::new(decode::from_str::<GetTaskResult>(result)?),
+                Method::ListTasks => {
+                    Box::new(decode::from_str::<ListTasksResult>(result)?)
+                }
+                Method::GetTaskPayload => {
+                    Box::new(decode::from_str::<GetTaskPayloadResult>(result)?)
+                }
+                Method::CallTool => {
+                    Box::new(decode::from_str::<CallToolOutcome>(result)?)
+                }
+                Method::ListTools => {
+                    Box::new(decode::from_str::<ListToolsResult>(result)?)
+                }
+                _ => return Err(support::foreign("client", method.as_str())),
+            },
+        )
+    }
 }
 /// Writes the params.
 impl Encode for ClientRequest {
@@ -15507,6 +15565,31 @@ impl Encode for ClientRequest {
             Self::GetTaskPayload(params) => params.encode(view, out),
             Self::CallTool(params) => params.encode(view, out),
             Self::ListTools(params) => params.encode(view, out),
+        }
+    }
+}
+impl Conform for ClientRequest {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self {
+            Self::Complete(params) => params.conform(walk, path),
+            Self::Initialize(params) => params.conform(walk, path),
+            Self::SetLevel(params) => params.conform(walk, path),
+            Self::Ping(params) => params.conform(walk, path),
+            Self::GetPrompt(params) => params.conform(walk, path),
+            Self::ListPrompts(params) => params.conform(walk, path),
+            Self::ListResources(params) => params.conform(walk, path),
+            Self::ReadResource(params) => params.conform(walk, path),
+            Self::Subscribe(params) => params.conform(walk, path),
+            Self::ListResourceTemplates(params) => params.conform(walk, path),
+            Self::Unsubscribe(params) => params.conform(walk, path),
+            Self::Discover(params) => params.conform(walk, path),
+            Self::SubscriptionsListen(params) => params.conform(walk, path),
+            Self::CancelTask(params) => params.conform(walk, path),
+            Self::GetTask(params) => params.conform(walk, path),
+            Self::ListTasks(params) => params.conform(walk, path),
+            Self::GetTaskPayload(params) => params.conform(walk, path),
+            Self::CallTool(params) => params.conform(walk, path),
+            Self::ListTools(params) => params.conform(walk, path),
         }
     }
 }
@@ -15579,6 +15662,17 @@ impl Encode for ClientNotification {
         }
     }
 }
+impl Conform for ClientNotification {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self {
+            Self::Cancelled(params) => params.conform(walk, path),
+            Self::Initialized(params) => params.conform(walk, path),
+            Self::Progress(params) => params.conform(walk, path),
+            Self::RootsListChanged(params) => params.conform(walk, path),
+            Self::TaskStatus(params) => params.conform(walk, path),
+        }
+    }
+}
 /// A request that a server sends, with its params.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -15645,6 +15739,39 @@ impl ServerRequest {
             Self::GetTaskPayload(_) => Method::GetTaskPayload,
         }
     }
+    /// Decodes the result that answers `method`, straight into its one type.
+    ///
+    /// # Errors
+    /// The result does not have the form of the type, or the server does not send `method`. The pointer of the
+    /// error is relative to the result.
+    pub fn decode_result(
+        method: Method,
+        result: &str,
+    ) -> Result<Box<dyn Conform + Send>, DecodeError> {
+        Ok(
+            match method {
+                Method::Elicit => Box::new(decode::from_str::<ElicitOutcome>(result)?),
+                Method::Ping => Box::new(decode::from_str::<EmptyResult>(result)?),
+                Method::ListRoots => {
+                    Box::new(decode::from_str::<ListRootsResult>(result)?)
+                }
+                Method::CreateMessage => {
+                    Box::new(decode::from_str::<CreateMessageOutcome>(result)?)
+                }
+                Method::CancelTask => {
+                    Box::new(decode::from_str::<CancelTaskResult>(result)?)
+                }
+                Method::GetTask => Box::new(decode::from_str::<GetTaskResult>(result)?),
+                Method::ListTasks => {
+                    Box::new(decode::from_str::<ListTasksResult>(result)?)
+                }
+                Method::GetTaskPayload => {
+                    Box::new(decode::from_str::<GetTaskPayloadResult>(result)?)
+                }
+                _ => return Err(support::foreign("server", method.as_str())),
+            },
+        )
+    }
 }
 /// Writes the params.
 impl Encode for ServerRequest {
@@ -15658,6 +15785,20 @@ impl Encode for ServerRequest {
             Self::GetTask(params) => params.encode(view, out),
             Self::ListTasks(params) => params.encode(view, out),
             Self::GetTaskPayload(params) => params.encode(view, out),
+        }
+    }
+}
+impl Conform for ServerRequest {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self {
+            Self::Elicit(params) => params.conform(walk, path),
+            Self::Ping(params) => params.conform(walk, path),
+            Self::ListRoots(params) => params.conform(walk, path),
+            Self::CreateMessage(params) => params.conform(walk, path),
+            Self::CancelTask(params) => params.conform(walk, path),
+            Self::GetTask(params) => params.conform(walk, path),
+            Self::ListTasks(params) => params.conform(walk, path),
+            Self::GetTaskPayload(params) => params.conform(walk, path),
         }
     }
 }
@@ -15762,6 +15903,22 @@ impl Encode for ServerNotification {
             Self::SubscriptionsAcknowledged(params) => params.encode(view, out),
             Self::TaskStatus(params) => params.encode(view, out),
             Self::ToolListChanged(params) => params.encode(view, out),
+        }
+    }
+}
+impl Conform for ServerNotification {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self {
+            Self::Cancelled(params) => params.conform(walk, path),
+            Self::ElicitationComplete(params) => params.conform(walk, path),
+            Self::LoggingMessage(params) => params.conform(walk, path),
+            Self::Progress(params) => params.conform(walk, path),
+            Self::PromptListChanged(params) => params.conform(walk, path),
+            Self::ResourceListChanged(params) => params.conform(walk, path),
+            Self::ResourceUpdated(params) => params.conform(walk, path),
+            Self::SubscriptionsAcknowledged(params) => params.conform(walk, path),
+            Self::TaskStatus(params) => params.conform(walk, path),
+            Self::ToolListChanged(params) => params.conform(walk, path),
         }
     }
 }
@@ -15958,7 +16115,7 @@ pub mod handler {
         cx: &H::Context,
         revision: Revision,
         request: ClientRequest,
-    ) -> Result<Box<dyn Encode + Send>, ErrorObject> {
+    ) -> Result<Box<dyn Conform + Send>, ErrorObject> {
         if request.method().rules(revision).is_none() {
             return Err(support::not_found(request.method().as_str()));
         }
@@ -16108,7 +16265,7 @@ pub mod handler {
         cx: &H::Context,
         revision: Revision,
         request: ServerRequest,
-    ) -> Result<Box<dyn Encode + Send>, ErrorObject> {
+    ) -> Result<Box<dyn Conform + Send>, ErrorObject> {
         if request.method().rules(revision).is_none() {
             return Err(support::not_found(request.method().as_str()));
         }

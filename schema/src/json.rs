@@ -53,7 +53,7 @@ impl JsonKind {
 
     /// The type of the value that `text` starts with; `text` must be valid JSON without leading white space.
     #[must_use]
-    pub(crate) fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         match text.as_bytes().first() {
             Some(b'{') => Self::Object,
             Some(b'[') => Self::Array,

@@ -2,6 +2,8 @@
 //!
 //! The markers and the table are generated; this file holds the forms they fill.
 
+use std::fmt;
+
 use serde::de::DeserializeOwned;
 
 use crate::{Conform, Method};
@@ -32,6 +34,13 @@ pub trait Notification {
     const METHOD: Method;
     /// Its params.
     type Params: Conform + DeserializeOwned;
+}
+
+/// Writes the name on the wire, such as `tools/call`.
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// Who sends a method.

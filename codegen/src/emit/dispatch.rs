@@ -128,7 +128,9 @@ fn messages(
     for method in methods {
         let _ = writeln!(out, "Self::{0}(_) => Method::{0},", method.name);
     }
-    out.push_str("}\n}\n}\n");
+    out.push_str("}\n}\n");
+    results(sender, methods, out);
+    out.push_str("}\n");
     let _ = write!(
         out,
         "/// Writes the params.\nimpl Encode for {name} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\nmatch self {{\n"
@@ -141,6 +143,45 @@ fn messages(
         );
     }
     out.push_str("}\n}\n}\n");
+    let _ = write!(
+        out,
+        "impl Conform for {name} {{\nfn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {{\nmatch self {{\n"
+    );
+    for method in methods {
+        let _ = writeln!(
+            out,
+            "Self::{}(params) => params.conform(walk, path),",
+            method.name
+        );
+    }
+    out.push_str("}\n}\n}\n");
+}
+
+/// Decoding of the results, for requests.
+fn results(sender: &str, methods: &[&MethodDef], out: &mut String) {
+    let results = methods
+        .iter()
+        .filter_map(|method| Some((method, method.result.as_ref()?)));
+    let arms: String = results
+        .map(|(method, result)| {
+            format!(
+                "Method::{} => Box::new(decode::from_str::<{}>(result)?),\n",
+                method.name,
+                rust(result)
+            )
+        })
+        .collect();
+    if arms.is_empty() {
+        return;
+    }
+    let _ = write!(
+        out,
+        "/// Decodes the result that answers `method`, straight into its one type.\n///\n\
+         /// # Errors\n/// The result does not have the form of the type, or the {sender} does not send `method`. The pointer of the\n\
+         /// error is relative to the result.\n\
+         pub fn decode_result(method: Method, result: &str) -> Result<Box<dyn Conform + Send>, DecodeError> {{\n\
+         Ok(match method {{\n{arms}_ => return Err(support::foreign({sender:?}, method.as_str())),\n}})\n}}\n"
+    );
 }
 
 fn handler(
@@ -180,7 +221,7 @@ fn handler(
         "}}\n/// Calls the method of `handler` that answers `request`.\n///\n/// # Errors\n\
          /// What the handler answers with, or \"method not found\" where `revision` does not have the method.\n\
          pub async fn dispatch_to_{side}<H: {name}>(handler: &H, cx: &H::Context, revision: Revision, request: {request}) \
-         -> Result<Box<dyn Encode + Send>, ErrorObject> {{\n\
+         -> Result<Box<dyn Conform + Send>, ErrorObject> {{\n\
          if {}.is_none() {{ return Err(support::not_found(request.method().as_str())); }}\nOk(match request {{\n",
         match cx.has_method() {
             true => "request.method().rules(revision)",

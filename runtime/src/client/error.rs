@@ -24,7 +24,9 @@ pub enum LocalError {
     TimedOut(Duration),
     /// What is to be sent has no JSON form, or not the one the request needs.
     Encode(String),
-    /// The answer does not have the form of the method's result.
+    /// The revision does not allow what is to be sent; says where and why.
+    NotAllowed(String),
+    /// The answer does not have the form of the method's result, or the revision does not allow it.
     Decode(DecodeError),
     /// The server speaks none of the revisions this client was told to use; holds what it offered.
     Version(Vec<String>),
@@ -75,6 +77,7 @@ impl fmt::Display for LocalError {
             Self::Closed => f.write_str("the connection is closed"),
             Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
             Self::Encode(problem) => write!(f, "cannot be sent: {problem}"),
+            Self::NotAllowed(problem) => write!(f, "cannot be sent: {problem}"),
             Self::Decode(error) => write!(f, "the answer does not fit the method: {error}"),
             Self::Version(offered) => write!(
                 f,

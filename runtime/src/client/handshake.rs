@@ -85,8 +85,11 @@ async fn discover(
     timeout: Duration,
 ) -> Result<Server, ClientError> {
     let params = stamped(&Map::<Json>::new(), revision, options, None, None)?;
-    let result = exchange(link, Method::Discover, &params, timeout, true).await?;
-    let result: DiscoverResult = decode::from_str(result.get())?;
+    let result = exchange(link, Method::Discover, revision, &params, timeout, true).await?;
+    let result: DiscoverResult =
+        link.gate
+            .inbound
+            .result(Method::Discover, revision, result.get())?;
     if !result
         .supported_versions
         .iter()
@@ -94,6 +97,7 @@ async fn discover(
     {
         return Err(LocalError::Version(result.supported_versions).into());
     }
+    link.gate.settle(revision);
     let info = result.meta.and_then(|meta| meta.server_info);
     Ok(Server {
         revision,
@@ -116,13 +120,25 @@ async fn initialize(
         revision.as_str().to_owned(),
     );
     let params = stamped(&params, revision, options, None, None)?;
-    let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
-    let result: InitializeResult = decode::from_str(result.get())?;
+    let result = exchange(
+        link,
+        Method::Initialize,
+        revision,
+        &params,
+        options.timeout,
+        false,
+    )
+    .await?;
+    let text = result;
+    let result: InitializeResult = decode::from_str(text.get())?;
     let offered = Revision::from_wire(&result.protocol_version)
         .filter(|offered| offered.era() == Era::Legacy && accept(*offered));
     let Some(revision) = offered else {
         return Err(LocalError::Version(vec![result.protocol_version]).into());
     };
+    let inbound = link.gate.inbound;
+    let result: InitializeResult = inbound.result(Method::Initialize, revision, text.get())?;
+    link.gate.settle(revision);
     link.notify(method_of::<methods::Initialized>(), None)?;
     Ok(Server {
         revision,
@@ -135,10 +151,12 @@ async fn initialize(
 async fn exchange(
     link: &Arc<Link>,
     method: Method,
+    revision: Revision,
     params: &Json,
     timeout: Duration,
     cancellable: bool,
 ) -> Result<Json, ClientError> {
+    link.gate.let_out(method, revision, Some(params))?;
     let pending = link.request(
         link.new_id(),
         method.as_str(),

@@ -21,12 +21,14 @@ use tokio::{
 use trueform_schema::{ErrorObject, Json, RequestId, View, methods};
 
 use super::{
+    ClientOptions, Negotiation,
     error::{ClientError, LocalError},
+    gate::ClientGate,
     handler::ClientHandler,
     notified::Notified,
 };
 use crate::{
-    jsonrpc::{self, Frame, Incoming, NoId},
+    jsonrpc::{self, Fault, Frame, Incoming, NoId},
     transport::lines::{Line, Lines},
 };
 
@@ -47,6 +49,7 @@ pub(super) struct Link {
     /// Whether server requests are answered.
     answers: bool,
     handler: Arc<dyn ClientHandler>,
+    pub(super) gate: ClientGate,
 }
 
 struct State {
@@ -78,13 +81,11 @@ pub(super) struct Pending {
 }
 
 impl Link {
-    /// Starts the tasks. `answers`: whether the server's requests are answered.
+    /// Starts the tasks.
     pub(super) fn start(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
-        handler: Arc<dyn ClientHandler>,
-        answers: bool,
-        max_message: usize,
+        options: &ClientOptions,
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
         let (out, queue) = mpsc::unbounded_channel();
         let state = State {
@@ -99,11 +100,12 @@ impl Link {
             state: Mutex::new(state),
             next_id: AtomicI64::new(0),
             arrived: Notify::new(),
-            answers,
-            handler,
+            answers: options.negotiation != Negotiation::Nothing,
+            handler: options.handler.clone(),
+            gate: ClientGate::new(options),
         });
         tokio::spawn(write(writer, queue));
-        let reading = tokio::spawn(read(reader, link.clone(), max_message));
+        let reading = tokio::spawn(read(reader, link.clone(), options.max_message));
         (link, reading)
     }
 
@@ -221,10 +223,14 @@ impl Link {
     }
 
     fn receive(self: &Arc<Self>, line: &[u8]) {
+        let inbound = self.gate.inbound;
         match jsonrpc::parse(line) {
-            Ok(Incoming::Single(frame)) => self.dispatch(frame, line),
+            Ok(Incoming::Single(frame)) => match inbound.envelope(&frame, line) {
+                Ok(()) => self.dispatch(frame, line),
+                Err(malformed) => self.malformed(malformed.id, malformed.error, line),
+            },
             Ok(Incoming::Batch(frames)) => {
-                for frame in frames {
+                for frame in inbound.batch(frames, line) {
                     match frame {
                         Ok(frame) => self.dispatch(frame, line),
                         Err(malformed) => self.malformed(malformed.id, malformed.error, line),
@@ -253,20 +259,24 @@ impl Link {
             }
             Frame::Response { id: None, .. } => self.unclaimed(line),
             Frame::Notification { method, params } => {
-                self.notified(Notified {
-                    method: method.into(),
-                    params: params.map(|params| Json::from(params.to_owned())),
-                });
+                if self.gate.lets_in(&method, params) {
+                    self.notified(Notified {
+                        method: method.into(),
+                        params: params.map(|params| Json::from(params.to_owned())),
+                    });
+                }
                 self.unclaimed(line);
             }
             Frame::Request { id, method, params } => {
                 self.unclaimed(line);
-                if self.answers {
-                    self.answer(
+                match self.answers.then(|| self.gate.question(&method, params)) {
+                    Some(Ok(())) => self.answer(
                         id,
                         &method,
                         params.map(|params| Json::from(params.to_owned())),
-                    );
+                    ),
+                    Some(Err(error)) => self.respond(&id, Err(error)),
+                    None => {}
                 }
             }
         }
@@ -314,7 +324,7 @@ impl Link {
         let (link, method) = (self.clone(), method.to_owned());
         tokio::spawn(async move {
             let answer = link.handler.answer(&method, params).await;
-            link.respond(&id, answer);
+            link.respond(&id, link.gate.let_answer_out(&method, answer));
         });
     }
 
@@ -436,7 +446,10 @@ fn take(link: &Arc<Link>, line: Line<'_>) {
     match line {
         Line::Whole(line) => link.receive(line),
         Line::TooLong(prefix) => {
-            let error = jsonrpc::invalid_request("the message is too long");
+            let error = jsonrpc::invalid_request(
+                "the message is too long",
+                &Fault::new("", "size", "at most the client's `max_message`", "more"),
+            );
             link.malformed(jsonrpc::readable_id(&prefix), error, &prefix);
         }
     }

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use trueform_schema::{ClientCapabilities, Implementation, Revision};
 
 use super::handler::ClientHandler;
+use crate::gate::{Inbound, Leniencies, Policy};
 
 /// How a [`Client`](super::Client) connects.
 ///
@@ -28,6 +29,8 @@ pub struct ClientOptions {
     pub(super) reset_by_progress: bool,
     pub(super) probe_timeout: Duration,
     pub(super) max_message: usize,
+    pub(super) outgoing: Policy,
+    pub(super) incoming: Inbound,
     pub(super) handler: Arc<dyn ClientHandler>,
 }
 
@@ -67,6 +70,8 @@ impl ClientOptions {
             reset_by_progress: false,
             probe_timeout: Self::DEFAULT_PROBE_TIMEOUT,
             max_message: crate::transport::DEFAULT_MAX_LINE * 4,
+            outgoing: Policy::Enforce,
+            incoming: Inbound::default(),
             handler: Arc::new(super::handler::NoHandler),
         }
     }
@@ -124,6 +129,29 @@ impl ClientOptions {
     #[must_use]
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_message = bytes;
+        self
+    }
+
+    /// What is done about messages to the server that the revision does not allow. [`Policy::Enforce`] by default: they fail
+    /// with [`LocalError::NotAllowed`](super::LocalError::NotAllowed) and do not leave. Off with [`Negotiation::Nothing`].
+    #[must_use]
+    pub fn outgoing(mut self, policy: Policy) -> Self {
+        self.outgoing = policy;
+        self
+    }
+
+    /// What is done about messages from the server that the revision does not allow, apart from what is
+    /// [let through](Self::lenient). [`Policy::Enforce`] by default.
+    #[must_use]
+    pub fn incoming(mut self, policy: Policy) -> Self {
+        self.incoming.policy = policy;
+        self
+    }
+
+    /// What servers may do although the specification does not allow it. [`Leniencies::ALL`] by default.
+    #[must_use]
+    pub fn lenient(mut self, leniencies: Leniencies) -> Self {
+        self.incoming.leniencies = leniencies;
         self
     }
 

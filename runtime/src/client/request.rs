@@ -7,11 +7,10 @@ use std::{
     time::Duration,
 };
 
-use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 use trueform_schema::{
     At, Encode, Era, Json, LoggingLevel, Map, ProgressNotificationParams, RequestId, Revision,
-    View, decode, methods, methods::Notification,
+    View, methods, methods::Notification,
 };
 
 use super::{
@@ -88,18 +87,16 @@ impl<M> IntoFuture for Request<M>
 where
     M: methods::Request + 'static,
     M::Params: Encode + Send + 'static,
-    M::Result: for<'de> Deserialize<'de> + Send + 'static,
+    M::Result: Send + 'static,
 {
     type Output = Result<M::Result, ClientError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let result = self
-                .client
-                .send(M::METHOD, &self.params, self.plan)?
-                .await?;
-            Ok(decode::from_str(result.get())?)
+            let client = self.client;
+            let result = client.send(M::METHOD, &self.params, self.plan)?.await?;
+            client.received::<M::Result>(M::METHOD, &result)
         })
     }
 }

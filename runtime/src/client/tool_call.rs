@@ -88,7 +88,7 @@ impl ToolCall {
                 log_level: plan.log_level.clone(),
             };
             let result = client.send(Method::CallTool, &params, round)?.await?;
-            match decode::from_str(result.get())? {
+            match client.received(Method::CallTool, &result)? {
                 CallToolOutcome::Complete(result) => return Ok(result),
                 // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
                 CallToolOutcome::InputRequired(asked) => {
@@ -127,6 +127,14 @@ async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers,
     let mut answers = Map::new();
     for (key, question) in questions {
         // GAP-8: there is no way to send a failure, so the call ends here.
+        let method = Method::from_wire(&question.method);
+        if let Some(missing) = method.and_then(|method| client.inner.link.gate.undeclared(method)) {
+            let problem = format!(
+                "`{}` of the server, which needs the capability `{missing}`",
+                question.method
+            );
+            return Err(LocalError::NotAllowed(problem).into());
+        }
         let answer = client
             .handler()
             .answer(&question.method, question.params)

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    CancelledNotificationParams, EmptyResult, Era, ErrorObject, InitializeRequestParams,
-    InitializeResult, Method, PaginatedRequestParams, ProgressToken, RequestId, Revision,
-    Revisions, SetLevelRequestParams,
+    CancelledNotificationParams, ClientNotification, EmptyResult, Era, ErrorObject,
+    InitializeRequestParams, InitializeResult, Method, PaginatedRequestParams, ProgressToken,
+    RequestId, Revision, Revisions, SetLevelRequestParams, methods::Direction,
 };
 
 use super::{
-    Answer, Engine, Look, Reply, decode_params,
+    Answer, Engine, Look, Reply,
     running::{record_outcome, span_of},
 };
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
-    gate::{HeaderValue, Headers, VERSION_HEADER},
-    jsonrpc::{self, Frame, Malformed},
+    gate::{self, HeaderValue, Headers, VERSION_HEADER},
+    jsonrpc::{self, Fault, Frame, Malformed},
     logging::{self, Threshold},
     outbox::Outbox,
     session::{Negotiated, Phase, Session, outgoing_settled},
@@ -47,7 +47,10 @@ impl Engine {
         transport: TransportData,
     ) -> (Option<Arc<Session>>, Reply) {
         let Frame::Request { id, params, .. } = frame else {
-            let error = jsonrpc::invalid_request("`initialize` is a request");
+            let error = jsonrpc::invalid_request(
+                "`initialize` is a request",
+                &Fault::missing("/id", "a string or an integer"),
+            );
             return (None, Reply::Ready(Answer::error(None, None, &error)));
         };
         let session = Arc::new(Session::new(Some(session_id), transport.principal));
@@ -82,6 +85,12 @@ impl Engine {
             };
             let error = jsonrpc::invalid_request(
                 "`MCP-Protocol-Version` names no version that is served here",
+                &Fault::new(
+                    "",
+                    "version",
+                    "an `MCP-Protocol-Version` header with the version of the session, or none",
+                    "another",
+                ),
             );
             return Reply::Ready(Answer::error(id.as_ref(), session.revision(), &error));
         }
@@ -117,6 +126,7 @@ impl Engine {
         if revision != Some(Revision::V2025_03_26) {
             let error = jsonrpc::invalid_request(
                 "an array is no message; batches exist only at 2025-03-26",
+                &Fault::new("", "type", "an object", "an array"),
             );
             return Reply::Ready(Answer::error(None, revision, &error));
         }
@@ -135,7 +145,10 @@ impl Engine {
             Ok(Frame::Request { id, method, .. }) if method == "initialize" => Reply::error(
                 &id,
                 Revision::V2025_03_26,
-                &jsonrpc::invalid_request("`initialize` may not be part of a batch"),
+                &jsonrpc::invalid_request(
+                    "`initialize` may not be part of a batch",
+                    &Fault::new("/method", "phase", "`initialize` by itself", "it in a batch"),
+                ),
             ),
             Ok(frame) => {
                 if let Frame::Request { id, .. } = &frame {
@@ -143,7 +156,10 @@ impl Engine {
                 }
                 let look = Look::at(&frame);
                 if let (Frame::Request { id, .. }, true) = (&frame, look.is_modern()) {
-                    let error = jsonrpc::invalid_request("a request that names its own protocol version may not be part of a batch");
+                    let error = jsonrpc::invalid_request(
+                        "a request that names its own protocol version may not be part of a batch",
+                        &Fault::new("/params/_meta", "version", "no protocol version", "one"),
+                    );
                     return Reply::error(id, Revision::V2025_03_26, &error);
                 }
                 self.legacy(
@@ -187,8 +203,15 @@ impl Engine {
                 if settled || origin.way == Way::Link {
                     return Reply::Silent;
                 }
-                let error =
-                    jsonrpc::invalid_request("no request of this server waits for this answer");
+                let error = jsonrpc::invalid_request(
+                    "no request of this server waits for this answer",
+                    &Fault::new(
+                        "/id",
+                        "pairing",
+                        "the id of a request of this server",
+                        "another",
+                    ),
+                );
                 Reply::Ready(Answer::error(None, None, &error))
             }
         }
@@ -198,7 +221,7 @@ impl Engine {
     /// link only what was meant as a request is answered.
     pub(crate) fn malformed(&self, malformed: &Malformed, session: Option<&Arc<Session>>) -> Reply {
         let Malformed { kind, id, error } = malformed;
-        tracing::debug!(?kind, ?id, code = error.code, message = %error.message, "malformed message");
+        tracing::debug!(?kind, ?id, code = error.code, problem = %error.message, "malformed message");
         match kind {
             jsonrpc::Kind::Notification => Reply::Silent,
             jsonrpc::Kind::Response => {
@@ -235,13 +258,20 @@ impl Engine {
             _ if origin.way == Way::Post && session.in_flight.contains(id) => Err(id_taken(id)),
             ("ping", Phase::Fresh | Phase::Open { .. }) => self.pong(id, session),
             ("initialize", Phase::Fresh) => self.initialize(id, params, session),
-            ("initialize", Phase::Open { .. }) => Err(jsonrpc::invalid_request(
-                "this session is initialized already",
+            ("initialize", Phase::Open { .. }) => Err(initialized_already()),
+            (_, Phase::Fresh) => Err(jsonrpc::invalid_params(
+                format!(
+                    "`{name}` before `initialize`, and without `_meta` that names a protocol version"
+                ),
+                &Fault::missing(
+                    "/params/_meta/io.modelcontextprotocol~1protocolVersion",
+                    "a protocol version, or `initialize` before",
+                ),
             )),
-            (_, Phase::Fresh) => Err(jsonrpc::invalid_params(format!(
-                "`{name}` before `initialize`, and without `_meta` that names a protocol version"
-            ))),
-            (_, Phase::Closed) => Err(jsonrpc::invalid_request("this session has ended")),
+            (_, Phase::Closed) => Err(jsonrpc::invalid_request(
+                "this session has ended",
+                &Fault::new("/method", "phase", "nothing more", "a request"),
+            )),
             (_, Phase::Open { negotiated, .. }) => {
                 self.legacy_in_session(id, name, params, look, negotiated, origin)
             }
@@ -255,7 +285,7 @@ impl Engine {
             }
             Err(error) => {
                 record_outcome(&span, Err(&error));
-                tracing::debug!(code = error.code, message = %error.message, "request refused");
+                tracing::debug!(code = error.code, problem = %error.message, "request refused");
                 Reply::Ready(Answer::error(Some(id), session.revision(), &error))
             }
         }
@@ -279,9 +309,7 @@ impl Engine {
                 &format!("is unknown at {revision}"),
             ));
         };
-        if method.is_notification()
-            || rules.direction == trueform_schema::methods::Direction::ServerToClient
-        {
+        if method.is_notification() || rules.direction == Direction::ServerToClient {
             return Err(jsonrpc::method_not_found(name, "is no request of a client"));
         }
         if let Some(capability) = rules
@@ -292,23 +320,19 @@ impl Engine {
                 format!("needs the capability `{capability}`, which this server does not declare");
             return Err(jsonrpc::method_not_found(name, &why));
         }
+        let inbound = self.settings.incoming;
         match method {
             Method::CallTool => {
                 let exchange = |token| self.legacy_exchange(id, method, negotiated, origin, token);
-                self.call_tool_legacy(exchange, params, look)
+                self.call_tool_legacy(exchange, params, look, revision)
             }
             Method::ListTools => {
-                let params: PaginatedRequestParams = decode_params(method, params)?;
+                let params: PaginatedRequestParams = inbound.params(method, revision, params)?;
                 self.list_tools(id, revision, params.cursor.as_deref())
             }
             Method::SetLevel => {
-                let params: SetLevelRequestParams = decode_params(method, params)?;
-                if !logging::is_known(&params.level) {
-                    return Err(jsonrpc::invalid_params(format!(
-                        "unknown log level `{}`",
-                        params.level.as_str()
-                    )));
-                }
+                let params: SetLevelRequestParams = inbound.params(method, revision, params)?;
+                logging::check(&params.level, "/params/level")?;
                 origin.session.log_level.set(&params.level);
                 self.answer(id, revision, &EmptyResult::default())
             }
@@ -360,7 +384,8 @@ impl Engine {
         params: Option<&RawValue>,
         session: &Arc<Session>,
     ) -> Result<Reply, ErrorObject> {
-        let params: InitializeRequestParams = decode_params(Method::Initialize, params)?;
+        let raw = params;
+        let params: InitializeRequestParams = gate::decoded_params(Method::Initialize, raw)?;
         let served = self.served(Revisions::until(Revision::LATEST_LEGACY));
         let Some(newest) = served.first().copied() else {
             return Err(jsonrpc::unsupported_version(
@@ -371,6 +396,9 @@ impl Engine {
         let wanted = Revision::from_wire(&params.protocol_version)
             .filter(|revision| served.contains(revision));
         let revision = wanted.unwrap_or(newest);
+        self.settings
+            .incoming
+            .check_params(&params, Method::Initialize, revision, raw)?;
         let facts = PeerFacts {
             client_info: Some(params.client_info),
             capabilities: params.capabilities,
@@ -379,9 +407,7 @@ impl Engine {
             revision,
             facts: Arc::new(facts),
         }) {
-            return Err(jsonrpc::invalid_request(
-                "this session is initialized already",
-            ));
+            return Err(initialized_already());
         }
         self.remember(session);
         tracing::info!(session = session.id(), %revision, "session opened");
@@ -395,25 +421,93 @@ impl Engine {
     }
 
     fn legacy_notification(&self, name: &str, params: Option<&RawValue>, session: &Arc<Session>) {
-        match Method::from_wire(name) {
-            Some(Method::Initialized) => session.confirm(),
-            Some(Method::Cancelled) => cancel(params, session),
-            // Progress and roots changes matter to requests that this server sends; unknown ones are nobody's.
-            _ => tracing::debug!(method = name, "notification ignored"),
+        let Some(revision) = session.revision() else {
+            tracing::debug!(
+                method = name,
+                "a notification before `initialize` was dropped"
+            );
+            return;
+        };
+        match self.notification(name, params, revision) {
+            Some(ClientNotification::Initialized(_)) => session.confirm(),
+            Some(ClientNotification::Cancelled(params)) => cancel(&params, session),
+            // Progress and roots changes matter to requests that this server sends.
+            Some(other) => tracing::debug!(method = %other.method(), "notification ignored"),
+            None => {}
         }
+    }
+
+    /// Cancels what `params` of `notifications/cancelled` name.
+    pub(super) fn cancel(&self, params: Option<&RawValue>, session: &Session) {
+        // On a shared link it may belong to the modern era.
+        let revision = session.revision().unwrap_or(Revision::LATEST);
+        let name = Method::Cancelled.as_str();
+        if let Some(ClientNotification::Cancelled(params)) =
+            self.notification(name, params, revision)
+        {
+            cancel(&params, session);
+        }
+    }
+
+    /// The notification that a client sent. `None` if it is to be ignored, which the log says: unknown ones are nobody's, and
+    /// malformed ones are not answered.
+    //
+    fn notification(
+        &self,
+        name: &str,
+        params: Option<&RawValue>,
+        revision: Revision,
+    ) -> Option<ClientNotification> {
+        let sent_by_clients = |method: &Method| {
+            let rules = method.rules(revision).filter(|_| method.is_notification());
+            rules.is_some_and(|rules| rules.direction != Direction::ServerToClient)
+        };
+        let Some(method) = Method::from_wire(name).filter(sent_by_clients) else {
+            let method = jsonrpc::shortened(name);
+            tracing::debug!(method, %revision, "an unknown notification was dropped");
+            return None;
+        };
+        let read =
+            self.settings
+                .incoming
+                .message(method, revision, params, ClientNotification::decode);
+        if let Err(error) = &read {
+            let params = params.map_or("", RawValue::get).as_bytes();
+            tracing::debug!(
+                method = name,
+                code = error.code,
+                problem = %error.message,
+                params = %gate::Redacted(params),
+                "a notification was dropped"
+            );
+        }
+        read.ok()
     }
 }
 
-pub(super) fn id_taken(id: &RequestId) -> ErrorObject {
-    jsonrpc::invalid_request(format!("a request with the id {id} is at work already"))
+fn initialized_already() -> ErrorObject {
+    jsonrpc::invalid_request(
+        "this session is initialized already",
+        &Fault::new("/method", "phase", "one `initialize`", "another"),
+    )
 }
 
-/// O-2: unknown, finished and malformed cancellations are ignored.
-pub(super) fn cancel(params: Option<&RawValue>, session: &Session) {
-    let Ok(params) = decode_params::<CancelledNotificationParams>(Method::Cancelled, params) else {
-        return;
-    };
-    let Some(exchange) = params.request_id.and_then(|id| session.in_flight.get(&id)) else {
+pub(super) fn id_taken(id: &RequestId) -> ErrorObject {
+    jsonrpc::invalid_request(
+        format!("a request with the id {id} is at work already"),
+        &Fault::new(
+            "/id",
+            "duplicate",
+            "an id that no running request has",
+            "one that is taken",
+        ),
+    )
+}
+
+/// O-2: cancellations of what is unknown or finished are ignored.
+fn cancel(params: &CancelledNotificationParams, session: &Session) {
+    let id = params.request_id.as_ref();
+    let Some(exchange) = id.and_then(|id| session.in_flight.get(id)) else {
         return;
     };
     tracing::debug!(id = %exchange.id, reason = params.reason.as_deref().map(|reason| reason.len()), "cancelled by the client");

@@ -6,13 +6,14 @@ use trueform_schema::{Revision, Revisions};
 
 use super::{
     Answer, Engine, Look, Read, Reply,
-    legacy::{Origin, Way, cancel},
+    legacy::{Origin, Way},
+    log_raw, log_refused,
     modern::Site,
 };
 use crate::{
     exchange::TransportData,
     gate,
-    jsonrpc::{self, Frame, Kind, Malformed},
+    jsonrpc::{self, Fault, Frame, Kind, Malformed},
     outbox::Outbox,
     session::{Session, outgoing_settled},
 };
@@ -56,18 +57,26 @@ impl Engine {
 
     /// Serves one line, without its end.
     pub(crate) fn receive_line(&self, link: &Arc<Link>, line: &[u8]) -> Reply {
-        match Read::from_bytes(line) {
+        let reply = match Read::from_bytes(line, self.settings.incoming) {
             Ok(Read::Single(frame, look)) => self.line_frame(link, frame, look),
             Ok(Read::Batch(frames)) => {
                 self.batch(frames, &link.session, Way::Link, &TransportData::default())
             }
-            Err(malformed) => self.line_malformed(link, &malformed),
-        }
+            Err(malformed) => {
+                log_raw(line);
+                return self.line_malformed(link, &malformed);
+            }
+        };
+        log_refused(&reply, line);
+        reply
     }
 
     /// Answers a line that was too long to be read whole; `prefix` is what was kept of it.
     pub(crate) fn line_too_long(&self, link: &Arc<Link>, prefix: &[u8], limit: usize) -> Reply {
-        let error = jsonrpc::invalid_request(format!("a line longer than {limit} bytes"));
+        let error = jsonrpc::invalid_request(
+            format!("a line longer than {limit} bytes"),
+            &Fault::new("", "size", format!("at most {limit} bytes"), "more"),
+        );
         let malformed = Malformed {
             kind: Kind::Unknown,
             id: jsonrpc::readable_id(prefix),
@@ -104,14 +113,14 @@ impl Engine {
                     .revisions
                     .intersects(Revisions::until(Revision::LATEST_LEGACY));
                 if !legacy_served && method != "initialize" {
-                    let error = gate::missing_meta("protocolVersion");
+                    let error = gate::missing_version(&look);
                     return Reply::Ready(Answer::error(Some(&id), Some(Revision::LATEST), &error));
                 }
                 self.legacy(Frame::Request { id, method, params }, look, link.origin())
             }
             // Either era's: ids are looked up in the table that both share.
             Frame::Notification { method, params } if method == "notifications/cancelled" => {
-                cancel(params, &link.session);
+                self.cancel(params, &link.session);
                 Reply::Silent
             }
             Frame::Response { id, outcome } => {

@@ -9,9 +9,7 @@ use trueform_schema::{
     SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
 
-use super::{
-    Answer, Engine, Reply, Running, Shared, Work, decode_params, modern::Site, tools::Entered,
-};
+use super::{Answer, Engine, Reply, Running, Shared, Work, modern::Site, tools::Entered};
 use crate::{
     context::Context,
     exchange::{Exchange, Outlet},
@@ -37,7 +35,7 @@ impl Engine {
         site: Site<'_>,
     ) -> Result<Reply, ErrorObject> {
         let params: SubscriptionsListenRequestParams =
-            decode_params(Method::SubscriptionsListen, params)?;
+            self.params(Method::SubscriptionsListen, params)?;
         let exchange = Arc::new(self.modern_exchange(
             id,
             Method::SubscriptionsListen,

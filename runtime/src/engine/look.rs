@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
 use trueform_schema::{CallToolRequestParams, Method, Revision, decode};
 
 use crate::{
-    gate::{Peek, peek},
+    gate::{Inbound, Peek, peek},
     jsonrpc::{self, Frame, Incoming, Malformed},
 };
 
@@ -29,15 +30,17 @@ impl<'a> Read<'a> {
     /// Splits `bytes` into its messages.
     ///
     /// # Errors
-    /// As [`jsonrpc::parse`].
-    pub(crate) fn from_bytes(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        match jsonrpc::parse_early(bytes, Some(Method::CallTool.as_str()))? {
+    /// As [`jsonrpc::parse`]; what `inbound` does not let through of an envelope.
+    pub(crate) fn from_bytes(bytes: &'a [u8], inbound: Inbound) -> Result<Self, Malformed> {
+        let early = (!inbound.needs_text()).then_some(Method::CallTool.as_str());
+        match jsonrpc::parse_early(bytes, early)? {
             (Incoming::Single(frame), Some(call)) => Ok(Self::Single(frame, Look::Call(call))),
             (Incoming::Single(frame), None) => {
+                inbound.envelope(&frame, bytes)?;
                 let look = Look::at(&frame);
                 Ok(Self::Single(frame, look))
             }
-            (Incoming::Batch(frames), _) => Ok(Self::Batch(frames)),
+            (Incoming::Batch(frames), _) => Ok(Self::Batch(inbound.batch(frames, bytes))),
         }
     }
 }
@@ -87,6 +90,22 @@ impl<'a> Look<'a> {
                 .as_deref()
                 .map(Cow::Borrowed),
             Self::Peeked(peek) => peek.version(),
+        }
+    }
+
+    /// What `_meta` has in place of a protocol version.
+    pub(crate) fn raw_version(&self) -> Option<&RawValue> {
+        match self {
+            Self::Call(_) => None,
+            Self::Peeked(peek) => peek.raw_version(),
+        }
+    }
+
+    /// What `_meta` has in place of client capabilities.
+    pub(crate) fn raw_capabilities(&self) -> Option<&RawValue> {
+        match self {
+            Self::Call(_) => None,
+            Self::Peeked(peek) => peek.raw_capabilities(),
         }
     }
 

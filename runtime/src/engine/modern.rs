@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientCapabilities, DiscoverResult, ErrorObject, Implementation, LoggingLevel, Method,
+    ClientCapabilities, Conform, DiscoverResult, ErrorObject, Implementation, LoggingLevel, Method,
     PaginatedRequestParams, ProgressToken, RequestId, RequestMetaObject, RequestParams, Revision,
     Revisions,
 };
 
 use super::{
-    Answer, Engine, Look, Reply, decode_params,
+    Answer, Engine, Look, Reply,
     line::Link,
     running::{record_outcome, span_of},
 };
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
     gate::{self, Headers},
-    jsonrpc::{self, Frame},
+    jsonrpc::{self, Fault, Frame},
     logging::{self, Threshold},
     outbox::Outbox,
 };
@@ -52,7 +52,10 @@ impl Engine {
             Frame::Notification { .. } => Reply::Silent,
             // F-4, A-18
             Frame::Response { .. } => {
-                let error = jsonrpc::invalid_request("a response has no place in this era");
+                let error = jsonrpc::invalid_request(
+                    "a response has no place in this era",
+                    &Fault::new("", "direction", "a request or a notification", "a response"),
+                );
                 Reply::Ready(Answer::error(None, Some(Revision::LATEST), &error))
             }
         }
@@ -132,7 +135,7 @@ impl Engine {
             gate::check_standard_headers(*headers, method, name_member, look).map_err(Refusal)?;
         }
         let Some(version) = look.version() else {
-            return Err(Refusal(gate::missing_meta("protocolVersion")));
+            return Err(Refusal(gate::missing_version(look)));
         };
         let served = self.served(Revisions::since(Revision::V2026_07_28));
         if !served.iter().any(|revision| *revision.as_str() == *version) {
@@ -143,14 +146,30 @@ impl Engine {
             )));
         }
         if !look.has_capabilities() {
-            return Err(Refusal(gate::missing_meta("clientCapabilities")));
+            let found = look.raw_capabilities();
+            return Err(Refusal(gate::missing_meta(
+                "clientCapabilities",
+                "an object",
+                found,
+            )));
         }
         Ok(())
     }
 
+    /// Params of a modern request.
+    pub(super) fn params<T: Conform + for<'de> serde::Deserialize<'de>>(
+        &self,
+        method: Method,
+        params: Option<&RawValue>,
+    ) -> Result<T, ErrorObject> {
+        self.settings
+            .incoming
+            .params(method, Revision::V2026_07_28, params)
+    }
+
     // C-9
     fn discover(&self, id: &RequestId, params: Option<&RawValue>) -> Result<Reply, ErrorObject> {
-        let params: RequestParams = decode_params(Method::Discover, params)?;
+        let params: RequestParams = self.params(Method::Discover, params)?;
         check_level(params.meta.as_ref())?;
         let supported: Vec<String> = self
             .served(Revisions::ALL)
@@ -167,7 +186,7 @@ impl Engine {
         id: &RequestId,
         params: Option<&RawValue>,
     ) -> Result<Reply, ErrorObject> {
-        let params: PaginatedRequestParams = decode_params(Method::ListTools, params)?;
+        let params: PaginatedRequestParams = self.params(Method::ListTools, params)?;
         check_level(params.meta.as_ref())?;
         self.list_tools(id, Revision::V2026_07_28, params.cursor.as_deref())
     }
@@ -219,11 +238,8 @@ impl Engine {
 /// M-3
 fn check_level(meta: Option<&RequestMetaObject>) -> Result<(), ErrorObject> {
     match meta.and_then(|meta| meta.log_level.as_ref()) {
-        Some(level) if !logging::is_known(level) => Err(jsonrpc::invalid_params(format!(
-            "unknown log level `{}`",
-            level.as_str()
-        ))),
-        _ => Ok(()),
+        Some(level) => logging::check(level, "/params/_meta/io.modelcontextprotocol~1logLevel"),
+        None => Ok(()),
     }
 }
 
@@ -256,7 +272,7 @@ struct Refusal(ErrorObject);
 
 impl Refusal {
     fn answer(self, id: &RequestId) -> Answer {
-        tracing::debug!(%id, code = self.0.code, message = %self.0.message, "request refused");
+        tracing::debug!(%id, code = self.0.code, problem = %self.0.message, "request refused");
         Answer::error_with_status(400, Some(id), Some(Revision::V2026_07_28), &self.0)
     }
 }

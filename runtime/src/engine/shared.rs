@@ -20,7 +20,7 @@ use super::{Answer, Reply, listen::Listener};
 use crate::{
     catalog::Catalog,
     check::lint::Profile,
-    gate::{self, Policy},
+    gate::{self, Inbound, Policy},
     session::Session,
     signal::Signal,
 };
@@ -42,8 +42,10 @@ pub(crate) struct Settings {
     pub(crate) max_in_flight: usize,
     /// Shortest time between two reports of progress of one call.
     pub(crate) progress_interval: std::time::Duration,
-    /// What is done about messages that their revision does not allow.
+    /// What is done about outgoing messages that their revision does not allow.
     pub(crate) outgoing: Policy,
+    /// What is done about incoming ones.
+    pub(crate) incoming: Inbound,
 }
 
 /// A handle on the engine; clones share everything.

@@ -16,14 +16,15 @@ use trueform_schema::{
 };
 
 use super::{
-    Answer, Engine, Look, Reply, Running, Work, decode_params,
+    Answer, Engine, Look, Reply, Running, Work,
     modern::Site,
     running::{End, Pending, record_outcome},
 };
 use crate::{
     context::Context,
     exchange::{Exchange, Outlet},
-    gate, jsonrpc,
+    gate,
+    jsonrpc::{self, Fault},
     session::{Refused, Ticket},
     tool::{Called, Outcome, ToolRoute},
 };
@@ -52,7 +53,7 @@ impl Engine {
         look: Look<'_>,
         site: Site<'_>,
     ) -> Result<Reply, ErrorObject> {
-        let params = call_params(look, params)?;
+        let params = self.call_params(look, params, Revision::V2026_07_28)?;
         let catalog = self.catalog();
         let tool = catalog.tool(&params.name)?;
         if let Site::Post { headers, .. } = &site {
@@ -74,8 +75,9 @@ impl Engine {
         exchange: impl FnOnce(Option<trueform_schema::ProgressToken>) -> Exchange,
         params: Option<&RawValue>,
         look: Look<'_>,
+        revision: Revision,
     ) -> Result<Reply, ErrorObject> {
-        let params = call_params(look, params)?;
+        let params = self.call_params(look, params, revision)?;
         let catalog = self.catalog();
         let tool = catalog.tool(&params.name)?;
         let exchange = exchange(params.meta.and_then(|meta| meta.progress_token));
@@ -86,9 +88,31 @@ impl Engine {
                 "tool `{}` needs the client capability {missing}, which this client did not declare",
                 tool.name()
             );
-            return Err(jsonrpc::invalid_params(why));
+            let fault = Fault::new(
+                "/params/name",
+                "capability",
+                format!("a client that declared {missing}"),
+                "one that did not",
+            );
+            return Err(jsonrpc::invalid_params(why, &fault));
         }
         self.call(tool, exchange, params.arguments.as_ref())
+    }
+
+    fn call_params(
+        &self,
+        look: Look<'_>,
+        params: Option<&RawValue>,
+        revision: Revision,
+    ) -> Result<CallToolRequestParams, ErrorObject> {
+        let inbound = self.settings.incoming;
+        match look.into_call() {
+            Some(decoded) => {
+                inbound.check_params(&decoded, Method::CallTool, revision, params)?;
+                Ok(decoded)
+            }
+            None => inbound.params(Method::CallTool, revision, params),
+        }
     }
 
     /// Runs the author's function as far as it goes without waiting.
@@ -200,16 +224,6 @@ fn first_poll(
     }))
 }
 
-fn call_params(
-    look: Look<'_>,
-    params: Option<&RawValue>,
-) -> Result<CallToolRequestParams, ErrorObject> {
-    match look.into_call() {
-        Some(params) => Ok(params),
-        None => decode_params(Method::CallTool, params),
-    }
-}
-
 /// The reply to a call that needed no waiting. What it said meanwhile goes before the answer.
 fn answered_at_once(context: Context, tool: &ToolRoute, end: End, span: &tracing::Span) -> Reply {
     if context.0.cancelled.is_fired() {
@@ -274,7 +288,7 @@ pub(super) fn conclude(
         Err(error) => {
             let error = gate::error_at(error, exchange.revision);
             record_outcome(span, Err(&error));
-            tracing::debug!(message = %error.message, "answered with an error");
+            tracing::debug!(problem = %error.message, "answered with an error");
             Answer::error(Some(&exchange.id), Some(exchange.revision), &error)
         }
     }

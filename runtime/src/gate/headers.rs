@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use trueform_schema::{ErrorObject, Json};
 
 use super::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
 use crate::{
     check::{HeaderKind, HeaderParam},
     engine::Look,
-    jsonrpc::{header_mismatch, invalid_params},
+    jsonrpc::{Fault, described, header_mismatch, invalid_params},
 };
 
 /// The headers of a request, whatever carries them.
@@ -45,7 +45,7 @@ pub(crate) fn check_standard_headers(
             )));
         }
         // GAP-2: the header is there, so what is missing is the member.
-        None => return Err(missing_meta("protocolVersion")),
+        None => return Err(missing_version(look)),
     }
     let named = required(headers, METHOD_HEADER, "Mcp-Method")?;
     if named != method {
@@ -69,14 +69,29 @@ pub(crate) fn check_standard_headers(
     Ok(())
 }
 
-/// -32602 for a required member of `params._meta` that is missing (C-2).
-pub(crate) fn missing_meta(member: &str) -> ErrorObject {
+/// -32602 for a required member of `params._meta` that is missing, or not what is `expected` (C-2).
+pub(crate) fn missing_meta(
+    member: &str,
+    expected: &'static str,
+    found: Option<&RawValue>,
+) -> ErrorObject {
     let pointer = format!("/params/_meta/io.modelcontextprotocol~1{member}");
-    let data = serde_json::json!({ "pointer": pointer, "problem": "missing" });
-    invalid_params(format!(
-        "`params._meta` lacks `io.modelcontextprotocol/{member}`"
-    ))
-    .with_data(Json::from(data))
+    let member = format!("`io.modelcontextprotocol/{member}`");
+    match found {
+        None => invalid_params(
+            format!("`params._meta` lacks {member}"),
+            &Fault::missing(pointer, expected),
+        ),
+        Some(found) => invalid_params(
+            format!("{member} of `params._meta` must be {expected}"),
+            &Fault::new(pointer, "type", expected, described(found.get())),
+        ),
+    }
+}
+
+/// -32602 for a request that should name its protocol version and does not.
+pub(crate) fn missing_version(look: &Look<'_>) -> ErrorObject {
+    missing_meta("protocolVersion", "a string", look.raw_version())
 }
 
 /// Compares the headers that repeat arguments with them (F-28, GAP-9).

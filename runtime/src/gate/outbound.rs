@@ -4,14 +4,16 @@ use trueform_schema::{Conform, Era, ErrorObject, Revision, conform, rewrite};
 
 use crate::jsonrpc::{self, code};
 
-/// What is done about a message that its revision does not allow.
+/// What is done about a message that its revision does not allow, on its way out or in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// It is held back: a request is answered with -32603, a notification is dropped, and the log says what was wrong.
+    /// It goes no further, and the log says what was wrong. On the way out a request is answered with -32603 and a
+    /// notification is dropped; on the way in a request is refused with -32600 or -32602, a notification is dropped, an answer
+    /// fails what waits for it.
     #[default]
     Enforce,
-    /// It is sent, and the log says what was wrong.
+    /// It goes on, and the log says what was wrong. What cannot be decoded is refused all the same.
     Warn,
     /// Nothing is checked.
     Off,
@@ -58,7 +60,7 @@ pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObjec
     if may_be_sent(error.code, revision) {
         return error;
     }
-    tracing::error!(code = error.code, %revision, message = %error.message, "an error code that is reserved was held back");
+    tracing::error!(code = error.code, %revision, problem = %error.message, "an error code that is reserved was held back");
     jsonrpc::internal("internal error")
 }
 

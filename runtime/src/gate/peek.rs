@@ -2,8 +2,10 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::jsonrpc::Text;
 
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -42,6 +44,16 @@ impl<'a> Peek<'a> {
     /// The protocol version in `_meta`; `None` if absent or no string.
     pub(crate) fn version(&self) -> Option<Cow<'a, str>> {
         text(self.version?)
+    }
+
+    /// The member of `_meta` that is to name the protocol version, whatever it is.
+    pub(crate) fn raw_version(&self) -> Option<&'a RawValue> {
+        self.version
+    }
+
+    /// The member of `_meta` that is to hold the client's capabilities, whatever it is.
+    pub(crate) fn raw_capabilities(&self) -> Option<&'a RawValue> {
+        self.capabilities
     }
 
     /// Whether `_meta` has client capabilities, as an object.
@@ -87,7 +99,7 @@ impl<'de> Visitor<'de> for Params<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(Text(key)) = map.next_key()? {
             if key == "_meta" {
                 map.next_value_seed(Meta(self.peek))?;
             } else if self.name_member.is_some_and(|member| member == key) {
@@ -118,7 +130,7 @@ impl<'de> Visitor<'de> for Meta<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(Text(key)) = map.next_key()? {
             match &*key {
                 PROTOCOL_VERSION => self.0.version = Some(map.next_value()?),
                 CLIENT_CAPABILITIES => self.0.capabilities = Some(map.next_value()?),
@@ -128,31 +140,6 @@ impl<'de> Visitor<'de> for Meta<'_, 'de> {
             }
         }
         Ok(())
-    }
-}
-
-/// A member name, borrowed where it has no escapes.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a member name")
-            }
-
-            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(key)))
-            }
-
-            fn visit_str<E>(self, key: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(key.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(V)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Error codes and the sentences that go with them. The only place that spells a code.
 
-use trueform_schema::{DecodeError, ErrorObject, Json, Revision};
+use trueform_schema::{ErrorObject, Json, Revision};
+
+use super::Fault;
 
 /// The codes the specification gives a meaning.
 pub mod code {
@@ -29,11 +31,9 @@ pub(crate) fn parse(problem: impl Into<String>) -> ErrorObject {
     )
 }
 
-pub(crate) fn invalid_request(problem: impl Into<String>) -> ErrorObject {
-    ErrorObject::new(
-        code::INVALID_REQUEST,
-        format!("invalid request: {}", problem.into()),
-    )
+pub(crate) fn invalid_request(problem: impl Into<String>, fault: &Fault) -> ErrorObject {
+    let message = format!("invalid request: {}", problem.into());
+    ErrorObject::new(code::INVALID_REQUEST, message).with_data(fault.data())
 }
 
 pub(crate) fn method_not_found(method: &str, why: &str) -> ErrorObject {
@@ -43,19 +43,25 @@ pub(crate) fn method_not_found(method: &str, why: &str) -> ErrorObject {
     )
 }
 
-pub(crate) fn invalid_params(problem: impl Into<String>) -> ErrorObject {
-    ErrorObject::new(code::INVALID_PARAMS, problem.into())
+pub(crate) fn invalid_params(problem: impl Into<String>, fault: &Fault) -> ErrorObject {
+    ErrorObject::new(code::INVALID_PARAMS, problem.into()).with_data(fault.data())
 }
 
-/// Params of `method` that do not decode; `data` carries the pointer.
-pub(crate) fn params_error(method: &str, error: &DecodeError) -> ErrorObject {
-    let pointer = format!("/params{}", error.pointer());
-    let message = format!(
-        "invalid params of `{method}`: {pointer}: {}",
-        error.message()
-    );
-    let data = serde_json::json!({ "pointer": pointer, "problem": error.message() });
-    ErrorObject::new(code::INVALID_PARAMS, message).with_data(Json::from(data))
+/// Params of `method` that do not have its form.
+pub(crate) fn params_error(method: &str, fault: &Fault) -> ErrorObject {
+    let Fault {
+        pointer,
+        rule,
+        expected,
+        found,
+    } = fault;
+    let problem = match *rule {
+        "missing" => format!("`{pointer}` is missing"),
+        // The sentence says it all.
+        "duplicate" | "unknown" | "form" => format!("{pointer}: {expected}"),
+        _ => format!("{pointer}: expected {expected}, found {found}"),
+    };
+    invalid_params(format!("invalid params of `{method}`: {problem}"), fault)
 }
 
 /// The author's side failed; what exactly is for the log only.
@@ -89,7 +95,7 @@ pub(crate) fn capability_missing(what: &str, required: &serde_json::Value) -> Er
 }
 
 /// A peer's text, short enough to be repeated to it.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     /// Longest part of a peer's text that goes into a message, in bytes.
     const LONGEST: usize = 128;
     match text.char_indices().find(|(at, _)| *at >= LONGEST) {

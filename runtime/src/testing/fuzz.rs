@@ -16,7 +16,7 @@ pub use self::{
     link::link,
     values::{arguments, conform, decode, header},
 };
-use crate::jsonrpc::{self, Frame, Incoming, Malformed, NoId};
+use crate::jsonrpc::{self, Fault, Frame, Incoming, Malformed, NoId};
 
 /// Any bytes are messages or a fault that can be answered; what is read of them is what they say.
 pub fn envelope(bytes: &[u8]) {
@@ -105,7 +105,8 @@ fn refused(malformed: &Malformed) {
 
 /// What answers `id` is JSON and names the id as it came.
 fn answerable(id: Option<&RequestId>) {
-    let error = jsonrpc::invalid_request("a \"fault\"\u{1}\u{2028}");
+    let problem = "a \"fault\"\u{1}\u{2028}";
+    let error = jsonrpc::invalid_request(problem, &Fault::new("", "kind", problem, problem));
     for no_id in [None, Some(Revision::V2024_11_05), Some(Revision::LATEST)] {
         let mut body = Vec::new();
         jsonrpc::write_error(id, NoId::at(no_id), &error, &mut body);

@@ -7,7 +7,10 @@ use super::{
     call::{Called, Reason, Refused},
     error::ToolError,
 };
-use crate::{check::Violations, jsonrpc};
+use crate::{
+    check::Violations,
+    jsonrpc::{self, Fault},
+};
 
 /// What kept a call from its function.
 pub(super) enum Failure {
@@ -75,6 +78,7 @@ pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<Called
     if located.message().contains("out of range") {
         return Err(located.to_string());
     }
-    let error = jsonrpc::params_error("tools/call", &located.under("/arguments"));
+    let fault = Fault::of_decoding(&located, "/params/arguments");
+    let error = jsonrpc::params_error("tools/call", &fault);
     Ok(Called::Ready(Err(ToolError::protocol(error))))
 }

@@ -276,7 +276,9 @@ async fn what_a_tool_needs() {
             !message.contains("`sampling`"),
             "it was declared: {message}"
         );
-        assert!(error["error"]["data"].is_null(), "{error}");
+        let data = &error["error"]["data"];
+        assert_eq!(data["rule"], "capability", "{error}");
+        assert!(data.get("requiredCapabilities").is_none(), "{error}");
         let client = opened(&service, revision, ENOUGH).await;
         client.send_raw(call(1, "needy")).unwrap();
         assert_eq!(text(&next(&client).await), "served", "{revision}");

@@ -68,27 +68,27 @@ async fn no_message() {
             ��
               → {"jsonrpc":"2.0","error":{"code":-32700,"message":"parse error: not UTF-8 at byte 0"}}
             {"jsonrpc":"2.0","id":4,"method":"ping","params":[[[[[[[[[[[[[[[[[[[[[
-              → {"jsonrpc":"2.0","id":4,"error":{"code":-32600,"message":"invalid request: nested deeper than 128 levels"}}
+              → {"jsonrpc":"2.0","id":4,"error":{"code":-32600,"data":{"pointer":"","rule":"depth","expected":"at most 128 levels of arrays and objects","found":"more"},"message":"invalid request: nested deeper than 128 levels"}}
             {"id":1,"method":"ping"}
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"invalid request: `jsonrpc` is missing; it must be \"2.0\""}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"data":{"pointer":"/jsonrpc","rule":"missing","expected":"\"2.0\"","found":"nothing"},"message":"invalid request: `jsonrpc` is missing; it must be \"2.0\""}}
             {"jsonrpc":"1.0","id":"a","method":"ping"}
-              → {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"invalid request: `jsonrpc` must be \"2.0\""}}
+              → {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"data":{"pointer":"/jsonrpc","rule":"value","expected":"\"2.0\"","found":"string of 5 bytes"},"message":"invalid request: `jsonrpc` must be \"2.0\""}}
             {"jsonrpc":"2.0","id":null,"method":"ping"}
-              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: `id`: expected a string or an integer, found null"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"/id","rule":"type","expected":"a string or an integer","found":"null"},"message":"invalid request: `id`: expected a string or an integer, found null"}}
             {"jsonrpc":"2.0","id":1.5,"method":"ping"}
-              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: `id`: expected a string or an integer, found another number"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"/id","rule":"type","expected":"a string or an integer","found":"number of 3 bytes"},"message":"invalid request: `id`: expected a string or an integer, found another number"}}
             {"jsonrpc":"2.0","id":true,"method":"ping"}
-              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: `id`: expected a string or an integer, found boolean"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"/id","rule":"type","expected":"a string or an integer","found":"boolean"},"message":"invalid request: `id`: expected a string or an integer, found boolean"}}
             {"jsonrpc":"2.0","id":{},"method":"ping"}
-              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: `id`: expected a string or an integer, found object"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"/id","rule":"type","expected":"a string or an integer","found":"object of 2 bytes"},"message":"invalid request: `id`: expected a string or an integer, found object"}}
             {"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"invalid request: `id` occurs twice"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"data":{"pointer":"/id","rule":"duplicate","expected":"one such member","found":"two"},"message":"invalid request: `id` occurs twice"}}
             [{"jsonrpc":"2.0","id":1,"method":"ping"}]
-              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
             []
-              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: an empty batch"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"min-items","expected":"at least one message","found":"none"},"message":"invalid request: an empty batch"}}
             null
-              → {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: a message is an object"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"null"},"message":"invalid request: a message is an object"}}
         "#]],
     )
     .await;
@@ -179,25 +179,25 @@ async fn wrong_methods_and_params() {
             {"jsonrpc":"2.0","id":1,"method":"notifications/initialized","params":
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `notifications/initialized` is no request of a client"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","problem":"invalid type: sequence, expected an object"},"message":"invalid params of `tools/list`: /params: invalid type: sequence, expected an object"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","rule":"type","expected":"an object","found":"array of 2 bytes"},"message":"invalid params of `tools/list`: /params: expected an object, found array of 2 bytes"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"nope
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"invalid cursor"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/cursor","rule":"cursor","expected":"a cursor that this list gave out, whose tool is still there","found":"string of 6 bytes"},"message":"invalid cursor"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","problem":"missing field `name`"},"message":"invalid params of `tools/call`: /params: missing field `name`"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/name","rule":"missing","expected":"a value","found":"nothing"},"message":"invalid params of `tools/call`: `/params/name` is missing"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/arguments","problem":"invalid type: array, expected an object"},"message":"invalid params of `tools/call`: /params/arguments: invalid type: array, expected an object"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/arguments","rule":"type","expected":"an object","found":"array of 5 bytes"},"message":"invalid params of `tools/call`: /params/arguments: expected an object, found array of 5 bytes"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/name","problem":"invalid type: integer `5`, expected a string"},"message":"invalid params of `tools/call`: /params/name: invalid type: integer `5`, expected a string"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/name","rule":"type","expected":"a string","found":"number of 1 byte"},"message":"invalid params of `tools/call`: /params/name: expected a string, found number of 1 byte"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ad"}}
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"unknown tool `ad`; did you mean `add`?"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/name","rule":"known-tool","expected":"the name of a tool","found":"string of 4 bytes"},"message":"unknown tool `ad`; did you mean `add`?"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","
               → {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the arguments of tool `add` do not fit:\n/b: expected integer, found nothing\n/a: expected integer, found string \"x\""}],"isError":true}}
             {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"unknown log level `loud`"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/level","rule":"one-of","expected":"`debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` or `emergency`","found":"string of 6 bytes"},"message":"unknown log level `loud`"}}
             {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersi
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"invalid request: this session is initialized already"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"data":{"pointer":"/method","rule":"phase","expected":"one `initialize`","found":"another"},"message":"invalid request: this session is initialized already"}}
             {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersi
-              → {"jsonrpc":"2.0","id":0,"error":{"code":-32600,"message":"invalid request: this session is initialized already"}}
+              → {"jsonrpc":"2.0","id":0,"error":{"code":-32600,"data":{"pointer":"/method","rule":"phase","expected":"one `initialize`","found":"another"},"message":"invalid request: this session is initialized already"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/nope","params":{"_meta":{"io.m
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `tools/nope` is unknown at 2026-07-28"}}
             {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"_meta":
@@ -205,9 +205,9 @@ async fn wrong_methods_and_params() {
             {"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{"_meta":{"io
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `prompts/list` needs the capability `prompts`, which this server does not declare"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.m
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","problem":"missing field `name`"},"message":"invalid params of `tools/call`: /params: missing field `name`"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/name","rule":"missing","expected":"a value","found":"nothing"},"message":"invalid params of `tools/call`: `/params/name` is missing"}}
             {"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_me
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","problem":"missing field `notifications`"},"message":"invalid params of `subscriptions/listen`: /params: missing field `notifications`"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/notifications","rule":"missing","expected":"a value","found":"nothing"},"message":"invalid params of `subscriptions/listen`: `/params/notifications` is missing"}}
         "#]],
     )
     .await;
@@ -219,7 +219,7 @@ async fn initialize_without_client_info() {
     let line = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
     let output = conversation(&service(), joined([line, &initialize("2025-11-25")[0]])).await;
     assert_eq!(output.len(), 2, "{output:?}");
-    expect![[r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","problem":"missing field `clientInfo`"},"message":"invalid params of `initialize`: /params: missing field `clientInfo`"}}"#]].assert_eq(&output[0]);
+    expect![[r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/clientInfo","rule":"missing","expected":"a value","found":"nothing"},"message":"invalid params of `initialize`: `/params/clientInfo` is missing"}}"#]].assert_eq(&output[0]);
     assert!(
         output[1].contains(r#""protocolVersion":"2025-11-25""#),
         "the second attempt succeeds: {}",

@@ -12,6 +12,7 @@ use trueform::{
         Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation,
     },
     prelude::*,
+    schema::ClientCapabilities,
 };
 
 use crate::support::{Collected, service, soon};
@@ -294,10 +295,16 @@ impl ClientHandler for Answers {
     }
 }
 
+fn with_roots() -> ClientCapabilities {
+    serde_json::from_value(json!({ "roots": {} })).unwrap()
+}
+
 #[tokio::test]
 async fn requests_of_the_server_are_answered() {
     let asked = Arc::new(Collected::default());
-    let options = ClientOptions::at(Revision::V2025_06_18).handler(Answers(asked.clone()));
+    let options = ClientOptions::at(Revision::V2025_06_18)
+        .capabilities(with_roots())
+        .handler(Answers(asked.clone()));
     let (connecting, playing) = against(options, |mut mock| async move {
         let request = mock.next().await.unwrap();
         play_legacy(&mut mock, &request).await;
@@ -322,7 +329,9 @@ async fn requests_of_the_server_are_answered() {
 #[tokio::test]
 async fn input_that_a_modern_server_asks_for_is_given() {
     let asked = Arc::new(Collected::default());
-    let options = ClientOptions::new().handler(Answers(asked.clone()));
+    let options = ClientOptions::new()
+        .capabilities(with_roots())
+        .handler(Answers(asked.clone()));
     let (connecting, playing) = against(options, |mut mock| async move {
         let probe = mock.next().await.unwrap();
         mock.result(&probe, discovered(&["2026-07-28"])).await;

@@ -15,6 +15,7 @@ mod gate;
 #[cfg(feature = "http")]
 mod http;
 mod hygiene;
+mod inbound;
 mod levels;
 mod lifecycle;
 mod listing;

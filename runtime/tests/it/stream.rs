@@ -53,11 +53,11 @@ async fn long_lines_are_refused_and_the_next_one_served() {
     let settings = StreamSettings::new().max_line(200_000);
     let output = conversation_with(&service(), input.join("\n"), settings).await;
     expect![[r#"
-        {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"invalid request: a line longer than 200000 bytes"}}
-        {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: a line longer than 200000 bytes"}}
-        {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: a line longer than 200000 bytes"}}
+        {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a line longer than 200000 bytes"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a line longer than 200000 bytes"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a line longer than 200000 bytes"}}
         {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"5"}]}}
-        {"jsonrpc":"2.0","id":6,"error":{"code":-32600,"message":"invalid request: a line longer than 200000 bytes"}}
+        {"jsonrpc":"2.0","id":6,"error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a line longer than 200000 bytes"}}
     "#]].assert_eq(&joined(output));
 }
 
@@ -143,14 +143,14 @@ async fn the_era_of_a_line() {
         answers.push_str(&format!("{what}: {}\n", output.join(" | ")));
     }
     expect![[r#"
-        cold, no `_meta`: {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"`tools/list` before `initialize`, and without `_meta` that names a protocol version"}}
+        cold, no `_meta`: {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/_meta/io.modelcontextprotocol~1protocolVersion","rule":"missing","expected":"a protocol version, or `initialize` before","found":"nothing"},"message":"`tools/list` before `initialize`, and without `_meta` that names a protocol version"}}
         cold ping: {"jsonrpc":"2.0","id":1,"result":{}}
         cold modern call: {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"5"}]}}
         modern `initialize`: {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `initialize` is unknown at 2026-07-28"}}
         modern ping: {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `ping` is unknown at 2026-07-28"}}
         modern, version of the other era: {"jsonrpc":"2.0","id":1,"error":{"code":-32022,"data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"2025-06-18"},"message":"protocol version `2025-06-18` is not served here"}}
         modern, unknown version: {"jsonrpc":"2.0","id":1,"error":{"code":-32022,"data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"1900-01-01"},"message":"protocol version `1900-01-01` is not served here"}}
-        modern, no capabilities: {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/_meta/io.modelcontextprotocol~1clientCapabilities","problem":"missing"},"message":"`params._meta` lacks `io.modelcontextprotocol/clientCapabilities`"}}
+        modern, no capabilities: {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/_meta/io.modelcontextprotocol~1clientCapabilities","rule":"missing","expected":"an object","found":"nothing"},"message":"`params._meta` lacks `io.modelcontextprotocol/clientCapabilities`"}}
     "#]].assert_eq(&answers);
 }
 
@@ -186,15 +186,15 @@ async fn batches_exist_at_one_revision() {
     );
     expect![[r#"
         2024-11-05:
-        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
+        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
         2025-03-26:
         {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"step 1","level":"info"}}
         {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"step 2","level":"info"}}
-        [{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"2"}]}},{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request: a message is an object"}},{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"invalid request: `initialize` may not be part of a batch"}}]
+        [{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"2"}]}},{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"number of 1 byte"},"message":"invalid request: a message is an object"}},{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"data":{"pointer":"/method","rule":"phase","expected":"`initialize` by itself","found":"it in a batch"},"message":"invalid request: `initialize` may not be part of a batch"}}]
         2025-06-18:
-        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
+        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
         2025-11-25:
-        {"jsonrpc":"2.0","error":{"code":-32600,"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
     "#]].assert_eq(&answers);
 }
 

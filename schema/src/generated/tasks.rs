@@ -1494,6 +1494,28 @@ impl ClientRequest {
             Self::UpdateTask(_) => Method::UpdateTask,
         }
     }
+    /// Decodes the result that answers `method`, straight into its one type.
+    ///
+    /// # Errors
+    /// The result does not have the form of the type, or the client does not send `method`. The pointer of the
+    /// error is relative to the result.
+    pub fn decode_result(
+        method: Method,
+        result: &str,
+    ) -> Result<Box<dyn Conform + Send>, DecodeError> {
+        Ok(
+            match method {
+                Method::CancelTask => {
+                    Box::new(decode::from_str::<CancelTaskResult>(result)?)
+                }
+                Method::GetTask => Box::new(decode::from_str::<GetTaskResult>(result)?),
+                Method::UpdateTask => {
+                    Box::new(decode::from_str::<UpdateTaskResult>(result)?)
+                }
+                _ => return Err(support::foreign("client", method.as_str())),
+            },
+        )
+    }
 }
 /// Writes the params.
 impl Encode for ClientRequest {
@@ -1502,6 +1524,15 @@ impl Encode for ClientRequest {
             Self::CancelTask(params) => params.encode(view, out),
             Self::GetTask(params) => params.encode(view, out),
             Self::UpdateTask(params) => params.encode(view, out),
+        }
+    }
+}
+impl Conform for ClientRequest {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self {
+            Self::CancelTask(params) => params.conform(walk, path),
+            Self::GetTask(params) => params.conform(walk, path),
+            Self::UpdateTask(params) => params.conform(walk, path),
         }
     }
 }
@@ -1552,6 +1583,13 @@ impl Encode for ServerNotification {
         }
     }
 }
+impl Conform for ServerNotification {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        match self {
+            Self::TaskUpdated(params) => params.conform(walk, path),
+        }
+    }
+}
 /// Handler traits for both sides, and what calls their methods.
 pub mod handler {
     use std::future::Future;
@@ -1597,7 +1635,7 @@ pub mod handler {
         cx: &H::Context,
         revision: Revision,
         request: ClientRequest,
-    ) -> Result<Box<dyn Encode + Send>, ErrorObject> {
+    ) -> Result<Box<dyn Conform + Send>, ErrorObject> {
         if rules(request.method(), revision).is_none() {
             return Err(support::not_found(request.method().as_str()));
         }

@@ -123,7 +123,7 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
     /// it would be a second value of that member.
     pub fn end(mut self, extras: &Extras, known: &[&str]) {
         for (key, value) in extras.iter() {
-            if !known.contains(&key) {
+            if !known.contains(&key) && !self.view.is_closed() {
                 write_str(key, self.out);
                 self.out.push(b':');
                 self.out.extend_from_slice(value.get().as_bytes());

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     Principal,
-    engine::{Answer, Look, Read, Reply},
+    engine::{Answer, Look, Read, Reply, log_raw, log_refused},
     exchange::TransportData,
     gate::{self, PostEra, SESSION_HEADER},
     jsonrpc::{self, Frame, Kind, Malformed, NoId},
@@ -86,6 +86,7 @@ fn serve(
     let parts = Arc::new(parts);
     let post = Post {
         endpoint,
+        body,
         parts: &parts,
         accepts,
         held: Held {
@@ -95,7 +96,7 @@ fn serve(
         cx,
     };
     tracing::trace!(message = %String::from_utf8_lossy(body), "received");
-    match Read::from_bytes(body) {
+    match Read::from_bytes(body, endpoint.engine.settings.incoming) {
         Ok(Read::Single(frame, look)) => post.single(frame, look),
         Ok(Read::Batch(frames)) => post.batch(frames),
         Err(malformed) => post.malformed(&malformed),
@@ -104,6 +105,8 @@ fn serve(
 
 struct Post<'a, 'cx> {
     endpoint: &'a Arc<Endpoint>,
+    /// What was sent, for the log of what is refused.
+    body: &'a [u8],
     parts: &'a Arc<Parts>,
     accepts: Accepts,
     held: Held,
@@ -203,18 +206,29 @@ impl Post<'_, '_> {
             .active
             .as_ref()
             .map(|active| active.entry().session());
+        log_raw(self.body);
         let reply = self.endpoint.engine.malformed(malformed, session);
         match (malformed.kind, reply) {
             (Kind::Request | Kind::Unknown, Reply::Ready(_)) => {
                 let no_id = NoId::at(self.revision());
                 let mut body = Vec::with_capacity(192);
                 jsonrpc::write_error(malformed.id.as_ref(), no_id, &malformed.error, &mut body);
-                reply::json(Answer { status: 400, body }).into()
+                reply::json(Answer {
+                    status: 400,
+                    body,
+                    is_error: true,
+                })
+                .into()
             }
             _ => {
                 let mut body = Vec::with_capacity(192);
                 jsonrpc::write_error(None, NoId::Absent, &malformed.error, &mut body);
-                reply::json(Answer { status: 400, body }).into()
+                reply::json(Answer {
+                    status: 400,
+                    body,
+                    is_error: true,
+                })
+                .into()
             }
         }
     }
@@ -242,6 +256,7 @@ impl Post<'_, '_> {
     }
 
     fn reply(self, reply: Reply) -> State {
+        log_refused(&reply, self.body);
         match reply {
             Reply::Silent => reply::accepted().into(),
             // The most common case: one body, nothing to wait for.

@@ -355,3 +355,43 @@ async fn a_batch_at_work() {
     );
     assert_eq!(got.json().as_array().map(Vec::len), Some(2));
 }
+
+/// What is let in elsewhere is refused with its place where the server does not want it.
+#[tokio::test]
+async fn strict_servers() {
+    let app = App::strict();
+    let session = app.session("2025-11-25").await;
+    for (body, pointer, rule) in [
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"ping","extra":1}"#,
+            "/extra",
+            "unknown-members",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":null}"#,
+            "/params",
+            "null-params",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","extra":1}}"#,
+            "/params/extra",
+            "unknown-members",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}"#,
+            "/id",
+            "missing-error-id",
+        ),
+    ] {
+        let got = app.send(Req::post(body).session(&session)).await;
+        let answer = got.json();
+        assert_eq!(answer["error"]["data"]["pointer"], pointer, "{answer}");
+        assert_eq!(answer["error"]["data"]["rule"], rule, "{answer}");
+        let lenient = App::new();
+        let session = lenient.session("2025-11-25").await;
+        let got = lenient.send(Req::post(body).session(&session)).await;
+        if rule != "missing-error-id" {
+            assert!(got.json().get("error").is_none(), "{}", got.json());
+        }
+    }
+}

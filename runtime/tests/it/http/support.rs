@@ -104,7 +104,17 @@ impl App {
     }
 
     pub(crate) fn with(config: HttpConfig) -> Self {
-        let (service, director) = staged(config);
+        Self::of(staged(config))
+    }
+
+    /// The same where nothing is let in that the specification does not allow.
+    pub(crate) fn strict() -> Self {
+        let (server, director) = server(HttpConfig::default());
+        let strict = server.lenient(trueform::Leniencies::NONE);
+        Self::of((strict.build().expect("the tools are fine"), director))
+    }
+
+    fn of((service, director): (trueform::Service, Director)) -> Self {
         let handle = service.handle();
         Self {
             router: service.into_router().expect("the settings are fine"),
@@ -157,6 +167,11 @@ impl App {
 
 /// The server of these tests, not yet served.
 pub(crate) fn staged(config: HttpConfig) -> (trueform::Service, Director) {
+    let (server, director) = server(config);
+    (server.build().expect("the tools are fine"), director)
+}
+
+fn server(config: HttpConfig) -> (Server, Director) {
     let (stage, director) = common::stage();
     let tools = tools![
         common::add,
@@ -175,7 +190,7 @@ pub(crate) fn staged(config: HttpConfig) -> (trueform::Service, Director) {
         .tools(tools)
         .state(stage)
         .http(config);
-    (server.build().expect("the tools are fine"), director)
+    (server, director)
 }
 
 /// A request in the making, with the headers that clients send.

@@ -1,0 +1,220 @@
+//! The one place every message of a client passes, on its way out and in: the other side of the server's gate.
+//!
+//! Until the revision is settled only what has to be decoded to settle it is looked at. Methods that no revision knows belong
+//! to extensions and pass, as raw JSON.
+
+use std::sync::OnceLock;
+
+use serde_json::value::RawValue;
+use trueform_schema::{
+    ClientCapabilities, ClientNotification, ClientRequest, Conform, ErrorObject, Json, Method,
+    Revision, ServerNotification, ServerRequest, conform, methods::Direction,
+};
+
+use super::{
+    ClientOptions, Negotiation,
+    error::{ClientError, LocalError},
+};
+use crate::{
+    gate::{self, Inbound, Policy},
+    jsonrpc,
+};
+
+/// What a client lets out and in.
+#[derive(Debug)]
+pub(super) struct ClientGate {
+    pub(super) inbound: Inbound,
+    outgoing: Policy,
+    capabilities: Json,
+    revision: OnceLock<Revision>,
+}
+
+impl ClientGate {
+    pub(super) fn new(options: &ClientOptions) -> Self {
+        // Who writes every message by hand is not held up.
+        let writes_all = options.negotiation == Negotiation::Nothing;
+        Self {
+            inbound: options.incoming,
+            outgoing: if writes_all {
+                Policy::Off
+            } else {
+                options.outgoing
+            },
+            capabilities: Json::from_value::<ClientCapabilities>(&options.capabilities)
+                .unwrap_or_else(|_| Json::null()),
+            revision: OnceLock::new(),
+        }
+    }
+
+    /// From now on everything is held to `revision`.
+    pub(super) fn settle(&self, revision: Revision) {
+        // It is settled once, by the handshake.
+        let _ = self.revision.set(revision);
+    }
+
+    /// Params of a request or a notification, as they are about to leave.
+    ///
+    /// # Errors
+    /// [`LocalError::Unavailable`] for a method that clients do not send at `revision`, [`LocalError::NotAllowed`] for params
+    /// that it does not allow.
+    pub(super) fn let_out(
+        &self,
+        method: Method,
+        revision: Revision,
+        params: Option<&Json>,
+    ) -> Result<(), ClientError> {
+        if self.outgoing == Policy::Off {
+            return Ok(());
+        }
+        let rules = method.rules(revision);
+        if !rules.is_some_and(|rules| rules.direction != Direction::ServerToClient) {
+            return match self.outgoing {
+                Policy::Enforce => Err(LocalError::Unavailable(method.as_str(), revision).into()),
+                _ => {
+                    tracing::warn!(%method, %revision, "a method that its revision does not have");
+                    Ok(())
+                }
+            };
+        }
+        let text = params.map(Json::get);
+        let checked = match method.is_notification() {
+            true => ClientNotification::decode(revision, method, text)
+                .map(|message| self.check(&message, method, revision)),
+            false => ClientRequest::decode(revision, method, text)
+                .map(|message| self.check(&message, method, revision)),
+        };
+        match checked {
+            Ok(checked) => checked.map_err(|problem| LocalError::NotAllowed(problem).into()),
+            // A mistake in the params of whoever calls, not in what the server sent.
+            Err(error) => Err(LocalError::NotAllowed(format!("`{method}`: {error}")).into()),
+        }
+    }
+
+    /// What the handler answers to the server's `method`, as it is about to leave.
+    ///
+    /// # Errors
+    /// -32603, and the log has the rest.
+    pub(super) fn let_answer_out(
+        &self,
+        method: &str,
+        answer: Result<Json, ErrorObject>,
+    ) -> Result<Json, ErrorObject> {
+        let (Some(method), Some(revision)) = (Method::from_wire(method), self.revision.get())
+        else {
+            return answer;
+        };
+        if self.outgoing == Policy::Off {
+            return answer;
+        }
+        let answer = answer.map_err(|error| gate::error_at(error, *revision))?;
+        let problem = match ServerRequest::decode_result(method, answer.get()) {
+            Ok(result) => match self.check(&*result, method, *revision) {
+                Ok(()) => return Ok(answer),
+                Err(problem) => problem,
+            },
+            Err(error) => {
+                tracing::error!(%method, pointer = error.pointer(), rule = error.rule(), "an answer does not have the form of the method's result");
+                if self.outgoing == Policy::Warn {
+                    return Ok(answer);
+                }
+                "the answer does not have the form of the method's result".to_owned()
+            }
+        };
+        Err(jsonrpc::internal(problem))
+    }
+
+    fn check<T: Conform + ?Sized>(
+        &self,
+        value: &T,
+        method: Method,
+        revision: Revision,
+    ) -> Result<(), String> {
+        gate::check(self.outgoing, value, revision, method.as_str()).map_err(|error| match conform(
+            value, revision,
+        ) {
+            Err(violation) => format!("`{method}`: {violation}"),
+            Ok(()) => error.message,
+        })
+    }
+
+    /// Whether a notification of the server is to be heard of.
+    pub(super) fn lets_in(&self, method: &str, params: Option<&RawValue>) -> bool {
+        let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
+            return true;
+        };
+        if self.inbound.policy == Policy::Off {
+            return true;
+        }
+        let problem = match from_server(known, *revision) {
+            false => format!("no server sends it at {revision}"),
+            true => {
+                let decode = ServerNotification::decode;
+                match self.inbound.message(known, *revision, params, decode) {
+                    Ok(_) => return true,
+                    Err(error) => error.message,
+                }
+            }
+        };
+        let dropped = self.inbound.policy == Policy::Enforce;
+        tracing::warn!(method, problem, dropped, "an unfit notification");
+        !dropped
+    }
+
+    /// Whether the server may ask `method` of this client.
+    ///
+    /// # Errors
+    /// What it is answered.
+    pub(super) fn question(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<(), ErrorObject> {
+        let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
+            return Ok(());
+        };
+        if self.inbound.policy == Policy::Off {
+            return Ok(());
+        }
+        let problem = if !from_server(known, *revision) {
+            jsonrpc::method_not_found(method, &format!("is not sent by a server at {revision}"))
+        } else if let Some(capability) = self.undeclared(known) {
+            let why =
+                format!("needs the capability `{capability}`, which this client did not declare");
+            jsonrpc::method_not_found(method, &why)
+        } else {
+            let decode = ServerRequest::decode;
+            match self.inbound.message(known, *revision, params, decode) {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            }
+        };
+        tracing::warn!(method, code = problem.code, problem = %problem.message, "an unfit request");
+        match self.inbound.policy {
+            Policy::Warn => Ok(()),
+            _ => Err(problem),
+        }
+    }
+
+    /// The capability that `method` needs and this client did not declare. The same in every revision: in the newest the
+    /// server asks within a result.
+    // B-8
+    pub(super) fn undeclared(&self, method: Method) -> Option<&'static str> {
+        let rules = Revision::ALL
+            .iter()
+            .rev()
+            .find_map(|revision| method.rules(*revision))?;
+        let capability = rules
+            .capability
+            .filter(|_| rules.direction == Direction::ServerToClient)?;
+        let declared = self.capabilities.to_value();
+        let there = capability
+            .split('.')
+            .try_fold(&declared, |value, name| value.get(name));
+        there.is_none().then_some(capability)
+    }
+}
+
+fn from_server(method: Method, revision: Revision) -> bool {
+    let rules = method.rules(revision);
+    rules.is_some_and(|rules| rules.direction.from_server())
+}

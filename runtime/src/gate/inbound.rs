@@ -1,0 +1,350 @@
+//! The one place every message passes on its way in: what its revision does not allow is refused, unless it is one of the
+//! things that real peers are known to do.
+//!
+//! Decoding refuses what has not the form of its type, whatever the settings. What decoding lets through is looked at here:
+//! by `conform`, and, where unknown members or integers with a fraction are not to pass, by comparing the text with what the
+//! value says at its revision.
+
+use std::ops::ControlFlow;
+
+use serde_json::{Value, value::RawValue};
+use trueform_schema::{
+    Conform, DecodeError, Encode, ErrorObject, Method, Revision, View, Violation,
+    conform::{Path, Rule, Walk},
+    decode,
+};
+
+use super::{Leniencies, Leniency, Policy};
+use crate::jsonrpc::{self, Fault, Frame, Kind, Malformed};
+
+/// What is done about incoming messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Inbound {
+    pub(crate) policy: Policy,
+    pub(crate) leniencies: Leniencies,
+}
+
+impl Inbound {
+    /// Whether the text of params must be kept although they were decoded.
+    pub(crate) fn needs_text(self) -> bool {
+        self.policy != Policy::Off && self.leniencies != Leniencies::ALL
+    }
+
+    /// Params of `method`, as `revision` allows them. Absent ones are an empty object.
+    ///
+    /// # Errors
+    /// -32602, with pointer, rule, what was expected and what was found.
+    pub(crate) fn params<T: Conform + for<'de> serde::Deserialize<'de>>(
+        self,
+        method: Method,
+        revision: Revision,
+        params: Option<&RawValue>,
+    ) -> Result<T, ErrorObject> {
+        let decoded = decoded_params(method, params)?;
+        self.check_params(&decoded, method, revision, params)?;
+        Ok(decoded)
+    }
+
+    /// Checks `decoded`, which are `params` of `method`, at `revision`. There may be no raw params although there were some,
+    /// if [`needs_text`](Self::needs_text) says that they are not needed.
+    ///
+    /// # Errors
+    /// As [`params`](Self::params).
+    pub(crate) fn check_params<T: Conform>(
+        self,
+        decoded: &T,
+        method: Method,
+        revision: Revision,
+        params: Option<&RawValue>,
+    ) -> Result<(), ErrorObject> {
+        let text = params.map(RawValue::get);
+        let fault = match text {
+            Some("null") if self.forbids(Leniency::NullParams) => {
+                let name = Leniency::NullParams.name();
+                Some(Fault::new(
+                    "/params",
+                    name,
+                    "an object, or no `params`",
+                    "null",
+                ))
+            }
+            None if self.forbids(Leniency::AbsentParams)
+                && method
+                    .rules(revision)
+                    .is_some_and(|rules| rules.params_required) =>
+            {
+                let expected = format!("an object, which `{method}` requires at {revision}");
+                Some(Fault::new(
+                    "/params",
+                    Leniency::AbsentParams.name(),
+                    expected,
+                    jsonrpc::NOTHING,
+                ))
+            }
+            _ => self.look(decoded, revision, text.unwrap_or("{}"), "/params"),
+        };
+        self.judge(fault, method.as_str(), revision)
+            .map_err(|fault| jsonrpc::params_error(method.as_str(), &fault))
+    }
+
+    /// A message of one of the kinds that `decode` knows, as `revision` allows it.
+    ///
+    /// # Errors
+    /// As [`params`](Self::params); `decode` does not know `method`.
+    pub(crate) fn message<T: Conform>(
+        self,
+        method: Method,
+        revision: Revision,
+        params: Option<&RawValue>,
+        decode: fn(Revision, Method, Option<&str>) -> Result<T, DecodeError>,
+    ) -> Result<T, ErrorObject> {
+        let text = Some(object_for(params));
+        let decoded = decode(revision, method, text).map_err(|error| unfit(method, &error))?;
+        self.check_params(&decoded, method, revision, params)?;
+        Ok(decoded)
+    }
+
+    /// The answer `text` to a request of ours, as `revision` allows it.
+    ///
+    /// # Errors
+    /// What is wrong with it; the pointer is relative to the result.
+    pub(crate) fn result<T: Conform + for<'de> serde::Deserialize<'de>>(
+        self,
+        method: Method,
+        revision: Revision,
+        text: &str,
+    ) -> Result<T, DecodeError> {
+        let result: T = decode::from_str(text)?;
+        let fault = self.look(&result, revision, text, "");
+        match self.judge(fault, method.as_str(), revision) {
+            Ok(()) => Ok(result),
+            Err(fault) => {
+                let message = format!("expected {}, found {}", fault.expected, fault.found);
+                Err(DecodeError::new(fault.pointer, message))
+            }
+        }
+    }
+
+    /// Checks the envelopes of a batch; `bytes` are the whole of it.
+    pub(crate) fn batch<'a>(
+        self,
+        frames: Vec<Result<Frame<'a>, Malformed>>,
+        bytes: &[u8],
+    ) -> Vec<Result<Frame<'a>, Malformed>> {
+        if !self.needs_text() {
+            return frames;
+        }
+        let texts: Vec<&RawValue> = serde_json::from_slice(bytes).unwrap_or_default();
+        let texts = texts.into_iter().map(|text| text.get().as_bytes());
+        let checked = frames.into_iter().zip(texts).map(|(frame, text)| {
+            let frame = frame?;
+            self.envelope(&frame, text)?;
+            Ok(frame)
+        });
+        checked.collect()
+    }
+
+    /// Checks what of an envelope no frame holds any more; `text` is the message.
+    ///
+    /// # Errors
+    /// -32600.
+    pub(crate) fn envelope(self, frame: &Frame<'_>, text: &[u8]) -> Result<(), Malformed> {
+        if !self.needs_text() {
+            return Ok(());
+        }
+        let (kind, id) = match frame {
+            Frame::Request { id, .. } => (Kind::Request, Some(id)),
+            Frame::Notification { .. } => (Kind::Notification, None),
+            Frame::Response { id, .. } => (Kind::Response, id.as_ref()),
+        };
+        let fault = match frame {
+            Frame::Response { id: None, .. } if self.forbids(Leniency::MissingErrorId) => {
+                let name = Leniency::MissingErrorId.name();
+                Some(Fault::new(
+                    "/id",
+                    name,
+                    "the id of the request",
+                    jsonrpc::NOTHING,
+                ))
+            }
+            _ if self.forbids(Leniency::UnknownMembers) => unknown_in_envelope(text),
+            _ => None,
+        };
+        self.judge(fault, "envelope", Revision::LATEST)
+            .map_err(|fault| {
+                let problem = match fault.rule {
+                    "missing-error-id" => "an error needs the `id` of its request".to_owned(),
+                    _ => format!("`{}` is no member of a message", fault.pointer),
+                };
+                Malformed {
+                    kind,
+                    id: id.cloned(),
+                    error: jsonrpc::invalid_request(problem, &fault),
+                }
+            })
+    }
+
+    /// Whether `leniency` is to be looked for.
+    fn forbids(self, leniency: Leniency) -> bool {
+        self.policy != Policy::Off && !self.leniencies.contains(leniency)
+    }
+
+    /// The first thing that is wrong with `value`, which was decoded from `text`.
+    fn look<T: Conform + ?Sized>(
+        self,
+        value: &T,
+        revision: Revision,
+        text: &str,
+        prefix: &str,
+    ) -> Option<Fault> {
+        if self.policy == Policy::Off {
+            return None;
+        }
+        let mut first = None;
+        let mut sink = |violation: Violation| {
+            if self.tolerates(&violation) {
+                return ControlFlow::Continue(());
+            }
+            first = Some(violation);
+            ControlFlow::Break(())
+        };
+        let _ = value.conform(&mut Walk::new(revision, &mut sink), &Path::ROOT);
+        match first {
+            Some(violation) => Some(Fault::of_violation(&violation, prefix)),
+            None if self.forbids(Leniency::UnknownMembers)
+                || self.forbids(Leniency::IntegralFloats) =>
+            {
+                self.compare(value, revision, text, prefix)
+            }
+            None => None,
+        }
+    }
+
+    fn tolerates(self, violation: &Violation) -> bool {
+        match violation.rule() {
+            Rule::Format(_) => self.leniencies.contains(Leniency::Formats),
+            Rule::Unknown | Rule::Unavailable | Rule::OneOf(_) => {
+                self.leniencies.contains(Leniency::UnknownValues)
+            }
+            _ => false,
+        }
+    }
+
+    /// Compares `text` with what `value`, decoded from it, says at `revision`.
+    fn compare<T: Encode + ?Sized>(
+        self,
+        value: &T,
+        revision: Revision,
+        text: &str,
+        prefix: &str,
+    ) -> Option<Fault> {
+        let mut known = Vec::with_capacity(text.len());
+        value.encode(View::at(revision).closed(), &mut known);
+        // Both were read before; what cannot be a tree, such as a number beyond `f64`, is left to whoever decodes it.
+        let sent: Value = serde_json::from_str(text).ok()?;
+        let known: Value = serde_json::from_slice(&known).ok()?;
+        self.difference(&sent, &known, prefix.to_owned())
+    }
+
+    fn difference(self, sent: &Value, known: &Value, pointer: String) -> Option<Fault> {
+        match (sent, known) {
+            (Value::Object(sent), Value::Object(known)) => sent.iter().find_map(|(name, value)| {
+                // `_meta` is open by design.
+                if name == "_meta" {
+                    return None;
+                }
+                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                match known.get(name) {
+                    Some(known) => self.difference(value, known, pointer),
+                    None if self.forbids(Leniency::UnknownMembers) => Some(Fault::new(
+                        pointer,
+                        Leniency::UnknownMembers.name(),
+                        "only members that the revision defines",
+                        jsonrpc::described(&value.to_string()),
+                    )),
+                    None => None,
+                }
+            }),
+            (Value::Array(sent), Value::Array(known)) => sent
+                .iter()
+                .zip(known)
+                .enumerate()
+                .find_map(|(at, (sent, known))| {
+                    self.difference(sent, known, format!("{pointer}/{at}"))
+                }),
+            (Value::Number(sent), Value::Number(known))
+                if sent.is_f64() && !known.is_f64() && self.forbids(Leniency::IntegralFloats) =>
+            {
+                let name = Leniency::IntegralFloats.name();
+                let found = jsonrpc::described(&sent.to_string());
+                Some(Fault::new(
+                    pointer,
+                    name,
+                    "an integer without a fraction",
+                    found,
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    /// What becomes of `fault` under the policy.
+    fn judge(self, fault: Option<Fault>, what: &str, revision: Revision) -> Result<(), Fault> {
+        let Some(fault) = fault else {
+            return Ok(());
+        };
+        if self.policy == Policy::Enforce {
+            return Err(fault);
+        }
+        tracing::warn!(
+            what,
+            %revision,
+            pointer = &*fault.pointer,
+            rule = fault.rule,
+            expected = &*fault.expected,
+            found = &*fault.found,
+            "a message that its revision does not allow was let in"
+        );
+        Ok(())
+    }
+}
+
+/// Decodes the params of a method; `{}` stands for absent ones, and for null.
+///
+/// # Errors
+/// -32602.
+pub(crate) fn decoded_params<T: for<'de> serde::Deserialize<'de>>(
+    method: Method,
+    params: Option<&RawValue>,
+) -> Result<T, ErrorObject> {
+    decode::from_str(object_for(params)).map_err(|error| unfit(method, &error))
+}
+
+fn object_for(params: Option<&RawValue>) -> &str {
+    match params.map(RawValue::get) {
+        None | Some("null") => "{}",
+        Some(text) => text,
+    }
+}
+
+fn unfit(method: Method, error: &DecodeError) -> ErrorObject {
+    jsonrpc::params_error(method.as_str(), &Fault::of_decoding(error, "/params"))
+}
+
+fn unknown_in_envelope(text: &[u8]) -> Option<Fault> {
+    const KNOWN: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+    let members: std::collections::HashMap<String, &RawValue> =
+        serde_json::from_slice(text).ok()?;
+    let (name, value) = members
+        .iter()
+        .find(|(name, _)| !KNOWN.contains(&name.as_str()))?;
+    let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+    let expected = "only members of a JSON-RPC message";
+    let found = jsonrpc::described(value.get());
+    Some(Fault::new(
+        pointer,
+        Leniency::UnknownMembers.name(),
+        expected,
+        found,
+    ))
+}

@@ -1,0 +1,133 @@
+//! What real peers are known to do although the specification does not allow it, each a rule of its own that can be switched
+//! off.
+
+use std::fmt;
+
+/// One thing that a peer may do although the specification does not allow it.
+///
+/// All are let through unless [`Server::lenient`](crate::Server::lenient) or
+/// [`ClientOptions::lenient`](crate::client::ClientOptions::lenient) says otherwise. Ids and `_meta` are not looked into:
+/// an id may be written as `1.0`, and `_meta` may hold anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Leniency {
+    /// A member that the revision does not define, beside those it does: in the envelope, in params, in results. Members of a
+    /// later revision count too.
+    UnknownMembers,
+    /// No `params` where the method requires them, if an empty object would do.
+    AbsentParams,
+    /// `"params": null` in place of no params.
+    NullParams,
+    /// A value of an enumeration, or an alternative of a union, that the revision does not have. Where the specification
+    /// asks for a refusal, as of a log level that nobody knows, it is refused all the same.
+    UnknownValues,
+    /// An integer written with a fraction or an exponent, such as `1.0`.
+    IntegralFloats,
+    /// A string that does not have the format it should, such as a path in place of a URI.
+    Formats,
+    /// An error without `id`, or with `"id": null`.
+    MissingErrorId,
+}
+
+impl Leniency {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::UnknownMembers,
+        Self::AbsentParams,
+        Self::NullParams,
+        Self::UnknownValues,
+        Self::IntegralFloats,
+        Self::Formats,
+        Self::MissingErrorId,
+    ];
+
+    /// The name in logs, such as `unknown-members`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UnknownMembers => "unknown-members",
+            Self::AbsentParams => "absent-params",
+            Self::NullParams => "null-params",
+            Self::UnknownValues => "unknown-values",
+            Self::IntegralFloats => "integral-floats",
+            Self::Formats => "formats",
+            Self::MissingErrorId => "missing-error-id",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+impl fmt::Display for Leniency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of [`Leniency`] rules.
+///
+/// ```
+/// use trueform::{Leniencies, Leniency};
+///
+/// let strict_on_nulls = Leniencies::ALL.without(Leniency::NullParams);
+/// assert!(!strict_on_nulls.contains(Leniency::NullParams));
+/// assert!(strict_on_nulls.contains(Leniency::Formats));
+/// assert_eq!([Leniency::Formats].into_iter().collect::<Leniencies>(), Leniencies::NONE.with(Leniency::Formats));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Leniencies(u8);
+
+impl Leniencies {
+    /// Everything that is known to happen is let through.
+    pub const ALL: Self = {
+        let mut all = Self::NONE;
+        let mut at = 0;
+        while at < Leniency::ALL.len() {
+            all = all.with(Leniency::ALL[at]);
+            at += 1;
+        }
+        all
+    };
+    /// Only what the specification allows.
+    pub const NONE: Self = Self(0);
+
+    /// This set and `leniency`.
+    #[must_use]
+    pub const fn with(self, leniency: Leniency) -> Self {
+        Self(self.0 | leniency.bit())
+    }
+
+    /// This set without `leniency`.
+    #[must_use]
+    pub const fn without(self, leniency: Leniency) -> Self {
+        Self(self.0 & !leniency.bit())
+    }
+
+    /// Whether `leniency` is among them.
+    #[must_use]
+    pub const fn contains(self, leniency: Leniency) -> bool {
+        self.0 & leniency.bit() != 0
+    }
+}
+
+/// All of them.
+impl Default for Leniencies {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl FromIterator<Leniency> for Leniencies {
+    fn from_iter<I: IntoIterator<Item = Leniency>>(leniencies: I) -> Self {
+        leniencies.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl fmt::Debug for Leniencies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Leniency::ALL.into_iter().filter(|one| self.contains(*one));
+        f.debug_set().entries(names.map(Leniency::name)).finish()
+    }
+}

@@ -1,0 +1,159 @@
+//! A message as a log may show it: its structure, not what it says.
+
+use std::fmt;
+
+/// Longest form of a message in a log, in bytes.
+const LONGEST: usize = 512;
+/// Longest member name or method that is shown whole, in bytes.
+const LONGEST_NAME: usize = 64;
+
+/// Displays the JSON text of a message with its strings and numbers replaced by their sizes, and cut off. Member names stay,
+/// as do the method and the id, by which the message is found again. Bytes that are no JSON are shown as their number.
+pub(crate) struct Redacted<'a>(pub(crate) &'a [u8]);
+
+impl fmt::Display for Redacted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::with_capacity(LONGEST + 32);
+        let mut bytes = self.0;
+        let mut depth = 0_usize;
+        // Whether the value that comes is the method or the id of the message.
+        let mut shown = false;
+        while let Some(first) = bytes.first() {
+            if out.len() >= LONGEST {
+                out.push('…');
+                break;
+            }
+            let taken = match first {
+                b'{' | b'[' => {
+                    depth += 1;
+                    shown = false;
+                    1
+                }
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    1
+                }
+                b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' => 1,
+                b'"' => end_of_string(bytes),
+                _ => end_of_word(bytes),
+            };
+            let (token, rest) = bytes.split_at(taken);
+            match first {
+                b'"' if is_name(rest) => {
+                    shown = depth == 1 && matches!(token, b"\"id\"" | b"\"method\"");
+                    push_name(&mut out, token);
+                }
+                b'"' if shown => push_name(&mut out, token),
+                b'"' => out.push_str(&format!("<{} bytes>", inside(token))),
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                b'{' | b'[' | b'}' | b']' | b',' | b':' => out.push(char::from(*first)),
+                _ if shown || matches!(token, b"true" | b"false" | b"null") => {
+                    push_name(&mut out, token)
+                }
+                _ => out.push_str(&format!("<{} bytes>", token.len())),
+            }
+            bytes = rest;
+        }
+        f.write_str(&out)
+    }
+}
+
+/// Whether what follows makes the string before it the name of a member.
+fn is_name(rest: &[u8]) -> bool {
+    rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
+}
+
+fn end_of_string(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// How many bytes a string holds; one that was cut off has no closing quote.
+fn inside(string: &[u8]) -> usize {
+    let closed = string.len() > 1 && string.ends_with(b"\"");
+    string.len().saturating_sub(1 + usize::from(closed))
+}
+
+/// The end of what is neither a string nor structure.
+fn end_of_word(bytes: &[u8]) -> usize {
+    let is_end = |byte: &u8| {
+        matches!(
+            byte,
+            b'{' | b'[' | b'}' | b']' | b',' | b':' | b'"' | b' ' | b'\t' | b'\r' | b'\n'
+        )
+    };
+    bytes.iter().position(is_end).unwrap_or(bytes.len())
+}
+
+fn push_name(out: &mut String, token: &[u8]) {
+    if token.len() > LONGEST_NAME + 2 {
+        return out.push_str(&format!("<{} bytes>", inside(token)));
+    }
+    let text = String::from_utf8_lossy(token);
+    out.extend(text.chars().map(|letter| {
+        if letter.is_control() {
+            '\u{fffd}'
+        } else {
+            letter
+        }
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown() {
+        for (message, shown) in [
+            (
+                r#"{"jsonrpc":"2.0","id":"a-1","method":"tools/call","params":{"name":"add","arguments":{"pin":4711, "x": [true,null,"\"}"]}}}"#,
+                r#"{"jsonrpc":<3 bytes>,"id":"a-1","method":"tools/call","params":{"name":<3 bytes>,"arguments":{"pin":<4 bytes>,"x":[true,null,<3 bytes>]}}}"#,
+            ),
+            (
+                r#"{"id":7,"result":{"id":"secret"}}"#,
+                r#"{"id":7,"result":{"id":<6 bytes>}}"#,
+            ),
+            (
+                r#"{"params":{"method":"secret","n":1"#,
+                r#"{"params":{"method":<6 bytes>,"n":<1 bytes>"#,
+            ),
+            (
+                "hunter2 is the password",
+                "<7 bytes><2 bytes><3 bytes><8 bytes>",
+            ),
+            (r#"{"a":"cut off"#, r#"{"a":<7 bytes>"#),
+            ("", ""),
+            ("]]}", "]]}"),
+        ] {
+            assert_eq!(Redacted(message.as_bytes()).to_string(), shown, "{message}");
+        }
+        assert_eq!(Redacted(b"\xff\xfe\"\\").to_string(), "<2 bytes><1 bytes>");
+    }
+
+    #[test]
+    fn cut_off() {
+        let long = format!(
+            r#"{{"id":"{}","params":[{}]}}"#,
+            "x".repeat(1000),
+            "1,".repeat(1000)
+        );
+        let shown = Redacted(long.as_bytes()).to_string();
+        assert!(
+            shown.starts_with(r#"{"id":<1000 bytes>,"params":[<1 bytes>,"#),
+            "{shown}"
+        );
+        assert!(
+            shown.len() < LONGEST + 32 && shown.ends_with('…'),
+            "{}",
+            shown.len()
+        );
+    }
+}

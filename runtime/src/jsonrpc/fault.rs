@@ -1,0 +1,86 @@
+//! What is wrong with one place of a message, for the peer that sent it: `data` of the error it gets.
+//!
+//! A value that was found is told by its type and size, never by what it says: the same words go into logs.
+
+use std::borrow::Cow;
+
+use trueform_schema::{DecodeError, Json, JsonKind, Violation};
+
+/// One thing that is wrong with a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// JSON pointer into the message.
+    pub(crate) pointer: Cow<'static, str>,
+    /// What was not kept to, by a name that does not change.
+    pub(crate) rule: &'static str,
+    pub(crate) expected: Cow<'static, str>,
+    pub(crate) found: Cow<'static, str>,
+}
+
+impl Fault {
+    pub(crate) fn new(
+        pointer: impl Into<Cow<'static, str>>,
+        rule: &'static str,
+        expected: impl Into<Cow<'static, str>>,
+        found: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            pointer: pointer.into(),
+            rule,
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// A member that must be there.
+    pub(crate) fn missing(
+        pointer: impl Into<Cow<'static, str>>,
+        expected: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::new(pointer, "missing", expected, NOTHING)
+    }
+
+    /// `error` in a message that holds the value at `prefix`.
+    pub(crate) fn of_decoding(error: &DecodeError, prefix: &str) -> Self {
+        let pointer = format!("{prefix}{}", error.pointer());
+        if let Some(name) = error.missing() {
+            let name = name.replace('~', "~0").replace('/', "~1");
+            return Self::missing(format!("{pointer}/{name}"), "a value");
+        }
+        let found = error.found().map_or(Cow::Borrowed("something else"), sized);
+        Self::new(pointer, error.rule(), error.expected().to_owned(), found)
+    }
+
+    /// `violation` in a message that holds the value at `prefix`.
+    pub(crate) fn of_violation(violation: &Violation, prefix: &str) -> Self {
+        Self::new(
+            format!("{prefix}{}", violation.pointer()),
+            violation.rule().name(),
+            format!("at {}: {}", violation.revision(), violation.rule()),
+            violation.found().map_or(Cow::Borrowed(NOTHING), sized),
+        )
+    }
+
+    /// The fault as `data` of an error.
+    pub(crate) fn data(&self) -> Json {
+        Json::from(serde_json::json!({
+            "pointer": self.pointer, "rule": self.rule, "expected": self.expected, "found": self.found,
+        }))
+    }
+}
+
+/// What stands for a value that is not there.
+pub(crate) const NOTHING: &str = "nothing";
+
+/// A value as a fault tells it.
+pub(crate) fn described(json: &str) -> Cow<'static, str> {
+    sized((JsonKind::of(json), json.len()))
+}
+
+fn sized((kind, bytes): (JsonKind, usize)) -> Cow<'static, str> {
+    match kind {
+        JsonKind::Null | JsonKind::Bool => Cow::Borrowed(kind.as_str()),
+        kind if bytes == 1 => Cow::Owned(format!("{kind} of 1 byte")),
+        kind => Cow::Owned(format!("{kind} of {bytes} bytes")),
+    }
+}

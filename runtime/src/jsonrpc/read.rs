@@ -1,0 +1,454 @@
+//! Bytes to frame: one pass, borrowed, duplicates refused.
+
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use trueform_schema::RequestId;
+
+use super::{
+    Fault, MAX_BATCH, MAX_DEPTH, error,
+    fault::described,
+    frame::{Frame, Incoming, Kind, Malformed, Members},
+    scan,
+};
+
+/// Splits `bytes` into its messages.
+///
+/// # Errors
+/// -32700 for what is not UTF-8 or not JSON, -32600 for what nests too deep or is no message.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Malformed> {
+    parse_early::<IgnoredAny>(bytes, None).map(|(incoming, _)| incoming)
+}
+
+/// As [`parse`], decoding the params of a request of the method `early` while they are passed, so that they are not read
+/// twice. The frame has no raw params then. Where they cannot be decoded, or come before the method, they stay raw.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_early<'a, E: Deserialize<'a>>(
+    bytes: &'a [u8],
+    early: Option<&'static str>,
+) -> Result<(Incoming<'a>, Option<E>), Malformed> {
+    let text = std::str::from_utf8(bytes).map_err(|problem| {
+        let place = problem.valid_up_to();
+        let id = readable_id(&bytes[..place]);
+        Malformed {
+            kind: Kind::Unknown,
+            id,
+            error: error::parse(format!("not UTF-8 at byte {place}")),
+        }
+    })?;
+    if scan::deeper_than(bytes, MAX_DEPTH) {
+        let limit = format!("at most {MAX_DEPTH} levels of arrays and objects");
+        let error = error::invalid_request(
+            format!("nested deeper than {MAX_DEPTH} levels"),
+            &Fault::new("", "depth", limit, "more"),
+        );
+        return Err(Malformed {
+            kind: Kind::Unknown,
+            id: readable_id(bytes),
+            error,
+        });
+    }
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'[') => Ok((Incoming::Batch(batch(text)?), None)),
+        _ => single(text, early).map(|(frame, params)| (Incoming::Single(frame), params)),
+    }
+}
+
+fn batch(text: &str) -> Result<Vec<Result<Frame<'_>, Malformed>>, Malformed> {
+    let refuse = |error| Malformed {
+        kind: Kind::Unknown,
+        id: None,
+        error,
+    };
+    let items: Vec<&RawValue> =
+        serde_json::from_str(text).map_err(|problem| refuse(error::parse(problem.to_string())))?;
+    match items.len() {
+        0 => Err(refuse(error::invalid_request(
+            "an empty batch",
+            &Fault::new("", "min-items", "at least one message", "none"),
+        ))),
+        count if count > MAX_BATCH => Err(refuse(error::invalid_request(
+            format!("a batch of {count} messages; at most {MAX_BATCH} are taken"),
+            &Fault::new(
+                "",
+                "max-items",
+                format!("at most {MAX_BATCH} messages"),
+                count.to_string(),
+            ),
+        ))),
+        _ => Ok(items
+            .into_iter()
+            .map(|item| Ok(single::<IgnoredAny>(item.get(), None)?.0))
+            .collect()),
+    }
+}
+
+fn single<'a, E: Deserialize<'a>>(
+    text: &'a str,
+    early: Option<&'static str>,
+) -> Result<(Frame<'a>, Option<E>), Malformed> {
+    let mut members = Members::new(early);
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let outcome = (&mut members)
+        .deserialize(&mut reader)
+        .and_then(|()| reader.end());
+    match outcome {
+        Ok(()) => {
+            let params = members.early_params.take();
+            members.classify().map(|frame| (frame, params))
+        }
+        // The params may be what is wrong, and are told of after the envelope: read the frame without looking into them.
+        Err(_) if members.tried_early => single(text, None),
+        // Told at the first value; what follows it may still be no JSON.
+        Err(problem) if problem.is_data() => {
+            let error = match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(_) => error::invalid_request(
+                    "a message is an object",
+                    &Fault::new("", "type", "an object", described(text.trim())),
+                ),
+                Err(problem) => error::parse(problem.to_string()),
+            };
+            Err(members.malformed(error))
+        }
+        Err(problem) => Err(members.malformed(error::parse(problem.to_string()))),
+    }
+}
+
+/// The id of the message that `bytes` begins with, if it can be told although the whole cannot be parsed.
+pub(crate) fn readable_id(bytes: &[u8]) -> Option<RequestId> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(problem) => std::str::from_utf8(&bytes[..problem.valid_up_to()]).ok()?,
+    };
+    let mut members = Members::<IgnoredAny>::new(None);
+    // The error is expected: the members read before it are what counts.
+    let _ = (&mut members).deserialize(&mut serde_json::Deserializer::from_str(text));
+    members.request_id()
+}
+
+impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for &mut Members<'de, E> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, E: Deserialize<'de>> Visitor<'de> for &mut Members<'de, E> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key()? {
+            let (slot, name) = match name {
+                Name::Jsonrpc => (&mut self.jsonrpc, "jsonrpc"),
+                Name::Id => (&mut self.id, "id"),
+                Name::Method => (&mut self.method, "method"),
+                Name::Params if self.is_early() => {
+                    self.tried_early = true;
+                    self.early_params = Some(map.next_value()?);
+                    continue;
+                }
+                Name::Params if self.tried_early => {
+                    map.next_value::<IgnoredAny>()?;
+                    self.repeated = self.repeated.or(Some("params"));
+                    continue;
+                }
+                Name::Params => (&mut self.params, "params"),
+                Name::Result => (&mut self.result, "result"),
+                Name::Error => (&mut self.error, "error"),
+                Name::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            let value = map.next_value()?;
+            match slot {
+                None => *slot = Some(value),
+                Some(_) => self.repeated = self.repeated.or(Some(name)),
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Name {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    Other,
+}
+
+impl<'de> serde::Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl Visitor<'_> for V {
+            type Value = Name;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member name")
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Name, E> {
+                Ok(match name {
+                    "jsonrpc" => Name::Jsonrpc,
+                    "id" => Name::Id,
+                    "method" => Name::Method,
+                    "params" => Name::Params,
+                    "result" => Name::Result,
+                    "error" => Name::Error,
+                    _ => Name::Other,
+                })
+            }
+        }
+        deserializer.deserialize_str(V)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn malformed(text: &[u8]) -> (i64, Kind, Option<String>, String) {
+        let Malformed { kind, id, error } = parse(text).expect_err("malformed");
+        (error.code, kind, id.map(|id| id.to_string()), error.message)
+    }
+
+    // A-1, A-2, A-5, A-6, A-7
+    #[test]
+    fn what_is_no_message() {
+        for (text, code, kind, id) in [
+            (&b"hello"[..], -32700, Kind::Unknown, None),
+            (br#""jsonrpc":"2.0""#, -32700, Kind::Unknown, None),
+            (
+                br#"{"jsonrpc":"2.0","id":7,"method":"pi"#,
+                -32700,
+                Kind::Request,
+                Some("7"),
+            ),
+            (
+                b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}",
+                -32700,
+                Kind::Unknown,
+                Some("7"),
+            ),
+            (
+                br#"{"id":1,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                Some("\"a\""),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"method":"a","method":"a"}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"method":5}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1}"#,
+                -32600,
+                Kind::Request,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
+                -32600,
+                Kind::Response,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"method":"a","result":{}}"#,
+                -32600,
+                Kind::Response,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"result":[]}"#,
+                -32600,
+                Kind::Response,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}"#,
+                -32600,
+                Kind::Response,
+                Some("1"),
+            ),
+            (
+                br#"{"jsonrpc":"2.0","method":1}"#,
+                -32600,
+                Kind::Notification,
+                None,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","method":"x","params":[1]}"#,
+                -32600,
+                Kind::Notification,
+                None,
+            ),
+            (b"{}", -32600, Kind::Unknown, None),
+            (b"5", -32600, Kind::Unknown, None),
+            (b"[]", -32600, Kind::Unknown, None),
+        ] {
+            let found = malformed(text);
+            let text = String::from_utf8_lossy(text);
+            assert_eq!(
+                (found.0, found.1, found.2.as_deref()),
+                (code, kind, id),
+                "{text}: {}",
+                found.3
+            );
+        }
+    }
+
+    #[test]
+    fn too_deep() {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}}"#,
+            "[".repeat(200) + &"]".repeat(200)
+        );
+        let (code, _, id, message) = malformed(text.as_bytes());
+        assert_eq!((code, id.as_deref()), (-32600, Some("3")), "{message}");
+    }
+
+    #[test]
+    fn what_is_a_message() {
+        let parse = |text| match parse(text) {
+            Ok(Incoming::Single(frame)) => frame,
+            other => panic!("{other:?}"),
+        };
+        match parse(
+            br#" {"params":{"a":1.0},"method":"to\u006fls","jsonrpc":"2.0","id":1.0,"extra":[]} "#,
+        ) {
+            Frame::Request { id, method, params } => {
+                assert_eq!((id.to_string().as_str(), &*method), ("1.0", "tools"));
+                assert_eq!(params.unwrap().get(), r#"{"a":1.0}"#);
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","method":"x"}"#),
+            Frame::Notification { params: None, .. }
+        ));
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#),
+            Frame::Response {
+                id: None,
+                outcome: Err(_)
+            }
+        ));
+    }
+
+    #[test]
+    fn params_in_passing() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Pair {
+            a: i64,
+        }
+        let read = |text: &'static str| match parse_early::<Pair>(text.as_bytes(), Some("m")) {
+            Ok((Incoming::Single(Frame::Request { params, .. }), early)) => {
+                Ok((params.is_some(), early.map(|pair| pair.a)))
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(malformed) => Err(malformed.error.message),
+        };
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5}}"#),
+            Ok((false, Some(5)))
+        );
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":1,"method":"other","params":{"a":5}}"#),
+            Ok((true, None))
+        );
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":1,"params":{"a":5},"method":"m"}"#),
+            Ok((true, None))
+        );
+        assert_eq!(
+            read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"x"}}"#),
+            Ok((true, None))
+        );
+        let repeated =
+            read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5},"params":{"a":6}}"#);
+        assert!(
+            repeated
+                .as_ref()
+                .is_err_and(|message| message.contains("`params` occurs twice")),
+            "{repeated:?}"
+        );
+        let cut = read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":5"#);
+        assert!(
+            cut.as_ref()
+                .is_err_and(|message| message.starts_with("parse error")),
+            "{cut:?}"
+        );
+    }
+
+    // A-10
+    #[test]
+    fn batches() {
+        match parse(br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"id":2,"method":"ping"},5]"#) {
+            Ok(Incoming::Batch(frames)) => {
+                assert_eq!(frames.len(), 3);
+                assert!(frames[0].is_ok());
+                assert_eq!(frames[1].as_ref().unwrap_err().id, Some(RequestId::from(2)));
+                assert_eq!(frames[2].as_ref().unwrap_err().kind, Kind::Unknown);
+            }
+            other => panic!("{other:?}"),
+        }
+        let many = format!("[{}]", vec!["{}"; MAX_BATCH + 1].join(","));
+        assert!(malformed(many.as_bytes()).3.contains("at most"));
+    }
+}
