@@ -3,7 +3,10 @@
 //! Until the revision is settled only what has to be decoded to settle it is looked at. Methods that no revision knows belong
 //! to extensions and pass, as raw JSON.
 
-use std::sync::OnceLock;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::value::RawValue;
 use trueform_schema::{
@@ -27,6 +30,7 @@ pub(super) struct ClientGate {
     outgoing: Policy,
     capabilities: Json,
     revision: OnceLock<Revision>,
+    is_legacy: AtomicBool,
 }
 
 impl ClientGate {
@@ -43,6 +47,7 @@ impl ClientGate {
             capabilities: Json::from_value::<ClientCapabilities>(&options.capabilities)
                 .unwrap_or_else(|_| Json::null()),
             revision: OnceLock::new(),
+            is_legacy: AtomicBool::new(false),
         }
     }
 
@@ -158,6 +163,18 @@ impl ClientGate {
         let dropped = self.inbound.policy == Policy::Enforce;
         tracing::warn!(method, problem, dropped, "an unfit notification");
         !dropped
+    }
+
+    /// From now on the server's requests are answered: `initialize` is about to be sent.
+    pub(super) fn enter_legacy_era(&self) {
+        self.is_legacy.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether requests of the server are answered at all: in the modern era a client sends no responses, and before either
+    /// handshake a server of the legacy era has nothing to ask.
+    // E-3
+    pub(super) fn answers(&self) -> bool {
+        self.is_legacy.load(Ordering::Relaxed)
     }
 
     /// Whether the server may ask `method` of this client.

@@ -120,6 +120,7 @@ async fn initialize(
         revision.as_str().to_owned(),
     );
     let params = stamped(&params, revision, options, None, None)?;
+    link.gate.enter_legacy_era();
     let result = exchange(
         link,
         Method::Initialize,

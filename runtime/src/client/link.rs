@@ -21,7 +21,7 @@ use tokio::{
 use trueform_schema::{ErrorObject, Json, RequestId, View, methods};
 
 use super::{
-    ClientOptions, Negotiation,
+    ClientOptions,
     error::{ClientError, LocalError},
     gate::ClientGate,
     handler::ClientHandler,
@@ -46,8 +46,6 @@ pub(super) struct Link {
     next_id: AtomicI64,
     /// Told when `State::unclaimed` or `State::closed` changes.
     arrived: Notify,
-    /// Whether server requests are answered.
-    answers: bool,
     handler: Arc<dyn ClientHandler>,
     pub(super) gate: ClientGate,
 }
@@ -100,7 +98,6 @@ impl Link {
             state: Mutex::new(state),
             next_id: AtomicI64::new(0),
             arrived: Notify::new(),
-            answers: options.negotiation != Negotiation::Nothing,
             handler: options.handler.clone(),
             gate: ClientGate::new(options),
         });
@@ -269,14 +266,17 @@ impl Link {
             }
             Frame::Request { id, method, params } => {
                 self.unclaimed(line);
-                match self.answers.then(|| self.gate.question(&method, params)) {
-                    Some(Ok(())) => self.answer(
+                if !self.gate.answers() {
+                    tracing::debug!(%id, method = &*method, "a request of the server is not answered");
+                    return;
+                }
+                match self.gate.question(&method, params) {
+                    Ok(()) => self.answer(
                         id,
                         &method,
                         params.map(|params| Json::from(params.to_owned())),
                     ),
-                    Some(Err(error)) => self.respond(&id, Err(error)),
-                    None => {}
+                    Err(error) => self.respond(&id, Err(error)),
                 }
             }
         }

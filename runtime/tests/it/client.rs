@@ -325,6 +325,139 @@ async fn requests_of_the_server_are_answered() {
     drop(client);
 }
 
+// B-8
+#[tokio::test]
+async fn requests_that_a_client_cannot_be_sent_are_refused() {
+    let asked = Arc::new(Collected::default());
+    let options = ClientOptions::at(Revision::V2025_06_18)
+        .capabilities(with_roots())
+        .handler(Answers(asked.clone()));
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let request = mock.next().await.unwrap();
+        play_legacy(&mut mock, &request).await;
+        for (method, params, code, why) in [
+            ("sampling/createMessage", json!({}), -32601, "`sampling`"),
+            ("tools/list", json!({}), -32601, "is not sent by a server"),
+            ("roots/list", json!([]), -32602, "/params"),
+        ] {
+            mock.send(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+                .await;
+            let answer = mock.next().await.unwrap();
+            assert_eq!(answer["error"]["code"], code, "{answer}");
+            let message = answer["error"]["message"].as_str().unwrap();
+            assert!(message.contains(why), "{message}");
+        }
+        // What the handler makes of this is no result of the method.
+        mock.send(json!({ "jsonrpc": "2.0", "id": 2, "method": "extension/method" }))
+            .await;
+        assert!(mock.next().await.unwrap()["result"]["roots"].is_array());
+    });
+    let client = connecting.await.unwrap();
+    soon(playing).await.unwrap();
+    assert_eq!(asked.take(), ["extension/method"]);
+    drop(client);
+}
+
+/// Answers whatever it is asked with what is no result of any method.
+struct Nonsense;
+
+impl ClientHandler for Nonsense {
+    fn answer(&self, _: &str, _: Option<trueform::schema::Json>) -> Answering<'_> {
+        Box::pin(std::future::ready(Ok(
+            json!({ "roots": [{ "uri": 5 }] }).into()
+        )))
+    }
+}
+
+#[tokio::test]
+async fn answers_that_are_none_do_not_leave() {
+    let options = ClientOptions::at(Revision::V2025_06_18)
+        .capabilities(with_roots())
+        .handler(Nonsense);
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let request = mock.next().await.unwrap();
+        play_legacy(&mut mock, &request).await;
+        mock.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" }))
+            .await;
+        let answer = mock.next().await.unwrap();
+        assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    });
+    let client = connecting.await.unwrap();
+    soon(playing).await.unwrap();
+    drop(client);
+}
+
+// E-3
+#[tokio::test]
+async fn a_modern_server_is_not_answered() {
+    let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
+        let probe = mock.next().await.unwrap();
+        mock.result(&probe, discovered(&["2026-07-28"])).await;
+        for method in ["ping", "roots/list", "extension/method"] {
+            mock.send(json!({ "jsonrpc": "2.0", "id": method, "method": method }))
+                .await;
+        }
+        let request = mock.next().await.unwrap();
+        assert_eq!(request["method"], "tools/call", "the first that comes");
+        mock.result(&request, json!({ "resultType": "complete", "content": [] }))
+            .await;
+    });
+    let client = connecting.await.unwrap();
+    for _ in ["ping", "roots/list", "extension/method"] {
+        soon(client.next_message()).await.unwrap();
+    }
+    client.call_tool("any", ()).await.unwrap();
+    soon(playing).await.unwrap();
+}
+
+/// A notification that the revision does not have is not heard of.
+#[tokio::test]
+async fn unfit_notifications_are_dropped() {
+    let (connecting, playing) = against(
+        ClientOptions::at(Revision::V2025_06_18),
+        |mut mock| async move {
+            let request = mock.next().await.unwrap();
+            play_legacy(&mut mock, &request).await;
+            let list = mock.next().await.unwrap();
+            for (method, params) in [
+                (
+                    "notifications/elicitation/complete",
+                    json!({ "elicitationId": "x" }),
+                ),
+                (
+                    "notifications/progress",
+                    json!({ "progressToken": {}, "progress": 1 }),
+                ),
+                ("notifications/initialized", json!({})),
+                (
+                    "notifications/message",
+                    json!({ "level": "loud", "data": 1 }),
+                ),
+                ("notifications/of/nobody", json!([])),
+                ("notifications/tools/list_changed", json!({})),
+            ] {
+                mock.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+                    .await;
+            }
+            mock.result(&list, json!({ "content": [] })).await;
+        },
+    );
+    let client = connecting.await.unwrap();
+    let mut heard = client.notifications();
+    client.call_tool("any", ()).await.unwrap();
+    let mut methods = Vec::new();
+    // They came before the answer.
+    while let Some(notified) = heard.try_next() {
+        methods.push(notified.method().to_owned());
+    }
+    // A level that nobody knows is let in by name, and what is no object is no message.
+    assert_eq!(
+        methods,
+        ["notifications/message", "notifications/tools/list_changed"]
+    );
+    soon(playing).await.unwrap();
+}
+
 // T-5, T-6, T-7
 #[tokio::test]
 async fn input_that_a_modern_server_asks_for_is_given() {
