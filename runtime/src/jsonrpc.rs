@@ -18,7 +18,7 @@ pub(crate) use self::{
     },
     fault::{Fault, NOTHING, described},
     frame::{Frame, Incoming, Kind, Malformed, Text},
-    read::{parse, parse_early, readable_id},
+    read::{malformed_from, parse, parse_early, readable_id},
     write::{NoId, write_error, write_notification, write_request, write_result},
 };
 

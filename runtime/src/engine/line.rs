@@ -77,12 +77,7 @@ impl Engine {
             format!("a line longer than {limit} bytes"),
             &Fault::new("", "size", format!("at most {limit} bytes"), "more"),
         );
-        let malformed = Malformed {
-            kind: Kind::Unknown,
-            id: jsonrpc::readable_id(prefix),
-            error,
-        };
-        self.line_malformed(link, &malformed)
+        self.line_malformed(link, &jsonrpc::malformed_from(prefix, error))
     }
 
     fn line_malformed(&self, link: &Arc<Link>, malformed: &Malformed) -> Reply {

@@ -61,6 +61,8 @@ pub(super) struct Members<'a, E> {
     pub(super) result: Option<&'a RawValue>,
     pub(super) error: Option<&'a RawValue>,
     pub(super) repeated: Option<&'static str>,
+    /// The member whose value was read last, or could not be read.
+    pub(super) reached: Option<&'static str>,
     /// The method whose params are decoded in passing.
     pub(super) early: Option<&'static str>,
     pub(super) tried_early: bool,
@@ -77,6 +79,7 @@ impl<'a, E> Members<'a, E> {
             result: None,
             error: None,
             repeated: None,
+            reached: None,
             early,
             tried_early: false,
             early_params: None,
@@ -210,6 +213,7 @@ impl<'a, E> Members<'a, E> {
     pub(super) fn malformed(&self, error: ErrorObject) -> Malformed {
         let kind = match (self.method, self.id, self.result.or(self.error)) {
             (_, _, Some(_)) => Kind::Response,
+            _ if matches!(self.reached, Some("result" | "error")) => Kind::Response,
             (Some(_), None, None) => Kind::Notification,
             (_, Some(_), None) => Kind::Request,
             (None, None, None) => Kind::Unknown,

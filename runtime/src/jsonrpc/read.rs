@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use trueform_schema::RequestId;
+use trueform_schema::{ErrorObject, RequestId};
 
 use super::{
     Fault, MAX_BATCH, MAX_DEPTH, error,
@@ -32,12 +32,7 @@ pub(crate) fn parse_early<'a, E: Deserialize<'a>>(
 ) -> Result<(Incoming<'a>, Option<E>), Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|problem| {
         let place = problem.valid_up_to();
-        let id = readable_id(&bytes[..place]);
-        Malformed {
-            kind: Kind::Unknown,
-            id,
-            error: error::parse(format!("not UTF-8 at byte {place}")),
-        }
+        malformed_from(bytes, error::parse(format!("not UTF-8 at byte {place}")))
     })?;
     if scan::deeper_than(bytes, MAX_DEPTH) {
         let limit = format!("at most {MAX_DEPTH} levels of arrays and objects");
@@ -45,11 +40,7 @@ pub(crate) fn parse_early<'a, E: Deserialize<'a>>(
             format!("nested deeper than {MAX_DEPTH} levels"),
             &Fault::new("", "depth", limit, "more"),
         );
-        return Err(Malformed {
-            kind: Kind::Unknown,
-            id: readable_id(bytes),
-            error,
-        });
+        return Err(malformed_from(bytes, error));
     }
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'[') => Ok((Incoming::Batch(batch(text)?), None)),
@@ -117,16 +108,33 @@ fn single<'a, E: Deserialize<'a>>(
     }
 }
 
+/// The refusal of a message of which only the beginning, `bytes`, can be parsed: its kind and id as far as they can be told.
+pub(crate) fn malformed_from(bytes: &[u8], error: ErrorObject) -> Malformed {
+    let malformed = beginning(bytes).malformed(error);
+    Malformed {
+        kind: match malformed.kind {
+            // An id may still come.
+            Kind::Notification => Kind::Unknown,
+            kind => kind,
+        },
+        ..malformed
+    }
+}
+
 /// The id of the message that `bytes` begins with, if it can be told although the whole cannot be parsed.
 pub(crate) fn readable_id(bytes: &[u8]) -> Option<RequestId> {
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(problem) => std::str::from_utf8(&bytes[..problem.valid_up_to()]).ok()?,
+    beginning(bytes).request_id()
+}
+
+fn beginning(bytes: &[u8]) -> Members<'_, IgnoredAny> {
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(_) => bytes,
+        Err(problem) => &bytes[..problem.valid_up_to()],
     };
     let mut members = Members::<IgnoredAny>::new(None);
     // The error is expected: the members read before it are what counts.
-    let _ = (&mut members).deserialize(&mut serde_json::Deserializer::from_str(text));
-    members.request_id()
+    let _ = (&mut members).deserialize(&mut serde_json::Deserializer::from_slice(valid));
+    members
 }
 
 impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for &mut Members<'de, E> {
@@ -168,6 +176,7 @@ impl<'de, E: Deserialize<'de>> Visitor<'de> for &mut Members<'de, E> {
                     continue;
                 }
             };
+            self.reached = Some(name);
             let value = map.next_value()?;
             match slot {
                 None => *slot = Some(value),

@@ -6,6 +6,7 @@ mod bad_input;
 mod composed;
 mod frames;
 mod modern;
+mod races;
 mod resume;
 mod serve;
 mod sessions;

@@ -38,6 +38,7 @@ async fn line_ends_of_all_kinds() {
 // Y-6
 #[tokio::test]
 async fn long_lines_are_refused_and_the_next_one_served() {
+    // Answers, the fourth to sixth, are not answered however long they are.
     let long = "x".repeat(300_000);
     let input = [
         modern(
@@ -47,6 +48,13 @@ async fn long_lines_are_refused_and_the_next_one_served() {
         ),
         format!(r#"{{"params":"{long}","id":5}}"#),
         long.clone(),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"a":"{long}"}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":1,"message":"{long}"}}}}"#),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":7,"result":{}{}}}"#,
+            "[".repeat(500),
+            "]".repeat(500)
+        ),
         add("1"),
         format!(r#"{{"jsonrpc":"2.0","id":6,"method":"{long}"#),
     ];

@@ -114,6 +114,12 @@ impl App {
         Self::of((strict.build().expect("the tools are fine"), director))
     }
 
+    /// A server of the test's own; its director has nothing to direct.
+    pub(crate) fn serving(server: Server) -> Self {
+        let (_, director) = common::stage();
+        Self::of((server.build().expect("the tools are fine"), director))
+    }
+
     fn of((service, director): (trueform::Service, Director)) -> Self {
         let handle = service.handle();
         Self {
