@@ -112,8 +112,8 @@ impl Exchange {
         progress_token: Option<ProgressToken>,
         log_threshold: Threshold,
         outlet: Outlet,
-    ) -> Self {
-        Self {
+    ) -> Arc<Self> {
+        Arc::new(Self {
             engine,
             id,
             method,
@@ -132,7 +132,7 @@ impl Exchange {
             }),
             finished: AtomicBool::new(false),
             stream_closed: Signal::default(),
-        }
+        })
     }
 
     pub(crate) fn peer(&self) -> &PeerFacts {

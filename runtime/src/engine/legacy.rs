@@ -347,7 +347,7 @@ impl Engine {
         negotiated: &Negotiated,
         origin: Origin<'_>,
         progress_token: Option<ProgressToken>,
-    ) -> Exchange {
+    ) -> Arc<Exchange> {
         let Origin {
             session,
             way,

@@ -34,14 +34,10 @@ impl Engine {
         params: Option<&RawValue>,
         site: Site<'_>,
     ) -> Result<Reply, ErrorObject> {
-        let params: SubscriptionsListenRequestParams =
+        let mut params: SubscriptionsListenRequestParams =
             self.params(Method::SubscriptionsListen, params)?;
-        let exchange = Arc::new(self.modern_exchange(
-            id,
-            Method::SubscriptionsListen,
-            Some(params.meta),
-            site,
-        )?);
+        let meta = Some(&mut params.meta);
+        let exchange = self.modern_exchange(id, Method::SubscriptionsListen, meta, site)?;
         if let Some(session) = &exchange.session {
             let open = |listener: &&Listener| {
                 let exchange = listener.exchange.upgrade();

@@ -129,9 +129,9 @@ impl<'a> Look<'a> {
     }
 
     /// The params of `tools/call`, if they were decoded.
-    pub(super) fn into_call(self) -> Option<CallToolRequestParams> {
+    pub(super) fn into_call(self) -> Option<Box<CallToolRequestParams>> {
         match self {
-            Self::Call(call) => Some(*call),
+            Self::Call(call) => Some(call),
             Self::Peeked(_) => None,
         }
     }

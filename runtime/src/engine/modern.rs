@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientCapabilities, Conform, DiscoverResult, ErrorObject, Implementation, LoggingLevel, Method,
-    PaginatedRequestParams, ProgressToken, RequestId, RequestMetaObject, RequestParams, Revision,
-    Revisions,
+    Conform, DiscoverResult, ErrorObject, Method, PaginatedRequestParams, RequestId,
+    RequestMetaObject, RequestParams, Revision, Revisions,
 };
 
 use super::{
@@ -191,21 +190,20 @@ impl Engine {
         self.list_tools(id, Revision::V2026_07_28, params.cursor.as_deref())
     }
 
-    /// The exchange of a modern request, from its decoded `_meta`.
+    /// The exchange of a modern request, from what is taken out of its decoded `_meta`.
     pub(super) fn modern_exchange(
         &self,
         id: &RequestId,
         method: Method,
-        meta: Option<RequestMetaObject>,
+        meta: Option<&mut RequestMetaObject>,
         site: Site<'_>,
-    ) -> Result<Exchange, ErrorObject> {
-        check_level(meta.as_ref())?;
-        let Facts {
-            client_info,
-            capabilities,
-            log_level,
-            progress_token,
-        } = facts(meta);
+    ) -> Result<Arc<Exchange>, ErrorObject> {
+        check_level(meta.as_deref())?;
+        let mut none = None;
+        let meta = match meta {
+            Some(meta) => meta,
+            None => none.insert(RequestMetaObject::default()),
+        };
         let (outlet, session, transport) = match site {
             Site::Post { transport, .. } => (Outlet::Own(Outbox::new()), None, transport),
             Site::Line(link) => {
@@ -223,13 +221,13 @@ impl Engine {
             method,
             Revision::V2026_07_28,
             Peer::Request(PeerFacts {
-                client_info,
-                capabilities,
+                client_info: meta.client_info.take(),
+                capabilities: meta.client_capabilities.take().unwrap_or_default(),
             }),
             session,
             transport,
-            progress_token,
-            Threshold::of_request(log_level.as_ref()),
+            meta.progress_token.take(),
+            Threshold::of_request(meta.log_level.as_ref()),
             outlet,
         ))
     }
@@ -240,30 +238,6 @@ fn check_level(meta: Option<&RequestMetaObject>) -> Result<(), ErrorObject> {
     match meta.and_then(|meta| meta.log_level.as_ref()) {
         Some(level) => logging::check(level, "/params/_meta/io.modelcontextprotocol~1logLevel"),
         None => Ok(()),
-    }
-}
-
-struct Facts {
-    client_info: Option<Implementation>,
-    capabilities: ClientCapabilities,
-    log_level: Option<LoggingLevel>,
-    progress_token: Option<ProgressToken>,
-}
-
-fn facts(meta: Option<RequestMetaObject>) -> Facts {
-    let Some(meta) = meta else {
-        return Facts {
-            client_info: None,
-            capabilities: ClientCapabilities::default(),
-            log_level: None,
-            progress_token: None,
-        };
-    };
-    Facts {
-        client_info: meta.client_info,
-        capabilities: meta.client_capabilities.unwrap_or_default(),
-        log_level: meta.log_level,
-        progress_token: meta.progress_token,
     }
 }
 

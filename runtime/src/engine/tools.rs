@@ -53,13 +53,13 @@ impl Engine {
         look: Look<'_>,
         site: Site<'_>,
     ) -> Result<Reply, ErrorObject> {
-        let params = self.call_params(look, params, Revision::V2026_07_28)?;
+        let mut params = self.call_params(look, params, Revision::V2026_07_28)?;
         let catalog = self.catalog();
         let tool = catalog.tool(&params.name)?;
         if let Site::Post { headers, .. } = &site {
             gate::check_param_headers(*headers, tool.header_params(), params.arguments.as_deref())?;
         }
-        let exchange = self.modern_exchange(id, Method::CallTool, params.meta, site)?;
+        let exchange = self.modern_exchange(id, Method::CallTool, params.meta.as_mut(), site)?;
         let missing = tool.needs().missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
             return Err(jsonrpc::capability_missing(
@@ -72,15 +72,16 @@ impl Engine {
 
     pub(super) fn call_tool_legacy(
         &self,
-        exchange: impl FnOnce(Option<trueform_schema::ProgressToken>) -> Exchange,
+        exchange: impl FnOnce(Option<trueform_schema::ProgressToken>) -> Arc<Exchange>,
         params: Option<&RawValue>,
         look: Look<'_>,
         revision: Revision,
     ) -> Result<Reply, ErrorObject> {
-        let params = self.call_params(look, params, revision)?;
+        let mut params = self.call_params(look, params, revision)?;
         let catalog = self.catalog();
         let tool = catalog.tool(&params.name)?;
-        let exchange = exchange(params.meta.and_then(|meta| meta.progress_token));
+        let meta = params.meta.as_mut();
+        let exchange = exchange(meta.and_then(|meta| meta.progress_token.take()));
         let missing = tool.needs().missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
             // -32021 does not exist before 2026-07-28; what the client asks for is not there for it (B-8).
@@ -104,14 +105,16 @@ impl Engine {
         look: Look<'_>,
         params: Option<&RawValue>,
         revision: Revision,
-    ) -> Result<CallToolRequestParams, ErrorObject> {
+    ) -> Result<Box<CallToolRequestParams>, ErrorObject> {
         let inbound = self.settings.incoming;
         match look.into_call() {
             Some(decoded) => {
-                inbound.check_params(&decoded, Method::CallTool, revision, params)?;
+                inbound.check_params(&*decoded, Method::CallTool, revision, params)?;
                 Ok(decoded)
             }
-            None => inbound.params(Method::CallTool, revision, params),
+            None => inbound
+                .params(Method::CallTool, revision, params)
+                .map(Box::new),
         }
     }
 
@@ -119,13 +122,13 @@ impl Engine {
     fn call(
         &self,
         tool: &Arc<ToolRoute>,
-        exchange: Exchange,
+        exchange: Arc<Exchange>,
         arguments: Option<&JsonObject>,
     ) -> Result<Reply, ErrorObject> {
         // Entered by whoever looked at the request first.
         let span = tracing::Span::current();
         span.record("tool", tool.name());
-        let context = Context(Arc::new(exchange));
+        let context = Context(exchange);
         let ticket = match self.enter(&context.0)? {
             Entered::Silently => return Ok(Reply::Silent),
             Entered::With(ticket) => ticket,
@@ -270,28 +273,24 @@ pub(super) fn conclude(
     };
     exchange.finish();
     let policy = exchange.engine.settings.outgoing;
-    let outcome = outcome.and_then(|result| {
-        gate::check(policy, &result, exchange.revision, tool.name())?;
-        Ok(result)
-    });
-    match outcome {
-        Ok(result) => {
-            tracing::debug!(
-                tool = tool.name(),
-                is_error = result.is_error.unwrap_or(false),
-                "answered"
-            );
-            Answer::result(&exchange.id, exchange.view(), |view, out| {
-                result.encode(view, out)
-            })
-        }
-        Err(error) => {
-            let error = gate::error_at(error, exchange.revision);
-            record_outcome(span, Err(&error));
-            tracing::debug!(problem = %error.message, "answered with an error");
-            Answer::error(Some(&exchange.id), Some(exchange.revision), &error)
-        }
-    }
+    // The result is not moved: it is large.
+    let error = match &outcome {
+        Ok(result) => match gate::check(policy, result, exchange.revision, tool.name()) {
+            Ok(()) => {
+                let is_error = result.is_error.unwrap_or(false);
+                tracing::debug!(tool = tool.name(), is_error, "answered");
+                return Answer::result(&exchange.id, exchange.view(), |view, out| {
+                    result.encode(view, out)
+                });
+            }
+            Err(error) => error,
+        },
+        Err(error) => error.clone(),
+    };
+    let error = gate::error_at(error, exchange.revision);
+    record_outcome(span, Err(&error));
+    tracing::debug!(problem = %error.message, "answered with an error");
+    Answer::error(Some(&exchange.id), Some(exchange.revision), &error)
 }
 
 /// What a panic said, for the log.

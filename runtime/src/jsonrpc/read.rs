@@ -108,14 +108,14 @@ fn single<'a, E: Deserialize<'a>>(
     }
 }
 
-/// The refusal of a message of which only the beginning, `bytes`, can be parsed: its kind and id as far as they can be told.
+/// The refusal of a message of which only the beginning of `bytes` can be parsed: its id, if that was there, and whether it is
+/// an answer. What else it would have been is not known.
 pub(crate) fn malformed_from(bytes: &[u8], error: ErrorObject) -> Malformed {
     let malformed = beginning(bytes).malformed(error);
     Malformed {
         kind: match malformed.kind {
-            // An id may still come.
-            Kind::Notification => Kind::Unknown,
-            kind => kind,
+            Kind::Response => Kind::Response,
+            _ => Kind::Unknown,
         },
         ..malformed
     }
