@@ -8,6 +8,8 @@ mod line;
 mod listen;
 mod look;
 mod modern;
+#[cfg(feature = "http")]
+mod post;
 mod running;
 mod shared;
 mod tools;
@@ -41,6 +43,7 @@ pub(crate) enum Reply {
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// HTTP status, where nothing was sent before.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "what HTTP adds"))]
     pub(crate) status: u16,
     /// The message, without a line end.
     pub(crate) body: Vec<u8>,

@@ -168,6 +168,7 @@ impl Exchange {
     }
 
     /// Fired once the handler asked for the response stream to be ended early.
+    #[cfg(feature = "http")]
     pub(crate) fn stream_closed(&self) -> &Signal {
         &self.stream_closed
     }

@@ -5,6 +5,7 @@
 //! way out there is one check, of the whole message.
 //! Knows no tools and no transport; headers come through [`Headers`].
 
+#[cfg(feature = "http")]
 mod era;
 mod headers;
 mod inbound;
@@ -13,8 +14,9 @@ mod outbound;
 mod peek;
 mod redact;
 
+#[cfg(feature = "http")]
+pub(crate) use self::era::{PostEra, era_of_post};
 pub(crate) use self::{
-    era::{PostEra, era_of_post},
     headers::{
         HeaderValue, Headers, check_param_headers, check_standard_headers, missing_meta,
         missing_version,
@@ -32,6 +34,7 @@ pub use self::{
 /// Header that names the protocol version of an HTTP request.
 pub(crate) const VERSION_HEADER: &str = "mcp-protocol-version";
 /// Header that carries the id of a legacy session.
+#[cfg(feature = "http")]
 pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
 /// Header that repeats the method of a modern request.
 pub(crate) const METHOD_HEADER: &str = "mcp-method";

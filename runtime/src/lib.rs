@@ -23,9 +23,6 @@
 //! | --- | --- | --- |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 
-// HTTP alone uses some of the engine, which is compiled either way: its parts are tested without a transport.
-#![cfg_attr(not(feature = "http"), allow(dead_code, unused_imports))]
-
 // `::trueform` must name this crate in the expansions that its own tests and examples contain.
 #[allow(unused_extern_crates, reason = "used by expansions only")]
 extern crate self as trueform;

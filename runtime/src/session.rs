@@ -44,6 +44,7 @@ pub(crate) struct Negotiated {
 /// State of one peer.
 pub(crate) struct Session {
     id: Option<Box<str>>,
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "what HTTP adds"))]
     principal: Option<Principal>,
     phase: Mutex<Phase>,
     pub(crate) log_level: Arc<SessionLevel>,
@@ -72,6 +73,7 @@ impl Session {
     }
 
     /// Who opened the session.
+    #[cfg(feature = "http")]
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.principal.as_ref()
     }

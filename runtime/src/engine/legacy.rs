@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    CancelledNotificationParams, ClientNotification, EmptyResult, Era, ErrorObject,
+    CancelledNotificationParams, ClientNotification, EmptyResult, ErrorObject,
     InitializeRequestParams, InitializeResult, Method, PaginatedRequestParams, ProgressToken,
     RequestId, Revision, Revisions, SetLevelRequestParams, methods::Direction,
 };
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
-    gate::{self, HeaderValue, Headers, VERSION_HEADER},
+    gate,
     jsonrpc::{self, Fault, Frame, Malformed},
     logging::{self, Threshold},
     outbox::Outbox,
@@ -39,82 +39,6 @@ pub(super) enum Way {
 }
 
 impl Engine {
-    /// Opens a session for a POST of `initialize`. The session is to be kept if there is one.
-    pub(crate) fn post_initialize(
-        &self,
-        frame: Frame<'_>,
-        session_id: Box<str>,
-        transport: TransportData,
-    ) -> (Option<Arc<Session>>, Reply) {
-        let Frame::Request { id, params, .. } = frame else {
-            let error = jsonrpc::invalid_request(
-                "`initialize` is a request",
-                &Fault::missing("/id", "a string or an integer"),
-            );
-            return (None, Reply::Ready(Answer::error(None, None, &error)));
-        };
-        let session = Arc::new(Session::new(Some(session_id), transport.principal));
-        match self.initialize(&id, params, &session) {
-            Ok(reply) => (Some(session), reply),
-            Err(error) => (None, Reply::Ready(Answer::error(Some(&id), None, &error))),
-        }
-    }
-
-    /// Serves the body of a POST within `session`.
-    pub(crate) fn post_legacy(
-        &self,
-        frame: Frame<'_>,
-        look: Look<'_>,
-        session: &Arc<Session>,
-        headers: &dyn Headers,
-        transport: TransportData,
-    ) -> Reply {
-        // F-23
-        let known = match headers.get(VERSION_HEADER) {
-            HeaderValue::Absent => true,
-            HeaderValue::One(version) => Revision::from_wire(version).is_some_and(|revision| {
-                revision.era() == Era::Legacy && self.settings.revisions.contains(revision)
-            }),
-            HeaderValue::Bad => false,
-        };
-        if !known {
-            let id = if let Frame::Request { id, .. } = &frame {
-                Some(id.clone())
-            } else {
-                None
-            };
-            let error = jsonrpc::invalid_request(
-                "`MCP-Protocol-Version` names no version that is served here",
-                &Fault::new(
-                    "",
-                    "version",
-                    "an `MCP-Protocol-Version` header with the version of the session, or none",
-                    "another",
-                ),
-            );
-            return Reply::Ready(Answer::error(id.as_ref(), session.revision(), &error));
-        }
-        self.legacy(
-            frame,
-            look,
-            Origin {
-                session,
-                way: Way::Post,
-                transport,
-            },
-        )
-    }
-
-    /// Serves a batch, which only 2025-03-26 has.
-    pub(crate) fn legacy_batch(
-        &self,
-        frames: Vec<Result<Frame<'_>, Malformed>>,
-        session: &Arc<Session>,
-        transport: &TransportData,
-    ) -> Reply {
-        self.batch(frames, session, Way::Post, transport)
-    }
-
     pub(super) fn batch(
         &self,
         frames: Vec<Result<Frame<'_>, Malformed>>,
@@ -378,7 +302,7 @@ impl Engine {
     }
 
     // B-1, B-2, B-3, TRAP-06
-    fn initialize(
+    pub(super) fn initialize(
         &self,
         id: &RequestId,
         params: Option<&RawValue>,

@@ -16,13 +16,14 @@ use super::{
 use crate::{
     exchange::{Exchange, Outlet, Peer, PeerFacts, TransportData},
     gate::{self, Headers},
-    jsonrpc::{self, Fault, Frame},
+    jsonrpc,
     logging::{self, Threshold},
     outbox::Outbox,
 };
 
 /// Where a modern request came from.
 pub(super) enum Site<'a> {
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "what HTTP adds"))]
     Post {
         headers: &'a dyn Headers,
         transport: TransportData,
@@ -31,35 +32,6 @@ pub(super) enum Site<'a> {
 }
 
 impl Engine {
-    /// Serves the body of a POST that belongs to the modern era.
-    pub(crate) fn post_modern(
-        &self,
-        frame: Frame<'_>,
-        look: Look<'_>,
-        headers: &dyn Headers,
-        transport: TransportData,
-    ) -> Reply {
-        match frame {
-            Frame::Request { id, method, params } => self.modern_request(
-                &id,
-                &method,
-                params,
-                look,
-                Site::Post { headers, transport },
-            ),
-            // D-3: accepted, without effect. Cancelling is closing the response stream.
-            Frame::Notification { .. } => Reply::Silent,
-            // F-4, A-18
-            Frame::Response { .. } => {
-                let error = jsonrpc::invalid_request(
-                    "a response has no place in this era",
-                    &Fault::new("", "direction", "a request or a notification", "a response"),
-                );
-                Reply::Ready(Answer::error(None, Some(Revision::LATEST), &error))
-            }
-        }
-    }
-
     pub(super) fn modern_request(
         &self,
         id: &RequestId,

@@ -21,6 +21,10 @@ pub(crate) trait Headers {
 
 /// What is known of one header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "what HTTP adds; tests make them")
+)]
 pub(crate) enum HeaderValue<'a> {
     Absent,
     /// One value, without the white space around it.
