@@ -15418,6 +15418,7 @@ impl ClientRequest {
     /// # Errors
     /// The params do not have the form of the type, are missing where `revision` requires them, or the client does not
     /// send `method`. The pointer of the error is relative to the params.
+    #[inline]
     pub fn decode(
         revision: Revision,
         method: Method,
@@ -15488,6 +15489,7 @@ impl ClientRequest {
     /// # Errors
     /// The result does not have the form of the type, or the client does not send `method`. The pointer of the
     /// error is relative to the result.
+    #[inline]
     pub fn decode_result(
         method: Method,
         result: &str,
@@ -15614,6 +15616,7 @@ impl ClientNotification {
     /// # Errors
     /// The params do not have the form of the type, are missing where `revision` requires them, or the client does not
     /// send `method`. The pointer of the error is relative to the params.
+    #[inline]
     pub fn decode(
         revision: Revision,
         method: Method,
@@ -15700,6 +15703,7 @@ impl ServerRequest {
     /// # Errors
     /// The params do not have the form of the type, are missing where `revision` requires them, or the server does not
     /// send `method`. The pointer of the error is relative to the params.
+    #[inline]
     pub fn decode(
         revision: Revision,
         method: Method,
@@ -15744,6 +15748,7 @@ impl ServerRequest {
     /// # Errors
     /// The result does not have the form of the type, or the server does not send `method`. The pointer of the
     /// error is relative to the result.
+    #[inline]
     pub fn decode_result(
         method: Method,
         result: &str,
@@ -15833,6 +15838,7 @@ impl ServerNotification {
     /// # Errors
     /// The params do not have the form of the type, are missing where `revision` requires them, or the server does not
     /// send `method`. The pointer of the error is relative to the params.
+    #[inline]
     pub fn decode(
         revision: Revision,
         method: Method,

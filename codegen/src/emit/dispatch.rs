@@ -100,7 +100,7 @@ fn messages(
          /// Decodes the params of `method`, straight into their one type; absent params are an empty object.\n///\n\
          /// # Errors\n/// The params do not have the form of the type, are missing where `revision` requires them, or the \
          {sender} does not\n/// send `method`. The pointer of the error is relative to the params.\n\
-         pub fn decode(revision: Revision, method: Method, params: Option<&str>) -> Result<Self, DecodeError> {{\n\
+         #[inline]\npub fn decode(revision: Revision, method: Method, params: Option<&str>) -> Result<Self, DecodeError> {{\n\
          let params = support::params({}, method.as_str(), revision, params)?;\nOk(match method {{\n",
         match cx.has_method() {
             true => "method.rules(revision)",
@@ -157,7 +157,8 @@ fn messages(
     out.push_str("}\n}\n}\n");
 }
 
-/// Decoding of the results, for requests.
+/// Decoding of the results, for requests. Inline, as all decoding of a union of methods is: it pulls in every type, which costs a
+/// fifth of the functions of the crate, so whoever uses it compiles it.
 fn results(sender: &str, methods: &[&MethodDef], out: &mut String) {
     let results = methods
         .iter()
@@ -179,7 +180,7 @@ fn results(sender: &str, methods: &[&MethodDef], out: &mut String) {
         "/// Decodes the result that answers `method`, straight into its one type.\n///\n\
          /// # Errors\n/// The result does not have the form of the type, or the {sender} does not send `method`. The pointer of the\n\
          /// error is relative to the result.\n\
-         pub fn decode_result(method: Method, result: &str) -> Result<Box<dyn Conform + Send>, DecodeError> {{\n\
+         #[inline]\npub fn decode_result(method: Method, result: &str) -> Result<Box<dyn Conform + Send>, DecodeError> {{\n\
          Ok(match method {{\n{arms}_ => return Err(support::foreign({sender:?}, method.as_str())),\n}})\n}}\n"
     );
 }

@@ -1465,6 +1465,7 @@ impl ClientRequest {
     /// # Errors
     /// The params do not have the form of the type, are missing where `revision` requires them, or the client does not
     /// send `method`. The pointer of the error is relative to the params.
+    #[inline]
     pub fn decode(
         revision: Revision,
         method: Method,
@@ -1499,6 +1500,7 @@ impl ClientRequest {
     /// # Errors
     /// The result does not have the form of the type, or the client does not send `method`. The pointer of the
     /// error is relative to the result.
+    #[inline]
     pub fn decode_result(
         method: Method,
         result: &str,
@@ -1549,6 +1551,7 @@ impl ServerNotification {
     /// # Errors
     /// The params do not have the form of the type, are missing where `revision` requires them, or the server does not
     /// send `method`. The pointer of the error is relative to the params.
+    #[inline]
     pub fn decode(
         revision: Revision,
         method: Method,
