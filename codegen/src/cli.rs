@@ -258,21 +258,31 @@ impl Diff {
 fn schema(cli: &Cli, name: &str) -> Result<serde_json::Value, Problem> {
     let file = match Path::new(name) {
         file if file.is_file() => file.to_owned(),
-        _ => {
-            let source = Source::revision(name).or_else(|_| Source::extension(name));
-            let source = source.map_err(|_| {
-                Problem::at(
-                    "",
-                    "neither a file nor a revision (`2025-11-25`) nor an extension (`tasks`)",
-                )
-                .in_file(name)
-            })?;
-            schema_folder(cli)?.join(source.committed())
-        }
+        _ => committed(cli, name)?,
     };
     let text = store::read(&file)?;
     serde_json::from_str(&text)
         .map_err(|error| Problem::at("", format!("not JSON: {error}")))
         .and_then(|document| normalise(&document))
         .map_err(|problem| problem.in_file(file.display()))
+}
+
+/// The file of a revision or extension in the schema folder.
+fn committed(cli: &Cli, name: &str) -> Result<PathBuf, Problem> {
+    let folder = schema_folder(cli).map_err(|problem| {
+        let message = format!("not a file, and {}", problem.message);
+        match problem.file.is_empty() {
+            true => Problem::at("", message).in_file(name),
+            false => problem,
+        }
+    })?;
+    let known = store::sources(&folder)?;
+    if let Some(source) = known.iter().find(|source| source.name() == name) {
+        return Ok(folder.join(source.committed()));
+    }
+    let known: Vec<String> = (known.iter())
+        .map(|source| format!("`{}`", source.name()))
+        .collect();
+    let message = format!("neither a file nor one of {}", known.join(", "));
+    Err(Problem::at("", message).in_file(name))
 }

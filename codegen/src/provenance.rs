@@ -73,6 +73,14 @@ impl Source {
         }
     }
 
+    /// The date of the revision, or the short name of the extension.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Source::Revision(name) | Source::Extension(name) => name,
+        }
+    }
+
     /// Where the normal form lives inside the schema folder.
     #[must_use]
     pub fn committed(&self) -> PathBuf {

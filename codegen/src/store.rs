@@ -181,6 +181,28 @@ pub fn find_schema(start: &Path) -> Option<PathBuf> {
         .find(|schema| schema.join("revisions").is_dir())
 }
 
+/// The revisions and extensions that the schema folder `schema` has, in order of name, revisions first.
+///
+/// # Errors
+/// One of its folders is there and cannot be listed.
+pub fn sources(schema: &Path) -> Result<Vec<Source>, Problem> {
+    let mut sources = BTreeSet::new();
+    for (folder, named) in [
+        ("revisions", Source::revision as fn(&str) -> _),
+        ("extensions", Source::extension),
+    ] {
+        let folder = schema.join(folder);
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(unreadable(&folder, &error)),
+        };
+        let names = entries.flatten().map(|entry| entry.file_name());
+        sources.extend(names.filter_map(|name| named(name.to_str()?.strip_suffix(".json")?).ok()));
+    }
+    Ok(sources.into_iter().collect())
+}
+
 /// Reads a file, naming it when that fails.
 ///
 /// # Errors

@@ -4,11 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use trueform_compare::{Comparison, Document, Flow, Named, Schema, Shape};
 
-use super::compare::{Compare, Named};
-use super::shape::{Document, reference};
-use super::{Change, Effect, Flow, What};
+use super::{Change, Impact, What};
 
 /// Unions that say who may send a method. They are reported as such and not as types.
 const SENDERS: [&str; 5] = [
@@ -21,7 +19,7 @@ const SENDERS: [&str; 5] = [
 
 /// One method of a document.
 struct Method<'a> {
-    params: Option<&'a Value>,
+    params: Schema<'a>,
     params_required: bool,
     senders: BTreeSet<String>,
     results: BTreeSet<String>,
@@ -36,14 +34,14 @@ impl<'a> Method<'a> {
                 continue;
             };
             let shape = document.shape(definition);
-            let wire = shape
-                .members
-                .get("method")
-                .and_then(|method| document.shape(method).values?.first()?.as_str());
-            let Some(wire) = wire else { continue };
+            let Some(wire) = wires(document, &shape).and_then(|wires| wires.first().copied())
+            else {
+                continue;
+            };
             let method = Method {
-                params: shape.members.get("params").copied(),
-                params_required: shape.required.contains("params"),
+                // A method without parameters accepts any.
+                params: shape.member("params").cloned().unwrap_or_default(),
+                params_required: shape.requires("params"),
                 senders: senders(document, name, wire),
                 results: results(document, name),
             };
@@ -53,6 +51,16 @@ impl<'a> Method<'a> {
     }
 }
 
+/// The names on the wire that a message of this shape may have.
+fn wires<'a>(document: &Document<'a>, shape: &Shape<'a>) -> Option<Vec<&'a str>> {
+    let method = document.shape(shape.member("method")?.clone());
+    method
+        .values()?
+        .iter()
+        .map(|value| value.as_str())
+        .collect()
+}
+
 fn senders(document: &Document<'_>, definition: &str, wire: &str) -> BTreeSet<String> {
     let lists = |union: &&&str| {
         let Some(schema) = document.definition(union) else {
@@ -60,19 +68,9 @@ fn senders(document: &Document<'_>, definition: &str, wire: &str) -> BTreeSet<St
         };
         let shape = document.shape(schema);
         // A union of one may have been collapsed into a copy of its only member.
-        let copy = || {
-            shape.members.get("method").is_some_and(|m| {
-                document
-                    .shape(m)
-                    .values
-                    .is_some_and(|v| v.iter().any(|v| *v == wire))
-            })
-        };
-        shape
-            .alternatives
-            .iter()
-            .any(|member| reference(member).is_some_and(|name| name == definition))
-            || copy()
+        let is_copy = || wires(document, &shape).is_some_and(|wires| wires.contains(&wire));
+        let names = |one: &Schema<'_>| one.name().is_some_and(|name| name == definition);
+        shape.alternatives().any(names) || is_copy()
     };
     SENDERS
         .iter()
@@ -88,16 +86,15 @@ fn results(document: &Document<'_>, definition: &str) -> BTreeSet<String> {
     };
     let result = format!("{stem}Result");
     if let Some(response) = document.definition(&format!("{result}Response"))
-        && let Some(schema) = document.shape(response).members.get("result")
+        && let Some(schema) = document.shape(response).member("result")
     {
-        let shape = document.shape(schema);
-        return match reference(schema) {
-            None if !shape.alternatives.is_empty() => shape
-                .alternatives
-                .iter()
-                .map(|alternative| document.describe(alternative))
-                .collect(),
-            _ => BTreeSet::from([document.describe(schema)]),
+        let shape = document.shape(schema.clone());
+        let alternatives = shape
+            .alternatives()
+            .map(|one| document.describe(one.clone()));
+        return match schema.name() {
+            None if shape.alternatives().next().is_some() => alternatives.collect(),
+            _ => BTreeSet::from([document.describe(schema.clone())]),
         };
     }
     let name = if document.definition(&result).is_some() {
@@ -110,90 +107,80 @@ fn results(document: &Document<'_>, definition: &str) -> BTreeSet<String> {
 
 pub(super) fn compare(old: &Document<'_>, new: &Document<'_>) -> Vec<Change> {
     let (old_methods, new_methods) = (Method::all(old), Method::all(new));
-    let mut compare = Compare::new(old, new, Flow::Both, Named::Apart);
+    let mut comparison = Comparison::new(old, new, Flow::Both, Named::Apart);
     let wires: BTreeSet<&str> = old_methods
         .keys()
         .chain(new_methods.keys())
         .copied()
         .collect();
+    let mut changes = Vec::new();
     for wire in wires {
         match (old_methods.get(wire), new_methods.get(wire)) {
-            (Some(before), Some(after)) => method(&mut compare, wire, before, after),
-            (Some(_), None) => compare.report(wire, What::MethodRemoved, Effect::Narrows),
+            (Some(before), Some(after)) => {
+                changes.extend(method(&mut comparison, wire, before, after));
+            }
+            (Some(_), None) => changes.push(change(wire, What::MethodRemoved, Impact::Breaking)),
             (None, Some(after)) => {
-                compare.report(
+                let senders = after.senders.clone();
+                changes.push(change(
                     wire,
-                    What::MethodAdded {
-                        senders: after.senders.clone(),
-                    },
-                    Effect::Adds,
-                );
+                    What::MethodAdded { senders },
+                    Impact::Additive,
+                ));
             }
             (None, None) => {}
         }
     }
-
-    types(&mut compare, old, new);
-    compare.changes
+    changes.extend(types(&mut comparison, old, new));
+    changes
 }
 
-fn method<'a>(compare: &mut Compare<'a>, wire: &str, old: &Method<'a>, new: &Method<'a>) {
-    for sender in old.senders.difference(&new.senders) {
-        compare.report(
-            wire,
-            What::SenderRemoved {
-                sender: sender.clone(),
-            },
-            Effect::Narrows,
-        );
+fn change(subject: &str, what: What, impact: Impact) -> Change {
+    Change {
+        subject: subject.to_owned(),
+        what,
+        impact,
     }
-    for sender in new.senders.difference(&old.senders) {
-        compare.report(
-            wire,
-            What::SenderAdded {
-                sender: sender.clone(),
-            },
-            Effect::Adds,
-        );
+}
+
+/// What the comparison of schemas has found.
+fn found(comparison: &mut Comparison<'_>) -> impl Iterator<Item = Change> {
+    let changes = comparison.take().into_iter();
+    changes.map(|found| change(&found.place, What::Schema(found.what), found.impact))
+}
+
+fn method<'a>(
+    comparison: &mut Comparison<'a>,
+    wire: &str,
+    old: &Method<'a>,
+    new: &Method<'a>,
+) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut add = |what, impact| changes.push(change(wire, what, impact));
+    for sender in old.senders.difference(&new.senders).cloned() {
+        add(What::SenderRemoved { sender }, Impact::Breaking);
     }
-    for result in old.results.difference(&new.results) {
-        compare.report(
-            wire,
-            What::ResultRemoved {
-                result: result.clone(),
-            },
-            Effect::Narrows,
-        );
+    for sender in new.senders.difference(&old.senders).cloned() {
+        add(What::SenderAdded { sender }, Impact::Additive);
     }
-    for result in new.results.difference(&old.results) {
-        compare.report(
-            wire,
-            What::ResultAdded {
-                result: result.clone(),
-            },
-            Effect::Widens,
-        );
+    for result in old.results.difference(&new.results).cloned() {
+        add(What::ResultRemoved { result }, Impact::Breaking);
+    }
+    for result in new.results.difference(&old.results).cloned() {
+        add(What::ResultAdded { result }, Impact::Risky);
     }
     let params = format!("{wire} params");
-    match (old.params_required, new.params_required) {
-        (false, true) => compare.report(&params, What::BecameRequired, Effect::Narrows),
-        (true, false) => compare.report(&params, What::BecameOptional, Effect::Widens),
-        _ => {}
-    }
-    // A method without parameters accepts any; there is nothing to compare with then.
-    const ANY_OBJECT: &Value = &Value::Null;
-    match (old.params, new.params) {
-        (None, None) => {}
-        (before, after) => compare.position(
-            &params,
-            before.unwrap_or(ANY_OBJECT),
-            after.unwrap_or(ANY_OBJECT),
-        ),
-    }
+    comparison.presence(&params, old.params_required, new.params_required);
+    comparison.position(&params, old.params.clone(), new.params.clone());
+    changes.extend(found(comparison));
+    changes
 }
 
-fn types<'a>(compare: &mut Compare<'a>, old: &'a Document<'a>, new: &'a Document<'a>) {
-    let methods = compare.changes.len();
+fn types<'a>(
+    comparison: &mut Comparison<'a>,
+    old: &Document<'a>,
+    new: &Document<'a>,
+) -> Vec<Change> {
     let is_type = |name: &&str| {
         ![old, new]
             .iter()
@@ -203,25 +190,23 @@ fn types<'a>(compare: &mut Compare<'a>, old: &'a Document<'a>, new: &'a Document
     let mut alone = Vec::new();
     for name in names {
         match (old.definition(name), new.definition(name)) {
-            (Some(before), Some(after)) => compare.definition(name, before, after),
-            (Some(_), None) => alone.push((name, What::TypeRemoved, Effect::Forgets)),
-            (None, Some(_)) => alone.push((name, What::TypeAdded, Effect::Adds)),
+            (Some(before), Some(after)) => comparison.definition(name, before, after),
+            (Some(_), None) => alone.push(change(name, What::TypeRemoved, Impact::Breaking)),
+            (None, Some(_)) => alone.push(change(name, What::TypeAdded, Impact::Additive)),
             (None, None) => {}
         }
     }
     // What was compared under another name, or without one, is neither new nor gone.
-    for (name, what, effect) in alone {
-        if !compare.compared.contains(name) {
-            compare.report(name, what, effect);
-        }
-    }
-    compare.changes[methods..].sort_by(|a, b| a.subject.cmp(&b.subject));
+    alone.retain(|change| !comparison.compared().contains(&change.subject));
+    let mut changes: Vec<Change> = found(comparison).chain(alone).collect();
+    changes.sort_by(|a, b| a.subject.cmp(&b.subject));
+    changes
 }
 
 /// What carries a payload and is none: anything with a `method`, the unions of such, and responses to one method, which say
 /// only which results it has. All of that is compared with the methods.
 fn is_envelope(document: &Document<'_>, name: &str) -> bool {
     let response = name.ends_with("ResultResponse") && name != "JSONRPCResultResponse";
-    let carries = |definition| document.shape(definition).members.contains_key("method");
+    let carries = |definition| document.shape(definition).member("method").is_some();
     response || SENDERS.contains(&name) || document.definition(name).is_some_and(carries)
 }

@@ -2,19 +2,17 @@
 
 use std::fmt;
 
-use serde_json::Value;
-
-use super::{Change, Diff, Severity, What};
+use super::{Change, Diff, Impact, What};
 
 pub(super) fn diff(diff: &Diff, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if diff.is_empty() {
         return writeln!(f, "no changes");
     }
-    let count = |severity| diff.count(severity);
+    let count = |impact| diff.count(impact);
     let (breaking, risky, additive) = (
-        count(Severity::Breaking),
-        count(Severity::Risky),
-        count(Severity::Additive),
+        count(Impact::Breaking),
+        count(Impact::Risky),
+        count(Impact::Additive),
     );
     writeln!(f, "{breaking} breaking, {risky} risky, {additive} additive")?;
     diff.changes
@@ -23,13 +21,7 @@ pub(super) fn diff(diff: &Diff, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 pub(super) fn change(change: &Change, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let severity = match change.severity {
-        Severity::Additive => "additive",
-        Severity::Risky => "risky",
-        Severity::Breaking => "breaking",
-    };
-    write!(f, "{severity:<8}  {}: ", change.subject)?;
-    let presence = |required: &bool| if *required { "required" } else { "optional" };
+    write!(f, "{:<8}  {}: ", change.impact, change.subject)?;
     match &change.what {
         What::MethodAdded { senders } => {
             write!(f, "method added")?;
@@ -53,28 +45,6 @@ pub(super) fn change(change: &Change, f: &mut fmt::Formatter<'_>) -> fmt::Result
         What::ResultRemoved { result } => write!(f, "result {result} removed"),
         What::TypeAdded => write!(f, "type added"),
         What::TypeRemoved => write!(f, "type removed"),
-        What::MemberAdded { required, ty } => {
-            write!(f, "{} member added ({ty})", presence(required))
-        }
-        What::MemberRemoved { required, ty } => {
-            write!(f, "{} member removed ({ty})", presence(required))
-        }
-        What::BecameRequired => write!(f, "became required"),
-        What::BecameOptional => write!(f, "became optional"),
-        What::VariantAdded { variant } => write!(f, "union member {variant} added"),
-        What::VariantRemoved { variant } => write!(f, "union member {variant} removed"),
-        What::ValueAdded { value } => write!(f, "value {value} added"),
-        What::ValueRemoved { value } => write!(f, "value {value} removed"),
-        What::TypeChanged { from, to } => write!(f, "type changed from {from} to {to}"),
-        What::LimitChanged { keyword, from, to } => {
-            let show = |value: &Option<Value>| {
-                value
-                    .as_ref()
-                    .map_or_else(|| "none".to_owned(), Value::to_string)
-            };
-            write!(f, "`{keyword}` changed from {} to {}", show(from), show(to))
-        }
-        What::Closed => write!(f, "unknown members are now refused"),
-        What::Opened => write!(f, "unknown members are now allowed"),
+        What::Schema(what) => write!(f, "{what}"),
     }
 }

@@ -70,11 +70,11 @@ fn wrong_usage_is_2_and_says_what_is_right() {
         ),
         (
             &["diff", "2025-11-25", "what/ever", "--schema", schema],
-            "`what/ever`: neither a file nor a revision",
+            "`what/ever`: neither a file nor one of `2024-11-05`, ",
         ),
         (
             &["diff", "2025-11-25", "1999-01-01", "--schema", schema],
-            "revisions/1999-01-01.json`: cannot read",
+            "`1999-01-01`: neither a file nor one of `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`, `tasks`\n",
         ),
     ];
     for (args, expected) in cases {
@@ -150,7 +150,7 @@ fn diff_says_by_its_code_whether_there_is_a_difference() {
         diff["changes"][0],
         serde_json::json!({
             "subject": "notifications/progress params.message",
-            "change": "member-added", "required": false, "type": "string", "severity": "additive",
+            "change": "member-added", "required": false, "type": "string", "impact": "additive",
         }),
     );
 }

@@ -1,10 +1,10 @@
-//! What changed between neighbouring revisions, as goldens, and the comparison itself on small schemas.
+//! What changed between neighbouring revisions, as goldens. The comparison of single schemas has tests of its own.
 //!
 //! `UPDATE_EXPECT=1` rewrites the goldens.
 
 use expect_test::expect_file;
-use serde_json::{Value, json};
-use trueform_codegen::diff::{Flow, diff, diff_schemas};
+use serde_json::json;
+use trueform_codegen::diff::diff;
 
 use crate::support::committed;
 
@@ -26,145 +26,6 @@ fn nothing_changes_between_a_schema_and_itself() {
     for name in crate::support::REVISIONS.into_iter().chain(["tasks"]) {
         let document = committed(name);
         assert!(diff(&document, &document).unwrap().is_empty(), "{name}");
-    }
-}
-
-/// Every kind of change, in both directions and for every flow.
-#[test]
-fn single_schemas() {
-    let object = |members: Value, required: Value| json!({ "type": "object", "properties": members, "required": required });
-    let text = json!({ "type": "string" });
-    let cases: [(Value, Value, &[&str]); 20] = [
-        (
-            object(json!({}), json!([])),
-            object(json!({ "a": text }), json!([])),
-            &["s.a: optional member added (string)|aaa"],
-        ),
-        (
-            object(json!({}), json!([])),
-            object(json!({ "a": text }), json!(["a"])),
-            &["s.a: required member added (string)|bab"],
-        ),
-        (
-            object(json!({ "a": text }), json!([])),
-            object(json!({}), json!([])),
-            &["s.a: optional member removed (string)|rbb"],
-        ),
-        (
-            object(json!({ "a": text }), json!([])),
-            object(json!({ "a": text }), json!(["a"])),
-            &["s.a: became required|bab"],
-        ),
-        (
-            object(json!({ "a": text }), json!(["a"])),
-            object(json!({ "a": text }), json!([])),
-            &["s.a: became optional|arr"],
-        ),
-        (
-            json!({ "enum": ["a"] }),
-            json!({ "enum": ["a", "b"] }),
-            &["s: value \"b\" added|arr"],
-        ),
-        (
-            json!({ "enum": ["a", "b"] }),
-            json!({ "const": "a" }),
-            &["s: value \"b\" removed|bab"],
-        ),
-        (
-            json!({ "enum": ["a"] }),
-            text.clone(),
-            &["s: type changed from \"a\" to string|arr"],
-        ),
-        (
-            json!({ "type": "integer" }),
-            json!({ "type": "number" }),
-            &["s: type changed from integer to number|arr"],
-        ),
-        (
-            json!({ "type": "number" }),
-            json!({ "type": "integer" }),
-            &["s: type changed from number to integer|bab"],
-        ),
-        (
-            json!({ "type": "string" }),
-            json!({ "type": "integer" }),
-            &["s: type changed from string to integer|bbb"],
-        ),
-        (
-            json!(true),
-            text.clone(),
-            &["s: type changed from any JSON to string|bab"],
-        ),
-        (
-            json!({ "type": "string" }),
-            json!({ "type": ["string", "null"] }),
-            &["s: type changed from string to null | string|arr"],
-        ),
-        (
-            json!({ "anyOf": [text, { "type": "null" }] }),
-            json!({ "type": ["null", "string"] }),
-            &[],
-        ),
-        (
-            json!({ "type": "string", "maxLength": 3 }),
-            json!({ "type": "string", "maxLength": 5 }),
-            &["s: `maxLength` changed from 3 to 5|arr"],
-        ),
-        (
-            json!({ "type": "string", "minLength": 3 }),
-            json!({ "type": "string", "minLength": 5 }),
-            &["s: `minLength` changed from 3 to 5|bab"],
-        ),
-        (
-            text.clone(),
-            json!({ "type": "string", "format": "uri" }),
-            &["s: `format` changed from none to \"uri\"|bab"],
-        ),
-        (
-            json!({ "type": "object" }),
-            json!({ "type": "object", "additionalProperties": false }),
-            &["s: unknown members are now refused|bab"],
-        ),
-        (
-            json!({ "type": "array", "items": text }),
-            json!({ "type": "array", "items": { "type": "integer" } }),
-            &["s[]: type changed from string to integer|bbb"],
-        ),
-        (
-            json!({ "anyOf": [{ "$ref": "#/$defs/A" }, text], "$defs": { "A": { "type": "object", "properties": { "a": { "$ref": "#/$defs/A" } } } } }),
-            json!({ "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "array" }], "$defs": {
-                "A": { "type": "object", "properties": { "a": { "$ref": "#/$defs/A" }, "b": text } } } }),
-            &[
-                "s.b: optional member added (string)|aaa",
-                "s: union member string removed|bab",
-                "s: union member array added|arr",
-            ],
-        ),
-    ];
-    for (old, new, expected) in cases {
-        let severities = |index: usize| {
-            let severity = |flow| {
-                format!(
-                    "{:?}",
-                    diff_schemas("s", &old, &new, flow).unwrap().changes[index].severity
-                )
-            };
-            [Flow::In, Flow::Out, Flow::Both]
-                .map(|flow| severity(flow).to_lowercase().remove(0))
-                .iter()
-                .collect::<String>()
-        };
-        let changes = diff_schemas("s", &old, &new, Flow::Both).unwrap().changes;
-        let found: Vec<String> = (changes.iter().enumerate())
-            .map(|(i, change)| {
-                format!(
-                    "{}|{}",
-                    change.to_string().split_once("  ").unwrap().1.trim_start(),
-                    severities(i)
-                )
-            })
-            .collect();
-        assert_eq!(found, expected, "{old}\n{new}");
     }
 }
 

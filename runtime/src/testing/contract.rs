@@ -1,42 +1,20 @@
 //! A snapshot of everything a server promises to its clients, and what it means when that changes.
 //!
 //! The snapshot is of the newest revision, before anything is projected, in one canonical form: what clients cannot tell
-//! apart has the same snapshot.
+//! apart has the same snapshot. Knows what a server consists of; what changed in a schema is found by the comparison that
+//! `trueform-codegen diff` uses too.
 
-mod schema;
 mod surface;
 
 use std::{fmt, fs, io, path::Path};
 
 use serde_json::{Map, Value};
+use trueform_compare::Flow;
 
-use self::schema::Flow;
 use crate::server::Service;
 
 pub use self::surface::contract;
-
-/// How much a change can hurt clients that were right before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Impact {
-    /// Whoever was right stays right.
-    Additive,
-    /// Nothing that was promised is gone, but models or people may act differently, or meet values that they did not before.
-    Risky,
-    /// What was legal, or could be relied on, no longer is.
-    Breaking,
-}
-
-impl Impact {
-    /// `additive`, `risky` or `breaking`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Additive => "additive",
-            Self::Risky => "risky",
-            Self::Breaking => "breaking",
-        }
-    }
-}
+pub use trueform_compare::Impact;
 
 /// One difference between two contracts. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,13 +30,7 @@ pub struct Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:<8}  {}: {}",
-            self.impact.as_str(),
-            self.place,
-            self.message
-        )
+        write!(f, "{:<8}  {}: {}", self.impact, self.place, self.message)
     }
 }
 
@@ -120,7 +92,7 @@ fn compare(now: &Value, path: &Path, update: bool) -> Result<(), String> {
                 .iter()
                 .map(|change| format!("  {change}\n"))
                 .collect();
-            let worst = worst.impact.as_str();
+            let worst = worst.impact;
             Err(format!(
                 "the server no longer keeps the contract `{shown}` ({worst}):\n{list}Run the test with UPDATE_EXPECT=1 to accept this."
             ))
@@ -139,8 +111,8 @@ fn compare(now: &Value, path: &Path, update: bool) -> Result<(), String> {
 /// let tool = |properties| json!({ "tools": { "f": { "inputSchema": { "type": "object", "properties": properties } } } });
 /// let before = tool(json!({ "unit": { "enum": ["C", "F"] } }));
 /// let after = tool(json!({ "unit": { "enum": ["C"] } }));
-/// assert_eq!(changes(&before, &after)[0].to_string(), r#"breaking  tool `f`, argument `unit`: the value "F" is gone"#);
-/// assert_eq!(changes(&after, &before)[0].to_string(), r#"additive  tool `f`, argument `unit`: the value "F" is new"#);
+/// assert_eq!(changes(&before, &after)[0].to_string(), r#"breaking  tool `f`, argument `unit`: value "F" removed"#);
+/// assert_eq!(changes(&after, &before)[0].to_string(), r#"additive  tool `f`, argument `unit`: value "F" added"#);
 /// ```
 #[must_use]
 pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
@@ -318,17 +290,29 @@ impl Changes {
             );
         }
         if let (Some(before), Some(after)) = (before.get("inputSchema"), after.get("inputSchema")) {
-            self.0
-                .extend(schema::changes(before, after, Flow::In, &place));
+            self.schema(&place, before, after, Flow::In);
         }
         match (before.get("outputSchema"), after.get("outputSchema")) {
-            (Some(before), Some(after)) => {
-                self.0
-                    .extend(schema::changes(before, after, Flow::Out, &place))
-            }
+            (Some(before), Some(after)) => self.schema(&place, before, after, Flow::Out),
             (Some(_), None) => self.add(Impact::Breaking, place, "`outputSchema` is gone"),
             (None, Some(_)) => self.add(Impact::Additive, place, "`outputSchema` is new"),
             (None, None) => {}
+        }
+    }
+
+    /// Arguments flow in, results flow out.
+    fn schema(&mut self, tool: &str, before: &Value, after: &Value, flow: Flow) {
+        let (whole, part) = match flow {
+            Flow::Out => ("result", "result"),
+            Flow::In | Flow::Both => ("arguments", "argument"),
+        };
+        for change in trueform_compare::compare("", before, after, flow) {
+            let path = change.place.as_str();
+            let place = match path.strip_prefix('.').unwrap_or(path) {
+                "" => format!("{tool}, {whole}"),
+                path => format!("{tool}, {part} `{path}`"),
+            };
+            self.add(change.impact, place, change.what.to_string());
         }
     }
 }
