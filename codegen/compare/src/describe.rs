@@ -14,10 +14,6 @@ impl<'a> Document<'a> {
         self.describe_within(&schema.into(), DEPTH)
     }
 
-    pub(crate) fn describe_shape(&self, shape: &Shape<'a>) -> String {
-        self.shape_within(shape, DEPTH)
-    }
-
     fn describe_within(&self, schema: &Schema<'a>, depth: usize) -> String {
         let Some(below) = depth.checked_sub(1) else {
             return "…".to_owned();

@@ -83,24 +83,4 @@ impl Effect {
             Flow::Both => written.max(read),
         }
     }
-
-    /// What it does as part of something else.
-    pub(crate) fn within(self, surroundings: Surroundings) -> Effect {
-        match (surroundings, self) {
-            (_, Self::Words(_)) | (Surroundings::None, _) => self,
-            (Surroundings::Members, Self::Adds) => Self::Narrows,
-            (Surroundings::Members, _) => self,
-            (Surroundings::Exclusive, _) => Self::Moves,
-        }
-    }
-}
-
-/// What stands around a position, as far as it changes what a change there does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Surroundings {
-    None,
-    /// An object whose members are also described elsewhere: one that is new here may have been known there.
-    Members,
-    /// Alternatives of which exactly one must hold, and that overlap: one that lets more through spoils another.
-    Exclusive,
 }

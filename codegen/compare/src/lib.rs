@@ -30,12 +30,14 @@ mod change;
 mod describe;
 mod document;
 mod effect;
+mod fold;
 mod json;
 mod kinds;
 mod limits;
 mod members;
 mod schema;
 mod shape;
+mod surroundings;
 mod unions;
 mod walk;
 

@@ -39,7 +39,7 @@ impl<'a> Comparison<'a> {
                 Member::Known(after) | Member::Rest(after),
             ) => {
                 self.presence(here, was_required, is_required);
-                self.below(here, before, after);
+                self.member_below(here, Some(name), before, after);
             }
             (Member::Known(before), after) => {
                 let what = What::MemberRemoved {
@@ -60,8 +60,8 @@ impl<'a> Comparison<'a> {
                 };
                 let effect = match (before, is_required) {
                     (Member::Refused, false) => Effect::Widens,
-                    (Member::Ignored, false) => Effect::Adds,
-                    (Member::Ignored, true) => Effect::Narrows,
+                    (Member::Ignored, false) if !self.surroundings.knows(name) => Effect::Adds,
+                    (Member::Ignored, _) => Effect::Narrows,
                     _ => Effect::Moves,
                 };
                 self.report(here, what, effect);
@@ -76,7 +76,7 @@ impl<'a> Comparison<'a> {
             (false, true) => self.report(place, What::Closed, Effect::Narrows),
             (true, false) => self.report(place, What::Opened, Effect::Widens),
             (true, true) => {}
-            (false, false) => self.below(&format!("{place}.*"), &old.rest, &new.rest),
+            (false, false) => self.member_below(&format!("{place}.*"), None, &old.rest, &new.rest),
         }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Comparison<'a> {
         for pattern in patterns {
             let here = format!("{place}./{pattern}/");
             match (old.patterns.get(pattern), new.patterns.get(pattern)) {
-                (Some(before), Some(after)) => self.below(&here, before, after),
+                (Some(before), Some(after)) => self.member_below(&here, None, before, after),
                 (Some(before), None) => {
                     let what = What::MemberRemoved {
                         required: false,
@@ -119,9 +119,9 @@ impl<'a> Comparison<'a> {
     pub(crate) fn elements(&mut self, place: &str, old: &Shape<'a>, new: &Shape<'a>) {
         let at = |shape: &Shape<'a>, i: usize| shape.prefix.get(i).unwrap_or(&shape.items).clone();
         for i in 0..old.prefix.len().max(new.prefix.len()) {
-            self.below(&format!("{place}[{i}]"), &at(old, i), &at(new, i));
+            self.member_below(&format!("{place}[{i}]"), None, &at(old, i), &at(new, i));
         }
-        self.below(&format!("{place}[]"), &old.items, &new.items);
+        self.member_below(&format!("{place}[]"), None, &old.items, &new.items);
     }
 }
 

@@ -3,44 +3,33 @@
 use crate::{
     change::What,
     document::Document,
-    effect::{Effect, Surroundings},
+    effect::Effect,
     json,
     schema::Schema,
     shape::{Shape, Union},
-    walk::{Comparison, Named},
+    surroundings::Known,
+    walk::{Comparison, DEPTH, Facts, Named},
 };
 
 impl<'a> Comparison<'a> {
     /// Compares unions. Answers whether what stands beside them is left to compare.
-    pub(crate) fn unions(
-        &mut self,
-        place: &str,
-        old: (&Schema<'a>, &Shape<'a>),
-        new: (&Schema<'a>, &Shape<'a>),
-    ) -> bool {
-        let (old_unions, new_unions) = (&old.1.unions, &new.1.unions);
+    pub(crate) fn unions(&mut self, place: &str, old: &Facts<'_, 'a>, new: &Facts<'_, 'a>) -> bool {
+        let (old_unions, new_unions) = (&old.shape.unions, &new.shape.unions);
         // Something that becomes one of several alternatives was the only one before.
-        if old_unions.is_empty() && new.1.is_union_only() {
+        if old_unions.is_empty() && new.shape.is_union_only() {
             self.wrapped(place, old, new);
             return false;
         }
-        if new_unions.is_empty() && old.1.is_union_only() {
+        if new_unions.is_empty() && old.shape.is_union_only() {
             self.wrapped(place, old, new);
             return false;
         }
-        let has_members = |shape: &Shape<'a>| {
-            shape.unions.len() > 1
-                || !shape.members.is_empty()
-                || !shape.patterns.is_empty()
-                || !shape.rest.is_anything()
-        };
-        let around = match has_members(old.1) || has_members(new.1) {
-            true => Surroundings::Members,
-            false => Surroundings::None,
-        };
         for i in 0..old_unions.len().max(new_unions.len()) {
             match (old_unions.get(i), new_unions.get(i)) {
-                (Some(before), Some(after)) => self.union(place, before, after, around),
+                (Some(before), Some(after)) => {
+                    let known = self.known_beside(&old.shape, i);
+                    self.union(place, before, after, known);
+                }
                 (before, after) => self.union_alone(place, before, after),
             }
         }
@@ -62,60 +51,64 @@ impl<'a> Comparison<'a> {
     }
 
     /// Two unions of which one is written as its only alternative, or as types.
-    fn wrapped(
-        &mut self,
-        place: &str,
-        old: (&Schema<'a>, &Shape<'a>),
-        new: (&Schema<'a>, &Shape<'a>),
-    ) {
-        for by_type in [false, true] {
-            let union = |(schema, shape): (&Schema<'a>, &Shape<'a>), other: &Shape<'a>| {
+    fn wrapped(&mut self, place: &str, old: &Facts<'_, 'a>, new: &Facts<'_, 'a>) {
+        let as_unions = |by_type: bool| {
+            let one = |one: &Facts<'_, 'a>, other: &Facts<'_, 'a>| {
                 let alternatives = || match by_type {
-                    true => shape.types_apart().unwrap_or_default(),
-                    false => vec![schema.clone()],
+                    true => one.shape.types_apart().unwrap_or_default(),
+                    false => vec![one.whole.clone()],
                 };
-                shape.unions.first().cloned().unwrap_or_else(|| Union {
+                let union = one.shape.unions.first().cloned();
+                union.unwrap_or_else(|| Union {
                     alternatives: alternatives(),
-                    is_exclusive: other.unions.iter().any(|union| union.is_exclusive),
+                    is_exclusive: other.shape.unions.iter().any(|union| union.is_exclusive),
                 })
             };
-            let (before, after) = (union(old, new.1), union(new, old.1));
+            (one(old, new), one(new, old))
+        };
+        for by_type in [false, true] {
+            let (before, after) = as_unions(by_type);
             if !self.pairs(&before, &after).is_empty() {
-                return self.union(place, &before, &after, Surroundings::None);
+                return self.union(place, &before, &after, Known::default());
             }
         }
-        let (from, to) = (
-            self.old.describe_shape(old.1),
-            self.new.describe_shape(new.1),
-        );
+        let (before, after) = as_unions(false);
+        let from = names(self.old, &before.alternatives).join(" | ");
+        let to = names(self.new, &after.alternatives).join(" | ");
         self.report(place, What::TypeChanged { from, to }, Effect::Moves);
     }
 
-    fn union(
-        &mut self,
-        place: &str,
-        before: &Union<'a>,
-        after: &Union<'a>,
-        mut around: Surroundings,
-    ) {
+    fn union(&mut self, place: &str, before: &Union<'a>, after: &Union<'a>, known: Known<'a>) {
         let (old, new) = (self.old, self.new);
         let overlaps = |document: &Document<'a>, union: &Union<'a>| {
             let shapes = union.alternatives.iter();
             let shapes: Vec<_> = shapes.map(|one| document.shape(one.clone())).collect();
             union.is_exclusive && !document.exclude_each_other(&shapes)
         };
-        if overlaps(old, before) || overlaps(new, after) {
+        let is_spoilt = overlaps(old, before) || overlaps(new, after);
+        if is_spoilt {
             match (before.is_exclusive, after.is_exclusive) {
                 (false, true) => self.report(place, What::BecameExclusive, Effect::Narrows),
                 (true, false) => self.report(place, What::BecameInclusive, Effect::Widens),
                 _ => {}
             }
-            around = Surroundings::Exclusive;
         }
-        let outside = self.surroundings;
-        self.surroundings = outside.max(around);
+        let outside = self.surroundings.clone();
+        self.surroundings.is_spoilt |= is_spoilt;
+        self.surroundings.known.and(known);
         self.alternatives(place, before, after);
         self.surroundings = outside;
+    }
+
+    /// The members that a shape says something of beside one of its unions.
+    fn known_beside(&self, shape: &Shape<'a>, union: usize) -> Known<'a> {
+        let mut known = self.old.known(shape);
+        for (i, other) in shape.unions.iter().enumerate() {
+            if i != union {
+                known.and(self.old.known_to(&other.alternatives, DEPTH));
+            }
+        }
+        known
     }
 
     fn alternatives(&mut self, place: &str, before: &Union<'a>, after: &Union<'a>) {
@@ -152,8 +145,11 @@ impl<'a> Comparison<'a> {
         let may_be_renamed = |i: usize, j: usize| {
             self.named == Named::Followed || old[i].name().is_none() || new[j].name().is_none()
         };
-        let is_same =
-            |i: usize, j: usize| may_be_renamed(i, j) && self.same_schema(&old[i], &new[j]);
+        let is_same = |i: usize, j: usize| {
+            let a = self.old.resolve(old[i].clone());
+            let b = self.new.resolve(new[j].clone());
+            may_be_renamed(i, j) && self.same_schema(&a.schema, &b.schema)
+        };
         let rules: [&dyn Fn(usize, usize) -> bool; 3] = [
             &|i, j| is_same_name(i, j) && is_same(i, j),
             &is_same_name,

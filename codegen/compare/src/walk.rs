@@ -8,10 +8,12 @@ use serde_json::Value;
 
 use crate::{
     change::{Change, What},
-    document::{Document, Resolved},
-    effect::{Effect, Flow, Surroundings},
+    document::Document,
+    effect::{Effect, Flow},
     limits::Words,
     schema::{Place, Schema},
+    shape::Shape,
+    surroundings::Surroundings,
 };
 
 /// What to do at a reference to the same name on both sides.
@@ -23,6 +25,9 @@ pub enum Named {
     Followed,
 }
 
+/// How many alternatives within alternatives are looked at for what they know.
+pub(crate) const DEPTH: usize = 3;
+
 /// A comparison of positions in two documents, which collects what it finds.
 #[derive(Debug)]
 pub struct Comparison<'a> {
@@ -30,11 +35,40 @@ pub struct Comparison<'a> {
     pub(crate) new: &'a Document<'a>,
     pub(crate) flow: Flow,
     pub(crate) named: Named,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) surroundings: Surroundings<'a>,
     /// Pairs that are being compared, or were: each is told once, and recursion ends.
-    seen: BTreeSet<(Vec<Place>, Vec<Place>, Surroundings)>,
+    seen: BTreeSet<Pair<'a>>,
     compared: BTreeSet<String>,
     changes: Vec<Change>,
+}
+
+/// Two positions, and all that decides what is said about them.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair<'a> {
+    old: Vec<Place>,
+    new: Vec<Place>,
+    surroundings: Surroundings<'a>,
+    with_words: bool,
+}
+
+/// One side of a position.
+pub(crate) struct Facts<'s, 'a> {
+    /// As it is written, be it a reference.
+    pub(crate) whole: &'s Schema<'a>,
+    /// Where that leads.
+    pub(crate) schema: &'s Schema<'a>,
+    pub(crate) shape: Shape<'a>,
+}
+
+impl<'s, 'a> Facts<'s, 'a> {
+    fn of(document: &Document<'a>, whole: &'s Schema<'a>, schema: &'s Schema<'a>) -> Self {
+        let shape = document.shape(schema.clone());
+        Facts {
+            whole,
+            schema,
+            shape,
+        }
+    }
 }
 
 impl<'a> Comparison<'a> {
@@ -46,7 +80,7 @@ impl<'a> Comparison<'a> {
             new,
             flow,
             named,
-            surroundings: Surroundings::None,
+            surroundings: Surroundings::default(),
             seen: BTreeSet::new(),
             compared: BTreeSet::new(),
             changes: Vec::new(),
@@ -69,7 +103,12 @@ impl<'a> Comparison<'a> {
     pub fn definition(&mut self, place: &str, old: &'a Value, new: &'a Value) {
         self.seen.clear();
         let none = Words::new();
-        self.schemas(place, (&old.into(), &none), (&new.into(), &none));
+        let (old, new) = (old.into(), new.into());
+        let (old, new) = (
+            Facts::of(self.old, &old, &old),
+            Facts::of(self.new, &new, &new),
+        );
+        self.facts(place, &old, &new, Some((&none, &none)));
     }
 
     /// Compares whether something must be present.
@@ -94,7 +133,7 @@ impl<'a> Comparison<'a> {
     }
 
     pub(crate) fn report(&mut self, place: &str, what: What, effect: Effect) {
-        let impact = effect.within(self.surroundings).impact(self.flow);
+        let impact = self.surroundings.on(effect).impact(self.flow);
         self.changes.push(Change {
             place: place.to_owned(),
             what,
@@ -118,38 +157,76 @@ impl<'a> Comparison<'a> {
         self.walk(place, old, new, true);
     }
 
+    /// As [`Comparison::below`], for the member of a name, or members or elements without one.
+    pub(crate) fn member_below(
+        &mut self,
+        place: &str,
+        name: Option<&str>,
+        old: &Schema<'a>,
+        new: &Schema<'a>,
+    ) {
+        let below = self.surroundings.below(name);
+        let outside = std::mem::replace(&mut self.surroundings, below);
+        self.walk(place, old, new, true);
+        self.surroundings = outside;
+    }
+
     /// As [`Comparison::below`], where the words of the two are not about the same thing.
     pub(crate) fn below_without_words(&mut self, place: &str, old: &Schema<'a>, new: &Schema<'a>) {
         self.walk(place, old, new, false);
     }
 
-    fn walk(&mut self, place: &str, old: &Schema<'a>, new: &Schema<'a>, with_words: bool) {
-        let (old, new) = (self.old.resolve(old.clone()), self.new.resolve(new.clone()));
-        let is_same_name = old.name.is_some() && old.name == new.name;
-        if with_words && old.name.is_some() && new.name.is_some() {
-            self.words(place, &old.words, &new.words);
-        }
-        if is_same_name && self.named == Named::Apart {
-            return;
+    fn walk(
+        &mut self,
+        place: &str,
+        old_whole: &Schema<'a>,
+        new_whole: &Schema<'a>,
+        with_words: bool,
+    ) {
+        let mut old = self.old.resolve(old_whole.clone());
+        let mut new = self.new.resolve(new_whole.clone());
+        let is_named = old.name.is_some() && new.name.is_some();
+        if is_named {
+            let beside = (
+                std::mem::take(&mut old.words),
+                std::mem::take(&mut new.words),
+            );
+            if with_words {
+                self.words(place, &beside.0, &beside.1);
+            }
+            if old.name == new.name && self.named == Named::Apart {
+                return;
+            }
         }
         if old.schema.is_anything() && new.schema.is_anything() {
             return;
         }
-        let pair = (old.schema.place(), new.schema.place(), self.surroundings);
+        // The words of definitions are about those, whatever is around them here.
+        let with_words = with_words || is_named;
+        let pair = Pair {
+            old: old.schema.place(),
+            new: new.schema.place(),
+            surroundings: self.surroundings.clone(),
+            with_words,
+        };
         if !self.seen.insert(pair) {
             return;
         }
-        match old.name == new.name {
-            true => self.resolved(place, &old, &new, with_words),
-            false => self.renamed(place, &old, &new, with_words),
+        let before = self.changes.len();
+        let words = with_words.then_some((&old.words, &new.words));
+        let (before_facts, after_facts) = (
+            Facts::of(self.old, old_whole, &old.schema),
+            Facts::of(self.new, new_whole, &new.schema),
+        );
+        self.facts(place, &before_facts, &after_facts, words);
+        if old.name != new.name {
+            self.renamed(place, before, [old.name, new.name]);
         }
     }
 
     /// A position that names another definition than before, or names one where it named none. If it is still the same
     /// kind of thing, its content has been compared here and the names are not worth a report of their own.
-    fn renamed(&mut self, place: &str, old: &Resolved<'a>, new: &Resolved<'a>, with_words: bool) {
-        let before = self.changes.len();
-        self.resolved(place, old, new, with_words);
+    fn renamed(&mut self, place: &str, before: usize, names: [Option<String>; 2]) {
         let is_other = self.changes[before..].iter().any(|change| {
             let is_whole = matches!(
                 change.what,
@@ -158,47 +235,20 @@ impl<'a> Comparison<'a> {
             is_whole && change.place == place
         });
         if !is_other {
-            self.compared
-                .extend([&old.name, &new.name].into_iter().flatten().cloned());
+            self.compared.extend(names.into_iter().flatten());
         }
     }
 
-    fn resolved(&mut self, place: &str, old: &Resolved<'a>, new: &Resolved<'a>, with_words: bool) {
-        let none = Words::new();
-        let is_told = !with_words || (old.name.is_some() && new.name.is_some());
-        let words = |resolved: &Resolved<'a>| match is_told {
-            true => none.clone(),
-            false => resolved.words.clone(),
-        };
-        if with_words {
-            self.schemas(
-                place,
-                (&old.schema, &words(old)),
-                (&new.schema, &words(new)),
-            );
-        } else {
-            self.facts(place, &old.schema, &new.schema, None);
-        }
-    }
-
-    /// Compares schemas that are no references, with words that come before their own.
-    fn schemas(
-        &mut self,
-        place: &str,
-        (old, old_words): (&Schema<'a>, &Words<'a>),
-        (new, new_words): (&Schema<'a>, &Words<'a>),
-    ) {
-        self.facts(place, old, new, Some((old_words, new_words)));
-    }
-
+    /// Compares schemas that are no references, with words that come before their own; without, if their words are not about
+    /// the same thing.
     fn facts(
         &mut self,
         place: &str,
-        old: &Schema<'a>,
-        new: &Schema<'a>,
+        old: &Facts<'_, 'a>,
+        new: &Facts<'_, 'a>,
         words: Option<(&Words<'a>, &Words<'a>)>,
     ) {
-        let (before, after) = (self.old.shape(old.clone()), self.new.shape(new.clone()));
+        let (before, after) = (&old.shape, &new.shape);
         if let Some((old_words, new_words)) = words {
             let effective = |own: &Words<'a>, over: &Words<'a>| -> Words<'a> {
                 own.iter()
@@ -213,22 +263,27 @@ impl<'a> Comparison<'a> {
             );
         }
         if let Some(keyword) = before.entangled.or(after.entangled) {
-            if !self.same_schema(old, new) {
+            if !self.same_schema(old.schema, new.schema) {
                 let keyword = keyword.to_owned();
                 self.report(place, What::Unclear { keyword }, Effect::Moves);
             }
             return;
         }
-        if !self.unions(place, (old, &before), (new, &after)) || !self.kinds(place, &before, &after)
-        {
+        if !self.unions(place, old, new) || !self.kinds(place, before, after) {
             return;
         }
+        let outside = self.surroundings.clone();
+        for union in &before.unions {
+            let known = self.old.known_to(&union.alternatives, DEPTH);
+            self.surroundings.known.and(known);
+        }
         if before.may_be("object") && after.may_be("object") {
-            self.members(place, &before, &after);
+            self.members(place, before, after);
         }
         if before.may_be("array") && after.may_be("array") {
-            self.elements(place, &before, &after);
+            self.elements(place, before, after);
         }
-        self.limits(place, &before, &after);
+        self.surroundings = outside;
+        self.limits(place, before, after);
     }
 }

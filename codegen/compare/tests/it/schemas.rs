@@ -227,10 +227,19 @@ fn unions() {
         ],
         // An integer meets both.
         { "oneOf": [{ "type": "integer" }, { "type": "number" }] } => { "type": "number" }: ["s: union member integer removed|bbb"],
-        // A member that is new to an alternative may have been known beside it.
+        // A member that is new to an alternative may have been known beside it, and the other way round.
         { "properties": { "n": text }, "anyOf": [{ "required": ["n"] }, list] }
-            => { "properties": { "n": text }, "anyOf": [{ "required": ["n"], "properties": { "m": text } }, list] }: [
-            "s.m: optional member added (string)|bab",
+            => { "properties": { "n": text }, "anyOf": [{ "required": ["n"], "properties": { "m": text, "n": list } }, list] }: [
+            "s.m: optional member added (string)|aaa",
+            "s.n: type changed from any JSON to array|bab",
+        ],
+        { "properties": { "n": text }, "anyOf": [{ "minProperties": 1, "type": "object" }, list] }
+            => { "properties": { "n": text }, "anyOf": [{ "minProperties": 1, "type": "object", "properties": { "n": list } }, list] }: [
+            "s.n: optional member added (array)|bab",
+        ],
+        { "anyOf": [{ "properties": { "n": text } }, list] } => { "anyOf": [{ "properties": { "n": text } }, list], "properties": { "n": list, "m": text } }: [
+            "s.m: optional member added (string)|aaa",
+            "s.n: optional member added (array)|bab",
         ],
     }
 }
@@ -270,6 +279,16 @@ fn references() {
         { "not": { "$ref": "#/$defs/A" }, "$defs": { "A": { "type": "string" } } }
             => { "not": { "$ref": "#/$defs/A" }, "$defs": { "A": { "type": "array" } } }: [
             "s: `not` changed from {\"$ref\":\"#/$defs/A\"} to {\"$ref\":\"#/$defs/A\"}|bbb",
+        ],
+        { "type": "object", "required": ["a"] } => { "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }], "$defs": { "A": { "type": "object", "required": ["a"] } } }: [
+            "s: union member null added|arr",
+        ],
+        // Words of a definition are told wherever it is, words of the whole are not those of one alternative.
+        { "$ref": "#/$defs/A", "description": "whole", "$defs": { "A": { "type": "string", "description": "x" } } }
+            => { "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }], "description": "whole",
+                "$defs": { "A": { "type": "string", "description": "y" } } }: [
+            "s: `description` changed from \"x\" to \"y\"|rrr",
+            "s: union member null added|arr",
         ],
         // Words beside a reference are words of that place.
         { "properties": { "a": { "$ref": "#/$defs/A", "description": "x" }, "b": { "$ref": "#/$defs/A" } }, "$defs": { "A": { "type": "string" } } }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Pairs of documents that are tried, and values on each.
-const PAIRS: u32 = 4_000;
+const PAIRS: u32 = 1_500;
 const VALUES: usize = 60;
 
 fn runner(cases: u32) -> TestRunner {
