@@ -147,6 +147,9 @@ fn arrays() {
         { "allOf": [{ "items": text }, { "prefixItems": [{ "maxLength": 3 }] }] } => { "prefixItems": [{ "maxLength": 3 }], "items": text }: [
             "s[0]: type changed from string to any JSON|arr",
         ],
+        { "prefixItems": [{}], "unevaluatedItems": false } => { "prefixItems": [{}, {}], "unevaluatedItems": false }: [
+            "s: changed, in ways that cannot be told because of `unevaluatedItems`|bbb",
+        ],
         // As draft-07 has it.
         { "items": [text], "additionalItems": number } => { "prefixItems": [text], "items": number }: [],
         { "uniqueItems": false } => { "uniqueItems": true }: ["s: `uniqueItems` changed from none to true|bab"],
