@@ -3,8 +3,9 @@
 //! Covers what schemars writes and people use, of 2020-12 and draft-07: types, `enum`, `const`, objects, arrays,
 //! strings with `pattern` and the common formats, numbers compared exactly, `allOf`/`anyOf`/`oneOf`/`not`,
 //! conditions, dependencies, and references inside of the document. The rest (`unevaluatedProperties`, dynamic
-//! references, look-around in patterns, …) is a compile error that says so, never silently skipped. Nothing is
-//! ever fetched. Knows nothing of MCP.
+//! references, `$id` below the root, look-around in patterns, older dialects) is a compile error that says so, never
+//! silently skipped; with the feature `json-schema`, the `jsonschema` crate checks such documents, and what it finds
+//! reads the same. Nothing is ever fetched. Knows nothing of MCP.
 
 mod coerce;
 mod compile;
@@ -12,6 +13,8 @@ mod describe;
 mod equal;
 mod error;
 mod format;
+#[cfg(feature = "json-schema")]
+mod full;
 mod header_params;
 pub mod lint;
 mod node;
@@ -76,7 +79,13 @@ pub const MAX_STEPS: u64 = 20_000_000;
 /// );
 /// ```
 pub struct Schema {
-    nodes: node::Nodes,
+    engine: Engine,
+}
+
+enum Engine {
+    Nodes(node::Nodes),
+    #[cfg(feature = "json-schema")]
+    Full(Box<full::Full>),
 }
 
 /// How a schema is compiled.
@@ -86,7 +95,8 @@ pub struct CompileOptions {
     /// Whether `format` is checked. Default: [`Formats::Assert`].
     pub formats: Formats,
     /// How much work one check may be, in schemas applied to values. Default: [`MAX_STEPS`]. A check that needs
-    /// more fails with the keyword `limit`.
+    /// more fails with the keyword `limit`. Schemas that need the feature `json-schema` are bounded in depth and in how
+    /// often a pattern may backtrack, not in this.
     pub max_steps: u64,
 }
 
@@ -129,14 +139,38 @@ pub enum Formats {
 impl Schema {
     /// Compiles a schema document.
     ///
-    /// `$schema` may be absent, 2020-12 or draft-07.
+    /// `$schema` may be absent, 2020-12 or draft-07; with the feature `json-schema` also 2019-09, draft-06 or draft-04.
     ///
     /// # Errors
     /// All faults found, at least one: malformed keywords, unknown dialects, references that leave the document
     /// or lead nowhere, vocabulary that is not covered, and documents beyond [`MAX_SCHEMA_DEPTH`] or
-    /// [`MAX_SUBSCHEMAS`].
+    /// [`MAX_SUBSCHEMAS`] (a thousand subschemas, where the feature `json-schema` is needed).
     pub fn compile(schema: &Value, options: CompileOptions) -> Result<Self, Vec<SchemaError>> {
-        compile::compile(schema, &options).map(|nodes| Self { nodes })
+        match compile::compile(schema, &options) {
+            Ok(nodes) => Ok(Self {
+                engine: Engine::Nodes(nodes),
+            }),
+            #[cfg(feature = "json-schema")]
+            Err(errors) => full::compile(schema, &options, errors),
+            #[cfg(not(feature = "json-schema"))]
+            Err(errors) => Err(errors),
+        }
+    }
+
+    #[cfg(feature = "json-schema")]
+    fn full(full: full::Full) -> Self {
+        Self {
+            engine: Engine::Full(Box::new(full)),
+        }
+    }
+
+    /// What is known of the schema as nodes: all of it, or what they can express.
+    fn nodes(&self) -> &node::Nodes {
+        match &self.engine {
+            Engine::Nodes(nodes) => nodes,
+            #[cfg(feature = "json-schema")]
+            Engine::Full(full) => &full.outline().nodes,
+        }
     }
 
     /// Checks a value.
@@ -144,7 +178,11 @@ impl Schema {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn check(&self, value: &Value) -> Result<(), Violations> {
-        walk::check(&self.nodes, value)
+        match &self.engine {
+            Engine::Nodes(nodes) => walk::check(nodes, value),
+            #[cfg(feature = "json-schema")]
+            Engine::Full(full) => full.check(value),
+        }
     }
 
     /// Checks JSON text without building a tree, where the schema allows; [`check`](Self::check) otherwise.
@@ -152,7 +190,12 @@ impl Schema {
     /// # Errors
     /// As [`check`](Self::check); text that is not JSON is a violation of the keyword `json`.
     pub fn check_str(&self, text: &str) -> Result<(), Violations> {
-        if stream::accepts(&self.nodes, text) {
+        let accepted = match &self.engine {
+            Engine::Nodes(nodes) => stream::accepts(nodes, text),
+            #[cfg(feature = "json-schema")]
+            Engine::Full(_) => false,
+        };
+        if accepted {
             return Ok(());
         }
         self.check_parsed(text)
@@ -169,7 +212,11 @@ impl Schema {
     /// Whether the value passes; cheaper than [`check`](Self::check) where nobody reads the violations.
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
-        walk::Walk::new(&self.nodes).passes(self.nodes.root, value)
+        match &self.engine {
+            Engine::Nodes(nodes) => walk::Walk::new(nodes).passes(nodes.root, value),
+            #[cfg(feature = "json-schema")]
+            Engine::Full(full) => full.accepts(value),
+        }
     }
 
     /// Turns integral floats within ±2^53 into integers where the schema demands an integer.
@@ -177,14 +224,14 @@ impl Schema {
     /// Models send `30.0` for 30; JSON Schema calls that an integer, serde does not. Returns the JSON pointers of
     /// what changed, at most [`MAX_VIOLATIONS`] of them.
     pub fn normalise_integral_floats(&self, value: &mut Value) -> Vec<String> {
-        coerce::integral_floats(&self.nodes, value)
+        coerce::integral_floats(self.nodes(), value)
     }
 }
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Schema")
-            .field("subschemas", &self.nodes.list.len())
+            .field("subschemas", &self.nodes().list.len())
             .finish_non_exhaustive()
     }
 }

@@ -22,6 +22,7 @@
 //! | feature | default? | what it adds |
 //! | --- | --- | --- |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
+//! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or in 2019-09, draft-06 or draft-04, checked by the `jsonschema` crate; [`check`] covers all others without it |
 
 // `::trueform` must name this crate in the expansions that its own tests and examples contain.
 #[allow(unused_extern_crates, reason = "used by expansions only")]

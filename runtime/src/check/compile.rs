@@ -5,9 +5,15 @@
 
 mod finish;
 mod keywords;
+#[cfg(feature = "json-schema")]
+mod outline;
 mod refs;
 
+#[cfg(feature = "json-schema")]
+pub(super) use self::outline::{Outline, outline};
 pub(super) use self::refs::percent_decoded;
+#[cfg(feature = "json-schema")]
+pub(super) use self::refs::remote_reason;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,7 +21,7 @@ use serde_json::{Map, Value};
 
 use super::{
     CompileOptions, MAX_SCHEMA_DEPTH, MAX_SUBSCHEMAS, SchemaError,
-    SchemaErrorKind::{self, Dialect as UnknownDialect, Malformed, TooLarge},
+    SchemaErrorKind::{self, Dialect as UnknownDialect, Malformed, TooLarge, Unsupported},
     node::{Node, NodeId, Nodes},
     path::push_escaped,
 };
@@ -25,9 +31,20 @@ const MAX_ERRORS: usize = 32;
 
 pub(super) fn compile(root: &Value, options: &CompileOptions) -> Result<Nodes, Vec<SchemaError>> {
     let dialect = Dialect::of(root).map_err(|error| vec![error])?;
+    compiled(root, options, dialect, Extent::Whole).map(|(nodes, _)| nodes)
+}
+
+/// The nodes of a document, and the place of each in it.
+fn compiled(
+    root: &Value,
+    options: &CompileOptions,
+    dialect: Dialect,
+    extent: Extent,
+) -> Result<(Nodes, Vec<String>), Vec<SchemaError>> {
     let mut compiler = Compiler {
         root,
         dialect,
+        extent,
         options,
         anchors: None,
         ids: HashMap::new(),
@@ -41,8 +58,23 @@ pub(super) fn compile(root: &Value, options: &CompileOptions) -> Result<Nodes, V
     if !compiler.errors.is_empty() {
         return Err(compiler.errors);
     }
-    finish::finish(compiler.nodes, &compiler.pointers, root, options.max_steps)
-        .map_err(|error| vec![error])
+    match finish::finish(compiler.nodes, &compiler.pointers, root, options.max_steps) {
+        Ok(nodes) => Ok((nodes, compiler.pointers)),
+        Err(error) => Err(vec![error]),
+    }
+}
+
+/// How much of a document its nodes have to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// All: what is not covered is an error.
+    Whole,
+    /// What is covered; another engine checks the whole.
+    #[cfg(feature = "json-schema")]
+    Outline {
+        /// Whether references cannot be followed, because parts of the document are documents of their own.
+        without_references: bool,
+    },
 }
 
 /// The dialects with a compiled vocabulary.
@@ -58,30 +90,63 @@ impl Dialect {
         let Some(named) = root.get("$schema") else {
             return Ok(Self::Draft2020);
         };
-        Self::named(named).ok_or_else(|| {
-            let reason =
-                format!("dialect {named} is not supported; use 2020-12 (the default) or draft-07");
-            SchemaError::new("/$schema", UnknownDialect, reason)
+        Self::named(named).ok_or_else(|| match other_dialect(named) {
+            Some(_) => {
+                let reason = format!(
+                    "dialect {named} needs the feature `json-schema`; 2020-12 (the default) and draft-07 do not"
+                );
+                SchemaError::new("/$schema", Unsupported, reason)
+            }
+            None => {
+                let reason = format!(
+                    "dialect {named} is not supported; use 2020-12 (the default) or draft-07"
+                );
+                SchemaError::new("/$schema", UnknownDialect, reason)
+            }
         })
     }
 
     fn named(name: &Value) -> Option<Self> {
-        let name = name.as_str()?;
-        let name = name.strip_suffix('#').unwrap_or(name);
-        match name
-            .strip_prefix("https://")
-            .or_else(|| name.strip_prefix("http://"))?
-        {
-            "json-schema.org/draft/2020-12/schema" => Some(Self::Draft2020),
-            "json-schema.org/draft-07/schema" => Some(Self::Draft07),
+        match published(name)? {
+            "draft/2020-12" => Some(Self::Draft2020),
+            "draft-07" => Some(Self::Draft07),
             _ => None,
         }
     }
 }
 
+/// The dialects without a vocabulary of their own here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OtherDialect {
+    Draft2019,
+    Draft06,
+    Draft04,
+}
+
+fn other_dialect(name: &Value) -> Option<OtherDialect> {
+    match published(name)? {
+        "draft/2019-09" => Some(OtherDialect::Draft2019),
+        "draft-06" => Some(OtherDialect::Draft06),
+        "draft-04" => Some(OtherDialect::Draft04),
+        _ => None,
+    }
+}
+
+/// The part of a published dialect's name that tells it from the others, such as `draft-07`.
+fn published(name: &Value) -> Option<&str> {
+    let name = name.as_str()?;
+    let name = name.strip_suffix('#').unwrap_or(name);
+    let name = name
+        .strip_prefix("https://")
+        .or_else(|| name.strip_prefix("http://"))?;
+    name.strip_prefix("json-schema.org/")?
+        .strip_suffix("/schema")
+}
+
 struct Compiler<'v> {
     root: &'v Value,
     dialect: Dialect,
+    extent: Extent,
     options: &'v CompileOptions,
     /// Filled by the first reference to an anchor.
     anchors: Option<HashMap<&'v str, (&'v Value, String)>>,
@@ -155,9 +220,24 @@ impl<'v> Compiler<'v> {
     }
 
     fn error(&mut self, pointer: &str, kind: SchemaErrorKind, reason: impl Into<String>) {
-        if self.errors.len() < MAX_ERRORS {
+        let left_out = kind == Unsupported && self.extent != Extent::Whole;
+        if !left_out && self.errors.len() < MAX_ERRORS {
             self.errors.push(SchemaError::new(pointer, kind, reason));
         }
+    }
+
+    fn follows_references(&self) -> bool {
+        match self.extent {
+            Extent::Whole => true,
+            #[cfg(feature = "json-schema")]
+            Extent::Outline { without_references } => !without_references,
+        }
+    }
+
+    /// Whether the other engine will read the document as 2020-12, and skip what that does not have.
+    fn is_outline_2020(&self) -> bool {
+        let named = self.root.get("$schema");
+        self.extent != Extent::Whole && named.and_then(other_dialect).is_none()
     }
 
     fn stop(&mut self, pointer: &str, reason: String) {

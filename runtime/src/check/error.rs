@@ -22,13 +22,14 @@ pub struct SchemaError {
 pub enum SchemaErrorKind {
     /// Not a schema: a keyword has a value it cannot have.
     Malformed,
-    /// `$schema` names a dialect other than 2020-12 and draft-07.
+    /// `$schema` names a dialect that nobody knows.
     Dialect,
     /// A `$ref` to another document. It is never fetched.
     Remote,
     /// A `$ref` to a place that this schema does not have, or that leads back to itself.
     Unresolved,
-    /// Legal JSON Schema outside of the compiled vocabulary; the feature `json-schema` covers it.
+    /// Legal JSON Schema, or an older dialect of it, outside of the compiled vocabulary; the feature `json-schema`
+    /// covers it.
     Unsupported,
     /// Beyond [`MAX_SCHEMA_DEPTH`](super::MAX_SCHEMA_DEPTH) or [`MAX_SUBSCHEMAS`](super::MAX_SUBSCHEMAS).
     TooLarge,

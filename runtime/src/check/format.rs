@@ -19,21 +19,24 @@ pub(super) enum Format {
 }
 
 impl Format {
+    /// All of them, by name.
+    pub(super) const ALL: [(&'static str, Self); 10] = [
+        ("date", Self::Date),
+        ("time", Self::Time),
+        ("date-time", Self::DateTime),
+        ("email", Self::Email),
+        ("hostname", Self::Hostname),
+        ("ipv4", Self::Ipv4),
+        ("ipv6", Self::Ipv6),
+        ("uri", Self::Uri),
+        ("uri-reference", Self::UriReference),
+        ("uuid", Self::Uuid),
+    ];
+
     /// `None`: an annotation (`int64`, `double`, `password`, …).
     pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "date" => Self::Date,
-            "time" => Self::Time,
-            "date-time" => Self::DateTime,
-            "email" => Self::Email,
-            "hostname" => Self::Hostname,
-            "ipv4" => Self::Ipv4,
-            "ipv6" => Self::Ipv6,
-            "uri" => Self::Uri,
-            "uri-reference" => Self::UriReference,
-            "uuid" => Self::Uuid,
-            _ => return None,
-        })
+        let known = Self::ALL.iter().find(|(known, _)| *known == name);
+        known.map(|&(_, format)| format)
     }
 
     /// What a person calls it, with an example where the name does not say enough.

@@ -320,6 +320,16 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
+    /// The schema that every value passes.
+    #[cfg(feature = "json-schema")]
+    pub(super) fn anything(max_steps: u64) -> Self {
+        Self {
+            list: [Node::Any].into(),
+            root: NodeId::ANY,
+            max_steps,
+        }
+    }
+
     pub(super) fn node(&self, id: NodeId) -> &Node {
         &self.list[id.0 as usize]
     }

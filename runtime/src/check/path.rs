@@ -39,17 +39,24 @@ impl<'a> Path<'a> {
                 Self::Index(_, index) => push_escaped(&mut out, &index.to_string()),
             }
             if MAX_POINTER < out.len() {
-                let mut end = MAX_POINTER - '…'.len_utf8();
-                while !out.is_char_boundary(end) {
-                    end -= 1;
-                }
-                out.truncate(end);
-                out.push('…');
                 break;
             }
         }
-        out
+        cut(out)
     }
+}
+
+/// The pointer, of at most [`MAX_POINTER`] bytes.
+pub(super) fn cut(mut pointer: String) -> String {
+    if MAX_POINTER < pointer.len() {
+        let mut end = MAX_POINTER - '…'.len_utf8();
+        while !pointer.is_char_boundary(end) {
+            end -= 1;
+        }
+        pointer.truncate(end);
+        pointer.push('…');
+    }
+    pointer
 }
 
 /// Appends `/name` with `~` and `/` escaped.

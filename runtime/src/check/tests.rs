@@ -1,6 +1,8 @@
 //! Table tests: verdicts and words per keyword, faults of schemas, limits; and in `oracle`, agreement with the
 //! `jsonschema` crate.
 
+#[cfg(feature = "json-schema")]
+mod full;
 mod oracle;
 mod schemas;
 mod words;
@@ -23,21 +25,34 @@ fn compiled(schema: &str) -> Schema {
 /// The verdict as text: empty if the value passes. All ways of asking must agree.
 #[track_caller]
 fn verdict(schema: &str, value: &str) -> String {
-    let schema = compiled(schema);
     let tree = json(value);
-    let words = match schema.check(&tree) {
-        Ok(()) => String::new(),
-        Err(violations) => violations.to_string(),
-    };
-    let streamed = schema
+    let words = words(&compiled(schema), &tree);
+    let streamed = compiled(schema)
         .check_str(value)
         .err()
         .map(|violations| violations.to_string())
         .unwrap_or_default();
     assert_eq!(words, streamed, "tree and text disagree");
+    #[cfg(feature = "json-schema")]
+    if let Some(other) = full::otherwise_checked(schema) {
+        assert_eq!(
+            words,
+            self::words(&other, &tree),
+            "the engines disagree on {schema}"
+        );
+    }
+    words
+}
+
+#[track_caller]
+fn words(schema: &Schema, value: &Value) -> String {
+    let words = match schema.check(value) {
+        Ok(()) => String::new(),
+        Err(violations) => violations.to_string(),
+    };
     assert_eq!(
         words.is_empty(),
-        schema.accepts(&tree),
+        schema.accepts(value),
         "check and accepts disagree"
     );
     words

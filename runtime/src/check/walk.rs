@@ -444,7 +444,7 @@ fn violation(at: &Path<'_>, keyword: &'static str, expected: String, found: Foun
     }
 }
 
-fn unknown_member(
+pub(super) fn unknown_member(
     rules: &ObjectRules,
     members: &Map<String, Value>,
     name: &str,

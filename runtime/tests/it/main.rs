@@ -10,6 +10,7 @@ mod bad_input;
 mod calls;
 mod checker;
 mod client;
+mod exotic;
 mod fuzz;
 mod gate;
 #[cfg(feature = "http")]

@@ -14,7 +14,7 @@ use super::{
         number::Num,
         pattern::{Pattern, PatternError},
     },
-    Compiler, Dialect, Place,
+    Compiler, Dialect, Extent, Place,
 };
 
 impl<'v> Compiler<'v> {
@@ -22,7 +22,7 @@ impl<'v> Compiler<'v> {
         if self.dialect == Dialect::Draft07 && at.get("$ref").is_some() {
             // Draft-07 ignores everything beside a reference.
             let apply = Applicators {
-                reference: self.reference(at),
+                reference: self.reference(at, "$ref"),
                 ..Applicators::default()
             };
             return Rules {
@@ -59,7 +59,11 @@ impl<'v> Compiler<'v> {
                     Value::Object(schema) => schema.is_empty(),
                     _ => false,
                 };
-                if at.get(keyword).is_some_and(|value| !harmless(value)) {
+                if keyword == "$recursiveRef" && at.get(keyword).is_some() && self.is_outline_2020()
+                {
+                    let reason = "`$recursiveRef` is of 2019-09; name that dialect in `$schema`";
+                    self.error(&at.below(keyword), Malformed, reason);
+                } else if at.get(keyword).is_some_and(|value| !harmless(value)) {
                     let reason = format!("`{keyword}` needs the feature `json-schema`");
                     self.error(&at.below(keyword), Unsupported, reason);
                 }
@@ -348,12 +352,13 @@ impl<'v> Compiler<'v> {
         let then = self.child(at, "then").unwrap_or(NodeId::ANY);
         let otherwise = self.child(at, "else").unwrap_or(NodeId::ANY);
         let decides = then != NodeId::ANY || otherwise != NodeId::ANY;
+        let dynamic = match self.extent {
+            Extent::Whole => None,
+            #[cfg(feature = "json-schema")]
+            Extent::Outline { .. } => self.below_outline(at),
+        };
         let apply = Applicators {
-            reference: if at.get("$ref").is_some() {
-                self.reference(at)
-            } else {
-                None
-            },
+            reference: self.reference(at, "$ref").or(dynamic),
             all: self.children(at, "allOf").unwrap_or_default(),
             any: self.children(at, "anyOf"),
             one: self.children(at, "oneOf"),

@@ -15,18 +15,19 @@ use super::{
 };
 
 impl<'v> Compiler<'v> {
-    pub(super) fn reference(&mut self, at: Place<'v, '_>) -> Option<NodeId> {
-        let pointer = at.below("$ref");
-        let Some(target) = at.get("$ref").and_then(Value::as_str) else {
-            self.error(&pointer, Malformed, "`$ref` is a string");
+    /// What the `keyword`, such as `$ref`, leads to.
+    pub(super) fn reference(&mut self, at: Place<'v, '_>, keyword: &str) -> Option<NodeId> {
+        let pointer = at.below(keyword);
+        let Some(target) = at.get(keyword)?.as_str() else {
+            self.error(&pointer, Malformed, format!("`{keyword}` is a string"));
             return None;
         };
+        if !self.follows_references() {
+            return None;
+        }
         let (document, fragment) = target.split_once('#').unwrap_or((target, ""));
         if !self.is_this_document(document) {
-            let reason = format!(
-                "`{target}` is another document, and those are never fetched; copy it below `$defs` and refer to `#/$defs/…`"
-            );
-            self.error(&pointer, Remote, reason);
+            self.error(&pointer, Remote, remote_reason(target));
             return None;
         }
         match self.resolve(fragment) {
@@ -90,6 +91,18 @@ impl<'v> Compiler<'v> {
     }
 }
 
+/// Why a reference to `target` is refused.
+pub(in crate::check) fn remote_reason(target: &str) -> String {
+    format!(
+        "`{target}` is another document, and those are never fetched; copy it below `$defs` and refer to `#/$defs/…`"
+    )
+}
+
+/// Whether the value of the keyword is data, not schemas.
+pub(super) fn is_data(keyword: &str) -> bool {
+    matches!(keyword, "enum" | "const" | "default" | "examples")
+}
+
 /// Every `$anchor`, and `$id`s of the form `#name`, which is how draft-07 spelt them.
 fn anchors(root: &Value) -> HashMap<&str, (&Value, String)> {
     let mut found = HashMap::new();
@@ -109,8 +122,7 @@ fn anchors(root: &Value) -> HashMap<&str, (&Value, String)> {
                         .or_insert_with(|| (value, pointer.clone()));
                 }
                 for (name, value) in members {
-                    // Data, not schemas.
-                    if !matches!(name.as_str(), "enum" | "const" | "default" | "examples") {
+                    if !is_data(name) {
                         let mut pointer = pointer.clone();
                         push_escaped(&mut pointer, name);
                         todo.push((value, pointer));

@@ -26,7 +26,7 @@ const MAX_DEPTH: usize = super::super::MAX_SCHEMA_DEPTH;
 
 /// The schema in the plainest terms that accept the same values.
 ///
-/// Where moving a schema would not be safe (draft-07, anchors, references to other documents) or would make it larger
+/// Where moving a schema would not be safe (other dialects, anchors, references to other documents) or would make it larger
 /// than some thousand subschemas, only the numeric formats go.
 ///
 /// ```
@@ -49,7 +49,7 @@ pub fn portable(schema: &Value) -> Value {
 
 fn inlined(schema: &Value) -> Option<Value> {
     let dialect = schema.get("$schema").and_then(Value::as_str);
-    if dialect.is_some_and(|name| name.contains("draft-07")) {
+    if dialect.is_some_and(|name| !name.contains("json-schema.org/draft/2020-12/")) {
         return None;
     }
     let targets = targets(schema)?;
@@ -133,7 +133,18 @@ impl<'v> Rewrite<'v> {
             Value::Object(members) => members,
             _ => return None,
         };
-        if 0 < depth && members.contains_key("$id") {
+        // What these mean depends on where they stand.
+        let immovable = [
+            "$dynamicRef",
+            "$dynamicAnchor",
+            "$recursiveRef",
+            "$recursiveAnchor",
+        ];
+        if immovable
+            .iter()
+            .any(|keyword| members.contains_key(*keyword))
+            || (0 < depth && (members.contains_key("$id") || members.contains_key("$schema")))
+        {
             return None;
         }
         let mut out = Map::new();

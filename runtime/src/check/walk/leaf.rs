@@ -42,7 +42,7 @@ pub(super) fn literals(rules: &Rules, value: &Value, at: &Path<'_>, out: &mut Ou
     ok
 }
 
-pub(super) fn literal_violation<'a>(
+pub(in crate::check) fn literal_violation<'a>(
     keyword: &'static str,
     allowed: impl IntoIterator<Item = &'a Value> + Clone,
     value: &Value,

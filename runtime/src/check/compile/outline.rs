@@ -1,0 +1,115 @@
+//! The part of a document that nodes can express, where its whole is another engine's business.
+//!
+//! What is left out is left out silently, so an outline decides nothing: it finds the faults that are told in the
+//! same words either way, and it has the places and descriptions that violations are told with.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        CompileOptions, SchemaError,
+        SchemaErrorKind::TooLarge,
+        node::{NodeId, Nodes},
+    },
+    Compiler, Dialect, Extent, OtherDialect, Place, compiled, other_dialect,
+};
+
+/// The nodes of what is covered.
+pub(in crate::check) struct Outline {
+    pub(in crate::check) nodes: Nodes,
+    /// The node of each subschema, by its place in the document. Empty where places do not say enough.
+    pub(in crate::check) places: HashMap<String, NodeId>,
+}
+
+/// Outlines a document.
+///
+/// # Errors
+/// Faults in what is covered.
+pub(in crate::check) fn outline(
+    root: &Value,
+    options: &CompileOptions,
+) -> Result<Outline, Vec<SchemaError>> {
+    let named = root.get("$schema");
+    let other = named.and_then(other_dialect);
+    let dialect = match other {
+        Some(OtherDialect::Draft2019) => Dialect::Draft2020,
+        Some(OtherDialect::Draft06) => Dialect::Draft07,
+        // Bounds are spelled so differently that nothing can be said of numbers.
+        Some(OtherDialect::Draft04) => return Ok(empty(options)),
+        None => Dialect::of(root).map_err(|error| vec![error])?,
+    };
+    let without_references = has_resources(root);
+    let extent = Extent::Outline { without_references };
+    match compiled(root, options, dialect, extent) {
+        Ok((nodes, pointers)) => {
+            let ids = (0_u32..).map(NodeId);
+            let places = pointers.into_iter().zip(ids).skip(CONSTANTS);
+            Ok(Outline {
+                nodes,
+                places: if without_references {
+                    HashMap::new()
+                } else {
+                    places.collect()
+                },
+            })
+        }
+        // Where the dialect is not quite this one, only size can be judged.
+        Err(errors) if other.is_some() && errors.iter().all(|error| error.kind != TooLarge) => {
+            Ok(empty(options))
+        }
+        Err(errors) => Err(errors),
+    }
+}
+
+/// The nodes that stand for no place: `true` and `false`.
+const CONSTANTS: usize = 2;
+
+fn empty(options: &CompileOptions) -> Outline {
+    Outline {
+        nodes: Nodes::anything(options.max_steps),
+        places: HashMap::new(),
+    }
+}
+
+/// Whether parts of the document are documents of their own, with an `$id` or a dialect that references are resolved by.
+fn has_resources(root: &Value) -> bool {
+    let mut todo = vec![root];
+    while let Some(value) = todo.pop() {
+        match value {
+            Value::Object(members) => {
+                let own_id = members
+                    .get("$id")
+                    .and_then(Value::as_str)
+                    .is_some_and(|id| !id.starts_with('#'));
+                let own_dialect = members.get("$schema").is_some_and(Value::is_string);
+                if !std::ptr::eq(value, root) && (own_id || own_dialect) {
+                    return true;
+                }
+                todo.extend(
+                    members
+                        .iter()
+                        .filter(|(name, _)| !super::refs::is_data(name))
+                        .map(|(_, value)| value),
+                );
+            }
+            Value::Array(items) => todo.extend(items),
+            _ => {}
+        }
+    }
+    false
+}
+
+impl<'v> Compiler<'v> {
+    /// Compiles what has no node of its own, so that faults below are found; what a dynamic reference leads to.
+    pub(super) fn below_outline(&mut self, at: Place<'v, '_>) -> Option<NodeId> {
+        for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
+            if let Some(schema) = at.get(keyword) {
+                self.enqueue(schema, at.below(keyword));
+            }
+        }
+        // In one resource there is only one place that a dynamic reference can lead to.
+        self.reference(at, "$dynamicRef")
+    }
+}
