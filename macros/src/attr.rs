@@ -29,6 +29,8 @@ pub(crate) struct ToolAttr {
     pub(crate) blocking: Option<Span>,
     /// Names of constants of `ClientNeeds`.
     pub(crate) needs: Vec<Ident>,
+    /// The name of a variant of `Profile`.
+    pub(crate) profile: Option<Ident>,
     pub(crate) krate: Option<Path>,
 }
 
@@ -61,6 +63,7 @@ const KEYS: &[&str] = &[
     "timeout",
     "blocking",
     "needs",
+    "profile",
     "crate",
 ];
 const NEEDS: &[&str] = &[
@@ -70,6 +73,8 @@ const NEEDS: &[&str] = &[
     "elicitation_url",
     "roots",
 ];
+/// How each profile is spelled here, and as a variant.
+const PROFILES: &[(&str, &str)] = &[("strict2020", "Strict2020"), ("portable", "Portable")];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
 const TIMEOUT_KEYS: &[&str] = &["reset_by_progress", "hard_limit"];
 
@@ -106,6 +111,7 @@ impl ToolAttr {
                 }
             }
             "needs" => self.needs = needs(meta, diag),
+            "profile" => self.profile = profile(meta, diag),
             "crate" => self.krate = path(meta, diag),
             hint => {
                 if let Some(value) = flag(meta, diag) {
@@ -471,6 +477,26 @@ fn needs(meta: &Meta, diag: &mut Diagnostics) -> Vec<Ident> {
         }
     }
     needs
+}
+
+fn profile(meta: &Meta, diag: &mut Diagnostics) -> Option<Ident> {
+    let at = match meta {
+        Meta::NameValue(pair) => match &pair.value {
+            Expr::Path(value) => {
+                let names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();
+                let named = known(&value.path, &names, ("profile", "profiles"), diag)?;
+                let (_, variant) = PROFILES.iter().find(|(name, _)| *name == named)?;
+                return Some(Ident::new(variant, span_of(&value.path)));
+            }
+            other => other.to_token_stream(),
+        },
+        other => other.to_token_stream(),
+    };
+    diag.error(
+        at,
+        "expected `profile = strict2020` or `profile = portable`",
+    );
+    None
 }
 
 fn word(meta: &Meta) -> String {

@@ -156,6 +156,9 @@ fn options(tool: &Tool) -> TokenStream {
     for need in &attr.needs {
         options.extend(quote!(.needs(__tf::ClientNeeds::#need)));
     }
+    if let Some(profile) = &attr.profile {
+        options.extend(quote!(.profile(__tf::Profile::#profile)));
+    }
     options
 }
 

@@ -4,6 +4,7 @@
 pub use std::vec::Vec;
 
 pub use crate::{
+    check::lint::Profile,
     needs::ClientNeeds,
     tool::{IntoToolResult, ToolParameter, ToolSet, macro_support::*},
 };

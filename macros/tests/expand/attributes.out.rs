@@ -38,6 +38,7 @@ impl ::trueform::__private::ToolFunction for remove {
             .timeout(30000, true, ::core::option::Option::Some(600000))
             .needs(__tf::ClientNeeds::ELICITATION)
             .needs(__tf::ClientNeeds::ROOTS)
+            .profile(__tf::Profile::Portable)
             .returns(<() as __tf::IntoToolResult>::output_schema)
             .call(|__call| {
                 let __0 = <String as __tf::ToolParameter<_>>::take(__call, 0)?;

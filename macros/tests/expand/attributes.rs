@@ -7,7 +7,8 @@
     icons("https://example.com/a.png", icon(src = "data:,", mime_type = "image/svg+xml", sizes = "any", theme = "dark")),
     meta("com.example/tier" = "gold", level = -3),
     timeout("30s", reset_by_progress, hard_limit = "10m"),
-    needs(elicitation, roots)
+    needs(elicitation, roots),
+    profile = portable
 )]
 #[cfg(feature = "files")]
 #[tracing::instrument]

@@ -11,7 +11,7 @@ use super::{
     output::OutputSchema,
     route::{Definition, Place, ToolRoute},
 };
-use crate::needs::ClientNeeds;
+use crate::{check::lint::Profile, needs::ClientNeeds};
 
 /// A tool in the making.
 pub struct ToolSpec {
@@ -26,6 +26,7 @@ pub struct ToolSpec {
     meta: Meta,
     timeout: Option<Timeout>,
     needs: ClientNeeds,
+    profile: Option<Profile>,
     handler: Option<Handler>,
 }
 
@@ -50,6 +51,7 @@ pub fn tool(
         meta: Meta::new(),
         timeout: None,
         needs: ClientNeeds::NONE,
+        profile: None,
         handler: None,
     }
 }
@@ -163,6 +165,13 @@ impl ToolSpec {
         self
     }
 
+    /// Sets how the schemas are advertised, whatever the server's profile is.
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
+        self
+    }
+
     /// Registers the tool; `server` is the value whose method it is.
     pub(super) fn register(self, server: &Server) -> Result<ToolRoute, Vec<String>> {
         let Input {
@@ -194,7 +203,7 @@ impl ToolSpec {
             states,
             timeout: self.timeout,
             needs: self.needs,
-            profile: None,
+            profile: self.profile,
         };
         let handler = self.handler.expect("expansions end with `call`");
         ToolRoute::new(definition, handler, server.clone())

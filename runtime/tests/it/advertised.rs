@@ -103,6 +103,76 @@ async fn what_is_advertised_is_enforced() {
     }
 }
 
+/// Grows a leaf, for clients that read little.
+#[tool(profile = portable)]
+fn grow_plainly(leaf: Leaf, deep: Option<Leaf>) -> Json<Leaf> {
+    let _ = deep;
+    Json(leaf)
+}
+
+struct Garden;
+
+#[server]
+impl Garden {
+    /// Grows a leaf, for clients that read all of the specification.
+    #[tool(profile = strict2020)]
+    fn grow_fully(&self, leaf: Leaf, deep: Option<Leaf>) -> Json<Leaf> {
+        let _ = deep;
+        Json(leaf)
+    }
+
+    /// Grows a leaf as the server says.
+    #[tool]
+    fn grow_usually(&self, leaf: Leaf, deep: Option<Leaf>) -> Json<Leaf> {
+        let _ = deep;
+        Json(leaf)
+    }
+}
+
+/// The profile in the attribute wins, and what it advertises is what is enforced.
+#[tokio::test]
+async fn a_function_has_its_own_profile() {
+    for (profile, with_references) in [
+        (
+            Profile::Strict2020,
+            ["grow_fully", "grow_usually"].as_slice(),
+        ),
+        (Profile::Portable, ["grow_fully"].as_slice()),
+    ] {
+        let service = Server::new("s", "1")
+            .tools(tools![grow_plainly])
+            .tools(Garden)
+            .profile(profile)
+            .build()
+            .unwrap();
+        let client = service.connect().await.unwrap();
+        for name in ["grow_plainly", "grow_fully", "grow_usually"] {
+            let tool = listed(&service, name).await;
+            assert_eq!(
+                tool.to_string().contains("$ref"),
+                with_references.contains(&name),
+                "{profile:?} {name}: {tool}"
+            );
+            for (arguments, is_right) in [
+                (json!({"leaf": {"size": 1, "color": "Red"}}), true),
+                (json!({"leaf": {"size": 1, "color": "Blue"}}), false),
+                (json!({"leaf": {"size": 1}, "deep": {}}), false),
+            ] {
+                assert_eq!(
+                    jsonschema::is_valid(&tool["inputSchema"], &arguments),
+                    is_right
+                );
+                let result = client.call_tool(name, arguments).await.unwrap();
+                assert_eq!(
+                    result.is_error.is_none(),
+                    is_right,
+                    "{profile:?} {name}: {result:?}"
+                );
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_tool_has_its_own_profile() {
     let has_reference = async |service: &trueform::Service| {
