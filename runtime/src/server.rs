@@ -13,7 +13,7 @@ use crate::{
     engine::{Engine, Settings},
     error::{Error, Result},
     gate::{Inbound, Leniencies, Policy},
-    tool::{IntoTools, ToolRoute, ToolSet},
+    tool::{IntoTools, Place, ToolRoute, ToolSet},
 };
 
 pub use self::{
@@ -219,31 +219,23 @@ impl Server {
     /// Checks everything that was registered.
     ///
     /// # Errors
-    /// Everything that is wrong with the tools themselves, together: names that are taken twice or illegal, schemas that no
-    /// client would understand. If they are fine: state that a tool needs and nobody registered, tools that a revision cannot
-    /// list, values of one type registered twice, no revision to serve.
+    /// Everything that is wrong, together: names that are taken twice or illegal, schemas that no client would understand,
+    /// state that a tool needs and nobody registered, tools that a revision cannot list, values of one type registered
+    /// twice, no revision to serve.
     pub fn build(self) -> Result<Service> {
         let mut problems = self.problems;
-        let routes = match self.tools.into_routes_in(self.profile) {
-            Ok(routes) => routes,
-            Err(more) => {
-                problems.extend(more);
-                Vec::new()
-            }
-        };
-        for route in &routes {
-            for needed in route
-                .required_states()
-                .iter()
-                .filter(|needed| !self.states.contains_key(&needed.id))
-            {
-                problems.push(format!(
-                    "tool `{}` ({}) takes `State<{}>`, but no such value was registered; call `Server::state`",
-                    route.name(), route.place(), needed.name
-                ));
-            }
+        let mut tools = self.tools.gathered_in(self.profile);
+        problems.append(&mut tools.problems);
+        for (name, place, needed) in tools
+            .required_states()
+            .filter(|(_, _, needed)| !self.states.contains_key(&needed.id))
+        {
+            problems.push(format!(
+                "tool `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state`",
+                needed.name
+            ));
         }
-        problems.extend(unfit(&routes, self.revisions));
+        problems.extend(unfit(tools.listable(), self.revisions));
         if self.revisions.is_empty() {
             problems.push("`revisions` leaves no revision to serve".to_owned());
         }
@@ -266,7 +258,8 @@ impl Server {
             incoming: self.incoming,
             progress_interval: self.progress_interval,
         };
-        let entries = routes
+        let entries = tools
+            .routes
             .into_iter()
             .map(|route| Entry {
                 route: Arc::new(route),
@@ -386,19 +379,19 @@ impl ServerHandle {
     /// # Errors
     /// As [`Server::build`]; then nothing is added.
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
-        let routes = tools
-            .into_tools()
-            .into_routes_in(self.engine.settings.profile)
-            .map_err(Error::registration)?;
-        let problems = unfit(&routes, self.engine.settings.revisions);
+        let settings = &self.engine.settings;
+        let mut tools = tools.into_tools().gathered_in(settings.profile);
+        let mut problems = std::mem::take(&mut tools.problems);
+        problems.extend(unfit(tools.listable(), settings.revisions));
+        if !settings.has_tools {
+            problems.push(
+                "the server was built without tools, so clients were told that it has none; call `Server::tools` first".to_owned(),
+            );
+        }
         if !problems.is_empty() {
             return Err(Error::registration(problems));
         }
-        if !self.engine.settings.has_tools {
-            return Err(Error::registration(vec![
-                "the server was built without tools, so clients were told that it has none; call `Server::tools` first".to_owned(),
-            ]));
-        }
+        let routes = tools.routes;
         self.engine.change_catalog(|catalog| {
             let mut entries = catalog.entries().to_vec();
             let mut problems = Vec::new();
@@ -407,7 +400,9 @@ impl ServerHandle {
                     .iter()
                     .find(|entry| entry.route.name() == route.name())
                 {
-                    Some(taken) => problems.push(name_taken(&taken.route, &route)),
+                    Some(taken) => {
+                        problems.push(name_taken(route.name(), taken.route.place(), route.place()))
+                    }
                     None => entries.push(Entry {
                         route: Arc::new(route),
                         enabled: true,
@@ -484,7 +479,7 @@ impl ServerHandle {
 }
 
 /// What of `routes` could not be listed at one of `revisions`: a start error, never a broken list.
-fn unfit(routes: &[ToolRoute], revisions: Revisions) -> Vec<String> {
+fn unfit<'t>(routes: impl Iterator<Item = &'t ToolRoute>, revisions: Revisions) -> Vec<String> {
     let mut problems = Vec::new();
     for route in routes {
         for revision in revisions.iter() {
@@ -503,11 +498,6 @@ fn unfit(routes: &[ToolRoute], revisions: Revisions) -> Vec<String> {
 }
 
 /// Says that a name is taken, with both places.
-pub(crate) fn name_taken(first: &ToolRoute, second: &ToolRoute) -> String {
-    format!(
-        "two tools are named `{}`: {} and {}",
-        first.name(),
-        first.place(),
-        second.place()
-    )
+pub(crate) fn name_taken(name: &str, first: &Place, second: &Place) -> String {
+    format!("two tools are named `{name}`: {first} and {second}")
 }

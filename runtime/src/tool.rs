@@ -14,6 +14,7 @@ mod injected;
 mod input;
 mod output;
 mod parameter;
+mod rejected;
 mod report;
 mod result;
 mod route;
@@ -33,7 +34,7 @@ pub use self::{
 };
 pub(crate) use self::{
     call::{Called, Outcome, Timeout},
-    route::ToolRoute,
+    route::{Place, ToolRoute},
 };
 
 use trueform_schema::{CallToolResult, ContentBlock, TextContent};

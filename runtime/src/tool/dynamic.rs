@@ -8,6 +8,7 @@ use trueform_schema::{Icon, Json, JsonObject, Meta, Tool, ToolAnnotations};
 use super::{
     arguments::Names,
     call::{Call, Called, Outcome, Refused, Timeout},
+    rejected::Rejected,
     result::IntoToolResult,
     route::{Definition, Place, ToolRoute},
     set::{IntoTools, ToolSet},
@@ -156,16 +157,16 @@ impl IntoTools for DynamicTool {
 }
 
 impl DynamicTool {
-    fn register(mut self) -> Result<ToolRoute, Vec<String>> {
-        let Some(handler) = self.handler else {
+    fn register(mut self) -> Result<ToolRoute, Rejected> {
+        let Some(handler) = self.handler.take() else {
             self.problems.push(format!(
                 "tool `{}` ({}) has no handler",
                 self.tool.name, self.place
             ));
-            return Err(self.problems);
+            return Err(self.rejected());
         };
         if !self.problems.is_empty() {
-            return Err(self.problems);
+            return Err(self.rejected());
         }
         let definition = Definition {
             tool: self.tool,
@@ -183,6 +184,16 @@ impl DynamicTool {
             needs: self.needs,
         };
         ToolRoute::new(definition, call, Arc::new(handler))
+    }
+
+    fn rejected(self) -> Rejected {
+        Rejected {
+            name: self.tool.name,
+            place: self.place,
+            states: Vec::new(),
+            problems: self.problems,
+            clashes: false,
+        }
     }
 }
 

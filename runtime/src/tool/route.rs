@@ -12,6 +12,7 @@ use super::{
     call::{Call, Called, Handler, Outcome, Reason, Server, Timeout},
     error::{Chain, ToolError},
     injected::RequiredState,
+    rejected::Rejected,
     report::{self, Failure},
 };
 use crate::{
@@ -85,7 +86,7 @@ impl ToolRoute {
         definition: Definition,
         handler: Handler,
         server: Server,
-    ) -> Result<Self, Vec<String>> {
+    ) -> Result<Self, Rejected> {
         let Definition { tool, place, .. } = &definition;
         let mut problems = Vec::new();
         if !is_tool_name(&tool.name) {
@@ -155,7 +156,7 @@ impl ToolRoute {
                     wraps_output,
                 })
             }
-            _ => Err(problems),
+            _ => Err(Rejected::of(definition, problems)),
         }
     }
 
@@ -196,7 +197,7 @@ impl ToolRoute {
     }
 
     /// The same tool with its schemas as its own profile, or else `default`, has them: in lists and for checks.
-    pub(super) fn in_profile(mut self, default: Profile) -> Result<Self, Vec<String>> {
+    pub(super) fn in_profile(mut self, default: Profile) -> Result<Self, Rejected> {
         let profile = self.definition.profile.unwrap_or(default);
         if profile == Profile::Strict2020 {
             return Ok(self);
@@ -212,9 +213,10 @@ impl ToolRoute {
     }
 
     /// The same tool under another name.
-    pub(super) fn renamed(mut self, name: String) -> Result<Self, Vec<String>> {
+    pub(super) fn renamed(mut self, name: String) -> Result<Self, Rejected> {
         if !is_tool_name(&name) {
-            return Err(vec![illegal_name(&name, &self.definition.place)]);
+            let problem = illegal_name(&name, &self.definition.place);
+            return Err(Rejected::of(self.definition, vec![problem]));
         }
         self.definition.tool.name = name;
         Ok(self)

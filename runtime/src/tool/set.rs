@@ -2,7 +2,13 @@
 
 use std::{any::Any, sync::Arc};
 
-use super::{call::Server, route::ToolRoute, spec::ToolSpec};
+use super::{
+    call::Server,
+    injected::RequiredState,
+    rejected::Rejected,
+    route::{Place, ToolRoute},
+    spec::ToolSpec,
+};
 use crate::check::lint::Profile;
 
 /// Tools to be registered, and what is wrong with them. Nothing here fails: building the server tells all problems.
@@ -22,7 +28,19 @@ use crate::check::lint::Profile;
 #[derive(Debug, Default)]
 pub struct ToolSet {
     routes: Vec<ToolRoute>,
+    /// Tools whose name was taken; kept for what else is wrong with them.
+    clashing: Vec<ToolRoute>,
+    rejected: Vec<Rejected>,
     problems: Vec<String>,
+}
+
+/// The tools of a set in their profiles, and what was found.
+pub(crate) struct Gathered {
+    pub(crate) routes: Vec<ToolRoute>,
+    clashing: Vec<ToolRoute>,
+    rejected: Vec<Rejected>,
+    /// Not empty if there is a tool that is not among `routes`.
+    pub(crate) problems: Vec<String>,
 }
 
 /// A [`ToolSet`] of functions marked [`#[tool]`](macro@crate::tool), in the order they are listed.
@@ -119,53 +137,117 @@ impl ToolSet {
         for route in other.routes {
             self.add(Ok(route));
         }
+        for rejected in other.rejected {
+            self.add_rejected(rejected);
+        }
+        // Of a name that another of theirs has, so it was compared with ours.
+        self.clashing.extend(other.clashing);
     }
 
     /// The same tools under other names: `prefix_name`.
     #[must_use]
     pub fn prefixed(self, prefix: &str) -> Self {
         let mut this = Self {
-            routes: Vec::new(),
             problems: self.problems,
+            ..Self::default()
         };
+        let prefixed = |name: &str| format!("{prefix}_{name}");
         for route in self.routes {
-            let name = format!("{prefix}_{}", route.name());
+            let name = prefixed(route.name());
             this.add(route.renamed(name));
+        }
+        for mut rejected in self.rejected {
+            rejected.name = prefixed(&rejected.name);
+            this.add_rejected(rejected);
+        }
+        for route in self.clashing {
+            let name = prefixed(route.name());
+            match route.renamed(name) {
+                Ok(route) => this.clashing.push(route),
+                // Told of the tool that has the name.
+                Err(rejected) => this.rejected.push(rejected),
+            }
         }
         this
     }
 
-    pub(super) fn add(&mut self, route: Result<ToolRoute, Vec<String>>) {
-        match route {
-            Err(problems) => self.problems.extend(problems),
-            Ok(route) => match self
-                .routes
-                .iter()
-                .find(|other| other.name() == route.name())
-            {
-                Some(taken) => self.problems.push(crate::server::name_taken(taken, &route)),
-                None => self.routes.push(route),
-            },
+    pub(super) fn add(&mut self, tool: Result<ToolRoute, Rejected>) {
+        let (name, place) = match &tool {
+            Ok(route) => (route.name(), route.place()),
+            Err(rejected) => (&*rejected.name, &rejected.place),
+        };
+        let clash = self
+            .place_of(name)
+            .map(|taken| crate::server::name_taken(name, taken, place));
+        let is_free = clash.is_none();
+        match tool {
+            Ok(route) if is_free => self.routes.push(route),
+            Ok(route) => self.clashing.push(route),
+            Err(mut rejected) => {
+                self.problems.append(&mut rejected.problems);
+                rejected.clashes = !is_free;
+                self.rejected.push(rejected);
+            }
+        }
+        self.problems.extend(clash);
+    }
+
+    /// Adds what another set rejected, and has told of.
+    fn add_rejected(&mut self, rejected: Rejected) {
+        match rejected.clashes {
+            true => self.rejected.push(rejected),
+            false => self.add(Err(rejected)),
         }
     }
 
-    /// The tools, in `profile` if they have none of their own, or everything that is wrong with them.
-    pub(crate) fn into_routes_in(self, profile: Profile) -> Result<Vec<ToolRoute>, Vec<String>> {
-        let Self {
-            routes,
-            mut problems,
-        } = self;
-        let mut finished = Vec::with_capacity(routes.len());
-        for route in routes {
+    /// Where the first tool of this name was written.
+    fn place_of(&self, name: &str) -> Option<&Place> {
+        let route = self.routes.iter().find(|route| route.name() == name);
+        let rejected = self.rejected.iter().find(|rejected| rejected.name == name);
+        route
+            .map(ToolRoute::place)
+            .or(rejected.map(|rejected| &rejected.place))
+    }
+
+    /// The tools, in `profile` if they have none of their own, and everything that is wrong with them.
+    pub(crate) fn gathered_in(self, profile: Profile) -> Gathered {
+        let mut this = Gathered {
+            routes: Vec::with_capacity(self.routes.len()),
+            clashing: self.clashing,
+            rejected: self.rejected,
+            problems: self.problems,
+        };
+        for route in self.routes {
             match route.in_profile(profile) {
-                Ok(route) => finished.push(route),
-                Err(more) => problems.extend(more),
+                Ok(route) => this.routes.push(route),
+                Err(mut rejected) => {
+                    this.problems.append(&mut rejected.problems);
+                    this.rejected.push(rejected);
+                }
             }
         }
-        match problems.is_empty() {
-            true => Ok(finished),
-            false => Err(problems),
-        }
+        this
+    }
+}
+
+impl Gathered {
+    /// The tools that can be listed one by one, those whose name is taken too.
+    pub(crate) fn listable(&self) -> impl Iterator<Item = &ToolRoute> {
+        self.routes.iter().chain(&self.clashing)
+    }
+
+    /// State that the server must have, and which tool wants it: its name and place.
+    pub(crate) fn required_states(&self) -> impl Iterator<Item = (&str, &Place, RequiredState)> {
+        let whole = self
+            .listable()
+            .map(|route| (route.name(), route.place(), route.required_states()));
+        let rejected = self
+            .rejected
+            .iter()
+            .map(|tool| (&*tool.name, &tool.place, &*tool.states));
+        whole
+            .chain(rejected)
+            .flat_map(|(name, place, states)| states.iter().map(move |&state| (name, place, state)))
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     call::{Handler, Server, Timeout},
     input::{Input, InputSchema},
     output::OutputSchema,
+    rejected::Rejected,
     route::{Definition, Place, ToolRoute},
 };
 use crate::{check::lint::Profile, needs::ClientNeeds};
@@ -173,7 +174,7 @@ impl ToolSpec {
     }
 
     /// Registers the tool; `server` is the value whose method it is.
-    pub(super) fn register(self, server: &Server) -> Result<ToolRoute, Vec<String>> {
+    pub(super) fn register(self, server: &Server) -> Result<ToolRoute, Rejected> {
         let Input {
             schema,
             names,
@@ -182,10 +183,15 @@ impl ToolSpec {
             problems,
         } = self.input.finish();
         if !problems.is_empty() {
-            return Err(problems
-                .iter()
-                .map(|problem| format!("{} {problem}", self.place))
-                .collect());
+            let place = &self.place;
+            let problems = problems.iter().map(|problem| format!("{place} {problem}"));
+            return Err(Rejected {
+                name: self.name.to_owned(),
+                problems: problems.collect(),
+                place: self.place,
+                states,
+                clashes: false,
+            });
         }
         let mut tool = Tool::new(JsonObject::from(schema), self.name);
         let description = self.description.trim();

@@ -1065,7 +1065,15 @@ fn problems_are_told_all_at_once() {
     #[tool(name = "add", description = "Also adds.", meta("io.modelcontextprotocol/x" = 1))]
     fn other_add() {}
 
-    let set = tools![first, both, reserved, add, other_add];
+    /// Greets.
+    #[tool(name = "bad")]
+    fn greet(_greeting: State<Greeting>, #[schemars(regex(pattern = "("))] _name: String) {}
+
+    /// Greets too.
+    #[tool(name = "add")]
+    fn greet_again(_greeting: State<Greeting>) {}
+
+    let set = tools![first, both, reserved, add, other_add, greet, greet_again];
     let mut dynamic = ToolSet::new();
     dynamic.extend(DynamicTool::new("no handler", json!({"type": "object"})));
     dynamic.extend(DynamicTool::new("a b", json!({"type": "object"})).handler(async |_, _| ()));
@@ -1075,6 +1083,7 @@ fn problems_are_told_all_at_once() {
     let error = Server::new("test", "1")
         .tools(set)
         .tools(dynamic)
+        .revisions([])
         .build()
         .unwrap_err();
     let told: Vec<String> = error
@@ -1087,12 +1096,19 @@ fn problems_are_told_all_at_once() {
         fn `both` at runtime/tests/it/tools.rs:LINE takes `Args`, which is all arguments, and `_one`; move `_one` into its struct
         the input schema of tool `reserved` (fn `reserved` at runtime/tests/it/tools.rs:LINE): /properties/_region/x-mcp-header: `no token` is no header name: use letters, digits and `!#$%&'*+-.^_`|~`
         `io.modelcontextprotocol/x` in the `_meta` of tool `add` (fn `other_add` at runtime/tests/it/tools.rs:LINE) is reserved for the protocol
+        two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and fn `other_add` at runtime/tests/it/tools.rs:LINE
+        the input schema of tool `bad` (fn `greet` at runtime/tests/it/tools.rs:LINE): /properties/_name/pattern: `(` is not a usable pattern: found open group without closing ')'
+        two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and fn `greet_again` at runtime/tests/it/tools.rs:LINE
         tool `no handler` (the dynamic tool at runtime/tests/it/tools.rs:LINE) has no handler
         `a b` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is not a tool name: it has 1 to 128 of the characters `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`
         the input schema of tool `bad` (the dynamic tool at runtime/tests/it/tools.rs:LINE) needs `"type": "object"` at its root
         the input schema of tool `bad` (the dynamic tool at runtime/tests/it/tools.rs:LINE): /type: `type` is one of `null`, `boolean`, `integer`, `number`, `string`, `array`, `object` or a list of them, not "objekt"
         the input schema of tool `worse` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is no object
-        two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE"#]].assert_eq(&told.join("\n"));
+        two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
+        two tools are named `bad`: fn `greet` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
+        tool `add` (fn `greet_again` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state`
+        tool `bad` (fn `greet` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state`
+        `revisions` leaves no revision to serve"#]].assert_eq(&told.join("\n"));
 }
 
 /// `text` with `LINE` for the numbers that move with each edit of this file.

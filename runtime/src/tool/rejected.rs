@@ -1,0 +1,29 @@
+//! A tool that cannot be registered: what it leaves behind, so that everything else that is wrong is told too.
+
+use super::{
+    injected::RequiredState,
+    route::{Definition, Place},
+};
+
+/// What is known of a tool without its schemas.
+#[derive(Debug)]
+pub(crate) struct Rejected {
+    pub(super) name: String,
+    pub(super) place: Place,
+    pub(super) states: Vec<RequiredState>,
+    pub(super) problems: Vec<String>,
+    /// Whether it was told that another tool has the name.
+    pub(super) clashes: bool,
+}
+
+impl Rejected {
+    pub(super) fn of(definition: Definition, problems: Vec<String>) -> Self {
+        Self {
+            name: definition.tool.name,
+            place: definition.place,
+            states: definition.states,
+            problems,
+            clashes: false,
+        }
+    }
+}
