@@ -42,9 +42,11 @@ pub(crate) struct Icon {
     pub(crate) theme: Option<LitStr>,
 }
 
-/// All in milliseconds.
+/// Durations in milliseconds.
 #[derive(Clone, Copy)]
 pub(crate) struct Timeout {
+    /// Where the word stands.
+    pub(crate) at: Span,
     pub(crate) limit: u64,
     pub(crate) reset_by_progress: bool,
     pub(crate) hard_limit: Option<u64>,
@@ -366,6 +368,7 @@ fn timeout(meta: &Meta, diag: &mut Diagnostics) -> Option<Timeout> {
         Meta::NameValue(_) => {
             let limit = duration(&string(meta, diag)?, diag)?;
             Some(Timeout {
+                at: span_of(meta.path()),
                 limit,
                 reset_by_progress: false,
                 hard_limit: None,
@@ -373,7 +376,7 @@ fn timeout(meta: &Meta, diag: &mut Diagnostics) -> Option<Timeout> {
         }
         Meta::List(list) => {
             match (|input: ParseStream<'_>| TimeoutList::parse(input)).parse2(list.tokens.clone()) {
-                Ok(list) => list.lower(diag),
+                Ok(parsed) => parsed.lower(span_of(&list.path), diag),
                 Err(_) => {
                     diag.error(meta, TIMEOUT_FORM);
                     None
@@ -407,8 +410,9 @@ impl Parse for TimeoutList {
 }
 
 impl TimeoutList {
-    fn lower(self, diag: &mut Diagnostics) -> Option<Timeout> {
+    fn lower(self, at: Span, diag: &mut Diagnostics) -> Option<Timeout> {
         let mut timeout = Timeout {
+            at,
             limit: duration(&self.limit, diag)?,
             reset_by_progress: false,
             hard_limit: None,

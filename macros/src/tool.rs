@@ -196,7 +196,16 @@ fn mode(attr: &ToolAttr, sig: &Signature, diag: &mut Diagnostics) -> Mode {
         }
         (Some(_), None) => Mode::Blocking,
         (None, Some(_)) => Mode::Later,
-        (None, None) => Mode::Ready,
+        (None, None) => {
+            if let Some(timeout) = &attr.timeout {
+                diag.error_at(
+                    timeout.at,
+                    "a plain `fn` runs to its end where it is called, so a `timeout` would do nothing: \
+                     make it an `async fn`, or add `blocking`",
+                );
+            }
+            Mode::Ready
+        }
     }
 }
 

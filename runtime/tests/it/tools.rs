@@ -1006,7 +1006,7 @@ async fn everything_an_attribute_says() {
         meta("com.example/tier" = "gold", level = -3, ratio = 0.5, on = true),
         timeout("30s", reset_by_progress, hard_limit = "10m")
     )]
-    fn remove(path: String) {
+    async fn remove(path: String) {
         drop(path);
     }
 

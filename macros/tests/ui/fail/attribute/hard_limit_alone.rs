@@ -1,7 +1,7 @@
 use trueform::prelude::*;
 
 /// Adds.
-#[tool(timeout("30s", hard_limit = "10m"))]
+#[tool(blocking, timeout("30s", hard_limit = "10m"))]
 fn add(a: i64, b: i64) -> i64 {
     a + b
 }

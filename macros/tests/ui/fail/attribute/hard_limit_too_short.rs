@@ -1,7 +1,7 @@
 use trueform::prelude::*;
 
 /// Adds.
-#[tool(timeout("30s", reset_by_progress, hard_limit = "10s"))]
+#[tool(blocking, timeout("30s", reset_by_progress, hard_limit = "10s"))]
 fn add(a: i64, b: i64) -> i64 {
     a + b
 }
