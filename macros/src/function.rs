@@ -53,13 +53,14 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
         false => carrier(&function, tool.as_ref(), &krate),
     };
     let errors = diag.into_tokens();
+    let owns_arguments = render::owns_arguments();
     let Function {
         attrs,
         vis,
         sig,
         body,
     } = &function;
-    quote!(#(#attrs)* #vis #sig #body #carrier #errors)
+    quote!(#owns_arguments #(#attrs)* #vis #sig #body #carrier #errors)
 }
 
 fn carrier(function: &Function, tool: Option<&Tool>, krate: &TokenStream) -> TokenStream {

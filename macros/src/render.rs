@@ -5,7 +5,7 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Path, spanned::Spanned as _};
+use syn::{Attribute, Path, parse_quote, spanned::Spanned as _};
 
 use crate::{
     attr::{Icon, span_of},
@@ -19,6 +19,12 @@ pub(crate) fn crate_path(krate: Option<&Path>) -> TokenStream {
         Some(path) => path.to_token_stream(),
         None => quote!(::trueform),
     }
+}
+
+/// What a function that is a tool is marked with. Arguments come out of a peer's text, so a tool owns them, and
+/// `clippy::needless_pass_by_value` asks for what cannot be. It goes before the attributes of the user, which win.
+pub(crate) fn owns_arguments() -> Attribute {
+    parse_quote!(#[allow(clippy::needless_pass_by_value)])
 }
 
 /// An expression of type `ToolSpec`, in a scope where `__tf` is `trueform::__private`. `callee` is the function's path.

@@ -64,6 +64,7 @@ fn tools(block: &mut Block, diag: &mut Diagnostics) -> Vec<Tool> {
             Site::Impl(&block.generics),
             diag,
         ));
+        function.attrs.insert(0, render::owns_arguments());
     }
     if marked == 0 {
         diag.error(

@@ -7,7 +7,6 @@
     clippy::print_stdout,
     reason = "that printing does no harm is what is tested"
 )]
-#![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

@@ -1,3 +1,4 @@
+#[allow(clippy::needless_pass_by_value)]
 /// Add two numbers.
 fn add(a: i64, b: i64) -> i64 {
     a + b
@@ -22,6 +23,7 @@ impl ::trueform::__private::ToolFunction for add {
             })
     }
 }
+#[allow(clippy::needless_pass_by_value)]
 /// Says hello.
 pub async fn hello() -> &'static str {
     "hello"

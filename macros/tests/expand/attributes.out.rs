@@ -1,3 +1,4 @@
+#[allow(clippy::needless_pass_by_value)]
 #[cfg(feature = "files")]
 #[tracing::instrument]
 async fn remove(path: String) {}

@@ -1,3 +1,4 @@
+#[allow(clippy::needless_pass_by_value)]
 /// Hashes a file.
 fn hash(path: PathBuf) -> std::io::Result<String> {
     std::fs::read_to_string(path)

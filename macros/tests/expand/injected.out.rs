@@ -1,3 +1,4 @@
+#[allow(clippy::needless_pass_by_value)]
 /// Greets with what the server knows.
 async fn greet(
     name: String,

@@ -1,3 +1,4 @@
+#[allow(clippy::needless_pass_by_value)]
 /// Adds.
 fn add(a: &str, b: impl Into<i64>) -> i64 {
     0

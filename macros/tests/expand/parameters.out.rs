@@ -1,3 +1,4 @@
+#[allow(clippy::needless_pass_by_value)]
 /// Searches.
 ///
 /// Finds what matches.

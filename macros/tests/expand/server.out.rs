@@ -6,15 +6,18 @@ where
     pub fn new(store: T) -> Self {
         Self { store }
     }
+    #[allow(clippy::needless_pass_by_value)]
     /// Reads a note.
     pub async fn read<'a>(&'a self, id: Id) -> Result<&'a str, Error> {
         self.store.read(id).await
     }
+    #[allow(clippy::needless_pass_by_value)]
     /// Counts the notes.
     #[cfg(feature = "count")]
     fn count(&self) -> usize {
         self.store.len()
     }
+    #[allow(clippy::needless_pass_by_value)]
     /// Says which version runs.
     fn version() -> &'static str {
         "1"

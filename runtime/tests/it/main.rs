@@ -1,7 +1,10 @@
 //! What a peer sees of a server, over bytes.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-#![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "messages and expectations read better inline"
+)]
 
 mod advertised;
 mod asks;

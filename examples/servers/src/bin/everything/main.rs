@@ -4,8 +4,6 @@
 //! and schemas of the `test_…` tools are the suite's. The order matters to it too: it calls the first tool of the list
 //! without arguments, and the first that has an `x-mcp-header` with a header.
 
-#![allow(clippy::needless_pass_by_value, reason = "tools own their arguments")]
-
 mod answers;
 mod ask;
 mod schemas;
