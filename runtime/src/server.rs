@@ -2,6 +2,8 @@
 
 mod lint;
 mod loss;
+#[cfg(not(feature = "http"))]
+mod without_http;
 
 use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
 
