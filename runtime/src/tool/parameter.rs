@@ -48,7 +48,9 @@ pub struct Args<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "neither an argument nor injected",
-    note = "an argument, and what `Args` holds, derives two traits: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
+    note = "an argument, and what `Args` holds, implements both `serde::Deserialize` and `schemars::JsonSchema`: \
+            `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
+    note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait",
     note = "what a tool gets without asking its caller implements `trueform::FromContext`, as `Context` and `State<T>` do"
 )]
 pub trait ToolParameter<Kind>: Sized {
@@ -99,8 +101,9 @@ impl<T: FromContext> ToolParameter<Injected> for T {
 /// What [`Args`] may hold.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the arguments of a tool",
-    label = "not deserialisable, or without a schema",
-    note = "derive both traits: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`"
+    label = "`serde::Deserialize` or `schemars::JsonSchema` is not implemented",
+    note = "derive both: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
+    note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
 )]
 pub trait ToolArgs: DeserializeOwned + JsonSchema {}
 

@@ -64,8 +64,8 @@ pub struct Json<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a tool",
     label = "not a result",
-    note = "return text, a number, content such as `Image`, or `Json<T>` for a structured value with \
-            `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`",
+    note = "return text, a number, content such as `Image`, or `Json<T>` for a structured value `T` that implements both \
+            `serde::Serialize` and `schemars::JsonSchema`: `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`",
     note = "and these in a `Result` with any error, in an `Option`, and content in a `Vec`"
 )]
 pub trait IntoToolResult {
@@ -115,18 +115,30 @@ impl IntoToolResult for CallToolResult {
     }
 }
 
-/// What [`Json`] may hold.
+/// Half of what [`Json`] may hold. Two traits, so that the compiler says which half is missing.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a structured result",
-    label = "not serialisable, or without a schema",
-    note = "derive both traits: `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`"
+    message = "`{Self}` cannot be a structured result: it does not implement `serde::Serialize`",
+    label = "cannot be serialised",
+    note = "a structured result derives two traits: `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`"
 )]
-pub trait ToolOutput: Serialize + JsonSchema {}
+pub trait OutputValue: Serialize {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + JsonSchema> ToolOutput for T {}
+impl<T: Serialize> OutputValue for T {}
 
-impl<T: ToolOutput> IntoToolResult for Json<T> {
+/// The other half of what [`Json`] may hold.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a structured result: it does not implement `schemars::JsonSchema`",
+    label = "has no schema",
+    note = "a structured result derives two traits: `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`",
+    note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
+)]
+pub trait OutputSchemaOf: JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: JsonSchema> OutputSchemaOf for T {}
+
+impl<T: OutputValue + OutputSchemaOf> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Outcome {
         structured(trueform_schema::Json::from_value(&self.0))
     }
@@ -162,8 +174,10 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
 /// The error of a tool: whatever converts into [`ToolError`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
-    label = "not an error",
-    note = "return an error type that is `Send + Sync + 'static`, a boxed error, `anyhow::Error`, a `String`, or `ToolError`"
+    label = "does not convert into `trueform::ToolError`",
+    note = "what implements `std::error::Error + Send + Sync + 'static` does, and so do boxed errors, `anyhow::Error`, `String` \
+            and `&'static str`",
+    note = "implement `std::error::Error` for it, or say what the model reads: `.map_err(|error| ToolError::new(…))`"
 )]
 pub trait IntoToolError: Into<ToolError> {}
 
