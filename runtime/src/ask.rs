@@ -17,11 +17,13 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AskError {
-    /// Requests to clients do not exist at the revision of this request, or the method is none of a server.
+    /// Requests to clients do not exist at the revision of this request, or the method is none of a server.
+    //
     NotAtThisRevision,
     /// The params cannot be expressed at the revision of this request; the log says what is wrong.
     NotAllowed(String),
-    /// The client did not declare that it can do this (B-8).
+    /// The client did not declare that it can do this.
+    // B-8
     NotDeclared(ClientNeeds),
     /// The client answered with an error.
     Refused(ErrorObject),

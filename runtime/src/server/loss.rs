@@ -30,7 +30,8 @@ pub enum LossRule {
     Unknown,
     /// The revision has no structured results: they are left out, and the text stands for them.
     NoStructuredResult,
-    /// The revision wants an object: schema and results are wrapped as `{"result": …}` (GAP-15).
+    /// The revision wants an object: schema and results are wrapped as `{"result": …}`.
+    // GAP-15
     Wrapped,
     /// The schema is rewritten to mean the same in words that the revision has.
     Rewritten,

@@ -9,7 +9,7 @@ use super::{StoreError, StoreFuture};
 /// The place of one event: which stream, and where in it.
 ///
 /// On the wire it is the stream in hexadecimal, a dash and the position: `5f2c000000000001-3`. Stream numbers are
-/// unique over all sessions of a server, so an id says which stream it belongs to (F-17).
+/// unique over all sessions of a server, so an id says which stream it belongs to.
 ///
 /// ```
 /// use trueform::store::EventId;
@@ -19,6 +19,7 @@ use super::{StoreError, StoreFuture};
 /// assert_eq!(id.to_string(), "00000000000000ff-3");
 /// # Ok::<(), trueform::store::InvalidEventId>(())
 /// ```
+// F-17
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId {
     /// The stream.
@@ -100,9 +101,10 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// Notes that nothing follows in `stream`.
     fn end<'a>(&'a self, session: &'a str, stream: u64) -> StoreFuture<'a, Result<(), StoreError>>;
 
-    /// What followed `after`, in that stream of that session and in no other (F-18).
+    /// What followed `after`, in that stream of that session and in no other.
     ///
     /// `None` if `session` has no such stream or event, or if an event that followed was dropped.
+    // F-18
     fn replay<'a>(
         &'a self,
         session: &'a str,

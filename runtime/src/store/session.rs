@@ -12,7 +12,8 @@ use super::{StoreError, StoreFuture};
 #[non_exhaustive]
 pub struct SessionRecord {
     /// Whom the session belongs to: the name of the principal that opened it, if there was one. A session is served to
-    /// nobody else (Y-1).
+    /// nobody else.
+    // Y-1
     pub principal: Option<Box<str>>,
     /// The negotiated state.
     pub state: Bytes,

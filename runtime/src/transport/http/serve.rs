@@ -48,12 +48,13 @@ impl Service {
     /// stood for. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
     /// [settings](HttpConfig) of the same name.
     ///
-    /// Bind a loopback address unless a layer in front of the server authenticates callers (F-3).
+    /// Bind a loopback address unless a layer in front of the server authenticates callers.
     ///
     /// Must be called within a tokio runtime.
     ///
     /// # Errors
     /// The address cannot be resolved or listened on; an illegal entry among the settings.
+    // F-3
     pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result {
         let resolving = |error| Error::io("the address to serve HTTP at", error);
         let addresses: Vec<SocketAddr> = lookup_host(address).await.map_err(resolving)?.collect();
