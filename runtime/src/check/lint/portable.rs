@@ -372,6 +372,18 @@ mod tests {
     }
 
     #[test]
+    fn what_depends_on_its_place_stays() {
+        for schema in [
+            json!({"$dynamicAnchor": "n", "properties": {"a": {"items": {"$dynamicRef": "#n"}}, "b": true}}),
+            json!({"$schema": "https://json-schema.org/draft/2019-09/schema", "properties": {"a": {"$recursiveRef": "#"}, "b": true}}),
+            json!({"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"a": {"$ref": "#/definitions/A"}}, "definitions": {"A": {}}}),
+            json!({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$id": "https://example.com/a"}}}),
+        ] {
+            check(&schema, &schema);
+        }
+    }
+
+    #[test]
     fn booleans_formats_and_null() {
         check(
             &json!({"type": "object", "properties": {"any": true, "none": false}, "additionalProperties": false}),
