@@ -48,9 +48,9 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform_schema::{
-    At, Conform, Encode, Era, Implementation, Json, Method, PaginatedRequestParams,
-    RequestMetaObject, Revision, ServerCapabilities, SubscriptionFilter,
-    SubscriptionsListenRequestParams, Tool, methods,
+    At, Conform, Era, Implementation, Json, Method, PaginatedRequestParams, RequestMetaObject,
+    Revision, ServerCapabilities, SubscriptionFilter, SubscriptionsListenRequestParams, Tool,
+    methods,
 };
 
 use self::{
@@ -210,9 +210,9 @@ impl Client {
     where
         N: methods::Notification,
     {
-        let params = At::new(params, self.revision()).to_json();
         let gate = &self.inner.link.gate;
-        gate.let_out(N::METHOD, self.revision(), Some(&params))?;
+        gate.let_out(N::METHOD, self.revision(), params)?;
+        let params = At::new(params, self.revision()).to_json();
         self.inner.link.notify(N::METHOD.as_str(), Some(&params))
     }
 
@@ -232,9 +232,9 @@ impl Client {
             return Err(LocalError::Unavailable("`subscriptions/listen`", self.revision()).into());
         }
         let params = SubscriptionsListenRequestParams::new(RequestMetaObject::new(), filter);
-        let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
         let gate = &self.inner.link.gate;
-        gate.let_out(Method::SubscriptionsListen, self.revision(), Some(&params))?;
+        gate.let_out(Method::SubscriptionsListen, self.revision(), &params)?;
+        let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
         let id = self.inner.link.new_id();
         // Before the request leaves, so that no notification is missed.
         let notified = self.inner.link.subscribe(&id);
@@ -292,10 +292,11 @@ impl Client {
     fn send(
         &self,
         method: Method,
-        params: &dyn Encode,
+        params: &dyn Conform,
         mut plan: Plan,
     ) -> Result<impl Future<Output = Outcome> + use<>, ClientError> {
         let Inner { link, options, .. } = &*self.inner;
+        link.gate.let_out(method, self.revision(), params)?;
         let id = link.new_id();
         let wants_progress = plan.on_progress.is_some() || options.reset_by_progress;
         let token = wants_progress.then_some(&id);
@@ -309,7 +310,6 @@ impl Client {
                 plan.log_level.as_ref(),
             )?,
         };
-        link.gate.let_out(method, self.revision(), Some(&params))?;
         let pending = link.request(
             id.clone(),
             method.as_str(),

@@ -22,7 +22,7 @@ pub(crate) use self::{
         missing_version,
     },
     inbound::{Inbound, decoded_params},
-    outbound::{check, error_at},
+    outbound::{check, error_at, holds_back},
     peek::{Peek, peek},
     redact::Redacted,
 };

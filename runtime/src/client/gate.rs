@@ -3,15 +3,20 @@
 //! Until the revision is settled only what has to be decoded to settle it is looked at. Methods that no revision knows belong
 //! to extensions and pass, as raw JSON.
 
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    ops::ControlFlow,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientCapabilities, ClientNotification, ClientRequest, Conform, ErrorObject, Json, Method,
-    Revision, ServerNotification, ServerRequest, conform, methods::Direction,
+    ClientCapabilities, Conform, ErrorObject, Json, Method, Revision, ServerNotification,
+    ServerRequest, Violation,
+    conform::{Path, Rule, Walk},
+    methods::Direction,
 };
 
 use super::{
@@ -57,7 +62,7 @@ impl ClientGate {
         let _ = self.revision.set(revision);
     }
 
-    /// Params of a request or a notification, as they are about to leave.
+    /// Params of a request or a notification, which are about to leave. What `_meta` lacks is stamped on the way.
     ///
     /// # Errors
     /// [`LocalError::Unavailable`] for a method that clients do not send at `revision`, [`LocalError::NotAllowed`] for params
@@ -66,32 +71,35 @@ impl ClientGate {
         &self,
         method: Method,
         revision: Revision,
-        params: Option<&Json>,
+        params: &dyn Conform,
     ) -> Result<(), ClientError> {
         if self.outgoing == Policy::Off {
             return Ok(());
         }
         let rules = method.rules(revision);
         if !rules.is_some_and(|rules| rules.direction != Direction::ServerToClient) {
-            return match self.outgoing {
-                Policy::Enforce => Err(LocalError::Unavailable(method.as_str(), revision).into()),
-                _ => {
-                    tracing::warn!(%method, %revision, "a method that its revision does not have");
-                    Ok(())
-                }
-            };
+            if self.outgoing == Policy::Enforce {
+                return Err(LocalError::Unavailable(method.as_str(), revision).into());
+            }
+            tracing::warn!(%method, %revision, "a method that clients do not send at this revision");
+            return Ok(());
         }
-        let text = params.map(Json::get);
-        let checked = match method.is_notification() {
-            true => ClientNotification::decode(revision, method, text)
-                .map(|message| self.check(&message, method, revision)),
-            false => ClientRequest::decode(revision, method, text)
-                .map(|message| self.check(&message, method, revision)),
+        let mut first = None;
+        let mut sink = |violation: Violation| {
+            let is_stamped =
+                *violation.rule() == Rule::Missing && violation.pointer().starts_with("/_meta");
+            if is_stamped {
+                return ControlFlow::Continue(());
+            }
+            first = Some(violation);
+            ControlFlow::Break(())
         };
-        match checked {
-            Ok(checked) => checked.map_err(|problem| LocalError::NotAllowed(problem).into()),
-            // A mistake in the params of whoever calls, not in what the server sent.
-            Err(error) => Err(LocalError::NotAllowed(format!("`{method}`: {error}")).into()),
+        let _ = params.conform(&mut Walk::new(revision, &mut sink), &Path::ROOT);
+        match first {
+            Some(violation) if gate::holds_back(self.outgoing, &violation, method.as_str()) => {
+                Err(LocalError::NotAllowed(format!("`{method}`: {violation}")).into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -113,33 +121,23 @@ impl ClientGate {
         }
         let answer = answer.map_err(|error| gate::error_at(error, *revision))?;
         let problem = match ServerRequest::decode_result(method, answer.get()) {
-            Ok(result) => match self.check(&*result, method, *revision) {
-                Ok(()) => return Ok(answer),
-                Err(problem) => problem,
-            },
-            Err(error) => {
-                tracing::error!(%method, pointer = error.pointer(), rule = error.rule(), "an answer does not have the form of the method's result");
-                if self.outgoing == Policy::Warn {
-                    return Ok(answer);
-                }
-                "the answer does not have the form of the method's result".to_owned()
+            Ok(result) => {
+                gate::check(self.outgoing, &*result, *revision, method.as_str())?;
+                return Ok(answer);
             }
+            Err(error) => error,
         };
+        tracing::error!(
+            %method,
+            pointer = problem.pointer(),
+            rule = problem.rule(),
+            "an answer does not have the form of the method's result"
+        );
+        if self.outgoing == Policy::Warn {
+            return Ok(answer);
+        }
+        let problem = "the answer does not have the form of the method's result";
         Err(jsonrpc::internal(problem))
-    }
-
-    fn check<T: Conform + ?Sized>(
-        &self,
-        value: &T,
-        method: Method,
-        revision: Revision,
-    ) -> Result<(), String> {
-        gate::check(self.outgoing, value, revision, method.as_str()).map_err(|error| match conform(
-            value, revision,
-        ) {
-            Err(violation) => format!("`{method}`: {violation}"),
-            Ok(()) => error.message,
-        })
     }
 
     /// Whether a notification of the server is to be heard of.

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde::Deserialize;
 use trueform_schema::{
     DiscoverResult, Era, ErrorObject, Implementation, InitializeRequestParams, InitializeResult,
-    Json, Map, Method, Revision, ServerCapabilities, decode, methods,
+    Json, Method, RequestParams, Revision, ServerCapabilities, decode, methods,
 };
 
 use super::{
@@ -84,8 +84,10 @@ async fn discover(
     revision: Revision,
     timeout: Duration,
 ) -> Result<Server, ClientError> {
-    let params = stamped(&Map::<Json>::new(), revision, options, None, None)?;
-    let result = exchange(link, Method::Discover, revision, &params, timeout, true).await?;
+    let params = RequestParams::default();
+    link.gate.let_out(Method::Discover, revision, &params)?;
+    let params = stamped(&params, revision, options, None, None)?;
+    let result = exchange(link, Method::Discover, &params, timeout, true).await?;
     let result: DiscoverResult =
         link.gate
             .inbound
@@ -119,17 +121,10 @@ async fn initialize(
         options.info.clone(),
         revision.as_str().to_owned(),
     );
+    link.gate.let_out(Method::Initialize, revision, &params)?;
     let params = stamped(&params, revision, options, None, None)?;
     link.gate.enter_legacy_era();
-    let result = exchange(
-        link,
-        Method::Initialize,
-        revision,
-        &params,
-        options.timeout,
-        false,
-    )
-    .await?;
+    let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
     let text = result;
     let result: InitializeResult = decode::from_str(text.get())?;
     let offered = Revision::from_wire(&result.protocol_version)
@@ -152,12 +147,10 @@ async fn initialize(
 async fn exchange(
     link: &Arc<Link>,
     method: Method,
-    revision: Revision,
     params: &Json,
     timeout: Duration,
     cancellable: bool,
 ) -> Result<Json, ClientError> {
-    link.gate.let_out(method, revision, Some(params))?;
     let pending = link.request(
         link.new_id(),
         method.as_str(),

@@ -86,7 +86,7 @@ impl Plan {
 impl<M> IntoFuture for Request<M>
 where
     M: methods::Request + 'static,
-    M::Params: Encode + Send + 'static,
+    M::Params: Send + 'static,
     M::Result: Send + 'static,
 {
     type Output = Result<M::Result, ClientError>;

@@ -1,6 +1,6 @@
 //! The one place every message passes on its way out: what its revision does not allow does not leave.
 
-use trueform_schema::{Conform, Era, ErrorObject, Revision, conform, rewrite};
+use trueform_schema::{Conform, Era, ErrorObject, Revision, Violation, conform, rewrite};
 
 use crate::jsonrpc::{self, code};
 
@@ -32,25 +32,27 @@ pub(crate) fn check<T: Conform + ?Sized>(
     if policy == Policy::Off {
         return Ok(());
     }
-    let Err(violation) = conform(value, revision) else {
-        return Ok(());
-    };
+    match conform(value, revision) {
+        Err(violation) if holds_back(policy, &violation, what) => Err(jsonrpc::internal(format!(
+            "the answer cannot be expressed at revision {revision}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Logs what is wrong with a message that is about to be sent as `what`; whether that keeps it back.
+pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> bool {
     let held_back = policy == Policy::Enforce;
     tracing::error!(
         what,
-        %revision,
+        revision = %violation.revision(),
         pointer = violation.pointer(),
         rule = violation.rule().name(),
         %violation,
         held_back,
         "a message that its revision does not allow"
     );
-    if !held_back {
-        return Ok(());
-    }
-    Err(jsonrpc::internal(format!(
-        "the answer cannot be expressed at revision {revision}"
-    )))
+    held_back
 }
 
 /// `error` as `revision` may be told it. Codes that the protocol keeps for itself are no author's to send: an error with one
