@@ -16,10 +16,11 @@ mod redact;
 
 #[cfg(feature = "http")]
 pub(crate) use self::era::{PostEra, era_of_post};
+#[cfg(any(feature = "http", feature = "testing"))]
+pub(crate) use self::headers::HeaderValue;
 pub(crate) use self::{
     headers::{
-        HeaderValue, Headers, check_param_headers, check_standard_headers, missing_meta,
-        missing_version,
+        Headers, check_param_headers, check_standard_headers, missing_meta, missing_version,
     },
     inbound::{Inbound, decoded_params},
     outbound::{check, error_at, holds_back},

@@ -11,9 +11,11 @@ mod asks;
 mod attacked;
 mod bad_input;
 mod calls;
+#[cfg(feature = "testing")]
 mod checker;
 mod client;
 mod exotic;
+#[cfg(feature = "testing")]
 mod fuzz;
 mod gate;
 #[cfg(feature = "http")]
@@ -24,6 +26,7 @@ mod levels;
 mod lifecycle;
 mod listing;
 mod logged;
+#[cfg(feature = "testing")]
 mod newest;
 mod stream;
 mod support;
