@@ -21,15 +21,24 @@ pub struct Coverage {
 /// How many items of `model` have words of ours.
 #[must_use]
 pub fn coverage(model: &Model, inputs: &Inputs) -> Coverage {
-    let paths = paths(model);
-    let neutral = paths
-        .iter()
-        .filter(|path| !inputs.docs.contains_key(*path))
-        .count();
     Coverage {
-        items: paths.len(),
-        neutral,
+        items: paths(model).len(),
+        neutral: undescribed(model, inputs).len(),
     }
+}
+
+/// The items of `model` that have no words of ours, as `docs.toml` spells them.
+#[must_use]
+pub fn undescribed(model: &Model, inputs: &Inputs) -> Vec<String> {
+    let mut paths = paths(model);
+    paths.retain(|path| !inputs.docs.contains_key(path));
+    paths.into_iter().collect()
+}
+
+/// The subject that `words` link to in the specification, such as `tools`.
+pub(crate) fn topic(words: &str) -> Option<&str> {
+    let (_, link) = words.split_once("[Specification: ")?;
+    link.split_once(']').map(|(topic, _)| topic)
 }
 
 /// # Errors

@@ -118,6 +118,9 @@ fn module(
         wires.push_str("\n);\n");
     }
     table::emit(&cx, &mut wires);
+    if extension.is_none() {
+        table::emit_projection(&cx, &mut wires);
+    }
     let mut head = imports(&cx, &body);
     for set in cx.sets.borrow().iter() {
         let _ = writeln!(

@@ -17,6 +17,7 @@ mod names;
 pub mod normalise;
 pub mod overlay;
 pub mod problem;
+pub mod projection;
 pub mod provenance;
 mod report;
 pub mod store;

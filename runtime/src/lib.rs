@@ -48,7 +48,7 @@ mod needs;
 mod outbox;
 pub mod prelude;
 mod principal;
-mod projection;
+pub mod projection;
 mod server;
 mod session;
 mod signal;

@@ -1,25 +1,76 @@
-//! Rewriting what an older revision cannot decode. What an older revision merely does not know is left out by the encoder;
-//! this module owns the rewrites that need thought: schemas whose form was narrower, results and content that did not exist.
-//!
-//! | from | to | at |
-//! | --- | --- | --- |
-//! | output schema whose root is no object | object with the schema as member `result` | 2025-06-18, 2025-11-25 |
-//! | structured content of such a schema, or that is no object | `{"result": …}` | 2025-06-18, 2025-11-25 |
-//! | boolean schema directly under a root's `properties` | `{}` or `{"not": {}}` | before 2026-07-28 |
-//!
-//! Content blocks that did not exist yet are rewritten by the encoder, wherever they stand.
+#![doc = include_str!("projection.md")]
+
+// What older revisions merely do not know is left out by the encoder, and content blocks that did not exist yet are rewritten
+// by it, wherever they stand. This module owns the rewrites that need more than the value: schemas whose form was narrower,
+// and the results that go with them.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use trueform_schema::{CallToolResult, Json, JsonObject, Revision, Tool};
+use trueform_schema::{
+    CallToolResult, Json, JsonObject, Revision, Revisions, Tool,
+    projection::{self, Becomes},
+};
+
+#[doc(inline)]
+pub use trueform_schema::projection::Rule;
 
 /// The member that carries what is no object where only objects are allowed (GAP-15).
 const RESULT: &str = "result";
 
+/// Every rule there is: those of the bindings, and those of schemas and their results, which are carried out here.
+pub fn rules() -> impl Iterator<Item = Rule> {
+    projection::rules().chain(RULES.iter().copied())
+}
+
+/// The rules that are carried out here. What a revision does not have at all is left out after that.
+const RULES: &[Rule] = &[
+    // GAP-15, TRAP-11
+    Rule::new(
+        "tools",
+        "Tool",
+        "outputSchema",
+        WRAPPED,
+        Becomes::Rewritten(
+            "where its root is not of objects, an object with the schema as member `result`",
+        ),
+    ),
+    Rule::new(
+        "tools",
+        "CallToolResult",
+        "structuredContent",
+        WRAPPED,
+        Becomes::Rewritten(
+            "where the output schema is rewritten so, or there is none and it is no object, `{\"result\": …}`; `null` too",
+        ),
+    ),
+    // I-10
+    Rule::new(
+        "tools",
+        "Tool",
+        "inputSchema",
+        LEGACY,
+        Becomes::Rewritten(BOOLEANS),
+    ),
+    Rule::new(
+        "tools",
+        "Tool",
+        "outputSchema",
+        WRAPPED,
+        Becomes::Rewritten(BOOLEANS),
+    ),
+];
+
+/// The revisions before structured results could be anything but objects.
+const LEGACY: u8 = Revisions::until(Revision::LATEST_LEGACY).bits();
+/// Those of them that have structured results.
+const WRAPPED: u8 = LEGACY & Revisions::since(Revision::V2025_06_18).bits();
+const BOOLEANS: &str =
+    "where schemas directly under `properties` are boolean, these as `{}` and `{\"not\": {}}`";
+
 /// `tool` as `revision` can decode it.
 pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {
-    if revision == Revision::V2026_07_28 {
+    if !Revisions::from_bits(LEGACY).contains(revision) {
         return Cow::Borrowed(tool);
     }
     let mut projected = Cow::Borrowed(tool);
@@ -43,7 +94,7 @@ pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {
 /// Rewrites `result` so that `revision` can decode it. `wraps` says whether the tool's output schema is wrapped for older
 /// revisions; a result without such a schema is judged by its own value.
 pub(crate) fn result(result: &mut CallToolResult, wraps: Option<bool>, revision: Revision) {
-    if revision == Revision::V2026_07_28 {
+    if !Revisions::from_bits(LEGACY).contains(revision) {
         return;
     }
     if let Some(structured) = &result.structured_content

@@ -1,14 +1,8 @@
 //! What older revisions see in place of alternatives that they do not have.
 //!
-//! | from | to | at |
-//! | --- | --- | --- |
-//! | audio in tool results and prompts | embedded resource with the same bytes | 2024-11-05 |
-//! | resource link in tool results and prompts | text with name and URI | before 2025-06-18 |
-//! | form field with titled choices | the same with `enum` and `enumNames` | 2025-06-18 |
-//! | list with one block of sampling content | the block | before 2025-11-25 |
-//!
-//! The overlay of the schema says which alternatives are rewritten; how is owned here. Whatever is not in the table is left
-//! out if it is a member, and a [`Violation`](crate::Violation) if it is an alternative or a value.
+//! The overlay of the schema says which alternatives are rewritten; how is owned here. Whatever is not rewritten is left
+//! out if it is a member, and a [`Violation`](crate::Violation) if it is an alternative or a value: all of it is listed by
+//! [`projection`](crate::projection).
 
 use crate::{
     AudioContent, BlobResourceContents, EmbeddedResource, Encode, Era, LegacyTitledEnumSchema,
@@ -30,6 +24,9 @@ pub fn rewritten<T: Rewrite>(value: &T, known: Revisions, view: View<'_>, out: &
     }
 }
 
+/// What [`many`] writes, in words.
+pub(crate) const ITEM: &str = "its item where there is one; else it is refused";
+
 /// Writes `items`, which only `known` revisions may list: at others a single one stands by itself.
 pub fn many<T: Encode>(items: &Vec<T>, known: Revisions, view: View<'_>, out: &mut Vec<u8>) {
     match (lacking(known, view), items.as_slice()) {
@@ -42,6 +39,11 @@ pub fn many<T: Encode>(items: &Vec<T>, known: Revisions, view: View<'_>, out: &m
 fn lacking(known: Revisions, view: View<'_>) -> Option<Revision> {
     view.revision()
         .filter(|revision| !known.contains(*revision))
+}
+
+impl AudioContent {
+    /// What it is rewritten to.
+    pub(crate) const INTO: &'static str = "an embedded resource with the same bytes";
 }
 
 // TRAP-11
@@ -60,6 +62,11 @@ impl Rewrite for AudioContent {
     }
 }
 
+impl ResourceLink {
+    /// What it is rewritten to.
+    pub(crate) const INTO: &'static str = "a text with title or name, and URI";
+}
+
 // TRAP-11
 impl Rewrite for ResourceLink {
     fn rewritten(&self, _: Revision) -> Option<Box<dyn Conform>> {
@@ -68,6 +75,11 @@ impl Rewrite for ResourceLink {
         text.annotations.clone_from(&self.annotations);
         Some(Box::new(text))
     }
+}
+
+impl TitledSingleSelectEnumSchema {
+    /// What it is rewritten to.
+    pub(crate) const INTO: &'static str = "the same choices as `enum` and `enumNames`";
 }
 
 // TRAP-11
@@ -108,12 +120,41 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 //
 #[must_use]
 pub const fn error_code(code: i64, revision: Revision) -> i64 {
-    match (code, revision.era()) {
-        (RESOURCE_NOT_FOUND, Era::Modern) => -32602,
-        (URL_ELICITATION_REQUIRED, Era::Modern) => -32603,
-        (code, _) => code,
+    let mut index = 0;
+    while index < ERROR_CODES.len() {
+        let rule = &ERROR_CODES[index];
+        if rule.code == code && rule.era as u8 == revision.era() as u8 {
+            return rule.into;
+        }
+        index += 1;
     }
+    code
 }
 
-const RESOURCE_NOT_FOUND: i64 = -32002;
-const URL_ELICITATION_REQUIRED: i64 = -32042;
+/// A code that the revisions of an era do not have.
+pub(crate) struct ErrorCode {
+    code: i64,
+    pub(crate) era: Era,
+    into: i64,
+    /// Both as the table of rules spells them.
+    pub(crate) name: &'static str,
+    pub(crate) into_name: &'static str,
+}
+
+/// The codes that are rewritten.
+pub(crate) const ERROR_CODES: &[ErrorCode] = &[
+    ErrorCode {
+        code: -32002,
+        era: Era::Modern,
+        into: -32602,
+        name: "code -32002 (resource not found)",
+        into_name: "-32602",
+    },
+    ErrorCode {
+        code: -32042,
+        era: Era::Modern,
+        into: -32603,
+        name: "code -32042 (URL to visit first)",
+        into_name: "-32603",
+    },
+];

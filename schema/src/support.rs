@@ -11,6 +11,10 @@ pub use self::{
     },
     write::ObjectWriter,
 };
+pub(crate) use crate::{
+    projection::{Becomes, Rule},
+    rewrite::ITEM,
+};
 pub use crate::{
     rewrite::{many, rewritten},
     types::{TypeInfo, TypeKind},

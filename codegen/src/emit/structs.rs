@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use super::{Context, parameter};
-use crate::model::{Bits, Field, TypeDef, TypeRef};
+use crate::{
+    model::{Bits, Field, TypeDef, TypeRef},
+    projection::SERVER_INFO,
+};
 
 pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     declaration(cx, ty, fields, out);
@@ -190,9 +193,6 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     }
     out.push_str("object.end(&self.extras, Self::MEMBERS);\n}\n}\n");
 }
-
-/// The member of a result's `_meta` that the encoder fills.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The revisions in which `ty`, the type of a `_meta`, has the server's identity.
 fn stamped(cx: &Context<'_>, ty: &TypeRef) -> Option<Bits> {

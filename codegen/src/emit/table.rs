@@ -1,9 +1,12 @@
-//! The table of types: what is known of each at run time.
+//! The tables: what is known of each type at run time, and what becomes of what revisions lack.
 
 use std::fmt::Write as _;
 
 use super::Context;
-use crate::model::{Bits, Shape};
+use crate::{
+    model::{Bits, Shape},
+    projection::{self, Becomes},
+};
 
 /// Writes the table as text of its own; the formatter would give every number a line.
 pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
@@ -48,6 +51,31 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
             );
         }
         out.push_str("\n    ]),\n");
+    }
+    out.push_str("];\n");
+}
+
+/// Writes what becomes of what revisions lack. Extensions have one revision, so nothing differs.
+pub(super) fn emit_projection(cx: &Context<'_>, out: &mut String) {
+    out.push_str(
+        "\n/// What is written otherwise than it is, or refused, at which revisions, in the order of types.\n\
+         pub(crate) static PROJECTION: &[support::Rule] = &[\n",
+    );
+    for row in projection::rows(cx.model, cx.inputs) {
+        let becomes = match &row.becomes {
+            Becomes::LeftOut => "LeftOut".to_owned(),
+            Becomes::Filled(words) => format!("Filled({words:?})"),
+            Becomes::Rewritten(ty) => format!("Rewritten({ty}::INTO)"),
+            Becomes::Item => "Rewritten(support::ITEM)".to_owned(),
+            Becomes::Refused => "Refused".to_owned(),
+            Becomes::Required => "Required".to_owned(),
+            Becomes::Narrowed(words) => format!("Narrowed({words:?})"),
+        };
+        let _ = writeln!(
+            out,
+            "    support::Rule::new({:?}, {:?}, {:?}, 0b{:05b}, support::Becomes::{becomes}),",
+            row.topic, row.of, row.item, row.at.0
+        );
     }
     out.push_str("];\n");
 }

@@ -28,6 +28,7 @@ mod listing;
 mod logged;
 #[cfg(feature = "testing")]
 mod newest;
+mod projection;
 mod stream;
 mod support;
 mod tools;

@@ -1,0 +1,142 @@
+//! The table of what becomes of newer things at older revisions: its page, and that losses are told by its rules.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use expect_test::expect_file;
+use serde_json::json;
+use trueform::{
+    LossRule,
+    prelude::*,
+    projection::{self, Rule},
+    schema::{Icon, Revision, Revisions, ToolAnnotations, projection::Becomes},
+};
+
+const HEAD: &str = "\
+What becomes of newer things at older revisions, and of what a revision asks for: every rule, one row each.
+
+A member that only other revisions have is left out; `_meta` of objects that have one, and members that no revision knows,
+stay. What a revision cannot express is rewritten where something can stand for it, and refused where nothing can: then the
+message is not sent ([`Policy::Enforce`](crate::Policy)). [`Service::projections`](crate::Service::projections) tells what the
+tools of a server lose. Which methods a revision has is another table: that of the README.
+
+The rows are written by a test from [`rules`], which in turn come from the official schemas, but for the rewrites.
+";
+
+/// `UPDATE_EXPECT=1` rewrites the page.
+#[test]
+fn the_page_has_every_rule() {
+    let mut topics: BTreeMap<&str, Vec<Rule>> = BTreeMap::new();
+    for rule in projection::rules() {
+        assert!(
+            !rule.topic.is_empty(),
+            "{rule:?}: nobody described the type"
+        );
+        assert!(!rule.at.is_empty(), "{rule:?} is for no revision");
+        topics.entry(rule.topic).or_default().push(rule);
+    }
+    let mut page = HEAD.to_owned();
+    for (topic, mut rules) in topics {
+        rules.sort_by_key(|rule| (rule.of, rule.item, rule.at.bits()));
+        _ = write!(
+            page,
+            "\n# {topic}\n\n| what | at | is |\n| --- | --- | --- |\n"
+        );
+        for Rule {
+            of,
+            item,
+            at,
+            becomes,
+            ..
+        } in rules
+        {
+            _ = writeln!(
+                page,
+                "| `{of}`: {} | {} | {becomes} |",
+                name(item),
+                period(at)
+            );
+        }
+    }
+    expect_file!["../../src/projection.md"].assert_eq(&page);
+}
+
+fn name(item: &str) -> String {
+    match item.contains(' ') {
+        true => item.to_owned(),
+        false => format!("`{item}`"),
+    }
+}
+
+fn period(at: Revisions) -> String {
+    let list: Vec<Revision> = at.iter().collect();
+    let (first, last) = (list[0], list[list.len() - 1]);
+    let between = Revision::ALL
+        .into_iter()
+        .filter(|other| (first..=last).contains(other));
+    match () {
+        () if list.len() < 3 || between.count() != list.len() => {
+            let names: Vec<&str> = list.iter().map(|revision| revision.as_str()).collect();
+            names.join(", ")
+        }
+        () if first == Revision::ALL[0] => format!("until {last}"),
+        () => format!("{first} to {last}"),
+    }
+}
+
+/// A tool and a server with everything on them lose exactly what the table says of `Tool` and `Implementation`, and each
+/// loss is told by the kind of its rule.
+#[test]
+fn losses_are_told_by_the_rules_of_the_table() {
+    let icon = || Icon::new("https://example.com/i.png");
+    let tool = DynamicTool::new(
+        "dressed",
+        json!({"type": "object", "properties": {"any": true}}),
+    )
+    .title("Dressed")
+    .description("Has everything.")
+    .icons([icon()])
+    .annotations(ToolAnnotations::new().with_read_only_hint(true))
+    .meta("example.com/key", json!(1))
+    .output_schema(json!({"type": "array"}))
+    .handler(|_, _| async { Json(json!([])) });
+    let service = Server::new("losses", "1.0.0")
+        .title("Losses")
+        .description("Loses.")
+        .icons([icon()])
+        .website_url("https://example.com")
+        .tools(tool)
+        .build()
+        .unwrap();
+    let mut told: Vec<(&str, String, Revision, &str)> = Vec::new();
+    for loss in service.projections() {
+        let of = if loss.tool.is_some() {
+            "Tool"
+        } else {
+            "Implementation"
+        };
+        let kind = match loss.rule {
+            LossRule::Unknown | LossRule::NoStructuredResult => "left out",
+            LossRule::Wrapped | LossRule::Rewritten => "rewritten",
+            other => panic!("{other:?}: which rows of the table are these?"),
+        };
+        told.push((of, loss.pointer[1..].to_owned(), loss.revision, kind));
+    }
+    let mut listed = Vec::new();
+    for rule in projection::rules().filter(|rule| ["Tool", "Implementation"].contains(&rule.of)) {
+        let kind = match rule.becomes {
+            Becomes::LeftOut => "left out",
+            Becomes::Rewritten(_) => "rewritten",
+            _ => continue,
+        };
+        // No tool runs as a task yet.
+        if !rule.is("Tool", "execution") {
+            let at = rule.at.iter();
+            listed.extend(at.map(|revision| (rule.of, rule.item.to_owned(), revision, kind)));
+        }
+    }
+    told.sort();
+    listed.sort();
+    // An output schema may be wrapped and have boolean schemas: two rules of one member.
+    listed.dedup();
+    assert_eq!(told, listed);
+}

@@ -1,0 +1,107 @@
+//! What becomes of a value at revisions that lack part of it: every rule that the encoders and [`conform`](crate::conform())
+//! keep, one row each.
+//!
+//! Most rows are generated from the merged model, so that none is forgotten; the rest names the rewrites of error codes.
+//! Nothing here projects anything: [`At`](crate::At) does.
+
+use std::fmt;
+
+use crate::{Revision, Revisions, generated, rewrite};
+
+/// One rule: what becomes of something at some revisions.
+///
+/// ```
+/// use trueform_schema::{Revision, projection::{self, Becomes}};
+///
+/// let title = projection::rules().find(|rule| rule.is("Tool", "title")).unwrap();
+/// assert_eq!(title.becomes, Becomes::LeftOut);
+/// assert!(title.at.contains(Revision::V2025_03_26));
+/// assert!(!title.at.contains(Revision::V2025_06_18));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// The subject, as the specification calls it: `tools`.
+    pub topic: &'static str,
+    /// The type: `Tool`.
+    pub of: &'static str,
+    /// The member by its name on the wire, the variant by its Rust name, or the value on the wire: `title`.
+    pub item: &'static str,
+    /// The revisions that the rule is for.
+    pub at: Revisions,
+    /// What becomes of it there.
+    pub becomes: Becomes,
+}
+
+/// What becomes of something at a revision. `Display` is a phrase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Becomes {
+    /// The revision does not have the member: it is not written.
+    LeftOut,
+    /// Where the author set none, this is written.
+    Filled(&'static str),
+    /// This is written instead.
+    Rewritten(&'static str),
+    /// The revision does not have the alternative or value, and nothing can stand for it: it is a violation.
+    Refused,
+    /// The revision requires the member: a value without it is a violation.
+    Required,
+    /// The revision asks that the value be this: any other is a violation.
+    Narrowed(&'static str),
+}
+
+impl Rule {
+    /// A rule of `item` of the type `of`, at the revisions `at`, as [`Revisions::from_bits`] takes them.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(
+        topic: &'static str,
+        of: &'static str,
+        item: &'static str,
+        at: u8,
+        becomes: Becomes,
+    ) -> Self {
+        Self {
+            topic,
+            of,
+            item,
+            at: Revisions::from_bits(at),
+            becomes,
+        }
+    }
+
+    /// Whether the rule is about `item` of the type `of`.
+    #[must_use]
+    pub fn is(&self, of: &str, item: &str) -> bool {
+        self.of == of && self.item == item
+    }
+}
+
+impl fmt::Display for Becomes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeftOut => f.write_str("left out"),
+            Self::Filled(words) => write!(f, "filled in where there is none: {words}"),
+            Self::Rewritten(words) => write!(f, "rewritten: {words}"),
+            Self::Refused => f.write_str("refused"),
+            Self::Required => f.write_str("refused without it"),
+            Self::Narrowed(words) => write!(f, "refused unless {words}"),
+        }
+    }
+}
+
+/// Every rule of the core's types and of error codes, by type and item.
+pub fn rules() -> impl Iterator<Item = Rule> {
+    let codes = rewrite::ERROR_CODES.iter().map(|code| Rule {
+        topic: "errors",
+        of: "ErrorObject",
+        item: code.name,
+        at: Revision::ALL
+            .into_iter()
+            .filter(|revision| revision.era() == code.era)
+            .collect(),
+        becomes: Becomes::Rewritten(code.into_name),
+    });
+    generated::PROJECTION.iter().copied().chain(codes)
+}
