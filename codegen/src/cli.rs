@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use trueform_codegen::check::{self, Verdict};
 use trueform_codegen::coverage;
 use trueform_codegen::diff;
+use trueform_codegen::docs;
 use trueform_codegen::import::normalise;
 use trueform_codegen::problem::Problem;
 use trueform_codegen::provenance::Source;
@@ -205,7 +206,13 @@ impl Generate {
             _ = std::io::stdout().write_all(report(&model(&inputs)?, &inputs).as_bytes());
             return Ok(ExitCode::SUCCESS);
         }
+        let model = model(&inputs)?;
         let generated = generate(&inputs)?;
+        for item in docs::undescribed(&model, &inputs) {
+            say(format_args!(
+                "undescribed `{item}`: say in `docs.toml` what it is"
+            ));
+        }
         let out = self.out.clone().unwrap_or_else(|| schema.join("src"));
         if self.check {
             let stale = store::stale(&out, &generated)?;
@@ -222,7 +229,7 @@ impl Generate {
         let readme = schema.with_file_name("README.md");
         if self.out.is_none()
             && let Ok(text) = std::fs::read_to_string(&readme)
-            && let Some(text) = coverage::update(&text, &model(&inputs)?)
+            && let Some(text) = coverage::update(&text, &model)
             && store::write_if_changed(&readme, &text)?
         {
             written.push(readme);

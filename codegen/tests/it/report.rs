@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use expect_test::expect_file;
-use trueform_codegen::{Inputs, coverage, generate, model, report};
+use trueform_codegen::{Inputs, coverage, docs, generate, model, report};
 
 use crate::support::schema_folder;
 
@@ -13,15 +13,32 @@ use crate::support::schema_folder;
 fn merge_report() {
     let inputs = Inputs::read(&schema_folder()).unwrap();
     let report = report(&model(&inputs).unwrap(), &inputs);
-    // How many items still have neutral docs changes with every sentence that is written.
+    // How many items there are is told by the rest.
     let (report, docs) = report
         .split_once("# docs\n")
         .expect("the report ends with the docs");
     assert!(
-        docs.ends_with("items have a neutral generated sentence\n"),
+        docs.starts_with("0 of ") && docs.ends_with(" items have a neutral generated sentence\n"),
         "{docs}"
     );
     expect_file!["golden/report.txt"].assert_eq(report);
+}
+
+/// Every item of the committed schemas is described in our own words; one that is not is named, and described neutrally.
+#[test]
+fn no_item_is_undescribed() {
+    let mut inputs = Inputs::read(&schema_folder()).unwrap();
+    let model = model(&inputs).unwrap();
+    assert_eq!(docs::undescribed(&model, &inputs), [""; 0]);
+    for item in [
+        "Tool.title",
+        "Revision.2025-06-18",
+        "tasks::CreateTaskResult",
+    ] {
+        inputs.docs.remove(item).expect("it is described");
+        assert_eq!(docs::undescribed(&model, &inputs), [item]);
+        inputs.docs.insert(item.to_owned(), "Described.".to_owned());
+    }
 }
 
 #[test]
