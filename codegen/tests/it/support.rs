@@ -23,6 +23,17 @@ pub(crate) fn rounds(few: usize) -> usize {
     few * times
 }
 
+/// How many comparisons of each revision a proof must make: `TRUEFORM_COMPARISONS`, else as many as every run can afford.
+pub(crate) fn comparisons() -> usize {
+    match std::env::var("TRUEFORM_COMPARISONS") {
+        Ok(number) => number
+            .replace('_', "")
+            .parse()
+            .unwrap_or_else(|_| panic!("TRUEFORM_COMPARISONS is no number: `{number}`")),
+        Err(_) => 5_000,
+    }
+}
+
 /// The committed schema folder.
 pub(crate) fn schema_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema")

@@ -1,5 +1,8 @@
 //! Proof that no member of a later revision leaks: what is written validates under the closed twin of the revision.
 //!
+//! The run is its own mutation check: for each row of the table of projection rules, at each of its revisions, there is a
+//! value that the twin refuses once the row is undone.
+//!
 //! No official object is closed, so the schemas themselves cannot tell. In the twin every object of which the bindings have
 //! a struct refuses members that are not listed, also where the schema declares that there may be others.
 
@@ -8,9 +11,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use trueform_codegen::model::{Field, Model, Shape, TypeRef};
 
-use super::conform::{core, each_value};
+use super::conform::{Look, Seen, core, each_value, until_enough};
 use super::judge::{documents, flattened_definitions, judges};
 use super::model_schema::closed;
+use super::rows::{Kind, Rows};
 use super::{read, report};
 use crate::values::Choices;
 use trueform_schema::Revision;
@@ -120,7 +124,24 @@ fn left_out(all: &Value, part: &Value, at: &str, out: &mut Vec<(String, String, 
     }
 }
 
-/// Members that stay in an object that the twin must refuse, or it proves nothing.
+/// Rows that the twin cannot prove, and why.
+const UNPROVABLE: [(&str, &str); 3] = [
+    (
+        "ListRootsRequestMetaObject.progressToken",
+        "that revision has there an object of any members",
+    ),
+    (
+        "ResultMetaObject.io.modelcontextprotocol/serverInfo",
+        OPTIONAL,
+    ),
+    (
+        "SubscriptionsListenResultMetaObject.io.modelcontextprotocol/serverInfo",
+        OPTIONAL,
+    ),
+];
+
+const OPTIONAL: &str = "no schema requires that the server says who it is";
+
 #[test]
 fn no_member_of_another_revision_is_written() {
     let (inputs, model) = read();
@@ -130,53 +151,105 @@ fn no_member_of_another_revision_is_written() {
     }
     let judges = judges(&documents, &model);
     let looks = core();
+    let merged = closed(&model, &model);
     let mut choices = Choices::new(3);
     let mut failures = Vec::new();
-    let mut masks: BTreeMap<String, usize> = BTreeMap::new();
-    let mut accepted = 0;
-    each_value(&[], &model, &closed(&model, &model), &mut |name, value| {
-        let Ok(seen) = looks[name](&value.to_string()) else {
-            return;
-        };
-        for (revision, (json, found)) in seen.at.iter().enumerate() {
-            if !found.is_empty() {
-                continue;
-            }
-            for (place, judge) in &judges[name][revision] {
-                if is_also(&model, revision, place, name) {
+    let mut rows = Rows::of(&model, &[Kind::LeftOut, Kind::Filled, Kind::Rewritten]);
+    let mut accepted = [0; Revision::ALL.len()];
+    until_enough("closed twin", &Revision::ALL, &mut |pass| {
+        each_value(pass, &[], &model, &merged, &mut |name, value| {
+            let Ok(seen) = looks[name](&value.to_string()) else {
+                return;
+            };
+            for (revision, (json, found)) in seen.at.iter().enumerate() {
+                if !found.is_empty() {
                     continue;
                 }
-                accepted += 1;
-                if let Err(error) = judge.validate(json) {
-                    failures.push(format!(
-                        "`{name}` at {}, {place}: {error}\n    {json}",
-                        Revision::ALL[revision]
-                    ));
+                let undone = undone(&rows, &looks, name, &seen, revision);
+                for (place, judge) in &judges[name][revision] {
+                    if is_also(&model, revision, place, name) {
+                        continue;
+                    }
+                    accepted[revision] += 1;
+                    let mut fail = |what: &str, json: &Value| {
+                        let at = Revision::ALL[revision];
+                        failures.push(format!("`{name}` at {at}, {place}: {what}\n    {json}"));
+                    };
+                    if let Err(error) = judge.validate(json) {
+                        fail(&error.to_string(), json);
+                    }
+                    for (item, kind, json) in &undone {
+                        match judge.is_valid(json) {
+                            true => {
+                                fail(&format!("nobody notices {kind:?} of `{item}` undone"), json)
+                            }
+                            false => rows.meet(name, item, *kind, revision),
+                        }
+                    }
+                    // The same further down, where the type stands as a part of others.
+                    let mut masked = Vec::new();
+                    left_out(&seen.all, json, "", &mut masked);
+                    if masked.is_empty() {
+                        continue;
+                    }
+                    let (at, member, value) = choices.of(&masked).clone();
+                    let mut leaking = json.clone();
+                    leaking.pointer_mut(&at).expect("the object is there")[&member] = value;
+                    if judge.is_valid(&leaking) {
+                        fail(
+                            &format!("the twin does not notice `{at}/{member}`"),
+                            &leaking,
+                        );
+                    }
                 }
-                // As if one of the masks had been forgotten.
-                let mut masked = Vec::new();
-                left_out(&seen.all, json, "", &mut masked);
-                if masked.is_empty() {
-                    continue;
-                }
-                let (at, member, value) = choices.of(&masked).clone();
-                let mut leaking = json.clone();
-                leaking.pointer_mut(&at).expect("the object is there")[&member] = value;
-                if judge.is_valid(&leaking) {
-                    failures.push(format!(
-                        "`{name}` at {}, {place}: the twin does not notice `{at}/{member}`\n    {leaking}",
-                        Revision::ALL[revision]
-                    ));
-                }
-                *masks.entry(format!("{name}.{member}")).or_default() += 1;
             }
-        }
+        });
+        accepted
     });
     report(failures);
-    assert!(accepted > 2_000, "{accepted} comparisons");
-    assert!(
-        masks.len() > 60,
-        "{} masks were tried: {masks:?}",
-        masks.len()
-    );
+    report(rows.unmet(&UNPROVABLE));
+}
+
+/// What `revision` would see of a value of the type `name` if one of the rows of that type were not kept, for each that has
+/// to do with the value.
+fn undone(
+    rows: &Rows<'_>,
+    looks: &BTreeMap<&str, Look>,
+    name: &str,
+    seen: &Seen,
+    revision: usize,
+) -> Vec<(&'static str, Kind, Value)> {
+    let json = &seen.at[revision].0;
+    let mut out = Vec::new();
+    for item in rows.items(name, Kind::LeftOut, revision) {
+        if let Some(value) = seen.all.get(item) {
+            let mut leaking = json.clone();
+            leaking[item] = value.clone();
+            out.push((item, Kind::LeftOut, leaking));
+        }
+    }
+    for item in rows.items(name, Kind::Filled, revision) {
+        if seen.all.get(item).is_none() {
+            let mut bare = json.clone();
+            if bare
+                .as_object_mut()
+                .and_then(|members| members.shift_remove(item))
+                .is_some()
+            {
+                out.push((item, Kind::Filled, bare));
+            }
+        }
+    }
+    for item in rows.items(name, Kind::Rewritten, revision) {
+        let plain = match rows.variant(name, item) {
+            Some(ty) => match looks[ty](&seen.all.to_string()) {
+                Ok(own) if own.all == seen.all => own.at[revision].0.clone(),
+                _ => continue,
+            },
+            None if seen.all.is_array() => json!([json]),
+            None => continue,
+        };
+        out.push((item, Kind::Rewritten, plain));
+    }
+    out
 }
