@@ -522,3 +522,74 @@ async fn the_twin_notices_what_is_not_listed() {
         }
     }
 }
+
+/// The rules of the runtime, each undone in what was sent: the official schema of the revision refuses it. Those of the
+/// bindings are undone where the bindings are proven.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_that_is_not_kept_is_noticed() {
+    let service = service();
+    let of_bindings: Vec<_> = trueform::schema::projection::rules().collect();
+    let own: Vec<_> = trueform::projection::rules()
+        .filter(|rule| !of_bindings.contains(rule))
+        .collect();
+    assert_eq!(own.len(), 4);
+    for revision in Revision::ALL {
+        let judge = Judge::of(revision);
+        let messages = session(&service, revision).await;
+        let results = || {
+            let results = messages.iter().filter(|(side, _)| *side == Side::Server);
+            results.map(|(_, message)| &message["result"])
+        };
+        let tools = || {
+            let tools = results().filter_map(|result| result["tools"].as_array());
+            tools.flatten().cloned()
+        };
+        let named = |name: &str| tools().find(|tool| tool["name"] == name).unwrap();
+        let dressed = |name: &str| {
+            let mut all = structured().into_iter();
+            all.find(|(tool, ..)| *tool == name).unwrap()
+        };
+        for rule in own.iter().filter(|rule| rule.at.contains(revision)) {
+            let words = rule.becomes.to_string();
+            let (definition, value) = match (rule.item, words.contains("boolean")) {
+                ("inputSchema", true) => {
+                    let mut tool = named("object");
+                    assert_eq!(
+                        tool["inputSchema"]["properties"]["none"],
+                        json!({"not": {}})
+                    );
+                    tool["inputSchema"]["properties"]["none"] = json!(false);
+                    ("Tool", tool)
+                }
+                ("outputSchema", true) => {
+                    let mut tool = named("object");
+                    assert_eq!(tool["outputSchema"]["properties"]["a"], json!({}));
+                    tool["outputSchema"] = dressed("object").1;
+                    ("Tool", tool)
+                }
+                ("outputSchema", false) => {
+                    let mut tool = named("array");
+                    assert_eq!(tool["outputSchema"]["type"], "object");
+                    tool["outputSchema"] = dressed("array").1;
+                    ("Tool", tool)
+                }
+                ("structuredContent", false) => {
+                    let (_, _, value) = dressed("array");
+                    let wrapped = json!({ "result": value });
+                    let mut sent =
+                        results().filter(|result| result["structuredContent"] == wrapped);
+                    let mut result = sent.next().unwrap().clone();
+                    result["structuredContent"] = value;
+                    ("CallToolResult", result)
+                }
+                _ => panic!("{rule:?}: how is it undone?"),
+            };
+            let found = judge.both(definition, &value);
+            let official = found.iter().filter(|fault| !fault.starts_with("closed"));
+            assert!(
+                official.count() > 0,
+                "{revision}: nobody notices that {rule:?} is not kept"
+            );
+        }
+    }
+}
