@@ -170,8 +170,9 @@ impl fmt::Display for What {
     }
 }
 
-/// A value as a line shows it.
-fn shortened(value: &Value) -> String {
+/// A value as the line of a change shows it: its JSON text, cut off after 60 characters.
+#[must_use]
+pub fn shortened(value: &Value) -> String {
     /// Longest value shown, in characters.
     const LONGEST: usize = 60;
     let text = value.to_string();

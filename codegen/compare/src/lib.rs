@@ -44,7 +44,7 @@ mod walk;
 use serde_json::Value;
 
 pub use self::{
-    change::{Change, What},
+    change::{Change, What, shortened},
     document::{Document, Unresolved},
     effect::{Flow, Impact},
     schema::Schema,

@@ -9,7 +9,7 @@ mod surface;
 use std::{fmt, fs, io, path::Path};
 
 use serde_json::{Map, Value};
-use trueform_compare::Flow;
+use trueform_compare::{Flow, shortened};
 
 use crate::server::Service;
 
@@ -314,17 +314,6 @@ impl Changes {
             };
             self.add(change.impact, place, change.what.to_string());
         }
-    }
-}
-
-/// A value as a message shows it.
-fn shortened(value: &Value) -> String {
-    /// Longest value shown, in characters.
-    const LONGEST: usize = 60;
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST) {
-        None => text,
-        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 
