@@ -67,7 +67,14 @@ impl DecodeError {
                 if named {
                     pointer.truncate(pointer.rfind('/').unwrap_or(0));
                 }
-                pointer.push_str(member);
+                // It may have stood at the end of the member's value, which is an object or an array then: the innermost
+                // object around that has the member is meant.
+                let has_it = |around: &&str| found(text, &format!("{around}{member}")).is_some();
+                let around = std::iter::successors(Some(&*pointer), |inner| {
+                    inner.rfind('/').map(|at| &inner[..at])
+                });
+                let around = around.into_iter().find(has_it).unwrap_or(&pointer);
+                let pointer = format!("{around}{member}");
                 Self::new(pointer, message)
             }
         };
@@ -114,15 +121,24 @@ impl DecodeError {
         Some(name.split_once('`')?.0)
     }
 
+    /// The name of the member that occurs twice in [`pointer`](Self::pointer)'s object, if that is what is wrong and the pointer
+    /// is not to the member itself.
+    #[must_use]
+    pub fn repeated_in_object(&self) -> Option<&str> {
+        let name = self.message.strip_prefix(REPEATED)?;
+        name.strip_suffix('`')
+    }
+
     /// Rule and expectation, as the conventions of serde's messages tell them apart.
     fn parts(&self) -> (&'static str, &str) {
-        const BEGINNINGS: [(&str, &str); 7] = [
+        const BEGINNINGS: [(&str, &str); 8] = [
             ("missing field ", "missing"),
             ("invalid type: ", "type"),
             ("invalid value: ", "value"),
             ("invalid length ", "length"),
             ("unknown variant ", "one-of"),
             ("duplicate field ", "duplicate"),
+            (REPEATED, "duplicate"),
             ("unknown field ", "unknown"),
         ];
         let rule = BEGINNINGS
@@ -130,6 +146,9 @@ impl DecodeError {
             .find(|(beginning, _)| self.message.starts_with(beginning))
             .map_or("form", |(_, rule)| rule);
         let expected = match self.message.rsplit_once("expected ") {
+            // What `serde_json` says of escapes: surrogates that are no pair.
+            _ if self.message.ends_with("hex escape") => "text whose escapes are whole characters",
+            _ if self.message == "number out of range" => "a number of 64 bits",
             Some((_, expected)) => expected.split_once(", found ").map_or(expected, |(e, _)| e),
             None => &self.message,
         };
@@ -174,6 +193,7 @@ fn found(text: &str, pointer: &str) -> Option<(JsonKind, usize)> {
 }
 
 const MEMBER: &str = "in member `";
+const REPEATED: &str = "duplicate member `";
 
 /// The message of an error in the value of member `key`, for errors that do not know their place: values that were
 /// read before, and what is checked after `serde_json` has read it. [`DecodeError::locate`] makes a pointer of it.
@@ -248,7 +268,12 @@ fn pointer_at(text: &[u8], end: usize) -> (String, bool) {
                     && !*in_value
                 {
                     let quoted = &text[start..(at + 1).min(text.len())];
-                    *key = serde_json::from_slice(quoted).unwrap_or_default();
+                    match serde_json::from_slice(quoted) {
+                        Ok(name) => *key = name,
+                        // The name itself is at fault: it has no place in a pointer.
+                        Err(_) if at + 1 >= end => break,
+                        Err(_) => key.clear(),
+                    }
                     *in_value = true;
                 }
             }
@@ -305,6 +330,28 @@ mod tests {
             (pointer, true),
             "{error}"
         );
+    }
+
+    /// A value that is checked after it was read whole: the reader stands at its end.
+    #[test]
+    fn places_of_values_read_before() {
+        use crate::CancelledNotificationParams as Cancelled;
+        for (text, pointer, rule) in [
+            (r#"{"requestId":{"a":1}}"#, "/requestId", "form"),
+            (r#"{"requestId":[1],"reason":"x"}"#, "/requestId", "form"),
+            (r#"{"requestId":true}"#, "/requestId", "form"),
+            (r#"{"requestId":1,"reason":"\ud800"}"#, "/reason", "form"),
+            (r#"{"requestId":1,"_meta":{"\ud800":1}}"#, "/_meta", "form"),
+            (
+                r#"{"requestId":1,"_meta":{"a":1,"a":2}}"#,
+                "/_meta",
+                "duplicate",
+            ),
+        ] {
+            let error = from_str::<Cancelled>(text).unwrap_err();
+            assert_eq!((error.pointer(), error.rule()), (pointer, rule), "{text}");
+            assert!(!error.expected().starts_with("end of"), "{error:?}");
+        }
     }
 
     #[test]

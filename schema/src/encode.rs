@@ -53,7 +53,8 @@ impl View<'_> {
         }
     }
 
-    /// The same view without the members that no revision knows, which objects keep otherwise.
+    /// The same view without the members that no revision knows, which objects keep otherwise, and with a fraction or an
+    /// exponent in every number that may have one: what is left is what the types say and nothing else.
     #[must_use]
     pub const fn closed(self) -> Self {
         Self {

@@ -106,8 +106,12 @@ impl Encode for i64 {
 }
 
 impl Encode for f64 {
-    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
-        write_number(*self, out);
+    fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
+        if view.is_closed() {
+            serde_json::to_writer(out, self).expect("writing a number to memory cannot fail");
+        } else {
+            write_number(*self, out);
+        }
     }
 }
 

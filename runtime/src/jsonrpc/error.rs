@@ -57,8 +57,9 @@ pub(crate) fn params_error(method: &str, fault: &Fault) -> ErrorObject {
     } = fault;
     let problem = match *rule {
         "missing" => format!("`{pointer}` is missing"),
+        "duplicate" => format!("`{pointer}` occurs twice"),
         // The sentence says it all.
-        "duplicate" | "unknown" | "form" => format!("{pointer}: {expected}"),
+        "form" => format!("{pointer}: {expected}"),
         _ => format!("{pointer}: expected {expected}, found {found}"),
     };
     invalid_params(format!("invalid params of `{method}`: {problem}"), fault)

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use trueform_schema::{DecodeError, Json, JsonKind, Violation};
+use trueform_schema::{DecodeError, Json, JsonKind, Violation, conform::Rule};
 
 /// One thing that is wrong with a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,16 +47,30 @@ impl Fault {
             let name = name.replace('~', "~0").replace('/', "~1");
             return Self::missing(format!("{pointer}/{name}"), "a value");
         }
+        if error.rule() == "duplicate" {
+            let within = error.repeated_in_object();
+            let member = within.map(|name| name.replace('~', "~0").replace('/', "~1"));
+            let pointer = match member {
+                Some(member) => format!("{pointer}/{member}"),
+                None => pointer,
+            };
+            return Self::new(pointer, "duplicate", "one such member", "two");
+        }
         let found = error.found().map_or(Cow::Borrowed("something else"), sized);
         Self::new(pointer, error.rule(), error.expected().to_owned(), found)
     }
 
     /// `violation` in a message that holds the value at `prefix`.
     pub(crate) fn of_violation(violation: &Violation, prefix: &str) -> Self {
+        let revision = violation.revision();
+        let expected = match violation.rule() {
+            Rule::Unknown | Rule::Unavailable => format!("what {revision} has"),
+            rule => format!("at {revision}: {rule}"),
+        };
         Self::new(
             format!("{prefix}{}", violation.pointer()),
             violation.rule().name(),
-            format!("at {}: {}", violation.revision(), violation.rule()),
+            expected,
             violation.found().map_or(Cow::Borrowed(NOTHING), sized),
         )
     }
