@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use trueform_schema::{
     CancelledNotificationParams, ClientNotification, EmptyResult, ErrorObject,
     InitializeRequestParams, InitializeResult, Method, PaginatedRequestParams, ProgressToken,
-    RequestId, Revision, Revisions, SetLevelRequestParams, methods::Direction,
+    RequestId, RequestParams, Revision, Revisions, SetLevelRequestParams, methods::Direction,
 };
 
 use super::{
@@ -180,7 +180,7 @@ impl Engine {
         let reply = match (name, &phase) {
             // Over HTTP each answer has its own response, so the second can be told (GAP-17).
             _ if origin.way == Way::Post && session.in_flight.contains(id) => Err(id_taken(id)),
-            ("ping", Phase::Fresh | Phase::Open { .. }) => self.pong(id, session),
+            ("ping", Phase::Fresh | Phase::Open { .. }) => self.pong(id, params, session),
             ("initialize", Phase::Fresh) => self.initialize(id, params, session),
             ("initialize", Phase::Open { .. }) => Err(initialized_already()),
             (_, Phase::Fresh) => Err(jsonrpc::invalid_params(
@@ -296,8 +296,17 @@ impl Engine {
     }
 
     // B-10
-    fn pong(&self, id: &RequestId, session: &Session) -> Result<Reply, ErrorObject> {
+    fn pong(
+        &self,
+        id: &RequestId,
+        params: Option<&RawValue>,
+        session: &Session,
+    ) -> Result<Reply, ErrorObject> {
         let revision = session.revision().unwrap_or(Revision::LATEST_LEGACY);
+        let _: RequestParams = self
+            .settings
+            .incoming
+            .params(Method::Ping, revision, params)?;
         self.answer(id, revision, &EmptyResult::default())
     }
 
@@ -320,9 +329,13 @@ impl Engine {
         let wanted = Revision::from_wire(&params.protocol_version)
             .filter(|revision| served.contains(revision));
         let revision = wanted.unwrap_or(newest);
+        // The client cannot know which other revision it will be answered: it speaks the one that it asks for.
+        let spoken = Revision::from_wire(&params.protocol_version)
+            .filter(|revision| *revision <= Revision::LATEST_LEGACY)
+            .unwrap_or(revision);
         self.settings
             .incoming
-            .check_params(&params, Method::Initialize, revision, raw)?;
+            .check_params(&params, Method::Initialize, spoken, raw)?;
         let facts = PeerFacts {
             client_info: Some(params.client_info),
             capabilities: params.capabilities,

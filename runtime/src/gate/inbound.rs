@@ -5,11 +5,12 @@
 //! by `conform`, and, where unknown members or integers with a fraction are not to pass, by comparing the text with what the
 //! value says at its revision.
 
-use std::ops::ControlFlow;
+use std::{fmt, ops::ControlFlow};
 
-use serde_json::{Value, value::RawValue};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use trueform_schema::{
-    Conform, DecodeError, Encode, ErrorObject, Method, Revision, View, Violation,
+    Conform, DecodeError, Encode, ErrorObject, JsonKind, Method, Revision, View, Violation,
     conform::{Path, Rule, Walk},
     decode,
 };
@@ -167,7 +168,7 @@ impl Inbound {
                     jsonrpc::NOTHING,
                 ))
             }
-            _ if self.forbids(Leniency::UnknownMembers) => unknown_in_envelope(text),
+            _ if self.forbids(Leniency::UnknownMembers) => unknown_in_envelope(frame, text),
             _ => None,
         };
         self.judge(fault, "envelope", Revision::LATEST)
@@ -240,48 +241,73 @@ impl Inbound {
     ) -> Option<Fault> {
         let mut known = Vec::with_capacity(text.len());
         value.encode(View::at(revision).closed(), &mut known);
-        // Both were read before; what cannot be a tree, such as a number beyond `f64`, is left to whoever decodes it.
-        let sent: Value = serde_json::from_str(text).ok()?;
-        let known: Value = serde_json::from_slice(&known).ok()?;
-        self.difference(&sent, &known, prefix.to_owned())
+        let known = std::str::from_utf8(&known).ok()?;
+        self.difference(text, known, revision, prefix.to_owned())
     }
 
-    fn difference(self, sent: &Value, known: &Value, pointer: String) -> Option<Fault> {
-        match (sent, known) {
-            (Value::Object(sent), Value::Object(known)) => sent.iter().find_map(|(name, value)| {
-                // `_meta` is open by design.
-                if name == "_meta" {
-                    return None;
-                }
-                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
-                match known.get(name) {
-                    Some(known) => self.difference(value, known, pointer),
-                    None if self.forbids(Leniency::UnknownMembers) => Some(Fault::new(
-                        pointer,
-                        Leniency::UnknownMembers.name(),
-                        "only members that the revision defines",
-                        jsonrpc::described(&value.to_string()),
-                    )),
-                    None => None,
-                }
-            }),
-            (Value::Array(sent), Value::Array(known)) => sent
-                .iter()
-                .zip(known)
-                .enumerate()
-                .find_map(|(at, (sent, known))| {
-                    self.difference(sent, known, format!("{pointer}/{at}"))
-                }),
-            (Value::Number(sent), Value::Number(known))
-                if sent.is_f64() && !known.is_f64() && self.forbids(Leniency::IntegralFloats) =>
+    /// The first place where `sent` says more than `known`. Texts, not trees: open JSON may hold what is no tree, such as a
+    /// number beyond `f64`, and it is the same on both sides.
+    fn difference(
+        self,
+        sent: &str,
+        known: &str,
+        revision: Revision,
+        pointer: String,
+    ) -> Option<Fault> {
+        if sent == known || is_open(&pointer, revision) {
+            return None;
+        }
+        match (JsonKind::of(sent), JsonKind::of(known)) {
+            (JsonKind::Object, JsonKind::Object) => {
+                let Members(sent) = serde_json::from_str(sent).ok()?;
+                let Members(known) = serde_json::from_str(known).ok()?;
+                sent.iter().find_map(|(name, value)| {
+                    // `_meta` is open by design.
+                    if name == "_meta" {
+                        return None;
+                    }
+                    let pointer =
+                        format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    match known.iter().find(|(known, _)| known == name) {
+                        Some((_, known)) => {
+                            self.difference(value.get(), known.get(), revision, pointer)
+                        }
+                        None if self.forbids(Leniency::UnknownMembers) => Some(Fault::new(
+                            pointer,
+                            Leniency::UnknownMembers.name(),
+                            "only members that the revision defines",
+                            jsonrpc::described(value.get()),
+                        )),
+                        None => None,
+                    }
+                })
+            }
+            (JsonKind::Array, JsonKind::Array) => {
+                let sent: Vec<&RawValue> = serde_json::from_str(sent).ok()?;
+                let known: Vec<&RawValue> = serde_json::from_str(known).ok()?;
+                sent.iter()
+                    .zip(known)
+                    .enumerate()
+                    .find_map(|(at, (sent, known))| {
+                        self.difference(
+                            sent.get(),
+                            known.get(),
+                            revision,
+                            format!("{pointer}/{at}"),
+                        )
+                    })
+            }
+            (JsonKind::Number, JsonKind::Number)
+                if has_fraction(sent)
+                    && !has_fraction(known)
+                    && self.forbids(Leniency::IntegralFloats) =>
             {
                 let name = Leniency::IntegralFloats.name();
-                let found = jsonrpc::described(&sent.to_string());
                 Some(Fault::new(
                     pointer,
                     name,
                     "an integer without a fraction",
-                    found,
+                    jsonrpc::described(sent),
                 ))
             }
             _ => None,
@@ -331,15 +357,36 @@ fn unfit(method: Method, error: &DecodeError) -> ErrorObject {
     jsonrpc::params_error(method.as_str(), &Fault::of_decoding(error, "/params"))
 }
 
-fn unknown_in_envelope(text: &[u8]) -> Option<Fault> {
-    const KNOWN: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
-    let members: std::collections::HashMap<String, &RawValue> =
-        serde_json::from_slice(text).ok()?;
+/// Whether the object at `pointer` may have any member at `revision`, although a later one gave some of them a meaning.
+fn is_open(pointer: &str, revision: Revision) -> bool {
+    revision < Revision::V2025_11_25
+        && matches!(
+            pointer,
+            "/params/capabilities/sampling" | "/params/capabilities/elicitation"
+        )
+}
+
+/// Whether a number is written with a fraction or an exponent.
+fn has_fraction(number: &str) -> bool {
+    number.contains(['.', 'e', 'E'])
+}
+
+/// A member that a message of this kind does not have.
+fn unknown_in_envelope(frame: &Frame<'_>, text: &[u8]) -> Option<Fault> {
+    let known: &[&str] = match frame {
+        Frame::Request { .. } => &["jsonrpc", "id", "method", "params"],
+        Frame::Notification { .. } => &["jsonrpc", "method", "params"],
+        Frame::Response { outcome: Ok(_), .. } => &["jsonrpc", "id", "result"],
+        Frame::Response {
+            outcome: Err(_), ..
+        } => &["jsonrpc", "id", "error"],
+    };
+    let Members(members) = serde_json::from_slice(text).ok()?;
     let (name, value) = members
         .iter()
-        .find(|(name, _)| !KNOWN.contains(&name.as_str()))?;
+        .find(|(name, _)| !known.contains(&name.as_str()))?;
     let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-    let expected = "only members of a JSON-RPC message";
+    let expected = "only members of a JSON-RPC message of this kind";
     let found = jsonrpc::described(value.get());
     Some(Fault::new(
         pointer,
@@ -347,4 +394,29 @@ fn unknown_in_envelope(text: &[u8]) -> Option<Fault> {
         expected,
         found,
     ))
+}
+
+/// The members of an object as they were written, repeated ones included.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(V)
+    }
 }

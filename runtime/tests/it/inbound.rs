@@ -313,6 +313,8 @@ async fn refused_messages_are_logged_without_values() {
             &format!(r#","cursor":{{"{}":"{secret}"}}"#, "k"),
         ),
         format!(r#"{{"jsonrpc":"{secret}","id":7,"method":"ping"}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":"{secret}","message":"{secret}"}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":7,"{secret}","x":"{secret}":}}"#),
         format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":"{secret}"#),
         format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":["{secret}"]}}}}"#
@@ -451,4 +453,117 @@ async fn what_a_client_may_send() {
         .connect_as(options.outgoing(Policy::Warn))
         .await
         .unwrap();
+}
+
+/// What the specification leaves open or calls a number stays so where nothing is let through.
+#[tokio::test]
+async fn strict_is_no_stricter_than_the_specification() {
+    let open = r#"{"sampling":{"x/y":1,"context":{}},"elicitation":{"z":[]},"experimental":{"e":{"n":1.0}}}"#;
+    let info = r#"{"name":"t","version":"1"}"#;
+    let titled = r#"{"name":"t","version":"1","title":"T"}"#;
+    let only_old = server().tools(tools![add]).lenient(Leniencies::NONE);
+    let only_old = only_old.revisions([Revision::V2025_03_26]).build().unwrap();
+    let strict = server()
+        .tools(tools![add])
+        .lenient(Leniencies::NONE)
+        .build()
+        .unwrap();
+    for (service, message) in [
+        (&strict, opening("2025-06-18", info, open)),
+        // It is answered an older revision, which it could not know.
+        (&only_old, opening("2025-11-25", titled, "{}")),
+    ] {
+        let client = raw(service).await;
+        client.send_raw(message.clone()).unwrap();
+        let answer = soon(client.next_message()).await.unwrap();
+        assert!(answer.contains(r#""result""#), "{message}: {answer}");
+    }
+
+    let client = raw(&strict).await;
+    client
+        .send_raw(opening("2025-11-25", info, r#"{"sampling":{"x":1}}"#))
+        .unwrap();
+    let answer = soon(client.next_message()).await.unwrap();
+    assert!(
+        answer.contains("/params/capabilities/sampling/x"),
+        "{answer}"
+    );
+    client.send_raw(opening("2025-11-25", info, "{}")).unwrap();
+    soon(client.next_message()).await.unwrap();
+    let told = log();
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":5.0,"total":1e2}}"#;
+    client.send_raw(progress).unwrap();
+    client.send_raw(legacy("2", "ping", "{}")).unwrap();
+    soon(client.next_message()).await.unwrap();
+    let told = told.take();
+    assert!(
+        told.iter().all(|line| !line.contains("dropped")),
+        "{told:#?}"
+    );
+}
+
+/// What cannot be read as a tree does not hide what stands beside it, and each kind of message has its own members.
+#[tokio::test]
+async fn nothing_hides_an_unknown_member() {
+    let service = server()
+        .tools(tools![add])
+        .lenient(Leniencies::NONE)
+        .build()
+        .unwrap();
+    let client = raw(&service).await;
+    client
+        .send_raw(opening("2025-11-25", r#"{"name":"t","version":"1"}"#, "{}"))
+        .unwrap();
+    soon(client.next_message()).await.unwrap();
+    for (message, pointer, rule) in [
+        (
+            legacy(
+                "1",
+                "tools/call",
+                r#"{"name":"add","arguments":{"a":1e999,"b":1},"args":{}}"#,
+            ),
+            "/params/args",
+            "unknown-members",
+        ),
+        (
+            legacy(
+                "1",
+                "tools/call",
+                r#"{"name":"add","arguments":{"a":"\ud800","b":1},"args":{}}"#,
+            ),
+            "/params/args",
+            "unknown-members",
+        ),
+        (
+            legacy("1", "ping", r#"{"a":1}"#),
+            "/params/a",
+            "unknown-members",
+        ),
+        (legacy("1", "ping", "[1]"), "/params", "type"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","x":1,"x":2}"#.to_owned(),
+            "/x",
+            "unknown-members",
+        ),
+        (
+            legacy("1", "tools/list", r#"{"_meta":{"a":1,"a":2}}"#),
+            "/params/_meta/a",
+            "duplicate",
+        ),
+        (
+            legacy("1", "tools/list", r#"{"cursor":"a","cursor":"b"}"#),
+            "/params/cursor",
+            "duplicate",
+        ),
+    ] {
+        client.send_raw(message.clone()).unwrap();
+        let answer: Value =
+            serde_json::from_str(&soon(client.next_message()).await.unwrap()).unwrap();
+        let data = &answer["error"]["data"];
+        assert_eq!(
+            (&data["pointer"], &data["rule"]),
+            (&json!(pointer), &json!(rule)),
+            "{message}: {answer}"
+        );
+    }
 }
