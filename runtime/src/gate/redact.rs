@@ -11,44 +11,81 @@ const LONGEST_NAME: usize = 64;
 /// as do the method and the id, by which the message is found again. Bytes that are no JSON are shown as their number.
 pub(crate) struct Redacted<'a>(pub(crate) &'a [u8]);
 
+/// What the next string or word is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The name of a member.
+    Name,
+    /// What follows a name is its value, to be shown or not.
+    Colon {
+        shown: bool,
+    },
+    Value {
+        shown: bool,
+    },
+    /// In a message that is no JSON: anything.
+    Nowhere,
+}
+
 impl fmt::Display for Redacted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::with_capacity(LONGEST + 32);
         let mut bytes = self.0;
-        let mut depth = 0_usize;
-        // Whether the value that comes is the method or the id of the message.
-        let mut shown = false;
+        // Of each open container, whether it is an object.
+        let mut open: Vec<bool> = Vec::new();
+        let mut place = Place::Nowhere;
         while let Some(first) = bytes.first() {
             if out.len() >= LONGEST {
                 out.push('…');
                 break;
             }
             let taken = match first {
-                b'{' | b'[' => {
-                    depth += 1;
-                    shown = false;
-                    1
-                }
-                b'}' | b']' => {
-                    depth = depth.saturating_sub(1);
-                    1
-                }
-                b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' => 1,
+                b'{' | b'[' | b'}' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' => 1,
                 b'"' => end_of_string(bytes),
                 _ => end_of_word(bytes),
             };
             let (token, rest) = bytes.split_at(taken);
-            match first {
-                b'"' if is_name(rest) => {
-                    shown = depth == 1 && matches!(token, b"\"id\"" | b"\"method\"");
-                    push_name(&mut out, token);
+            let before = place;
+            place = match first {
+                b' ' | b'\t' | b'\r' | b'\n' => before,
+                b'{' => {
+                    open.push(true);
+                    Place::Name
                 }
-                b'"' if shown => push_name(&mut out, token),
-                b'"' => out.push_str(&format!("<{} bytes>", inside(token))),
+                b'[' => {
+                    open.push(false);
+                    Place::Value { shown: false }
+                }
+                b'}' | b']' => {
+                    open.pop();
+                    Place::Nowhere
+                }
+                b',' => match open.last() {
+                    Some(true) => Place::Name,
+                    Some(false) => Place::Value { shown: false },
+                    None => Place::Nowhere,
+                },
+                b':' => match before {
+                    Place::Colon { shown } => Place::Value { shown },
+                    _ => Place::Nowhere,
+                },
+                b'"' if before == Place::Name && is_name(rest) => Place::Colon {
+                    shown: open.len() == 1 && matches!(token, b"\"id\"" | b"\"method\""),
+                },
+                _ => Place::Nowhere,
+            };
+            match first {
                 b' ' | b'\t' | b'\r' | b'\n' => {}
                 b'{' | b'[' | b'}' | b']' | b',' | b':' => out.push(char::from(*first)),
-                _ if shown || matches!(token, b"true" | b"false" | b"null") => {
-                    push_name(&mut out, token)
+                b'"' if matches!(place, Place::Colon { .. }) => push_name(&mut out, token),
+                b'"' if before == (Place::Value { shown: true }) && is_closed(token) => {
+                    push_name(&mut out, token);
+                }
+                b'"' => out.push_str(&format!("<{} bytes>", inside(token))),
+                _ if matches!(token, b"true" | b"false" | b"null")
+                    || before == (Place::Value { shown: true }) && is_number(token) =>
+                {
+                    push_name(&mut out, token);
                 }
                 _ => out.push_str(&format!("<{} bytes>", token.len())),
             }
@@ -56,6 +93,12 @@ impl fmt::Display for Redacted<'_> {
         }
         f.write_str(&out)
     }
+}
+
+fn is_number(token: &[u8]) -> bool {
+    token
+        .iter()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
 }
 
 /// Whether what follows makes the string before it the name of a member.
@@ -77,8 +120,18 @@ fn end_of_string(bytes: &[u8]) -> usize {
 
 /// How many bytes a string holds; one that was cut off has no closing quote.
 fn inside(string: &[u8]) -> usize {
-    let closed = string.len() > 1 && string.ends_with(b"\"");
-    string.len().saturating_sub(1 + usize::from(closed))
+    string
+        .len()
+        .saturating_sub(1 + usize::from(is_closed(string)))
+}
+
+/// Whether a string that [`end_of_string`] found has its closing quote: it ends at the first one that is not escaped.
+fn is_closed(string: &[u8]) -> bool {
+    let escapes = |text: &[u8]| text.iter().rev().take_while(|byte| **byte == b'\\').count();
+    string.len() > 1
+        && string
+            .strip_suffix(b"\"")
+            .is_some_and(|text| escapes(text) % 2 == 0)
 }
 
 /// The end of what is neither a string nor structure.
@@ -132,6 +185,26 @@ mod tests {
             (r#"{"a":"cut off"#, r#"{"a":<7 bytes>"#),
             ("", ""),
             ("]]}", "]]}"),
+            // What is no JSON does not get values shown in the place of names, methods and ids.
+            (r#"{"id":1,"secret"#, r#"{"id":1,<6 bytes>"#),
+            (
+                r#"{"id":1,"secret","more"}"#,
+                r#"{"id":1,<6 bytes>,<4 bytes>}"#,
+            ),
+            (r#"{"id":"a""secret"}"#, r#"{"id":"a"<6 bytes>}"#),
+            (r#"{"id":7 secret}"#, r#"{"id":7<6 bytes>}"#),
+            (
+                r#"{"method":secret,more}"#,
+                r#"{"method":<6 bytes>,<4 bytes>}"#,
+            ),
+            (r#"{"method":"a\"secret"#, r#"{"method":<9 bytes>"#),
+            (r#"{"a":"secret":1}"#, r#"{"a":<6 bytes>:<1 bytes>}"#),
+            (r#"["secret":"more":]"#, "[<6 bytes>:<4 bytes>:]"),
+            (
+                r#"{"id":["secret"],"method":{"id":"secret"}}"#,
+                r#"{"id":[<6 bytes>],"method":{"id":<6 bytes>}}"#,
+            ),
+            (r#"[{"id":"secret"}]"#, r#"[{"id":<6 bytes>}]"#),
         ] {
             assert_eq!(Redacted(message.as_bytes()).to_string(), shown, "{message}");
         }
