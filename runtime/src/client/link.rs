@@ -28,7 +28,7 @@ use super::{
     notified::Notified,
 };
 use crate::{
-    jsonrpc::{self, Fault, Frame, Incoming, NoId},
+    jsonrpc::{self, Fault, Frame, Incoming, Kind, Malformed, NoId},
     transport::lines::{Line, Lines},
 };
 
@@ -224,17 +224,17 @@ impl Link {
         match jsonrpc::parse(line) {
             Ok(Incoming::Single(frame)) => match inbound.envelope(&frame, line) {
                 Ok(()) => self.dispatch(frame, line),
-                Err(malformed) => self.malformed(malformed.id, malformed.error, line),
+                Err(malformed) => self.malformed(malformed, line),
             },
             Ok(Incoming::Batch(frames)) => {
                 for frame in inbound.batch(frames, line) {
                     match frame {
                         Ok(frame) => self.dispatch(frame, line),
-                        Err(malformed) => self.malformed(malformed.id, malformed.error, line),
+                        Err(malformed) => self.malformed(malformed, line),
                     }
                 }
             }
-            Err(malformed) => self.malformed(malformed.id, malformed.error, line),
+            Err(malformed) => self.malformed(malformed, line),
         }
     }
 
@@ -340,12 +340,20 @@ impl Link {
         let _ = self.send(message);
     }
 
-    fn malformed(&self, id: Option<RequestId>, error: ErrorObject, line: &[u8]) {
-        tracing::warn!(?id, problem = %error.message, "the server sent something malformed");
-        let waiter = id.and_then(|id| self.lock().waiting.remove(&id));
-        if let Some(waiter) = waiter {
-            let problem = trueform_schema::DecodeError::new("", error.message);
-            let _ = waiter.answer.send(Err(problem.into()));
+    fn malformed(&self, malformed: Malformed, line: &[u8]) {
+        let Malformed { kind, id, error } = malformed;
+        tracing::warn!(?kind, ?id, problem = %error.message, "the server sent something malformed");
+        match (kind, id) {
+            // The id is the server's: a request of ours that has the same is another matter.
+            (Kind::Request, Some(id)) if self.gate.answers() => self.respond(&id, Err(error)),
+            (Kind::Request | Kind::Notification, _) | (_, None) => {}
+            (Kind::Response | Kind::Unknown, Some(id)) => {
+                let waiter = self.lock().waiting.remove(&id);
+                if let Some(waiter) = waiter {
+                    let problem = trueform_schema::DecodeError::new("", error.message);
+                    let _ = waiter.answer.send(Err(problem.into()));
+                }
+            }
         }
         self.unclaimed(line);
     }
@@ -450,7 +458,7 @@ fn take(link: &Arc<Link>, line: Line<'_>) {
                 "the message is too long",
                 &Fault::new("", "size", "at most the client's `max_message`", "more"),
             );
-            link.malformed(jsonrpc::readable_id(&prefix), error, &prefix);
+            link.malformed(jsonrpc::malformed_from(&prefix, error), &prefix);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::de::{Deserializer, Visitor};
 use serde_json::value::RawValue;
-use trueform_schema::{ErrorObject, RequestId, decode};
+use trueform_schema::{ErrorObject, JsonKind, RequestId, decode};
 
 use super::{Fault, error, fault::described};
 
@@ -146,7 +146,8 @@ impl<'a, E> Members<'a, E> {
 
     fn call(self, method: &'a RawValue) -> Result<Frame<'a>, Malformed> {
         let Ok(Text(method)) = serde_json::from_str(method.get()) else {
-            let fault = Fault::new("/method", "type", "a string", described(method.get()));
+            let expected = wanted(method, "a string");
+            let fault = Fault::new("/method", "type", expected, described(method.get()));
             return Err(self.invalid("`method` must be a string", &fault));
         };
         let params = self.params;
@@ -183,14 +184,13 @@ impl<'a, E> Members<'a, E> {
     }
 
     fn failure(self, error: &RawValue) -> Result<Frame<'a>, Malformed> {
-        let id = match self.id.map(RawValue::get) {
+        let id = match self.id.filter(|id| id.get() != "null") {
             // Whether this is let through is the gate's to say (A-7, GAP-7).
-            None | Some("null") => None,
-            Some(text) => match RequestId::from_json(text) {
+            None => None,
+            Some(id) => match RequestId::from_json(id.get()) {
                 Ok(id) => Some(id),
                 Err(problem) => {
-                    let fault = Fault::new("/id", "type", AN_ID, described(text));
-                    return Err(self.invalid(format!("`id`: {problem}"), &fault));
+                    return Err(self.invalid(format!("`id`: {problem}"), &unusable_id(id)));
                 }
             },
         };
@@ -201,7 +201,7 @@ impl<'a, E> Members<'a, E> {
             }),
             Err(problem) => {
                 let fault = Fault::of_decoding(&problem, "/error");
-                Err(self.invalid(format!("`error`: {problem}"), &fault))
+                Err(self.invalid("`error` does not have the form of an error", &fault))
             }
         }
     }
@@ -215,8 +215,10 @@ impl<'a, E> Members<'a, E> {
             (_, _, Some(_)) => Kind::Response,
             _ if matches!(self.reached, Some("result" | "error")) => Kind::Response,
             (Some(_), None, None) => Kind::Notification,
-            (_, Some(_), None) => Kind::Request,
-            (None, None, None) => Kind::Unknown,
+            (Some(_), Some(_), None) => Kind::Request,
+            (None, Some(_), None) if self.reached == Some("method") => Kind::Request,
+            // With an id alone it may have been an answer.
+            (None, _, None) => Kind::Unknown,
         };
         Malformed {
             kind,
@@ -233,7 +235,15 @@ impl<'a, E> Members<'a, E> {
 const AN_ID: &str = "a string or an integer";
 
 fn unusable_id(id: &RawValue) -> Fault {
-    Fault::new("/id", "type", AN_ID, described(id.get()))
+    Fault::new("/id", "type", wanted(id, AN_ID), described(id.get()))
+}
+
+/// What is expected in place of `value`: one that is a string already has an escape that is half a character.
+fn wanted(value: &RawValue, expected: &'static str) -> &'static str {
+    match JsonKind::of(value.get()) {
+        JsonKind::String => "a string of whole characters",
+        _ => expected,
+    }
 }
 
 /// A string borrowed where it has no escapes.

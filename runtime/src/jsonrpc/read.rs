@@ -308,7 +308,7 @@ mod tests {
             (
                 br#"{"jsonrpc":"2.0","id":1}"#,
                 -32600,
-                Kind::Request,
+                Kind::Unknown,
                 Some("1"),
             ),
             (

@@ -567,3 +567,40 @@ async fn a_raw_client_says_only_what_it_is_told() {
     client.close_sending();
     assert_eq!(soon(client.next_message()).await, None);
 }
+
+/// The ids of the two sides are apart: a request that is none fails no request of the client, and is told so.
+#[tokio::test]
+async fn a_malformed_request_of_the_server() {
+    let options = ClientOptions::at(Revision::V2025_11_25);
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let opening = mock.next().await.unwrap();
+        play_legacy(&mut mock, &opening).await;
+        let call = mock.next().await.unwrap();
+        assert_eq!(call["method"], "tools/call");
+        let malformed = json!({ "jsonrpc": "2.0", "id": call["id"], "method": 5 });
+        mock.send(malformed).await;
+        let refusal = mock.next().await.unwrap();
+        assert_eq!(
+            (&refusal["id"], &refusal["error"]["code"]),
+            (&call["id"], &json!(-32600))
+        );
+        mock.result(&call, json!({ "content": [] })).await;
+        // What may have been the answer still ends the waiting.
+        let call = mock.next().await.unwrap();
+        mock.send(json!({ "jsonrpc": "2.0", "id": call["id"] }))
+            .await;
+        mock
+    });
+    let client = connecting.await.unwrap();
+    soon(async { client.call_tool("t", ()).await })
+        .await
+        .unwrap();
+    let error = soon(async { client.call_tool("t", ()).await })
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, ClientError::Local(LocalError::Decode(_))),
+        "{error:?}"
+    );
+    drop(playing.await.unwrap());
+}
