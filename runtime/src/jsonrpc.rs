@@ -11,6 +11,8 @@ mod scan;
 mod write;
 
 pub use self::error::code;
+#[cfg(feature = "testing")]
+pub(crate) use self::read::readable_id;
 pub(crate) use self::{
     error::{
         capability_missing, header_mismatch, internal, invalid_params, invalid_request,
@@ -18,7 +20,7 @@ pub(crate) use self::{
     },
     fault::{Fault, NOTHING, described},
     frame::{Frame, Incoming, Kind, Malformed, Text},
-    read::{malformed_from, parse, parse_early, readable_id},
+    read::{malformed_from, parse, parse_early},
     write::{NoId, write_error, write_notification, write_request, write_result},
 };
 

@@ -122,6 +122,7 @@ pub(crate) fn malformed_from(bytes: &[u8], error: ErrorObject) -> Malformed {
 }
 
 /// The id of the message that `bytes` begins with, if it can be told although the whole cannot be parsed.
+#[cfg(feature = "testing")]
 pub(crate) fn readable_id(bytes: &[u8]) -> Option<RequestId> {
     beginning(bytes).request_id()
 }
