@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use trueform_schema::{Conform, DecodeError, Era, ErrorObject, Method, View, methods};
+use trueform_schema::{At, Conform, DecodeError, Era, ErrorObject, Method, View, methods};
 
 use crate::{
     context::Context,
@@ -22,6 +22,8 @@ pub enum AskError {
     NotAtThisRevision,
     /// The params cannot be expressed at the revision of this request; the log says what is wrong.
     NotAllowed(String),
+    /// The client has not said yet that it is ready, by `notifications/initialized`; until then it may only be pinged.
+    TooSoon,
     /// The client did not declare that it can do this.
     // B-8
     NotDeclared(ClientNeeds),
@@ -77,20 +79,26 @@ impl Context {
             }
             _ => return Err(AskError::NotAtThisRevision),
         };
-        let missing = needed_by(method).missing_from(&exchange.peer().capabilities);
-        if !missing.is_empty() {
-            return Err(AskError::NotDeclared(missing));
+        // B-7
+        if method != Method::Ping && !session.is_confirmed() {
+            return Err(AskError::TooSoon);
         }
         let policy = exchange.engine.settings.outgoing;
         if let Err(error) = gate::check(policy, params, exchange.revision, method.as_str()) {
             return Err(AskError::NotAllowed(error.message));
+        }
+        let written = At::new(params, exchange.revision).to_json();
+        let needs = ClientNeeds::of_request(method, written.get());
+        let missing = needs.missing_from(&exchange.peer().capabilities);
+        if !missing.is_empty() {
+            return Err(AskError::NotDeclared(missing));
         }
         let waiting = session.outgoing.register();
         let mut message = Vec::with_capacity(256);
         jsonrpc::write_request(
             waiting.id(),
             method.as_str(),
-            Some(params),
+            Some(&written),
             View::at(exchange.revision),
             &mut message,
         );
@@ -101,23 +109,13 @@ impl Context {
     }
 }
 
-/// What a client must have declared to be sent `method`.
-fn needed_by(method: Method) -> ClientNeeds {
-    match method {
-        Method::CreateMessage => ClientNeeds::SAMPLING,
-        // Either mode will do here; which one the params ask for is the author's to keep to.
-        Method::Elicit => ClientNeeds::ELICITATION,
-        Method::ListRoots => ClientNeeds::ROOTS,
-        _ => ClientNeeds::NONE,
-    }
-}
-
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAtThisRevision => {
                 f.write_str("the client cannot be sent this request at its revision")
             }
+            Self::TooSoon => f.write_str("the client is not ready yet"),
             Self::NotAllowed(problem) => f.write_str(problem),
             Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),
             Self::Refused(error) => write!(

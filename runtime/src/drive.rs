@@ -341,7 +341,7 @@ impl Future for Batch {
         Poll::Ready(Some(Answer {
             status: 200,
             body,
-            is_error: false,
+            is_refusal: false,
         }))
     }
 }

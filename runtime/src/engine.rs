@@ -47,7 +47,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// The message, without a line end.
     pub(crate) body: Vec<u8>,
-    pub(crate) is_error: bool,
+    /// Whether it refuses the request, so that the log shows what was asked.
+    pub(crate) is_refusal: bool,
 }
 
 impl Answer {
@@ -62,7 +63,7 @@ impl Answer {
         Self {
             status: 200,
             body,
-            is_error: false,
+            is_refusal: false,
         }
     }
 
@@ -97,14 +98,17 @@ impl Answer {
         Self {
             status,
             body,
-            is_error: true,
+            is_refusal: true,
         }
     }
 }
 
 /// Logs `message`, what it says left out, if `reply` is an error at once.
 pub(crate) fn log_refused(reply: &Reply, message: &[u8]) {
-    if let Reply::Ready(Answer { is_error: true, .. }) = reply {
+    if let Reply::Ready(Answer {
+        is_refusal: true, ..
+    }) = reply
+    {
         log_raw(message);
     }
 }

@@ -1,9 +1,10 @@
 //! What a tool needs its client to be able to do.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
-use trueform_schema::ClientCapabilities;
+use trueform_schema::{ClientCapabilities, Method};
 
 /// Client capabilities that a request cannot do without.
 ///
@@ -32,6 +33,37 @@ impl ClientNeeds {
         (Self::ELICITATION_URL, "elicitation.url"),
         (Self::ROOTS, "roots"),
     ];
+
+    /// What a client must have declared to be sent `method` with these `params`, as JSON text.
+    pub(crate) fn of_request(method: Method, params: &str) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Asked<'a> {
+            mode: Option<Cow<'a, str>>,
+            tools: Option<IgnoredAny>,
+            #[serde(rename = "toolChoice")]
+            tool_choice: Option<IgnoredAny>,
+        }
+        // What is malformed is told by whoever decodes it.
+        let asked = || serde_json::from_str::<Asked<'_>>(params).unwrap_or_default();
+        match method {
+            Method::CreateMessage => {
+                let Asked {
+                    tools, tool_choice, ..
+                } = asked();
+                match tools.is_some() || tool_choice.is_some() {
+                    true => Self::SAMPLING.and(Self::SAMPLING_TOOLS),
+                    false => Self::SAMPLING,
+                }
+            }
+            Method::Elicit => match asked().mode.as_deref() {
+                Some("url") => Self::ELICITATION_URL,
+                _ => Self::ELICITATION,
+            },
+            Method::ListRoots => Self::ROOTS,
+            _ => Self::NONE,
+        }
+    }
 
     /// Both.
     #[must_use]

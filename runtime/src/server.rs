@@ -273,8 +273,8 @@ impl Server {
             #[cfg(feature = "http")]
             http: Arc::new(self.http),
         };
-        service.warn_of_lint();
-        service.tell_losses();
+        lint::warn_of_lint(&service.engine, |_| true);
+        loss::tell_losses(&service.engine, |_| true);
         Ok(service)
     }
 
@@ -394,6 +394,7 @@ impl ServerHandle {
             return Err(Error::registration(problems));
         }
         let routes = tools.routes;
+        let added: Vec<String> = routes.iter().map(|route| route.name().to_owned()).collect();
         self.engine.change_catalog(|catalog| {
             let mut entries = catalog.entries().to_vec();
             let mut problems = Vec::new();
@@ -416,6 +417,9 @@ impl ServerHandle {
             }
             Ok(Some(Catalog::new(entries, catalog.page_size())))
         })?;
+        let is_new = |name: &str| added.iter().any(|added| added == name);
+        lint::warn_of_lint(&self.engine, is_new);
+        loss::tell_losses(&self.engine, |name| name.is_some_and(is_new));
         Ok(())
     }
 

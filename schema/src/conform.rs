@@ -2,7 +2,8 @@
 //!
 //! Checked is the value as [`At`](crate::At) writes it: members that the revision does not know are left out, so they are
 //! no fault; what remains must be what the official schema of that revision accepts. Only what Rust's types leave open is
-//! looked at. Nothing is allocated unless something is wrong. How a JSON pointer is made and what single values must meet
+//! looked at. Nothing is allocated unless something is wrong, but for alternatives that an older revision sees as something else,
+//! which are made, and names in raw JSON that are written with escapes. How a JSON pointer is made and what single values must meet
 //! is owned here; what to check where is generated.
 
 mod formats;

@@ -26,6 +26,7 @@ use super::{
 use crate::{
     gate::{self, Inbound, Policy},
     jsonrpc,
+    needs::ClientNeeds,
 };
 
 /// What a client lets out and in.
@@ -33,7 +34,7 @@ use crate::{
 pub(super) struct ClientGate {
     pub(super) inbound: Inbound,
     outgoing: Policy,
-    capabilities: Json,
+    capabilities: ClientCapabilities,
     revision: OnceLock<Revision>,
     is_legacy: AtomicBool,
 }
@@ -49,8 +50,7 @@ impl ClientGate {
             } else {
                 options.outgoing
             },
-            capabilities: Json::from_value::<ClientCapabilities>(&options.capabilities)
-                .unwrap_or_else(|_| Json::null()),
+            capabilities: options.capabilities.clone(),
             revision: OnceLock::new(),
             is_legacy: AtomicBool::new(false),
         }
@@ -192,9 +192,8 @@ impl ClientGate {
         }
         let problem = if !from_server(known, *revision) {
             jsonrpc::method_not_found(method, &format!("is not sent by a server at {revision}"))
-        } else if let Some(capability) = self.undeclared(known) {
-            let why =
-                format!("needs the capability `{capability}`, which this client did not declare");
+        } else if let Some(missing) = self.undeclared(known, params) {
+            let why = format!("needs {missing}, which this client did not declare");
             jsonrpc::method_not_found(method, &why)
         } else {
             let decode = ServerRequest::decode;
@@ -210,22 +209,17 @@ impl ClientGate {
         }
     }
 
-    /// The capability that `method` needs and this client did not declare. The same in every revision: in the newest the
+    /// What `method` needs with these params and this client did not declare. The same in every revision: in the newest the
     /// server asks within a result.
     // B-8
-    pub(super) fn undeclared(&self, method: Method) -> Option<&'static str> {
-        let rules = Revision::ALL
-            .iter()
-            .rev()
-            .find_map(|revision| method.rules(*revision))?;
-        let capability = rules
-            .capability
-            .filter(|_| rules.direction == Direction::ServerToClient)?;
-        let declared = self.capabilities.to_value();
-        let there = capability
-            .split('.')
-            .try_fold(&declared, |value, name| value.get(name));
-        there.is_none().then_some(capability)
+    pub(super) fn undeclared(
+        &self,
+        method: Method,
+        params: Option<&RawValue>,
+    ) -> Option<ClientNeeds> {
+        let params = params.map_or("{}", RawValue::get);
+        let missing = ClientNeeds::of_request(method, params).missing_from(&self.capabilities);
+        (!missing.is_empty()).then_some(missing)
     }
 }
 

@@ -38,7 +38,7 @@ pub struct ClientOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Negotiation {
-    /// Asks by `server/discover`; a server that does not know the question is spoken to in the legacy era (D-5, D-6, D-7).
+    /// Asks by `server/discover`; a server that does not know the question is spoken to in the legacy era.
     #[default]
     Automatic,
     /// Speaks this revision, and no other: a server that counters with another one is left.
@@ -110,7 +110,7 @@ impl ClientOptions {
         self
     }
 
-    /// Starts the clock of a request anew whenever its progress is reported, up to `longest` in all (O-6).
+    /// Starts the clock of a request anew whenever its progress is reported, up to `longest` in all.
     #[must_use]
     pub fn reset_by_progress(mut self, longest: Duration) -> Self {
         self.reset_by_progress = true;

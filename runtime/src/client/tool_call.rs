@@ -128,11 +128,10 @@ async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers,
     for (key, question) in questions {
         // GAP-8: there is no way to send a failure, so the call ends here.
         let method = Method::from_wire(&question.method);
-        if let Some(missing) = method.and_then(|method| client.inner.link.gate.undeclared(method)) {
-            let problem = format!(
-                "`{}` of the server, which needs the capability `{missing}`",
-                question.method
-            );
+        let asked = question.params.as_ref().map(Json::raw);
+        let undeclared = |method| client.inner.link.gate.undeclared(method, asked);
+        if let Some(missing) = method.and_then(undeclared) {
+            let problem = format!("`{}` of the server, which needs {missing}", question.method);
             return Err(LocalError::NotAllowed(problem).into());
         }
         let answer = client

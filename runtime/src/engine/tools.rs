@@ -290,7 +290,10 @@ pub(super) fn conclude(
     let error = gate::error_at(error, exchange.revision);
     record_outcome(span, Err(&error));
     tracing::debug!(problem = %error.message, "answered with an error");
-    Answer::error(Some(&exchange.id), Some(exchange.revision), &error)
+    let mut answer = Answer::error(Some(&exchange.id), Some(exchange.revision), &error);
+    // The request was fine; it is the tool that answers with an error.
+    answer.is_refusal = false;
+    answer
 }
 
 /// What a panic said, for the log.

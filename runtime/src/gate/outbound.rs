@@ -1,6 +1,6 @@
 //! The one place every message passes on its way out: what its revision does not allow does not leave.
 
-use trueform_schema::{Conform, Era, ErrorObject, Revision, Violation, conform, rewrite};
+use trueform_schema::{Conform, Era, ErrorObject, Json, Revision, Violation, conform, rewrite};
 
 use crate::jsonrpc::{self, code};
 
@@ -59,11 +59,23 @@ pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> b
 /// is told as an internal error, and the log has the rest.
 pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
     error.code = rewrite::error_code(error.code, revision);
-    if may_be_sent(error.code, revision) {
+    if may_be_sent(error.code, revision) && has_its_data(&error) {
         return error;
     }
     tracing::error!(code = error.code, %revision, problem = %error.message, "an error code that is reserved was held back");
     jsonrpc::internal("internal error")
+}
+
+/// Whether `data` has what the code of an error promises (C-7, C-10, R-12).
+fn has_its_data(error: &ErrorObject) -> bool {
+    let promised: &[&str] = match error.code {
+        code::URL_ELICITATION_REQUIRED => &["elicitations"],
+        code::MISSING_CLIENT_CAPABILITY => &["requiredCapabilities"],
+        code::UNSUPPORTED_VERSION => &["supported", "requested"],
+        _ => return true,
+    };
+    let data = error.data.as_ref().map(Json::to_value).unwrap_or_default();
+    promised.iter().all(|name| data.get(name).is_some())
 }
 
 ///
@@ -77,7 +89,8 @@ fn may_be_sent(code: i64, revision: Revision) -> bool {
         code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {
             revision.era() == Era::Modern
         }
-        -32042 | -32002 => revision.era() == Era::Legacy,
+        code::URL_ELICITATION_REQUIRED => revision == Revision::V2025_11_25,
+        code::RESOURCE_NOT_FOUND => revision.era() == Era::Legacy,
         -32768..=-32000 => false,
         _ => true,
     }
@@ -100,7 +113,42 @@ mod tests {
         }
         assert_eq!(told(-32002, Revision::V2025_11_25), -32002);
         assert_eq!(told(-32002, Revision::V2026_07_28), -32602);
-        assert_eq!(told(-32021, Revision::V2026_07_28), -32021);
-        assert_eq!(told(-32021, Revision::V2025_11_25), -32603);
+        assert_eq!(
+            told(-32042, Revision::V2025_11_25),
+            -32603,
+            "without its data"
+        );
+        assert_eq!(
+            told(-32021, Revision::V2026_07_28),
+            -32603,
+            "without its data"
+        );
+        for (code, data, allowed) in [
+            (
+                -32042,
+                serde_json::json!({ "elicitations": [] }),
+                Revision::V2025_11_25,
+            ),
+            (
+                -32021,
+                serde_json::json!({ "requiredCapabilities": {} }),
+                Revision::V2026_07_28,
+            ),
+            (
+                -32022,
+                serde_json::json!({ "supported": [], "requested": "x" }),
+                Revision::V2026_07_28,
+            ),
+        ] {
+            let error = ErrorObject::new(code, "m").with_data(Json::from(data));
+            for revision in Revision::ALL {
+                let expected = if revision == allowed { code } else { -32603 };
+                assert_eq!(
+                    error_at(error.clone(), revision).code,
+                    expected,
+                    "{code} at {revision}"
+                );
+            }
+        }
     }
 }

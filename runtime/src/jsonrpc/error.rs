@@ -20,6 +20,10 @@ pub mod code {
     pub const HEADER_MISMATCH: i64 = -32020;
     /// The request did not declare a client capability that it needs (2026-07-28).
     pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    /// The resource does not exist (until 2025-11-25).
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// URLs are to be visited first; `data.elicitations` says which (2025-11-25).
+    pub const URL_ELICITATION_REQUIRED: i64 = -32042;
     /// The protocol version of the request is not served (2026-07-28).
     pub const UNSUPPORTED_VERSION: i64 = -32022;
 }

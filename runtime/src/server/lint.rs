@@ -6,7 +6,11 @@ use serde_json::Value;
 use trueform_schema::{At, Era, Revision, Revisions};
 
 use super::Service;
-use crate::check::lint::{Effect, Finding, Position, lint};
+use crate::{
+    catalog::Entry,
+    check::lint::{Effect, Finding, Position, lint},
+    engine::Engine,
+};
 
 /// A finding about one of a server's tools. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,55 +74,58 @@ impl Service {
     /// ```
     #[must_use]
     pub fn lint(&self) -> Vec<ToolFinding> {
-        let served = self.engine.served(Revisions::ALL);
-        // Newest first; between the newest of each era and older ones nothing changes that the lint looks at.
-        let newest = served.iter().find(|revision| revision.era() == Era::Modern);
-        let revisions: Vec<Revision> = newest
-            .into_iter()
-            .chain(served.iter().find(|revision| revision.era() == Era::Legacy))
-            .copied()
-            .collect();
-        let catalog = self.engine.catalog();
-        let mut all: Vec<ToolFinding> = Vec::new();
-        for entry in catalog.entries().iter().filter(|entry| entry.enabled) {
-            let first = all.len();
-            for &revision in &revisions {
-                for (position, finding) in of_tool(&entry.route, revision) {
-                    let known = all[first..]
-                        .iter()
-                        .any(|known| known.position == position && known.finding == finding);
-                    if !known {
-                        let (tool, place) = (
-                            entry.route.name().to_owned(),
-                            entry.route.place().to_string(),
-                        );
-                        all.push(ToolFinding {
-                            tool,
-                            place,
-                            position,
-                            revision,
-                            finding,
-                        });
-                    }
-                }
-            }
-        }
-        all
+        findings(&self.engine, |_| true)
     }
+}
 
-    /// One line in the log for everything that loses tools.
-    pub(super) fn warn_of_lint(&self) {
-        if !tracing::enabled!(tracing::Level::WARN) {
-            return;
-        }
-        for found in self
-            .lint()
-            .iter()
-            .filter(|found| Effect::LosesTool <= found.finding.effect)
-        {
+/// One line in the log for everything that loses one of the tools that `told` names.
+pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
+    if !tracing::enabled!(tracing::Level::WARN) {
+        return;
+    }
+    for found in findings(engine, told) {
+        if Effect::LosesTool <= found.finding.effect {
             tracing::warn!("{found}");
         }
     }
+}
+
+fn findings(engine: &Engine, told: impl Fn(&str) -> bool) -> Vec<ToolFinding> {
+    let served = engine.served(Revisions::ALL);
+    // Newest first; between the newest of each era and older ones nothing changes that the lint looks at.
+    let newest = served.iter().find(|revision| revision.era() == Era::Modern);
+    let revisions: Vec<Revision> = newest
+        .into_iter()
+        .chain(served.iter().find(|revision| revision.era() == Era::Legacy))
+        .copied()
+        .collect();
+    let catalog = engine.catalog();
+    let mut all: Vec<ToolFinding> = Vec::new();
+    let told = |entry: &&Entry| entry.enabled && told(entry.route.name());
+    for entry in catalog.entries().iter().filter(told) {
+        let first = all.len();
+        for &revision in &revisions {
+            for (position, finding) in of_tool(&entry.route, revision) {
+                let known = all[first..]
+                    .iter()
+                    .any(|known| known.position == position && known.finding == finding);
+                if !known {
+                    let (tool, place) = (
+                        entry.route.name().to_owned(),
+                        entry.route.place().to_string(),
+                    );
+                    all.push(ToolFinding {
+                        tool,
+                        place,
+                        position,
+                        revision,
+                        finding,
+                    });
+                }
+            }
+        }
+    }
+    all
 }
 
 fn of_tool(route: &crate::tool::ToolRoute, revision: Revision) -> Vec<(Position, Finding)> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use trueform_schema::{At, Encode, Revision, Revisions, View};
 
 use super::Service;
-use crate::tool::ToolRoute;
+use crate::{engine::Engine, tool::ToolRoute};
 
 /// Something that clients of one revision see less of, or otherwise. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,77 +103,84 @@ impl Service {
     /// ```
     #[must_use]
     pub fn projections(&self) -> Vec<Loss> {
-        let mut revisions = self.engine.served(Revisions::ALL);
-        revisions.sort();
-        let info = &self.engine.settings.info;
-        let all_info = encoded(info, View::ALL);
-        let mut losses = Vec::new();
+        losses(&self.engine)
+    }
+}
+
+fn losses(engine: &Engine) -> Vec<Loss> {
+    let mut revisions = engine.served(Revisions::ALL);
+    revisions.sort();
+    let info = &engine.settings.info;
+    let all_info = encoded(info, View::ALL);
+    let mut losses = Vec::new();
+    for &revision in &revisions {
+        add(
+            &mut losses,
+            None,
+            revision,
+            &all_info,
+            &encoded(info, View::at(revision)),
+        );
+    }
+    let catalog = engine.catalog();
+    for entry in catalog.entries().iter().filter(|entry| entry.enabled) {
+        let all = listed(&entry.route, View::ALL);
         for &revision in &revisions {
             add(
                 &mut losses,
-                None,
+                Some(entry.route.name()),
                 revision,
-                &all_info,
-                &encoded(info, View::at(revision)),
+                &all,
+                &listed(&entry.route, View::at(revision)),
             );
         }
-        let catalog = self.engine.catalog();
-        for entry in catalog.entries().iter().filter(|entry| entry.enabled) {
-            let all = listed(&entry.route, View::ALL);
-            for &revision in &revisions {
-                add(
-                    &mut losses,
-                    Some(entry.route.name()),
-                    revision,
-                    &all,
-                    &listed(&entry.route, View::at(revision)),
-                );
-            }
-        }
-        losses
     }
+    losses
+}
 
-    /// One line in the log for each rule and tool.
-    pub(super) fn tell_losses(&self) {
-        if !tracing::enabled!(tracing::Level::DEBUG) {
-            return;
+/// One line in the log for each rule and each tool that `told` names; what the server itself loses belongs to none.
+pub(super) fn tell_losses(engine: &Engine, told: impl Fn(Option<&str>) -> bool) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let mut lines: BTreeMap<(Option<String>, LossRule), BTreeMap<String, Vec<Revision>>> =
+        BTreeMap::new();
+    for Loss {
+        tool,
+        revision,
+        rule,
+        pointer,
+    } in losses(engine)
+    {
+        if !told(tool.as_deref()) {
+            continue;
         }
-        let mut lines: BTreeMap<(Option<String>, LossRule), BTreeMap<String, Vec<Revision>>> =
-            BTreeMap::new();
-        for Loss {
-            tool,
-            revision,
-            rule,
-            pointer,
-        } in self.projections()
-        {
-            lines
-                .entry((tool, rule))
-                .or_default()
-                .entry(pointer)
-                .or_default()
-                .push(revision);
-        }
-        for ((tool, rule), members) in lines {
-            let until = |revisions: &[Revision]| {
-                revisions
-                    .iter()
-                    .max()
-                    .copied()
-                    .map_or_else(String::new, |last| format!("until {last}"))
-            };
-            let members: Vec<String> = members
+        lines
+            .entry((tool, rule))
+            .or_default()
+            .entry(pointer)
+            .or_default()
+            .push(revision);
+    }
+    for ((tool, rule), members) in lines {
+        let until = |revisions: &[Revision]| {
+            revisions
                 .iter()
-                .map(|(pointer, revisions)| format!("{pointer} ({})", until(revisions)))
-                .collect();
-            let tool = tool.as_deref().unwrap_or("(the server)");
-            tracing::debug!(
-                tool,
-                rule = rule.as_str(),
-                members = members.join(", "),
-                "older revisions see less"
-            );
-        }
+                .max()
+                .copied()
+                .map_or_else(String::new, |last| format!("until {last}"))
+        };
+        let members: Vec<String> = members
+            .iter()
+            .map(|(pointer, revisions)| format!("{pointer} ({})", until(revisions)))
+            .collect();
+        let tool = tool.as_deref().unwrap_or("(the server)");
+        tracing::debug!(
+            tool,
+            rule = rule.as_str(),
+            members = members.join(", "),
+            "older revisions see less"
+        );
     }
 }
 

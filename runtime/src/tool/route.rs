@@ -131,12 +131,18 @@ impl ToolRoute {
             }
         };
         if let Some(meta) = &tool.meta {
-            let reserved = meta.keys().filter(|key| is_reserved(key));
-            problems.extend(reserved.map(|key| {
-                format!(
-                    "`{key}` in the `_meta` of tool `{}` ({place}) is reserved for the protocol",
+            problems.extend(meta.keys().filter_map(|key| {
+                let problem = match (is_reserved(key), is_meta_key(key)) {
+                    (true, _) => "is reserved for the protocol",
+                    (false, false) => {
+                        "is no key: an optional prefix of dotted labels and `/`, then letters, digits, `-`, `_` and `.`"
+                    }
+                    (false, true) => return None,
+                };
+                Some(format!(
+                    "`{key}` in the `_meta` of tool `{}` ({place}) {problem}",
                     tool.name
-                )
+                ))
             }));
         }
         match (input, output, problems.is_empty()) {
@@ -322,8 +328,30 @@ impl ToolRoute {
                 .content
                 .push(ContentBlock::Text(TextContent::new(structured.get())));
         }
+        self.check_meta(&result)?;
         projection::result(&mut result, self.wraps_output, context.revision());
         Ok(result)
+    }
+
+    /// Z-10, Z-11: what the `_meta` of a result may be called.
+    fn check_meta(&self, result: &CallToolResult) -> Result<(), ErrorObject> {
+        let Some(meta) = &result.meta else {
+            return Ok(());
+        };
+        let illegal = |key: &&str| is_reserved(key) || !is_meta_key(key);
+        let Some(key) = meta.extras().iter().map(|(key, _)| key).find(illegal) else {
+            return Ok(());
+        };
+        tracing::error!(
+            tool = self.name(),
+            place = %self.place(),
+            key,
+            "a result whose `_meta` has a key that is reserved or illegal was held back"
+        );
+        Err(jsonrpc::internal(format!(
+            "tool `{}` returned a result that cannot be sent",
+            self.name()
+        )))
     }
 
     /// I-7: nothing leaves that the output schema forbids.
@@ -371,6 +399,30 @@ fn illegal_name(name: &str, place: &Place) -> String {
         "`{name}` ({place}) is not a tool name: it has 1 to 128 of the characters \
          `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`"
     )
+}
+
+/// Whether a `_meta` key has the form of one (Z-10): a prefix of dotted labels and a slash, which may be missing, and a name.
+fn is_meta_key(key: &str) -> bool {
+    let ends_well = |text: &str| {
+        let ends = [text.bytes().next(), text.bytes().last()];
+        ends.iter().flatten().all(u8::is_ascii_alphanumeric)
+    };
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    let is_label = |label: &str| {
+        label.starts_with(|first: char| first.is_ascii_alphabetic())
+            && ends_well(label)
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    prefix.is_none_or(|prefix| prefix.split('.').all(is_label))
+        && ends_well(name)
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 /// Whether a `_meta` key belongs to the protocol (Z-10, Z-11): its prefix has `mcp` or `modelcontextprotocol` as second label.

@@ -85,3 +85,44 @@ fn tools_that_cannot_be_listed_are_told_at_start() {
     // Revisions without icons list it.
     assert!(!problem.contains("2025-06-18"), "{problem}");
 }
+
+/// Returns a result whose `_meta` has the key that it is given.
+#[tool]
+fn labelled(key: String) -> CallToolResult {
+    let meta: trueform::schema::ResultMetaObject =
+        serde_json::from_value(serde_json::json!({ key: 1 })).unwrap();
+    CallToolResult::new(vec![]).with_meta(meta)
+}
+
+// Z-10, Z-11
+#[tokio::test]
+async fn keys_of_the_meta_of_results() {
+    let service = Server::new("gate", "1")
+        .tools(tools![labelled])
+        .build()
+        .unwrap();
+    for (key, allowed) in [
+        ("plain", true),
+        ("a.b-c_d", true),
+        ("com.example/key", true),
+        ("example/", true),
+        ("bad key!!", false),
+        ("-a", false),
+        ("a.", false),
+        ("1x.y/key", false),
+        ("x-.y/key", false),
+        ("io.modelcontextprotocol/subscriptionId", false),
+        ("dev.mcp/any", false),
+    ] {
+        for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
+            let client = service
+                .connect_as(ClientOptions::at(revision))
+                .await
+                .unwrap();
+            let answer = client
+                .call_tool("labelled", serde_json::json!({ "key": key }))
+                .await;
+            assert_eq!(answer.is_ok(), allowed, "{key} at {revision}: {answer:?}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use trueform::{
     Leniencies, Leniency, Policy,
     client::{ClientError, ClientOptions, LocalError},
     prelude::*,
-    schema::{CreateMessageRequestParams, RequestParams, methods},
+    schema::{CreateMessageRequestParams, ElicitRequestParams, RequestParams, methods},
 };
 
 use crate::support::{add, conversation, initialize, joined, legacy, log, modern, raw, soon};
@@ -339,6 +339,80 @@ async fn refused_messages_are_logged_without_values() {
     }
 }
 
+/// Asks the client for a message that it may use tools for.
+#[tool]
+async fn ask_with_tools(context: Context) -> String {
+    let params: CreateMessageRequestParams =
+        serde_json::from_value(json!({ "messages": [], "maxTokens": 1, "tools": [] })).unwrap();
+    match context.request::<methods::CreateMessage>(params).await {
+        Ok(_) => "answered".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Asks the client to visit a page.
+#[tool]
+async fn ask_to_visit(context: Context) -> String {
+    let params: ElicitRequestParams = serde_json::from_value(
+        json!({ "mode": "url", "url": "https://a.b/", "message": "m", "elicitationId": "e" }),
+    )
+    .unwrap();
+    match context.request::<methods::Elicit>(params).await {
+        Ok(_) => "answered".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+// B-7, B-8, Q-2, R-2
+#[tokio::test]
+async fn what_a_client_did_not_declare_is_not_asked() {
+    let tools = tools![ask, ask_with_tools, ask_to_visit];
+    let service = server().tools(tools).build().unwrap();
+    for (capabilities, is_ready, tool, expected) in [
+        ("{}", true, "ask", "`sampling`"),
+        (r#"{"sampling":{}}"#, false, "ask", "not ready"),
+        (
+            r#"{"sampling":{}}"#,
+            true,
+            "ask_with_tools",
+            "`sampling.tools`",
+        ),
+        (
+            r#"{"elicitation":{"form":{}}}"#,
+            true,
+            "ask_to_visit",
+            "`elicitation.url`",
+        ),
+        (
+            r#"{"elicitation":{}}"#,
+            true,
+            "ask_to_visit",
+            "`elicitation.url`",
+        ),
+    ] {
+        let opening = opening("2025-11-25", r#"{"name":"t","version":"1"}"#, capabilities);
+        let mut lines = vec![opening];
+        if is_ready {
+            lines.push(initialize("2025-11-25")[1].clone());
+        }
+        lines.push(legacy(
+            "2",
+            "tools/call",
+            &format!(r#"{{"name":"{tool}"}}"#),
+        ));
+        let output = conversation(&service, joined(lines)).await;
+        let [_, called] = &output[..] else {
+            panic!("{output:?}")
+        };
+        let called: Value = serde_json::from_str(called).unwrap();
+        let text = called["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(
+            text.contains(expected),
+            "{tool} with {capabilities}: {text}"
+        );
+    }
+}
+
 /// Asks the client for a message, and says what came of it.
 #[tool]
 async fn ask(context: Context) -> String {
@@ -392,6 +466,8 @@ async fn answers_of_a_client() {
             ))
             .unwrap();
         soon(client.next_message()).await.unwrap();
+        let [_, initialized] = initialize("2025-06-18");
+        client.send_raw(initialized).unwrap();
         client
             .send_raw(legacy("2", "tools/call", r#"{"name":"ask"}"#))
             .unwrap();

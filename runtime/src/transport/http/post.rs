@@ -216,7 +216,7 @@ impl Post<'_, '_> {
                 reply::json(Answer {
                     status: 400,
                     body,
-                    is_error: true,
+                    is_refusal: true,
                 })
                 .into()
             }
@@ -226,7 +226,7 @@ impl Post<'_, '_> {
                 reply::json(Answer {
                     status: 400,
                     body,
-                    is_error: true,
+                    is_refusal: true,
                 })
                 .into()
             }

@@ -64,7 +64,7 @@ pub(super) fn complete(mut answers: Vec<Answer>, batch: bool, accepts: Accepts) 
                 json(Answer {
                     status: 200,
                     body: array(&answers),
-                    is_error: false,
+                    is_refusal: false,
                 })
             }
         };
@@ -77,7 +77,7 @@ pub(super) fn refused_batch(answers: &[Answer]) -> Response {
     json(Answer {
         status: 400,
         body: array(answers),
-        is_error: true,
+        is_refusal: true,
     })
 }
 
@@ -415,7 +415,7 @@ mod tests {
     fn answer(status: u16, body: &str) -> Answer {
         Answer {
             status,
-            is_error: status != 200,
+            is_refusal: status != 200,
             body: body.as_bytes().to_vec(),
         }
     }
