@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use trueform_schema::{ErrorObject, RequestId};
+use trueform_schema::ErrorObject;
 
 use super::{
     Fault, MAX_BATCH, MAX_DEPTH, error,
@@ -123,7 +123,7 @@ pub(crate) fn malformed_from(bytes: &[u8], error: ErrorObject) -> Malformed {
 
 /// The id of the message that `bytes` begins with, if it can be told although the whole cannot be parsed.
 #[cfg(feature = "testing")]
-pub(crate) fn readable_id(bytes: &[u8]) -> Option<RequestId> {
+pub(crate) fn readable_id(bytes: &[u8]) -> Option<trueform_schema::RequestId> {
     beginning(bytes).request_id()
 }
 
@@ -453,7 +453,10 @@ mod tests {
             Ok(Incoming::Batch(frames)) => {
                 assert_eq!(frames.len(), 3);
                 assert!(frames[0].is_ok());
-                assert_eq!(frames[1].as_ref().unwrap_err().id, Some(RequestId::from(2)));
+                assert_eq!(
+                    frames[1].as_ref().unwrap_err().id,
+                    Some(trueform_schema::RequestId::from(2))
+                );
                 assert_eq!(frames[2].as_ref().unwrap_err().kind, Kind::Unknown);
             }
             other => panic!("{other:?}"),
