@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     gate::{self, Inbound, Policy},
-    jsonrpc,
+    jsonrpc::{self, Fault},
     needs::ClientNeeds,
 };
 
@@ -194,7 +194,14 @@ impl ClientGate {
             jsonrpc::method_not_found(method, &format!("is not sent by a server at {revision}"))
         } else if let Some(missing) = self.undeclared(known, params) {
             let why = format!("needs {missing}, which this client did not declare");
-            jsonrpc::method_not_found(method, &why)
+            match self.declares_some_of(known) {
+                false => jsonrpc::method_not_found(method, &why),
+                //
+                true => jsonrpc::invalid_params(
+                    format!("`{method}` {why}"),
+                    &Fault::new("/params", "capability", "what this client declared", "more"),
+                ),
+            }
         } else {
             let decode = ServerRequest::decode;
             match self.inbound.message(known, *revision, params, decode) {
@@ -206,6 +213,15 @@ impl ClientGate {
         match self.inbound.policy {
             Policy::Warn => Ok(()),
             _ => Err(problem),
+        }
+    }
+
+    /// Whether the client declared that it can be asked `method`, if not everything of it.
+    fn declares_some_of(&self, method: Method) -> bool {
+        match method {
+            Method::CreateMessage => self.capabilities.sampling.is_some(),
+            Method::Elicit => self.capabilities.elicitation.is_some(),
+            _ => false,
         }
     }
 

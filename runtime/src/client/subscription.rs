@@ -23,6 +23,7 @@ pub struct Subscription {
 
 impl Subscription {
     /// What the server agreed to send: never more than was asked for.
+    // U-5
     #[must_use]
     pub fn honoured(&self) -> &SubscriptionFilter {
         &self.honoured

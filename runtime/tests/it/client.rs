@@ -330,12 +330,21 @@ async fn requests_of_the_server_are_answered() {
 async fn requests_that_a_client_cannot_be_sent_are_refused() {
     let asked = Arc::new(Collected::default());
     let options = ClientOptions::at(Revision::V2025_06_18)
-        .capabilities(with_roots())
+        .capabilities(
+            serde_json::from_value(json!({ "roots": {}, "elicitation": { "form": {} } })).unwrap(),
+        )
         .handler(Answers(asked.clone()));
     let (connecting, playing) = against(options, |mut mock| async move {
         let request = mock.next().await.unwrap();
         play_legacy(&mut mock, &request).await;
         for (method, params, code, why) in [
+            //
+            (
+                "elicitation/create",
+                json!({ "mode": "url" }),
+                -32602,
+                "`elicitation.url`",
+            ),
             ("sampling/createMessage", json!({}), -32601, "`sampling`"),
             ("tools/list", json!({}), -32601, "is not sent by a server"),
             ("roots/list", json!([]), -32602, "/params"),

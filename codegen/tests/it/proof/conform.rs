@@ -157,7 +157,7 @@ const RULES: [&str; 9] = [
 ];
 
 /// Where `conform` refuses what the official schema lets pass: type, place, revision and reason.
-const STRICTER: [(&str, &str, Revision, &str); 4] = [
+const STRICTER: [(&str, &str, Revision, &str); 6] = [
     (
         "ElicitRequestParams",
         "",
@@ -182,7 +182,22 @@ const STRICTER: [(&str, &str, Revision, &str); 4] = [
         Revision::V2026_07_28,
         INHERITED,
     ),
+    (
+        "GetTaskResult",
+        "/inputRequests",
+        Revision::V2026_07_28,
+        OF_ONE_STATE,
+    ),
+    (
+        "TaskStatusNotificationParams",
+        "/inputRequests",
+        Revision::V2026_07_28,
+        OF_ONE_STATE,
+    ),
 ];
+
+const OF_ONE_STATE: &str = "the schema has a type for each state of a task, and only one has `inputRequests`: elsewhere it is an \
+    extra member that may be anything; the model has one type for all states, and it is what it is called in each";
 
 const INHERITED: &str =
     "the schema of the extension leaves out the `_meta` that every request of the revision has";
