@@ -24,6 +24,8 @@ pub enum LocalError {
     TimedOut(Duration),
     /// What is to be sent has no JSON form, or not the one the request needs.
     Encode(String),
+    /// The server did not declare this capability, which the method needs.
+    NotDeclared(&'static str),
     /// The revision does not allow what is to be sent; says where and why.
     NotAllowed(String),
     /// The answer does not have the form of the method's result, or the revision does not allow it.
@@ -77,6 +79,12 @@ impl fmt::Display for LocalError {
             Self::Closed => f.write_str("the connection is closed"),
             Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
             Self::Encode(problem) => write!(f, "cannot be sent: {problem}"),
+            Self::NotDeclared(capability) => {
+                write!(
+                    f,
+                    "the server did not declare the capability `{capability}`"
+                )
+            }
             Self::NotAllowed(problem) => write!(f, "cannot be sent: {problem}"),
             Self::Decode(error) => write!(f, "the answer does not fit the method: {error}"),
             Self::Version(offered) => write!(

@@ -11,10 +11,10 @@ use std::{
     },
 };
 
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use trueform_schema::{
-    ClientCapabilities, Conform, ErrorObject, Json, Method, Revision, ServerNotification,
-    ServerRequest, Violation,
+    At, ClientCapabilities, Conform, ErrorObject, Json, Method, Revision, ServerCapabilities,
+    ServerNotification, ServerRequest, Violation,
     conform::{Path, Rule, Walk},
     methods::Direction,
 };
@@ -36,6 +36,8 @@ pub(super) struct ClientGate {
     outgoing: Policy,
     capabilities: ClientCapabilities,
     revision: OnceLock<Revision>,
+    /// What the server declared it can do.
+    declared: OnceLock<Value>,
     is_legacy: AtomicBool,
 }
 
@@ -52,21 +54,25 @@ impl ClientGate {
             },
             capabilities: options.capabilities.clone(),
             revision: OnceLock::new(),
+            declared: OnceLock::new(),
             is_legacy: AtomicBool::new(false),
         }
     }
 
-    /// From now on everything is held to `revision`.
-    pub(super) fn settle(&self, revision: Revision) {
+    /// From now on everything is held to `revision`, and to what the server declared.
+    pub(super) fn settle(&self, revision: Revision, declared: &ServerCapabilities) {
         // It is settled once, by the handshake.
         let _ = self.revision.set(revision);
+        let _ = self
+            .declared
+            .set(At::new(declared, revision).to_json().to_value());
     }
 
     /// Params of a request or a notification, which are about to leave. What `_meta` lacks is stamped on the way.
     ///
     /// # Errors
-    /// [`LocalError::Unavailable`] for a method that clients do not send at `revision`, [`LocalError::NotAllowed`] for params
-    /// that it does not allow.
+    /// [`LocalError::Unavailable`] for a method that clients do not send at `revision`, [`LocalError::NotDeclared`] for one whose
+    /// capability the server did not declare, [`LocalError::NotAllowed`] for params that the revision does not allow.
     pub(super) fn let_out(
         &self,
         method: Method,
@@ -83,6 +89,18 @@ impl ClientGate {
             }
             tracing::warn!(%method, %revision, "a method that clients do not send at this revision");
             return Ok(());
+        }
+        // B-8
+        let capability = rules
+            .filter(|rules| {
+                rules.direction == Direction::ClientToServer && !method.is_notification()
+            })
+            .and_then(|rules| rules.capability);
+        if let Some(capability) = capability.filter(|capability| !self.offers(capability)) {
+            if self.outgoing == Policy::Enforce {
+                return Err(LocalError::NotDeclared(capability).into());
+            }
+            tracing::warn!(%method, capability, "a method whose capability the server did not declare");
         }
         let mut first = None;
         let mut sink = |violation: Violation| {
@@ -101,6 +119,17 @@ impl ClientGate {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether the server declared `capability`. Before the handshake nothing is known of it.
+    fn offers(&self, capability: &str) -> bool {
+        let Some(declared) = self.declared.get() else {
+            return true;
+        };
+        let found = capability
+            .split('.')
+            .try_fold(declared, |value, name| value.get(name));
+        found.is_some_and(|value| *value != Value::Bool(false))
     }
 
     /// What the handler answers to the server's `method`, as it is about to leave.

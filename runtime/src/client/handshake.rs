@@ -99,7 +99,7 @@ async fn discover(
     {
         return Err(LocalError::Version(result.supported_versions).into());
     }
-    link.gate.settle(revision);
+    link.gate.settle(revision, &result.capabilities);
     let info = result.meta.and_then(|meta| meta.server_info);
     Ok(Server {
         revision,
@@ -134,7 +134,7 @@ async fn initialize(
     };
     let inbound = link.gate.inbound;
     let result: InitializeResult = inbound.result(Method::Initialize, revision, text.get())?;
-    link.gate.settle(revision);
+    link.gate.settle(revision, &result.capabilities);
     link.notify(method_of::<methods::Initialized>(), None)?;
     Ok(Server {
         revision,

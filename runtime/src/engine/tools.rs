@@ -53,7 +53,10 @@ impl Engine {
         look: Look<'_>,
         site: Site<'_>,
     ) -> Result<Reply, ErrorObject> {
-        let mut params = self.call_params(look, params, Revision::V2026_07_28)?;
+        let undeclared = self.undeclared(&look);
+        let mut params = self
+            .call_params(look, params, Revision::V2026_07_28)
+            .map_err(|error| undeclared.unwrap_or(error))?;
         let catalog = self.catalog();
         let tool = catalog.tool(&params.name)?;
         if let Site::Post { headers, .. } = &site {
@@ -98,6 +101,19 @@ impl Engine {
             return Err(jsonrpc::invalid_params(why, &fault));
         }
         self.call(tool, exchange, params.arguments.as_ref())
+    }
+
+    /// What the client of a call with malformed params did not declare: told before the params are (GAP-2).
+    fn undeclared(&self, look: &Look<'_>) -> Option<ErrorObject> {
+        let Look::Peeked(_) = look else {
+            return None;
+        };
+        let catalog = self.catalog();
+        let tool = catalog.tool(&look.name()?).ok()?;
+        let declared = serde_json::from_str(look.raw_capabilities()?.get()).ok()?;
+        let missing = tool.needs().missing_from(&declared);
+        (!missing.is_empty())
+            .then(|| jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities()))
     }
 
     fn call_params(

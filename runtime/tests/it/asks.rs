@@ -262,6 +262,13 @@ async fn what_a_tool_needs() {
             json!({ "requiredCapabilities": missing })
         );
     }
+    // GAP-2: what is not declared is told before what is wrong with the params.
+    let malformed =
+        |capabilities| request(capabilities).replace(r#""arguments":{}"#, r#""arguments":5"#);
+    client.send_raw(malformed("{}")).unwrap();
+    assert_eq!(next(&client).await["error"]["code"], -32021);
+    client.send_raw(malformed(ENOUGH)).unwrap();
+    assert_eq!(next(&client).await["error"]["code"], -32602);
     client.send_raw(request(ENOUGH)).unwrap();
     assert_eq!(text(&next(&client).await), "served");
 

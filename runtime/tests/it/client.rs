@@ -72,7 +72,7 @@ async fn play_legacy(mock: &mut Mock, request: &Value) {
     assert_eq!(request["method"], "initialize");
     let result = json!({
         "protocolVersion": request["params"]["protocolVersion"],
-        "capabilities": {},
+        "capabilities": { "tools": {} },
         "serverInfo": { "name": "mock", "version": "1" },
     });
     mock.result(request, result).await;
@@ -83,7 +83,7 @@ async fn play_legacy(mock: &mut Mock, request: &Value) {
 }
 
 fn discovered(versions: &[&str]) -> Value {
-    json!({ "resultType": "complete", "supportedVersions": versions, "capabilities": {}, "ttlMs": 0, "cacheScope": "private" })
+    json!({ "resultType": "complete", "supportedVersions": versions, "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private" })
 }
 
 // D-5, D-6

@@ -510,6 +510,18 @@ async fn what_a_client_may_send() {
         "{error}"
     );
 
+    // B-8
+    let error = client
+        .request::<methods::ListPrompts>(Default::default())
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            ClientError::Local(LocalError::NotDeclared("prompts"))
+        ),
+        "{error}"
+    );
     let mut info = trueform::schema::Implementation::new("t", "1");
     info.website_url = Some("not a uri".to_owned());
     let options = ClientOptions::at(Revision::V2025_11_25).info(info);
