@@ -6,9 +6,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json, value::RawValue};
 use trueform_schema::{
-    At, CallToolResult, ClientNotification, ClientRequest, Conform, ContentBlock, DiscoverResult,
-    Encode, InitializeResult, ListToolsResult, LoggingMessageNotificationParams, Method,
-    ProgressNotificationParams, Revision, SubscriptionsListenRequestParams, Tool, View,
+    At, CallToolResult, ClientNotification, ClientRequest, Conform, ContentBlock, DecodeError,
+    DiscoverResult, Encode, InitializeResult, ListToolsResult, LoggingMessageNotificationParams,
+    Method, ProgressNotificationParams, Revision, ServerNotification, ServerRequest,
+    SubscriptionsListenRequestParams, Tool, View,
 };
 
 use crate::{
@@ -17,7 +18,8 @@ use crate::{
     projection,
 };
 
-/// Params of any method at any revision: what is accepted is written again, and that is read as the same value.
+/// Params of any method at any revision, from either side, and results: what is accepted is written again, and that is read as
+/// the same value.
 pub fn decode(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -25,22 +27,58 @@ pub fn decode(bytes: &[u8]) {
     for method in Method::ALL {
         for revision in Revision::ALL {
             // The gate refuses a method that the revision lacks; decoding does not ask.
-            let rules = method.rules(revision);
-            if !rules.is_some_and(|rules| rules.direction.from_client()) {
+            let Some(rules) = method.rules(revision) else {
                 continue;
+            };
+            match (rules.direction.from_client(), method.is_notification()) {
+                (true, true) => params(text, revision, method, ClientNotification::decode),
+                (true, false) => params(text, revision, method, ClientRequest::decode),
+                (false, _) => {}
             }
-            if method.is_notification() {
-                if let Ok(value) = ClientNotification::decode(revision, method, Some(text)) {
-                    same_again(&value, revision, |text| {
-                        ClientNotification::decode(revision, method, Some(text)).ok()
-                    });
-                }
-            } else if let Ok(value) = ClientRequest::decode(revision, method, Some(text)) {
-                same_again(&value, revision, |text| {
-                    ClientRequest::decode(revision, method, Some(text)).ok()
-                });
+            match (rules.direction.from_server(), method.is_notification()) {
+                (true, true) => params(text, revision, method, ServerNotification::decode),
+                (true, false) => params(text, revision, method, ServerRequest::decode),
+                (false, _) => {}
             }
         }
+        result(text, method, ClientRequest::decode_result);
+        result(text, method, ServerRequest::decode_result);
+    }
+}
+
+fn params<T: Encode + PartialEq + std::fmt::Debug>(
+    text: &str,
+    revision: Revision,
+    method: Method,
+    decode: fn(Revision, Method, Option<&str>) -> Result<T, DecodeError>,
+) {
+    if let Ok(value) = decode(revision, method, Some(text)) {
+        same_again(&value, revision, |text| {
+            decode(revision, method, Some(text)).ok()
+        });
+    }
+}
+
+/// A result is written again at every revision, and what is written in full is read as a result once more.
+fn result(
+    text: &str,
+    method: Method,
+    decode: fn(Method, &str) -> Result<Box<dyn Conform + Send>, DecodeError>,
+) {
+    let Ok(value) = decode(method, text) else {
+        return;
+    };
+    let mut all = Vec::new();
+    value.encode(View::ALL, &mut all);
+    let all = json_text(&all);
+    if let Err(error) = decode(method, all) {
+        panic!("{error}: {all}");
+    }
+    for revision in Revision::ALL {
+        json_text(&At::new(&*value, revision).to_vec());
+        let first = trueform_schema::conform(&*value, revision).err();
+        let all = trueform_schema::violations(&*value, revision);
+        assert_eq!(first.as_deref(), all.first());
     }
 }
 
