@@ -257,14 +257,19 @@ impl ClientGate {
     /// What `method` needs with these params and this client did not declare. The same in every revision: in the newest the
     /// server asks within a result.
     // B-8
-    pub(super) fn undeclared(
-        &self,
-        method: Method,
-        params: Option<&RawValue>,
-    ) -> Option<ClientNeeds> {
+    fn undeclared(&self, method: Method, params: Option<&RawValue>) -> Option<ClientNeeds> {
         let params = params.map_or("{}", RawValue::get);
         let missing = ClientNeeds::of_request(method, params).missing_from(&self.capabilities);
         (!missing.is_empty()).then_some(missing)
+    }
+
+    /// What a question within a result needs and this client did not declare, if that keeps it from being answered.
+    pub(super) fn withheld(&self, method: &str, params: Option<&RawValue>) -> Option<ClientNeeds> {
+        let missing = self.undeclared(Method::from_wire(method)?, params)?;
+        if self.inbound.policy == Policy::Warn {
+            tracing::warn!(method, %missing, "the server asks for what this client did not declare");
+        }
+        (self.inbound.policy == Policy::Enforce).then_some(missing)
     }
 }
 

@@ -127,10 +127,8 @@ async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers,
     let mut answers = Map::new();
     for (key, question) in questions {
         // GAP-8: there is no way to send a failure, so the call ends here.
-        let method = Method::from_wire(&question.method);
         let asked = question.params.as_ref().map(Json::raw);
-        let undeclared = |method| client.inner.link.gate.undeclared(method, asked);
-        if let Some(missing) = method.and_then(undeclared) {
+        if let Some(missing) = client.inner.link.gate.withheld(&question.method, asked) {
             let problem = format!("`{}` of the server, which needs {missing}", question.method);
             return Err(LocalError::NotAllowed(problem).into());
         }

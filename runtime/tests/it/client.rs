@@ -8,6 +8,7 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform::{
+    Policy,
     client::{
         Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation,
     },
@@ -500,6 +501,38 @@ async fn input_that_a_modern_server_asks_for_is_given() {
     client.call_tool("does not", ()).await.unwrap();
     soon(playing).await.unwrap();
     assert_eq!(asked.take(), ["roots/list"]);
+}
+
+// B-8
+#[tokio::test]
+async fn what_a_modern_server_asks_beyond_what_was_declared() {
+    for (policy, answered) in [
+        (Policy::Enforce, false),
+        (Policy::Warn, true),
+        (Policy::Off, true),
+    ] {
+        let asked = Arc::new(Collected::default());
+        let options = ClientOptions::new()
+            .incoming(policy)
+            .handler(Answers(asked.clone()));
+        let (connecting, playing) = against(options, |mut mock| async move {
+            let probe = mock.next().await.unwrap();
+            mock.result(&probe, discovered(&["2026-07-28"])).await;
+            let first = mock.next().await.unwrap();
+            let ask = json!({ "resultType": "input_required", "inputRequests": { "k": { "method": "roots/list" } } });
+            mock.result(&first, ask).await;
+            if let Some(second) = mock.next().await {
+                mock.result(&second, json!({ "resultType": "complete", "content": [] }))
+                    .await;
+            }
+        });
+        let client = connecting.await.unwrap();
+        let called = client.call_tool("asks", ()).await;
+        assert_eq!(called.is_ok(), answered, "{policy:?}: {called:?}");
+        assert_eq!(asked.take().len(), usize::from(answered), "{policy:?}");
+        drop(client);
+        soon(playing).await.unwrap();
+    }
 }
 
 // TRAP-19

@@ -59,12 +59,11 @@ fn params<T: Encode + PartialEq + std::fmt::Debug>(
     }
 }
 
+/// The result of some method.
+type AnyResult = Box<dyn Conform + Send>;
+
 /// A result is written again at every revision, and what is written in full is read as a result once more.
-fn result(
-    text: &str,
-    method: Method,
-    decode: fn(Method, &str) -> Result<Box<dyn Conform + Send>, DecodeError>,
-) {
+fn result(text: &str, method: Method, decode: fn(Method, &str) -> Result<AnyResult, DecodeError>) {
     let Ok(value) = decode(method, text) else {
         return;
     };
