@@ -1,7 +1,7 @@
 //! Requests that a handler sends to the client it serves. Only legacy clients can be asked: a modern one is answered with
 //! what the server needs to know instead.
 
-use std::fmt;
+use std::{any::Any, fmt};
 
 use trueform_schema::{At, Conform, DecodeError, Era, ErrorObject, Method, View, methods};
 
@@ -10,6 +10,7 @@ use crate::{
     gate, jsonrpc,
     needs::ClientNeeds,
     outbox::Refused,
+    projection,
     session::{Settled, Waiting},
 };
 
@@ -53,9 +54,15 @@ impl Context {
         &self,
         params: R::Params,
     ) -> Result<R::Result, AskError> {
-        let waiting = self.send(R::METHOD, &params)?;
+        let projected = (&params as &dyn Any)
+            .downcast_ref()
+            .and_then(|sampling| projection::sampling(sampling, self.0.revision));
+        let waiting = match &projected {
+            Some(older) => self.send(R::METHOD, older),
+            None => self.send(R::METHOD, &params),
+        }?;
         // Not held while waiting: params need not be shareable between threads.
-        drop(params);
+        drop((params, projected));
         match waiting.await {
             Settled::Result(result) => {
                 let inbound = self.0.engine.settings.incoming;

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use trueform_schema::{
-    CallToolResult, Json, JsonObject, Revision, Revisions, Tool,
+    CallToolResult, CreateMessageRequestParams, Json, JsonObject, Revision, Revisions, Tool,
     projection::{self, Becomes},
 };
 
@@ -89,6 +89,24 @@ pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {
         }
     }
     projected
+}
+
+/// `params` as `revision` can decode them, if anything about them has to be rewritten.
+pub(crate) fn sampling(
+    params: &CreateMessageRequestParams,
+    revision: Revision,
+) -> Option<CreateMessageRequestParams> {
+    let tools = params.tools.as_ref()?;
+    let projected: Vec<_> = tools.iter().map(|item| tool(item, revision)).collect();
+    if projected
+        .iter()
+        .all(|item| matches!(item, Cow::Borrowed(_)))
+    {
+        return None;
+    }
+    let mut older = params.clone();
+    older.tools = Some(projected.into_iter().map(Cow::into_owned).collect());
+    Some(older)
 }
 
 /// Rewrites `result` so that `revision` can decode it. `wraps` says whether the tool's output schema is wrapped for older
@@ -236,6 +254,21 @@ mod tests {
                 "required": ["result"],
                 "$defs": {"leaf": {"$ref": "#/properties/result/items"}},
             })
+        );
+    }
+
+    // I-10: what a model may call is a tool wherever it is listed.
+    #[test]
+    fn tools_for_sampling() {
+        let boolean = json!({"type": "object", "properties": {"x": true}});
+        let mut params = CreateMessageRequestParams::new(1, []);
+        assert!(sampling(&params, Revision::V2025_11_25).is_none());
+        params.tools = Some(vec![Tool::new(object(&boolean), "t")]);
+        assert!(sampling(&params, Revision::V2026_07_28).is_none());
+        let older = sampling(&params, Revision::V2025_11_25).unwrap();
+        assert_eq!(
+            older.tools.unwrap()[0].input_schema.to_value()["properties"],
+            json!({"x": {}})
         );
     }
 

@@ -23,7 +23,7 @@ pub trait Request {
     /// The method.
     const METHOD: Method;
     /// Its params.
-    type Params: Conform + DeserializeOwned;
+    type Params: Conform + DeserializeOwned + 'static;
     /// Its result; an outcome enum where there are several.
     type Result: Conform + DeserializeOwned;
 }

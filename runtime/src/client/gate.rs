@@ -132,7 +132,7 @@ impl ClientGate {
         found.is_some_and(|value| *value != Value::Bool(false))
     }
 
-    /// What the handler answers to the server's `method`, as it is about to leave.
+    /// What the handler answers to the server's `method`, as the revision has it.
     ///
     /// # Errors
     /// -32603, and the log has the rest.
@@ -152,7 +152,8 @@ impl ClientGate {
         let problem = match ServerRequest::decode_result(method, answer.get()) {
             Ok(result) => {
                 gate::check(self.outgoing, &*result, *revision, method.as_str())?;
-                return Ok(answer);
+                // What the revision does not know is left out here as everywhere.
+                return Ok(At::new(&*result, *revision).to_json());
             }
             Err(error) => error,
         };

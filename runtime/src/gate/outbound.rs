@@ -1,6 +1,10 @@
 //! The one place every message passes on its way out: what its revision does not allow does not leave.
 
-use trueform_schema::{Conform, Era, ErrorObject, Json, Revision, Violation, conform, rewrite};
+use serde::Deserialize;
+use trueform_schema::{
+    ClientCapabilities, Conform, ElicitRequestURLParams, Era, ErrorObject, Json, Revision,
+    Violation, conform, decode, rewrite,
+};
 
 use crate::jsonrpc::{self, code};
 
@@ -59,23 +63,53 @@ pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> b
 /// is told as an internal error, and the log has the rest.
 pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
     error.code = rewrite::error_code(error.code, revision);
-    if may_be_sent(error.code, revision) && has_its_data(&error) {
+    if may_be_sent(error.code, revision) && has_its_data(&error, revision) {
         return error;
     }
-    tracing::error!(code = error.code, %revision, problem = %error.message, "an error code that is reserved was held back");
+    tracing::error!(
+        code = error.code,
+        %revision,
+        problem = %error.message,
+        "an error was held back: its code is reserved, or its data is not what goes with the code"
+    );
     jsonrpc::internal("internal error")
 }
 
-/// Whether `data` has what the code of an error promises (C-7, C-10, R-12).
-fn has_its_data(error: &ErrorObject) -> bool {
-    let promised: &[&str] = match error.code {
-        code::URL_ELICITATION_REQUIRED => &["elicitations"],
-        code::MISSING_CLIENT_CAPABILITY => &["requiredCapabilities"],
-        code::UNSUPPORTED_VERSION => &["supported", "requested"],
-        _ => return true,
-    };
-    let data = error.data.as_ref().map(Json::to_value).unwrap_or_default();
-    promised.iter().all(|name| data.get(name).is_some())
+/// Whether `data` is what the code of an error promises at `revision` (C-7, C-10, R-12).
+fn has_its_data(error: &ErrorObject, revision: Revision) -> bool {
+    let data = error.data.as_ref().map_or("null", Json::get);
+    match error.code {
+        code::URL_ELICITATION_REQUIRED => decode::from_str::<Visits>(data).is_ok_and(|data| {
+            data.elicitations
+                .iter()
+                .all(|url| conform(url, revision).is_ok())
+        }),
+        code::MISSING_CLIENT_CAPABILITY => decode::from_str::<Missing>(data)
+            .is_ok_and(|data| conform(&data.required_capabilities, revision).is_ok()),
+        code::UNSUPPORTED_VERSION => decode::from_str::<Versions>(data).is_ok(),
+        _ => true,
+    }
+}
+
+/// The data of [`code::URL_ELICITATION_REQUIRED`].
+#[derive(Deserialize)]
+struct Visits {
+    elicitations: Vec<ElicitRequestURLParams>,
+}
+
+/// The data of [`code::MISSING_CLIENT_CAPABILITY`].
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Missing {
+    required_capabilities: ClientCapabilities,
+}
+
+/// The data of [`code::UNSUPPORTED_VERSION`].
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only whether it can be read matters")]
+struct Versions {
+    supported: Vec<String>,
+    requested: String,
 }
 
 ///
@@ -113,16 +147,6 @@ mod tests {
         }
         assert_eq!(told(-32002, Revision::V2025_11_25), -32002);
         assert_eq!(told(-32002, Revision::V2026_07_28), -32602);
-        assert_eq!(
-            told(-32042, Revision::V2025_11_25),
-            -32603,
-            "without its data"
-        );
-        assert_eq!(
-            told(-32021, Revision::V2026_07_28),
-            -32603,
-            "without its data"
-        );
         for (code, data, allowed) in [
             (
                 -32042,
@@ -149,6 +173,62 @@ mod tests {
                     "{code} at {revision}"
                 );
             }
+        }
+    }
+    // C-7, C-10, R-12
+    #[test]
+    fn data_that_does_not_go_with_its_code() {
+        let url = serde_json::json!({ "mode": "url", "elicitationId": "e", "message": "m", "url": "https://example.com" });
+        let with = |name: &str, value: serde_json::Value| {
+            let mut url = url.clone();
+            url[name] = value;
+            serde_json::json!({ "elicitations": [url] })
+        };
+        assert!(has_its_data(
+            &ErrorObject::new(-32042, "m").with_data(Json::from(with("mode", "url".into()))),
+            Revision::V2025_11_25
+        ));
+        for (code, revision, data) in [
+            (-32042, Revision::V2025_11_25, serde_json::json!(null)),
+            (
+                -32042,
+                Revision::V2025_11_25,
+                serde_json::json!({ "elicitations": [{}] }),
+            ),
+            (
+                -32042,
+                Revision::V2025_11_25,
+                with("url", "no address".into()),
+            ),
+            (
+                -32042,
+                Revision::V2025_11_25,
+                with("elicitationId", 1.into()),
+            ),
+            (-32021, Revision::V2026_07_28, serde_json::json!({})),
+            (
+                -32021,
+                Revision::V2026_07_28,
+                serde_json::json!({ "requiredCapabilities": [] }),
+            ),
+            (
+                -32022,
+                Revision::V2026_07_28,
+                serde_json::json!({ "supported": "x", "requested": "x" }),
+            ),
+            (
+                -32022,
+                Revision::V2026_07_28,
+                serde_json::json!({ "supported": [] }),
+            ),
+        ] {
+            let error = ErrorObject::new(code, "m").with_data(Json::from(data));
+            assert_eq!(error_at(error.clone(), revision).code, -32603, "{error:?}");
+            assert_eq!(
+                error_at(ErrorObject::new(code, "m"), revision).code,
+                -32603,
+                "none at all"
+            );
         }
     }
 }

@@ -1,187 +1,84 @@
-//! A server that uses every newest feature, to clients pinned to each revision: every message it sends is what the official
-//! schema of that revision says, also where the schema is closed to members that it does not list.
+//! A server that uses every newest feature, to clients pinned to each revision: every message that either says is what the
+//! official schema of that revision says, also where the schema is closed to members that it does not list.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    path::Path,
-};
+mod asking;
+mod failing;
+mod judge;
+mod server;
+
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 use trueform::{
     Service,
-    client::{Client, ClientOptions},
+    client::{Answering, Client, ClientHandler, ClientOptions},
     prelude::*,
     schema::{
-        Annotations, AudioContent, BlobResourceContents, EmbeddedResource, Icon, ImageContent,
-        Meta, Method, ResourceLink, Role, SubscriptionFilter, TextContent, TextResourceContents,
-        ToolAnnotations, methods::Rules,
+        ClientCapabilities, Era, Json as RawJson, SetLevelRequestParams, SubscriptionFilter,
+        methods::{Discover, Ping, SetLevel},
     },
     testing::{Event, Recorder, Side},
 };
 
-use crate::support::soon;
+use self::{
+    judge::Judge,
+    server::{service, structured},
+};
+use crate::support::{conversation, initialize, legacy, modern, soon};
 
-// ---- The server. ----
+/// Answers whatever it is asked with everything that an answer may have.
+struct Everything;
 
-fn icon() -> Icon {
-    Icon::new("https://example.com/i.png")
-        .with_mime_type("image/png")
-        .with_sizes(vec!["48x48".to_owned(), "any".to_owned()])
-        .with_theme("dark")
-}
-
-fn meta() -> Meta {
-    [("example.com/key", json!({"any": [1, null]}).into())]
-        .into_iter()
-        .collect()
-}
-
-fn annotations() -> Annotations {
-    Annotations::new()
-        .with_audience(vec![Role::User, Role::Assistant])
-        .with_priority(0.5)
-        .with_last_modified("2026-01-02T03:04:05Z")
-}
-
-/// Every kind of content with everything on it.
-fn content() -> Vec<ContentBlock> {
-    let text = TextContent::new("text");
-    let image = ImageContent::new("iVBORw==", "image/png");
-    let audio = AudioContent::new("UklGRg==", "audio/wav");
-    let link = ResourceLink::new("notes", "file:///notes.txt")
-        .with_title("Notes")
-        .with_description("What was noted.")
-        .with_icons(vec![icon()])
-        .with_mime_type("text/plain")
-        .with_size(7);
-    let inner = TextResourceContents::new("inner", "file:///inner.txt").with_meta(meta());
-    let blob = BlobResourceContents::new("aGk=", "file:///blob").with_mime_type("x/y");
-    vec![
-        text.with_annotations(annotations())
-            .with_meta(meta())
-            .into(),
-        image
-            .with_annotations(annotations())
-            .with_meta(meta())
-            .into(),
-        audio
-            .with_annotations(annotations())
-            .with_meta(meta())
-            .into(),
-        link.with_annotations(annotations())
-            .with_meta(meta())
-            .into(),
-        EmbeddedResource::new(inner)
-            .with_annotations(annotations())
-            .with_meta(meta())
-            .into(),
-        EmbeddedResource::new(blob).into(),
-    ]
-}
-
-/// A tool with all that a tool may have, and this schema of its result.
-fn dressed(name: &str, output: Value, result: Value) -> DynamicTool {
-    let input = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "object",
-        "properties": {"any": true, "none": false, "some": {"type": ["string", "null"]}, "own": {"$ref": "#/$defs/Own"}},
-        "patternProperties": {"^x-": true},
-        "$defs": {"Own": {"properties": {"any": true}}},
-    });
-    DynamicTool::new(name, input)
-        .title("Dressed")
-        .description("Has everything that a tool may have.")
-        .icons([icon()])
-        .annotations(
-            ToolAnnotations::new()
-                .with_title("Hint")
-                .with_read_only_hint(true)
-                .with_destructive_hint(false)
-                .with_idempotent_hint(true)
-                .with_open_world_hint(false),
-        )
-        .meta("example.com/key", json!(1))
-        .output_schema(output)
-        .handler(move |_, _| {
-            let result = result.clone();
-            async move { Json(result) }
-        })
-}
-
-/// Results that are structured, of any kind, and the schemas of their tools.
-fn structured() -> Vec<(&'static str, Value, Value)> {
-    vec![
-        (
-            "object",
-            json!({"type": "object", "properties": {"a": true}}),
-            json!({"a": 1}),
-        ),
-        (
-            "array",
-            json!({"type": "array", "items": {"$ref": "#/$defs/N"}, "$defs": {"N": {"type": "integer"}}}),
-            json!([1, 2]),
-        ),
-        ("null", json!({"type": "null"}), Value::Null),
-        ("string", json!({"type": "string"}), json!("s")),
-        ("number", json!({"type": "number"}), json!(1.5)),
-        ("boolean", json!({"enum": [true]}), json!(true)),
-        (
-            "either",
-            json!({"anyOf": [{"type": "object"}, {"type": "null"}]}),
-            json!({"b": 2}),
-        ),
-        (
-            "tree",
-            json!({"type": ["array", "null"], "items": {"$ref": "#"}}),
-            json!([[null], null]),
-        ),
-        (
-            "anything",
-            json!({"title": "Anything"}),
-            json!({"result": {"result": []}}),
-        ),
-    ]
-}
-
-fn service() -> Service {
-    let plain = || json!({"type": "object"});
-    let everything = DynamicTool::new("content", plain()).handler(|_, _| async {
-        let mut result = CallToolResult::new(content())
-            .with_structured_content(json!([null]))
-            .with_is_error(false);
-        result.meta = Some(serde_json::from_value(json!({"example.com/key": "v"})).unwrap());
-        result
-    });
-    let fails = DynamicTool::new("fails", plain()).handler(|_, _| async {
-        let error =
-            ToolError::new("it failed").with_content(AudioContent::new("UklGRg==", "audio/wav"));
-        Err::<(), _>(error)
-    });
-    let tells = DynamicTool::new("tells", plain()).handler(|context, _| async move {
-        for step in 1..=3 {
-            context.progress(f64::from(step), Some(3.0), Some("on it"));
-            context.log(LoggingLevel::Warning, json!({"step": step, "of": [3]}));
-            tokio::task::yield_now().await;
-        }
-        "told"
-    });
-    let mut server = Server::new("newest", "1.0.0")
-        .title("Newest")
-        .description("Uses what there is.")
-        .icons([icon()])
-        .website_url("https://example.com")
-        .instructions("Use it.")
-        .page_size(5)
-        .tools(everything)
-        .tools(fails)
-        .tools(tells);
-    for (name, output, result) in structured() {
-        server = server.tools(dressed(name, output, result));
+impl ClientHandler for Everything {
+    fn answer(&self, method: &str, params: Option<RawJson>) -> Answering<'_> {
+        let params = params.map(|params| params.to_value()).unwrap_or_default();
+        let text = json!({
+            "type": "text",
+            "text": "Hi.",
+            "annotations": { "lastModified": "2026-01-02T03:04:05Z" },
+            "_meta": { "example.com/key": 1 },
+        });
+        let used = json!({ "type": "tool_use", "id": "v", "name": "look", "input": {} });
+        let answer = match method {
+            "roots/list" => json!({
+                "roots": [{ "uri": "file:///a", "name": "A", "_meta": { "example.com/key": 1 } }],
+                "_meta": { "example.com/key": 1 },
+            }),
+            "sampling/createMessage" => json!({
+                "role": "assistant",
+                "model": "small",
+                "content": if params.get("tools").is_some() { json!([text, used]) } else { text },
+                "stopReason": if params.get("tools").is_some() { "toolUse" } else { "endTurn" },
+                "_meta": { "example.com/key": 1 },
+            }),
+            "elicitation/create" if params["mode"] == "url" => json!({ "action": "accept" }),
+            "elicitation/create" => {
+                let asked = params["requestedSchema"]["properties"].as_object();
+                let asked = asked.expect("a form has fields").iter();
+                // By the official schema of 2025-11-25 answers are whole numbers, which the overlay takes for a mistake.
+                let is_fit = |value: &Value| !value.is_null() && !value.is_f64();
+                let content: Map<_, _> = asked
+                    .map(|(name, field)| (name.clone(), field["default"].clone()))
+                    .filter(|(_, value)| is_fit(value))
+                    .collect();
+                json!({ "action": "accept", "content": content, "_meta": { "example.com/key": 1 } })
+            }
+            other => panic!("the server asked {other}"),
+        };
+        Box::pin(std::future::ready(Ok(RawJson::from(answer))))
     }
-    server.build().unwrap()
 }
 
-// ---- The clients. ----
+/// Everything that a client can be able to do.
+fn capabilities() -> ClientCapabilities {
+    let capabilities = json!({
+        "roots": { "listChanged": true },
+        "sampling": { "context": {}, "tools": {} },
+        "elicitation": { "form": {}, "url": {} },
+        "experimental": { "example.com/own": {} },
+    });
+    serde_json::from_value(capabilities).unwrap()
+}
 
 /// What both sides said, in order, to a client of `revision` that uses everything.
 async fn session(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
@@ -194,10 +91,14 @@ async fn session(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
     };
     let (reader, writer) = tokio::io::split(near);
     let (reader, writer) = recorder.around_client(reader, writer);
-    let client = Client::over(reader, writer, ClientOptions::at(revision))
-        .await
-        .unwrap();
-    assert_eq!(client.list_tools().await.unwrap().len(), 12);
+    let options = ClientOptions::at(revision)
+        .info(server::implementation())
+        .capabilities(capabilities())
+        .handler(Everything);
+    let client = Client::over(reader, writer, options).await.unwrap();
+    let tools = client.list_tools().await.unwrap();
+    let others = asking::SAID.len() + failing::told().len() + 4;
+    assert_eq!(tools.len(), structured().len() + others);
     for (name, _, _) in structured() {
         let result = client.call_tool(name, json!({"any": 1})).await.unwrap();
         assert_eq!(result.is_error, None, "{revision} {name}: {result:?}");
@@ -216,13 +117,39 @@ async fn session(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
         .log_level(LoggingLevel::Info)
         .await
         .unwrap();
+    for (name, said) in asking::SAID {
+        let result = client.call_tool(name, ()).await.unwrap();
+        let result = serde_json::to_value(&result).unwrap();
+        let expected = said[at(revision)].to_string();
+        assert_eq!(
+            result["content"][0]["text"], expected,
+            "{revision} {name}: {result}"
+        );
+    }
+    for (name, _, _, told) in failing::told() {
+        let error = client.call_tool(name, ()).await.unwrap_err();
+        assert_eq!(
+            error.code(),
+            Some(told[at(revision)]),
+            "{revision} {name}: {error}"
+        );
+    }
     if revision == Revision::V2026_07_28 {
+        client
+            .request::<Discover>(Default::default())
+            .await
+            .unwrap();
         let mut filter = SubscriptionFilter::default();
         filter.tools_list_changed = Some(true);
         let mut subscription = client.listen(filter).await.unwrap();
         service.handle().notify_tools_changed();
         assert!(soon(subscription.next()).await.is_some());
     } else {
+        client.request::<Ping>(Default::default()).await.unwrap();
+        client
+            .request::<SetLevel>(SetLevelRequestParams::new(LoggingLevel::Error))
+            .await
+            .unwrap();
         let mut notifications = client.notifications();
         service.handle().notify_tools_changed();
         assert!(soon(notifications.next()).await.is_some());
@@ -239,180 +166,36 @@ async fn session(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
         .collect()
 }
 
-// ---- The schemas. ----
-
-/// The schemas of one revision: the official one, and its closed twin.
-struct Judge {
-    revision: Revision,
-    official: Value,
-    closed: Value,
-}
-
-impl Judge {
-    fn of(revision: Revision) -> Self {
-        let file = format!("../schema/revisions/{revision}.json");
-        let text =
-            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-        let official: Value = serde_json::from_str(&text).unwrap();
-        let mut closed = json!({ "$defs": {} });
-        for (name, definition) in official["$defs"].as_object().unwrap() {
-            let mut definition = flattened(&official, definition.clone());
-            // Anybody may add to `_meta`, also where some of its members are named.
-            if !name.ends_with("MetaObject") {
-                close(&mut definition);
-            }
-            closed["$defs"][name] = definition;
-        }
-        Self {
-            revision,
-            official,
-            closed,
-        }
-    }
-
-    /// What is wrong with `value` as the definition `name`.
-    fn faults(document: &Value, name: &str, value: &Value) -> Vec<String> {
-        assert!(
-            document["$defs"].get(name).is_some(),
-            "no definition `{name}`"
-        );
-        let schema = json!({
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$ref": format!("#/$defs/{name}"),
-            "$defs": document["$defs"],
-        });
-        let validator = jsonschema::options()
-            .should_validate_formats(true)
-            .build(&schema)
-            .unwrap();
-        validator
-            .iter_errors(value)
-            .map(|error| format!("{} at {}: {error}", name, error.instance_path()))
-            .collect()
-    }
-
-    fn both(&self, name: &str, value: &Value) -> Vec<String> {
-        let mut faults = Self::faults(&self.official, name, value);
-        // The envelope is not listed where a notification is defined by method and params alone.
-        let mut bare = value.clone();
-        let members = &self.closed["$defs"][name]["properties"];
-        if members.get("method").is_some() && members.get("jsonrpc").is_none() {
-            bare.as_object_mut().unwrap().remove("jsonrpc");
-        }
-        faults.extend(
-            Self::faults(&self.closed, name, &bare)
-                .into_iter()
-                .map(|fault| format!("closed: {fault}")),
-        );
-        faults
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.official["$defs"].get(name).is_some()
-    }
-
-    /// The definitions that `message` must be, with the part of it that each is about.
-    fn definitions<'v>(
-        &self,
-        message: &'v Value,
-        method: Option<&str>,
-    ) -> Vec<(String, &'v Value)> {
-        let named = |names: &[&str]| {
-            let found = names.iter().find(|name| self.has(name));
-            (*found.expect("one of them is there")).to_owned()
-        };
-        if message.get("error").is_some() {
-            return vec![(named(&["JSONRPCErrorResponse", "JSONRPCError"]), message)];
-        }
-        if let Some(result) = message.get("result") {
-            let envelope = named(&["JSONRPCResultResponse", "JSONRPCResponse"]);
-            let method = method
-                .and_then(Method::from_wire)
-                .expect("a known method was asked");
-            let rules: &Rules = method.rules(self.revision).expect("the revision has it");
-            let is_complete = result["resultType"] != "input_required";
-            let mut types = rules.results.iter();
-            let result_type = types.find(|ty| (**ty != "InputRequiredResult") == is_complete);
-            let result_type = *result_type.expect("the method has such results");
-            return vec![(envelope, message), (result_type.to_owned(), result)];
-        }
-        let method = message["method"]
-            .as_str()
-            .expect("neither answer nor message");
-        let all = self.official["$defs"].as_object().unwrap();
-        let (name, _) = all
-            .iter()
-            .find(|(_, schema)| schema["properties"]["method"]["const"] == method)
-            .unwrap_or_else(|| panic!("{} has no {method}", self.revision));
-        vec![
-            ("JSONRPCNotification".to_owned(), message),
-            (name.clone(), message),
-        ]
-    }
-}
-
-/// `schema` with the members of all its parts, where it is made of parts.
-fn flattened(document: &Value, mut schema: Value) -> Value {
-    let Some(parts) = schema
-        .as_object_mut()
-        .and_then(|schema| schema.remove("allOf"))
-    else {
-        return schema;
+/// What the server says to a client of `revision` that makes mistakes.
+async fn mistakes(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
+    let mut lines = Vec::new();
+    let request: fn(&str, &str, &str) -> String = match revision {
+        Revision::V2026_07_28 => |id, method, params| modern(id, method, &format!(",{params}")),
+        _ => |id, method, params| legacy(id, method, &format!("{{{params}}}")),
     };
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    let own = schema.clone();
-    for part in parts.as_array().unwrap().iter().chain([&own]) {
-        let part = match part["$ref"].as_str() {
-            Some(target) => document.pointer(target.trim_start_matches('#')).unwrap(),
-            None => part,
-        };
-        let part = flattened(document, part.clone());
-        properties.extend(part["properties"].as_object().cloned().unwrap_or_default());
-        required.extend(part["required"].as_array().cloned().unwrap_or_default());
+    if revision.era() == Era::Legacy {
+        lines.extend(initialize(revision.as_str()));
     }
-    schema["type"] = "object".into();
-    schema["properties"] = properties.into();
-    schema["required"] = required
-        .into_iter()
-        .map(|name| name.as_str().unwrap().to_owned())
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect();
-    schema
+    lines.extend([
+        request("1", "no/such", r#""a":1"#),
+        request("2", "tools/call", r#""name":5"#),
+        request("3", "tools/call", r#""name":"needy""#),
+        request("4", "tools/list", r#""cursor":"none of ours""#),
+        request("5", "tools/list", r#""cursor":[]"#).replace("2026-07-28", "1999-01-01"),
+        r#"{"jsonrpc":"2.0","id":6,"method":7}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":7,"method":"#.to_owned(),
+    ]);
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let parse = |line: &String| serde_json::from_str(line).expect("the server says JSON");
+    let said = conversation(service, input).await;
+    let asked = lines
+        .iter()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let asked = asked.map(|message| (Side::Client, message));
+    asked
+        .chain(said.iter().map(|line| (Side::Server, parse(line))))
+        .collect()
 }
-
-/// Closes all objects in `schema` that list their members and do not say that there are others.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            let lists = members.get("properties").is_some_and(Value::is_object);
-            if lists && members.get("type") == Some(&json!("object")) {
-                members
-                    .entry("additionalProperties")
-                    .or_insert(false.into());
-            }
-            for (name, member) in members {
-                match (name.as_str(), member) {
-                    // Names of members, not keywords. Schemas of tools may have any keyword.
-                    ("properties", Value::Object(properties)) => {
-                        let own =
-                            |name: &str| !matches!(name, "inputSchema" | "outputSchema" | "_meta");
-                        properties
-                            .iter_mut()
-                            .filter(|(name, _)| own(name))
-                            .for_each(|(_, schema)| close(schema));
-                    }
-                    (_, member) => close(member),
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(close),
-        _ => {}
-    }
-}
-
-// ---- The tests. ----
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_message_is_what_its_revision_lists() {
@@ -420,46 +203,54 @@ async fn every_message_is_what_its_revision_lists() {
     let mut faults = Vec::new();
     for revision in Revision::ALL {
         let judge = Judge::of(revision);
-        let mut asked: HashMap<String, String> = HashMap::new();
-        let mut met = BTreeSet::new();
-        for (side, message) in session(&service, revision).await {
-            if side == Side::Client {
-                if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
-                    asked.insert(id.to_string(), method.to_owned());
+        let mut met = [BTreeSet::new(), BTreeSet::new()];
+        let intended = session(&service, revision).await;
+        for (messages, is_intended) in [
+            (intended, true),
+            (mistakes(&service, revision).await, false),
+        ] {
+            let mut asked: HashMap<(bool, String), String> = HashMap::new();
+            for (side, message) in messages {
+                let from_server = side == Side::Server;
+                let id = message["id"].to_string();
+                let method = match message["method"].as_str() {
+                    Some(method) => {
+                        asked.insert((from_server, id), method.to_owned());
+                        None
+                    }
+                    None => asked.get(&(!from_server, id)).map(String::as_str),
+                };
+                if !from_server && !is_intended {
+                    continue;
                 }
-                continue;
-            }
-            let method = asked.get(&message["id"].to_string()).map(String::as_str);
-            for (name, value) in judge.definitions(&message, method) {
-                let found = judge.both(&name, value);
-                faults.extend(
-                    found
-                        .into_iter()
-                        .map(|fault| format!("{revision}: {fault}\n    {value}")),
-                );
-                met.insert(name);
-            }
-            if revision != Revision::V2026_07_28 {
-                reserved(&message, &mut |key| {
-                    faults.push(format!("{revision}: `{key}` in {message}"))
-                });
+                for (name, value) in judge.definitions(&message, method) {
+                    let found = judge.both(&name, value);
+                    faults.extend(
+                        found.into_iter().map(|fault| {
+                            format!("{revision}, by the {side:?}: {fault}\n    {value}")
+                        }),
+                    );
+                    met[usize::from(from_server)].insert(name);
+                }
+                if revision != Revision::V2026_07_28 {
+                    reserved(&message, &mut |key| {
+                        faults.push(format!("{revision}: `{key}` in {message}"))
+                    });
+                }
             }
         }
-        let handshake = match revision {
-            Revision::V2026_07_28 => "SubscriptionsAcknowledgedNotification",
-            _ => "InitializeResult",
-        };
-        for name in [
-            handshake,
-            "ListToolsResult",
-            "CallToolResult",
-            "ProgressNotification",
-            "LoggingMessageNotification",
-            "ToolListChangedNotification",
+        let [by_client, by_server] = met;
+        for (by, met, expected) in [
+            ("client", by_client, of_client(revision)),
+            ("server", by_server, of_server(revision)),
         ] {
+            let missing: Vec<_> = expected
+                .iter()
+                .filter(|name| !met.contains(**name))
+                .collect();
             assert!(
-                met.contains(name),
-                "{revision}: nothing was a {name}: {met:?}"
+                missing.is_empty(),
+                "{revision}: no {missing:?} by the {by}, but {met:?}"
             );
         }
     }
@@ -469,6 +260,71 @@ async fn every_message_is_what_its_revision_lists() {
         faults.len(),
         faults.join("\n")
     );
+}
+
+/// The place of `revision` among all.
+fn at(revision: Revision) -> usize {
+    Revision::ALL
+        .iter()
+        .position(|other| *other == revision)
+        .unwrap()
+}
+
+/// What a session has to have of the server, or it proves little.
+fn of_server(revision: Revision) -> Vec<&'static str> {
+    let mut names = vec![
+        "ListToolsResult",
+        "CallToolResult",
+        "ProgressNotification",
+        "LoggingMessageNotification",
+        "ToolListChangedNotification",
+    ];
+    names.extend(match revision {
+        Revision::V2026_07_28 => &[
+            "DiscoverResult",
+            "SubscriptionsAcknowledgedNotification",
+            "UnsupportedProtocolVersionError",
+            "MissingRequiredClientCapabilityError",
+            "MethodNotFoundError",
+            "InvalidParamsError",
+            "InvalidRequestError",
+            "InternalError",
+            "ParseError",
+        ][..],
+        _ => &[
+            "InitializeResult",
+            "EmptyResult",
+            "ListRootsRequest",
+            "PingRequest",
+            "CreateMessageRequest",
+        ],
+    });
+    if revision >= Revision::V2025_06_18 && revision.era() == Era::Legacy {
+        names.push("ElicitRequest");
+    }
+    if revision == Revision::V2025_11_25 {
+        names.push("URLElicitationRequiredError");
+    }
+    names
+}
+
+/// The same of the client.
+fn of_client(revision: Revision) -> Vec<&'static str> {
+    let mut names = vec!["ListToolsRequest", "CallToolRequest"];
+    names.extend(match revision {
+        Revision::V2026_07_28 => &["DiscoverRequest", "SubscriptionsListenRequest"][..],
+        _ => &[
+            "InitializeRequest",
+            "InitializedNotification",
+            "SetLevelRequest",
+            "ListRootsResult",
+            "CreateMessageResult",
+        ],
+    });
+    if revision >= Revision::V2025_06_18 && revision.era() == Era::Legacy {
+        names.push("ElicitResult");
+    }
+    names
 }
 
 /// Names of the protocol in `_meta`, which it does not have before 2026-07-28.
