@@ -157,7 +157,13 @@ const RULES: [&str; 9] = [
 ];
 
 /// Where `conform` refuses what the official schema lets pass: type, place, revision and reason.
-const STRICTER: [(&str, &str, Revision, &str); 6] = [
+const STRICTER: [(&str, &str, Revision, &str); 7] = [
+    (
+        "CallToolOutcome",
+        "",
+        Revision::V2026_07_28,
+        "the schema takes a result of an unknown kind for a complete one; what nobody knows the kind of is not sent",
+    ),
     (
         "ElicitRequestParams",
         "",
@@ -202,26 +208,6 @@ const OF_ONE_STATE: &str = "the schema has a type for each state of a task, and 
 const INHERITED: &str =
     "the schema of the extension leaves out the `_meta` that every request of the revision has";
 
-/// Several results in one: the schemas say less of them together than of each, since one accepts any object.
-const UNJUDGED: [&str; 5] = [
-    "CallToolOutcome",
-    "CreateMessageOutcome",
-    "ElicitOutcome",
-    "GetPromptOutcome",
-    "ReadResourceOutcome",
-];
-
-/// Rows that no value of their type can prove, and why.
-const UNPROVABLE: [(&str, &str); 5] = [
-    ("CallToolOutcome.", SEVERAL),
-    ("CreateMessageOutcome.", SEVERAL),
-    ("ElicitOutcome.", SEVERAL),
-    ("GetPromptOutcome.", SEVERAL),
-    ("ReadResourceOutcome.", SEVERAL),
-];
-
-const SEVERAL: &str = "no oracle judges several results in one";
-
 /// Values that prove rows for which the generators hardly ever find one.
 fn corners() -> [(&'static str, Value); 1] {
     let schema = json!({ "type": "object" });
@@ -238,6 +224,7 @@ fn conform_is_what_the_schema_of_the_revision_says() {
     let mut rows = Rows::of(&model, &[Kind::Refused, Kind::Required, Kind::Narrowed]);
     let outcome = compare(
         &documents,
+        &documents,
         &model,
         &superset(&model, &model),
         &core(),
@@ -245,8 +232,8 @@ fn conform_is_what_the_schema_of_the_revision_says() {
         &mut rows,
     );
     report(outcome.failures);
-    report(rows.unmet(&UNPROVABLE));
-    assert_eq!(outcome.unjudged, UNJUDGED);
+    report(rows.unmet(&[]));
+    assert_eq!(outcome.unjudged, [""; 0]);
     for rule in RULES {
         assert!(
             outcome.alone.contains_key(rule),
@@ -270,6 +257,7 @@ fn conform_is_what_the_schema_of_the_tasks_extension_says() {
     let documents = documents(&inputs, Some("tasks"));
     let outcome = compare(
         &documents,
+        &super::judge::documents(&inputs, None),
         tasks_model,
         &superset(&model, tasks_model),
         &tasks(),
@@ -278,7 +266,7 @@ fn conform_is_what_the_schema_of_the_tasks_extension_says() {
         &mut Rows::of(tasks_model, &[]),
     );
     report(outcome.failures);
-    assert_eq!(outcome.unjudged, ["CallToolOutcome"]);
+    assert_eq!(outcome.unjudged, [""; 0]);
     let [refused, accepted] = outcome.verdicts[4];
     assert!(
         refused > 50 && accepted > 300,
@@ -300,18 +288,16 @@ struct Outcome {
 
 fn compare(
     documents: &[Value],
+    core: &[Value],
     model: &Model,
     merged: &Value,
     looks: &BTreeMap<&str, Look>,
     revisions: &[Revision],
     rows: &mut Rows<'_>,
 ) -> Outcome {
-    let mut judges = judges(documents, model);
+    let judges = judges(documents, core, model);
     let mut outcome = Outcome::default();
-    for (name, judges) in &mut judges {
-        if UNJUDGED.contains(&name.as_str()) {
-            judges.iter_mut().for_each(Vec::clear);
-        }
+    for (name, judges) in &judges {
         if judges.iter().all(Vec::is_empty) {
             outcome.unjudged.push(name.clone());
         }
@@ -337,9 +323,10 @@ fn compare(
                     {
                         rows.meet(name, item, kind, revision);
                     }
-                    if legal == found.is_empty()
-                        || legal && found.iter().all(|violation| is_stricter(name, violation))
-                    {
+                    let is_stricter = |violation| {
+                        is_stricter(name, violation) || is_question_before(&seen.all, violation)
+                    };
+                    if legal == found.is_empty() || legal && found.iter().all(is_stricter) {
                         continue;
                     }
                     let say = match found.first() {
@@ -357,6 +344,13 @@ fn compare(
         outcome.verdicts.map(|verdicts| verdicts.iter().sum())
     });
     outcome
+}
+
+/// An answer that asks for input is not sent to older revisions, which would take it for a result if it had the members of one.
+fn is_question_before(all: &Value, violation: &Violation) -> bool {
+    all["resultType"] == "input_required"
+        && violation.pointer().is_empty()
+        && *violation.rule() == conform::Rule::Unavailable
 }
 
 fn is_stricter(name: &str, violation: &Violation) -> bool {

@@ -26,8 +26,12 @@ pub(super) fn documents(inputs: &Inputs, extension: Option<&str>) -> Vec<Value> 
     inputs.revisions.keys().map(own).collect()
 }
 
-/// The oracles of every type of `model`, by name, then revision.
-pub(super) fn judges(documents: &[Value], model: &Model) -> BTreeMap<String, Vec<Judges>> {
+/// The oracles of every type of `model`, by name, then revision. `core` has what an extension does not repeat.
+pub(super) fn judges(
+    documents: &[Value],
+    core: &[Value],
+    model: &Model,
+) -> BTreeMap<String, Vec<Judges>> {
     let flat: Vec<Value> = documents.iter().map(flattened_definitions).collect();
     let of = |ty: &TypeDef| {
         documents
@@ -35,6 +39,14 @@ pub(super) fn judges(documents: &[Value], model: &Model) -> BTreeMap<String, Vec
             .enumerate()
             .map(|(revision, document)| {
                 let flat = &flat[revision];
+                if let Some(result) = outcome(&ty.name) {
+                    return ty
+                        .known
+                        .has(revision)
+                        .then(|| one_of_results(&core[revision], document, result))
+                        .into_iter()
+                        .collect();
+                }
                 places(model, ty, revision)
                     .into_iter()
                     .filter_map(|pointer| {
@@ -53,6 +65,57 @@ pub(super) fn judges(documents: &[Value], model: &Model) -> BTreeMap<String, Vec
         .values()
         .map(|ty| (ty.name.clone(), of(ty)))
         .collect()
+}
+
+/// The result in whose place others may stand, of a union that no definition spells.
+fn outcome(name: &str) -> Option<&'static str> {
+    match name {
+        "CallToolOutcome" => Some("CallToolResult"),
+        "CreateMessageOutcome" => Some("CreateMessageResult"),
+        "ElicitOutcome" => Some("ElicitResult"),
+        "GetPromptOutcome" => Some("GetPromptResult"),
+        "ReadResourceOutcome" => Some("ReadResourceResult"),
+        _ => None,
+    }
+}
+
+/// The oracle of several results in one: each as it is told from the others, by its `resultType` where there is one, and before
+/// that by what only it has. `anyOf` would not do, since one of them takes any object.
+fn one_of_results(core: &Value, document: &Value, result: &str) -> (String, Validator) {
+    let mut document = document.clone();
+    for (name, definition) in core["$defs"].as_object().into_iter().flatten() {
+        let known = document["$defs"]
+            .as_object_mut()
+            .expect("it has definitions");
+        known.entry(name).or_insert_with(|| definition.clone());
+    }
+    let has = |name: &str| document["$defs"].get(name).is_some();
+    let mut schema = json!({ "$ref": format!("#/$defs/{result}") });
+    let kinds = [
+        ("task", "CreateTaskResult"),
+        ("input_required", "InputRequiredResult"),
+    ];
+    if has("ResultType") {
+        for (kind, other) in kinds.into_iter().filter(|(_, other)| has(other)) {
+            schema = json!({
+                "if": { "required": ["resultType"], "properties": { "resultType": { "const": kind } } },
+                "then": { "$ref": format!("#/$defs/{other}") },
+                "else": schema,
+            });
+        }
+    } else if has("CreateTaskResult") {
+        schema = json!({
+            "if": { "required": document["$defs"][result]["required"] },
+            "then": schema,
+            "else": { "$ref": "#/$defs/CreateTaskResult" },
+        });
+    }
+    let whole = json!({ "$defs": { "Outcome": schema } });
+    let schema = standalone(&whole, &document, "/$defs/Outcome").expect("it was just written");
+    (
+        result.to_owned(),
+        validator(&schema).unwrap_or_else(|error| panic!("{error}")),
+    )
 }
 
 /// Where `revision` has `ty`; of a union told member by member, the union.

@@ -149,7 +149,7 @@ fn no_member_of_another_revision_is_written() {
     for (revision, document) in documents.iter_mut().enumerate() {
         close(&model, revision, document);
     }
-    let judges = judges(&documents, &model);
+    let judges = judges(&documents, &documents, &model);
     let looks = core();
     let merged = closed(&model, &model);
     let mut choices = Choices::new(3);
