@@ -389,7 +389,7 @@ impl Engine {
     /// The notification that a client sent. `None` if it is to be ignored, which the log says: unknown ones are nobody's, and
     /// malformed ones are not answered.
     //
-    fn notification(
+    pub(super) fn notification(
         &self,
         name: &str,
         params: Option<&RawValue>,

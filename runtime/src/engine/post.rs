@@ -110,7 +110,12 @@ impl Engine {
                 Site::Post { headers, transport },
             ),
             // D-3: accepted, without effect. Cancelling is closing the response stream.
-            Frame::Notification { .. } => Reply::Silent,
+            Frame::Notification { method, params } => {
+                if let Some(ignored) = self.notification(&method, params, Revision::LATEST) {
+                    tracing::debug!(method = %ignored.method(), "notification ignored");
+                }
+                Reply::Silent
+            }
             // F-4, A-18
             Frame::Response { .. } => {
                 let error = jsonrpc::invalid_request(

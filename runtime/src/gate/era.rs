@@ -14,8 +14,6 @@ pub(crate) enum PostEra {
     Initialize,
     /// Within a legacy session, which must be found first.
     Legacy,
-    /// Accepted and without effect: a notification outside any session.
-    Ignored,
 }
 
 /// Decides by `params._meta`, then by method, then by the session and version headers.
@@ -36,9 +34,9 @@ pub(crate) fn era_of_post(frame: &Frame<'_>, modern: bool, headers: &dyn Headers
                 PostEra::Modern
             }
         }
-        // Notifications carry no era of their own.
+        // Notifications carry no era of their own; outside of any session they have no effect either.
         Frame::Notification { .. } if in_session() => PostEra::Legacy,
-        Frame::Notification { .. } if modern || !is_legacy_version(headers) => PostEra::Ignored,
+        Frame::Notification { .. } if modern || !is_legacy_version(headers) => PostEra::Modern,
         Frame::Notification { .. } => PostEra::Legacy,
         // A modern client never sends a response.
         Frame::Response { .. } => PostEra::Legacy,

@@ -51,6 +51,11 @@ impl ToolError {
 
     /// A JSON-RPC error in place of a result. The model sees no such error; clients treat it as their own fault or
     /// the server's.
+    ///
+    /// Codes outside of -32768 to -32000 are free. Of those within, the client is told what its revision has: -32002, for a
+    /// resource that does not exist, becomes -32602 at 2026-07-28; -32042, with the URLs to visit first as
+    /// `data.elicitations`, is for 2025-11-25. A code that the revision does not have, or whose data it lacks, is told as
+    /// -32603, and the log has the rest.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         let mut this = Self::of(error.message.clone(), None);

@@ -125,7 +125,6 @@ impl Post<'_, '_> {
                         .post_modern(frame, look, &headers, self.transport());
                 self.reply(reply)
             }
-            PostEra::Ignored => reply::accepted().into(),
             PostEra::Initialize if named_session(self.parts) == Err(Refusal::SessionMissing) => {
                 self.initialize(frame)
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use trueform::HttpConfig;
 
 use super::support::{App, Req};
+use crate::support::log;
 
 fn add() -> Req {
     Req::modern(
@@ -40,6 +41,42 @@ async fn one_request_one_answer() {
     // A-4: ids are scoped to their exchange.
     let (one, two) = tokio::join!(app.send(add()), app.send(add()));
     assert_eq!((one.text(), two.text()), ("5".to_owned(), "5".to_owned()));
+}
+
+// A-8, D-3, F-5: nothing is answered, and the log says what was wrong.
+#[tokio::test]
+async fn notifications_are_taken_without_effect() {
+    let told = log();
+    let app = App::new();
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    for (method, params, says) in [
+        ("notifications/cancelled", r#","requestId":1"#, "ignored"),
+        (
+            "notifications/cancelled",
+            r#","requestId":{}"#,
+            "/params/requestId",
+        ),
+        ("notifications/roots/list_changed", "", "unknown"),
+    ] {
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{{meta}{params}}}}}"#);
+        let request = Req::post(body)
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method);
+        let got = app.send(request).await;
+        assert_eq!(
+            (got.status, got.body.as_str()),
+            (202, ""),
+            "{method}{params}"
+        );
+        let lines = told.take();
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.contains(method) && line.contains(says)),
+            "{says}: {lines:#?}"
+        );
+    }
 }
 
 // A-16, C-2, C-7, C-11, F-24, F-25, F-26, F-27, F-32, GAP-2
@@ -141,7 +178,7 @@ async fn what_is_no_request() {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
         ))
         .await;
-    assert_eq!((got.status, &*got.body), (202, ""));
+    assert_eq!((got.status, got.body.as_str()), (202, ""));
     let got = app
         .send(post(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#))
         .await;
