@@ -37,6 +37,7 @@ mod subscription;
 mod tool_call;
 
 use std::{
+    collections::HashSet,
     fmt,
     future::Future,
     sync::{Arc, Mutex, PoisonError},
@@ -161,13 +162,14 @@ impl Client {
     /// Those of any request.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
         let mut tools = Vec::new();
+        let mut seen = HashSet::new();
         let mut params = PaginatedRequestParams::default();
         loop {
             let page = self.request::<methods::ListTools>(params.clone()).await?;
             tools.extend(page.tools);
-            // TRAP-19: only an absent cursor ends the list. One that does not move would never end.
+            // TRAP-19: only an absent cursor ends the list. Cursors that come again would never end.
             match page.next_cursor {
-                Some(next) if params.cursor.as_ref() != Some(&next) => params.cursor = Some(next),
+                Some(next) if seen.insert(next.clone()) => params.cursor = Some(next),
                 Some(_) | None => return Ok(tools),
             }
         }

@@ -21,7 +21,7 @@ pub(crate) use self::{
     line::Link,
     look::{Look, Read},
     running::{End, Pending, Running, Work},
-    shared::{Engine, Settings, Shared},
+    shared::{Engine, Settings, Shared, States},
 };
 use crate::{
     gate::Redacted,

@@ -12,10 +12,10 @@ use trueform_schema::{Icon, Implementation, Revision, Revisions, View, violation
 use crate::{
     catalog::{Catalog, Entry},
     check::lint::Profile,
-    engine::{Engine, Settings},
+    engine::{Engine, Settings, States},
     error::{Error, Result},
     gate::{Inbound, Leniencies, Policy},
-    tool::{IntoTools, Place, ToolRoute, ToolSet},
+    tool::{Gathered, IntoTools, Place, ToolRoute, ToolSet},
 };
 
 pub use self::{
@@ -228,15 +228,7 @@ impl Server {
         let mut problems = self.problems;
         let mut tools = self.tools.gathered_in(self.profile);
         problems.append(&mut tools.problems);
-        for (name, place, needed) in tools
-            .required_states()
-            .filter(|(_, _, needed)| !self.states.contains_key(&needed.id))
-        {
-            problems.push(format!(
-                "tool `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state`",
-                needed.name
-            ));
-        }
+        problems.extend(stateless(&tools, &self.states));
         problems.extend(unfit(tools.listable(), self.revisions));
         if self.revisions.is_empty() {
             problems.push("`revisions` leaves no revision to serve".to_owned());
@@ -384,6 +376,7 @@ impl ServerHandle {
         let settings = &self.engine.settings;
         let mut tools = tools.into_tools().gathered_in(settings.profile);
         let mut problems = std::mem::take(&mut tools.problems);
+        problems.extend(stateless(&tools, self.engine.states()));
         problems.extend(unfit(tools.listable(), settings.revisions));
         if !settings.has_tools {
             problems.push(
@@ -482,6 +475,20 @@ impl ServerHandle {
             Err(never) => match never {},
         }
     }
+}
+
+/// What `tools` take that nobody registered as state.
+fn stateless(tools: &Gathered, states: &States) -> Vec<String> {
+    tools
+        .required_states()
+        .filter(|(_, _, needed)| !states.contains_key(&needed.id))
+        .map(|(name, place, needed)| {
+            format!(
+                "tool `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state`",
+                needed.name
+            )
+        })
+        .collect()
 }
 
 /// What of `routes` could not be listed at one of `revisions`: a start error, never a broken list.

@@ -35,6 +35,7 @@ pub use self::{
 pub(crate) use self::{
     call::{Called, Outcome, Timeout},
     route::{Place, ToolRoute},
+    set::Gathered,
 };
 
 use trueform_schema::{CallToolResult, ContentBlock, TextContent};

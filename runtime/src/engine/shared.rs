@@ -103,6 +103,10 @@ impl Shared {
         View::at(revision).with_server_info(&self.info_json)
     }
 
+    pub(crate) fn states(&self) -> &States {
+        &self.states
+    }
+
     pub(crate) fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.states.get(&TypeId::of::<T>())?.clone().downcast().ok()
     }

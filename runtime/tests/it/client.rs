@@ -563,6 +563,27 @@ async fn lists_are_read_to_their_end() {
     assert_eq!(names, ["one", "two", "three"]);
 }
 
+// TRAP-19: a server whose pages lead back to each other keeps nobody.
+#[tokio::test]
+async fn lists_that_never_end_are_left() {
+    let options = ClientOptions::at(Revision::V2025_06_18);
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let request = mock.next().await.unwrap();
+        play_legacy(&mut mock, &request).await;
+        for next in ["a", "b", "a"] {
+            let request = mock.next().await.unwrap();
+            let tool = json!({ "name": next, "inputSchema": { "type": "object" } });
+            mock.result(&request, json!({ "tools": [tool], "nextCursor": next }))
+                .await;
+        }
+        mock.next().await
+    });
+    let client = connecting.await.unwrap();
+    assert_eq!(soon(client.list_tools()).await.unwrap().len(), 3);
+    soon(client.close()).await;
+    assert_eq!(soon(playing).await.unwrap(), None, "nothing more is asked");
+}
+
 // E-8, U-4, U-6, U-10
 #[tokio::test]
 async fn subscriptions_are_told_apart_and_end_with_their_owner() {

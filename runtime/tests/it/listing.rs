@@ -98,6 +98,15 @@ async fn changes_while_it_runs() {
     assert!(handle.remove_tool("e") && !handle.remove_tool("e"));
     handle.add_tools(tool("e")).unwrap();
     assert_eq!(handle.tool_names(), ["a", "b", "c", "d", "e"]);
+
+    /// Takes what nobody registered.
+    #[tool]
+    fn counts(count: State<u8>) -> u8 {
+        *count
+    }
+    let lacking = handle.add_tools(tools![counts]).unwrap_err();
+    assert!(lacking.to_string().contains("`State<u8>`"), "{lacking}");
+    assert_eq!(handle.tool_names().len(), 5);
 }
 
 // B-9, I-1: what is declared is what is served.
