@@ -310,7 +310,13 @@ impl Server {
 
     #[cfg(feature = "http")]
     async fn serve_at(self, address: &str) -> Result {
-        self.build()?.serve_http(address).await
+        let found = tokio::net::lookup_host(address).await.map_err(|error| {
+            Error::arguments(format!(
+                "`{address}` is no address to serve HTTP at ({error}); expected HOST:PORT, such as `127.0.0.1:8000`"
+            ))
+        })?;
+        let found: Vec<_> = found.collect();
+        self.build()?.serve_http(&*found).await
     }
 
     #[cfg(not(feature = "http"))]

@@ -519,10 +519,14 @@ fn names_from_the_environment() {
 #[cfg(feature = "http")]
 fn addresses_that_cannot_be_served() {
     for told in [
-        failure_of(&["--http", "no address"], &[]),
-        failure_of(&[], &[("TRUEFORM_HTTP", "no address")]),
+        failure_of(&["--http", "8000"], &[]),
+        failure_of(&[], &[("TRUEFORM_HTTP", "8000")]),
     ] {
-        assert!(told.contains("the address to serve HTTP at"), "{told}");
+        assert!(
+            told.contains("`8000` is no address to serve HTTP at")
+                && told.contains("expected HOST:PORT"),
+            "{told}"
+        );
     }
     let held = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = held.local_addr().expect("an address").to_string();

@@ -8,6 +8,7 @@ use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header};
 use trueform_schema::{ErrorObject, RequestId};
 
+use super::serve::{HOSTS_VARIABLE, ORIGINS_VARIABLE};
 use crate::jsonrpc::{self, NoId, code};
 
 /// Why a request is turned away before, or beside, the protocol.
@@ -84,13 +85,13 @@ impl Refusal {
             Self::NoStreamInModernEra => "only POST is taken at this protocol version".into(),
             Self::HostMissing => "the `Host` header is missing".into(),
             Self::Host(host) => format!(
-                "the `Host` header {} is not allowed; the server's `allowed_hosts` setting lists \
-                 those that are",
+                "the `Host` header {} is not allowed; the server's `allowed_hosts` setting or \
+                 {HOSTS_VARIABLE} lists those that are",
                 quoted(host)
             ),
             Self::Origin(origin) => format!(
-                "the `Origin` header {} is not allowed; the server's `allowed_origins` setting \
-                 lists those that are",
+                "the `Origin` header {} is not allowed; the server's `allowed_origins` setting or \
+                 {ORIGINS_VARIABLE} lists those that are",
                 quoted(origin)
             ),
             Self::Accept(types) => format!("the `Accept` header must admit {types}"),

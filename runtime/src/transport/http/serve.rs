@@ -22,8 +22,8 @@ use crate::{
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Environment variables that add to the settings of the same name: entries with commas between them.
-const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
-const ORIGINS_VARIABLE: &str = "TRUEFORM_ALLOWED_ORIGINS";
+pub(super) const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
+pub(super) const ORIGINS_VARIABLE: &str = "TRUEFORM_ALLOWED_ORIGINS";
 
 impl Server {
     /// Serves HTTP at `address`, as [`Service::serve_http`].
