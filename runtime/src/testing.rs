@@ -38,6 +38,8 @@ pub mod fuzz;
 mod recorder;
 mod transcript;
 
+#[cfg(feature = "http")]
+pub use self::recorder::{RecordedBody, RecordedResponse, RecordedService, RecorderLayer};
 pub use self::{
     checker::{Checker, Finding, Severity},
     contract::{Change, Impact, assert_contract, changes, contract},

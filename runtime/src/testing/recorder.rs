@@ -1,10 +1,17 @@
-//! Records what passes a byte stream, without changing it.
+//! Records what passes a byte stream, or an HTTP service, without changing it.
+
+#[cfg(feature = "http")]
+mod body;
+#[cfg(feature = "http")]
+mod events;
+#[cfg(feature = "http")]
+mod http;
 
 use std::{
     fmt, io,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
@@ -15,7 +22,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::transcript::{Record, Side};
 
-/// Collects what two peers say to each other over a byte stream that carries a message a line. Clones share the recording.
+#[cfg(feature = "http")]
+pub use self::{
+    body::RecordedBody,
+    http::{RecordedResponse, RecordedService, RecorderLayer},
+};
+
+/// Collects what two peers say to each other: over a byte stream that carries a message a line, or over HTTP. Clones share
+/// the recording.
 ///
 /// It keeps everything in memory until it is dropped. What is recorded is what passed, however wrong it is.
 #[derive(Clone)]
@@ -27,6 +41,8 @@ struct Shared {
     began: Instant,
     next: AtomicU64,
     records: Mutex<Vec<(Turn, Record)>>,
+    #[cfg(feature = "http")]
+    names: Mutex<http::Names>,
 }
 
 /// When something happened, among everything that was recorded.
@@ -54,6 +70,8 @@ impl Recorder {
                 began: Instant::now(),
                 next: AtomicU64::new(0),
                 records: Mutex::default(),
+                #[cfg(feature = "http")]
+                names: Mutex::default(),
             }),
         }
     }
@@ -95,12 +113,7 @@ impl Recorder {
     /// What was recorded up to now.
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
-        let mut records = self
-            .shared
-            .records
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let mut records = self.lock().clone();
         records.sort_by_key(|(turn, _)| *turn);
         records.into_iter().map(|(_, record)| record).collect()
     }
@@ -122,13 +135,15 @@ impl Recorder {
         }
     }
 
-    fn push(&self, from: Side, line: &[u8], turn: Turn) {
-        let record = Record::new(turn.at, from, String::from_utf8_lossy(line));
+    fn push(&self, turn: Turn, record: Record) {
+        self.lock().push((turn, record));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Turn, Record)>> {
         self.shared
             .records
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push((turn, record));
     }
 }
 
@@ -152,7 +167,8 @@ impl<S> Recorded<S> {
         let line = std::mem::take(&mut self.line);
         let line = line.trim_ascii();
         if !line.is_empty() {
-            self.recorder.push(self.from, line, turn);
+            let record = Record::new(turn.at, self.from, String::from_utf8_lossy(line));
+            self.recorder.push(turn, record);
         }
     }
 }

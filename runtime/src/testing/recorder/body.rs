@@ -1,0 +1,178 @@
+//! A body whose bytes are recorded as they pass. It holds none of them back.
+
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+use super::{Turn, events::EventReader, http::Exchange};
+use crate::testing::{Event, Side};
+
+/// The body of a request or a response that [`RecorderLayer`](super::RecorderLayer) wraps: it passes every frame on as it comes.
+pub struct RecordedBody<B> {
+    inner: Pin<Box<B>>,
+    taking: Taking,
+    exchange: Exchange,
+    /// When the last bytes passed.
+    turn: Option<Turn>,
+    is_done: bool,
+}
+
+/// What a body is recorded as.
+#[derive(Debug)]
+pub(super) enum Taking {
+    /// Not at all.
+    Nothing,
+    /// One text of the client.
+    Request(Vec<u8>),
+    /// One text of the server.
+    Whole(Vec<u8>),
+    /// As [`Whole`](Self::Whole), unless it has nothing of a message: refusals of HTTP have bodies of all kinds.
+    Refusal(Vec<u8>),
+    /// Each event as a text of the server.
+    Events(EventReader),
+}
+
+impl<B: Body> RecordedBody<B> {
+    pub(super) fn new(inner: B, taking: Taking, exchange: Exchange) -> Self {
+        let mut body = Self {
+            inner: Box::pin(inner),
+            taking,
+            exchange,
+            turn: None,
+            is_done: false,
+        };
+        // Nobody asks an empty one for anything.
+        if body.inner.is_end_stream() {
+            body.end();
+        }
+        body
+    }
+}
+
+impl<B> RecordedBody<B> {
+    fn take(&mut self, bytes: &Bytes) {
+        let turn = self.exchange.turn();
+        self.turn = Some(turn);
+        match &mut self.taking {
+            Taking::Nothing => {}
+            Taking::Request(text) | Taking::Whole(text) | Taking::Refusal(text) => {
+                text.extend_from_slice(bytes);
+            }
+            Taking::Events(events) => {
+                let exchange = &self.exchange;
+                events.take(bytes, |event| {
+                    if !exchange.is_replayed(event.id.as_deref()) {
+                        exchange.message(Side::Server, &event.data, turn);
+                    }
+                });
+            }
+        }
+    }
+
+    /// All of the body has passed.
+    fn end(&mut self) {
+        if std::mem::replace(&mut self.is_done, true) {
+            return;
+        }
+        let turn = self.turn.unwrap_or_else(|| self.exchange.turn());
+        match std::mem::replace(&mut self.taking, Taking::Nothing) {
+            Taking::Nothing => {}
+            Taking::Request(text) => self.exchange.message(Side::Client, &text, turn),
+            Taking::Whole(text) => self.exchange.message(Side::Server, &text, turn),
+            Taking::Refusal(text) if is_like_a_message(&text) => {
+                self.exchange.message(Side::Server, &text, turn);
+            }
+            Taking::Refusal(_) => {}
+            Taking::Events(_) => self.closed(Side::Server),
+        }
+    }
+
+    /// No more of the body will pass.
+    fn break_off(&mut self, by: Side) {
+        if std::mem::replace(&mut self.is_done, true) {
+            return;
+        }
+        match &self.taking {
+            // What is not there is no message.
+            Taking::Nothing | Taking::Request(_) => {}
+            Taking::Whole(_) | Taking::Refusal(_) | Taking::Events(_) => self.closed(by),
+        }
+    }
+
+    fn closed(&self, by: Side) {
+        self.exchange.push(by, Event::Closed, self.exchange.turn());
+    }
+
+    /// Whether the text is all there, although nobody read to the end: whoever knows its length need not.
+    fn is_complete(&self) -> bool {
+        match &self.taking {
+            Taking::Whole(text) | Taking::Refusal(text) => is_json(text),
+            Taking::Nothing | Taking::Request(_) | Taking::Events(_) => false,
+        }
+    }
+}
+
+/// Whoever drops a body before its end has gone away, unless all of it is there.
+impl<B> Drop for RecordedBody<B> {
+    fn drop(&mut self) {
+        match self.is_complete() {
+            true => self.end(),
+            false => self.break_off(Side::Client),
+        }
+    }
+}
+
+impl<B> fmt::Debug for RecordedBody<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordedBody").finish_non_exhaustive()
+    }
+}
+
+fn is_json(text: &[u8]) -> bool {
+    serde_json::from_slice::<&serde_json::value::RawValue>(text).is_ok()
+}
+
+fn is_like_a_message(text: &[u8]) -> bool {
+    let value = serde_json::from_slice(text).unwrap_or(serde_json::Value::Null);
+    value.is_array() || value.get("jsonrpc").is_some()
+}
+
+impl<B: Body<Data = Bytes>> Body for RecordedBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.get_mut();
+        let frame = ready!(this.inner.as_mut().poll_frame(cx));
+        match &frame {
+            None => this.end(),
+            Some(Err(_)) => this.break_off(Side::Server),
+            Some(Ok(frame)) => {
+                if let Some(bytes) = frame.data_ref() {
+                    this.take(bytes);
+                }
+                // Nobody asks again.
+                if this.inner.is_end_stream() {
+                    this.end();
+                }
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,326 @@
+//! Records what passes an HTTP service that serves MCP: which bodies hold messages, and to which exchange and client they
+//! belong.
+//!
+//! Knows methods, statuses and headers of Streamable HTTP; what the messages say is for the checker.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, OnceLock, PoisonError},
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use http_body::Body;
+use tower::{Layer, Service};
+
+use super::{
+    Recorder, Turn,
+    body::{RecordedBody, Taking},
+    events::EventReader,
+};
+use crate::{
+    gate::SESSION_HEADER,
+    testing::{Event, Record, Side},
+};
+
+/// Records what passes the HTTP services that it wraps; [`Recorder::layer`] makes it.
+#[derive(Clone, Debug)]
+pub struct RecorderLayer {
+    recorder: Recorder,
+}
+
+/// An HTTP service whose messages are recorded.
+#[derive(Clone, Debug)]
+pub struct RecordedService<S> {
+    inner: S,
+    recorder: Recorder,
+}
+
+/// The response to come of a [`RecordedService`].
+pub struct RecordedResponse<F> {
+    inner: Pin<Box<F>>,
+    exchange: Exchange,
+    is_done: bool,
+}
+
+/// What stands in transcripts for the ids of sessions, and which events have been recorded.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    exchanges: u64,
+    sessions: HashMap<Vec<u8>, String>,
+    /// Ids of events, which no two events of a session have in common.
+    events: HashSet<(Option<String>, Vec<u8>)>,
+}
+
+/// One request and all that belongs to it.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    recorder: Recorder,
+    shared: Arc<About>,
+}
+
+#[derive(Debug)]
+struct About {
+    stream: String,
+    session: OnceLock<String>,
+    method: Method,
+    /// Whether the client asks for what it missed of an earlier stream.
+    resumes: bool,
+    began: Turn,
+}
+
+impl Recorder {
+    /// A layer that records what passes an HTTP service, such as the router of
+    /// [`Server::into_router`](crate::Server::into_router): the body of each POST as said by the client; each JSON body, and
+    /// each event of an event stream that has data, as said by the server. Bodies are passed on as they come. Clones of
+    /// the layer, and other layers of this recorder, record into the same transcript. [`Checker::http`] judges it.
+    ///
+    /// Each exchange has a name of its own in [`Record::stream`]. Sessions are numbered in [`Record::session`], by the header
+    /// `Mcp-Session-Id`, whose value is not recorded. What has no such header is of no session: requests of 2026-07-28,
+    /// which stand on their own, and legacy ones to a server that gives out no ids. Of the latter several clients at once
+    /// cannot be told apart: give each a recorder of its own.
+    ///
+    /// A client that goes away before the end of a response, and one that ends its session, is recorded as
+    /// [`Event::Closed`], and so is a server that ends an event stream. Events that are sent again to a client which
+    /// resumes a stream are recorded once. Content encodings are not undone: this layer belongs inside of those that compress.
+    ///
+    /// ```
+    /// use axum::{body::Body, http::Request};
+    /// use tower::ServiceExt as _;
+    /// use trueform::{prelude::*, testing::{Checker, Recorder}};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let recorder = Recorder::new();
+    /// let router = Server::new("calc", "1.0.0").into_router()?.layer(recorder.layer());
+    ///
+    /// let request = Request::post("/mcp")
+    ///     .header("host", "localhost")
+    ///     .header("content-type", "application/json")
+    ///     .header("accept", "application/json, text/event-stream")
+    ///     .header("mcp-protocol-version", "2026-07-28")
+    ///     .header("mcp-method", "server/discover")
+    ///     .body(Body::from(r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{
+    ///         "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#))?;
+    /// let response = router.oneshot(request).await?;
+    /// axum::body::to_bytes(response.into_body(), usize::MAX).await?;
+    ///
+    /// assert_eq!(recorder.records().len(), 2);
+    /// assert_eq!(Checker::http().check(&recorder.transcript())?, []);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`Checker::http`]: crate::testing::Checker::http
+    #[must_use]
+    pub fn layer(&self) -> RecorderLayer {
+        RecorderLayer {
+            recorder: self.clone(),
+        }
+    }
+
+    fn exchange(&self, method: &Method, headers: &HeaderMap) -> Exchange {
+        let stream = {
+            let mut names = self.names();
+            names.exchanges += 1;
+            names.exchanges.to_string()
+        };
+        let exchange = Exchange {
+            recorder: self.clone(),
+            shared: Arc::new(About {
+                stream,
+                session: OnceLock::new(),
+                method: method.clone(),
+                resumes: headers.contains_key("last-event-id"),
+                began: self.turn(),
+            }),
+        };
+        exchange.learn_session(headers);
+        exchange
+    }
+
+    fn names(&self) -> std::sync::MutexGuard<'_, Names> {
+        self.shared
+            .names
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Exchange {
+    pub(super) fn turn(&self) -> Turn {
+        self.recorder.turn()
+    }
+
+    pub(super) fn message(&self, from: Side, text: &[u8], turn: Turn) {
+        let text = text.trim_ascii();
+        if !text.is_empty() {
+            let text = String::from_utf8_lossy(text).into_owned();
+            self.push(from, Event::Message(text), turn);
+        }
+    }
+
+    pub(super) fn push(&self, from: Side, event: Event, turn: Turn) {
+        let record = Record {
+            at: Some(turn.at),
+            from,
+            event,
+            stream: Some(self.shared.stream.clone()),
+            session: self.shared.session.get().cloned(),
+        };
+        self.recorder.push(turn, record);
+    }
+
+    /// Whether this event was recorded before, of the stream that this one goes on with. Notes it otherwise.
+    pub(super) fn is_replayed(&self, id: Option<&[u8]>) -> bool {
+        let Some(id) = id else {
+            return false;
+        };
+        let key = (self.shared.session.get().cloned(), id.to_owned());
+        let is_new = self.recorder.names().events.insert(key);
+        !is_new && self.shared.resumes
+    }
+
+    /// The session may be known from the request, or only from the answer to `initialize`.
+    fn learn_session(&self, headers: &HeaderMap) {
+        let Some(id) = headers.get(SESSION_HEADER) else {
+            return;
+        };
+        let name = {
+            let mut names = self.recorder.names();
+            let next = names.sessions.len() + 1;
+            names
+                .sessions
+                .entry(id.as_bytes().to_owned())
+                .or_insert_with(|| next.to_string())
+                .clone()
+        };
+        if self.shared.session.set(name.clone()).is_err() {
+            return;
+        }
+        // What was said before the answer belongs to the session as well.
+        let stream = Some(&self.shared.stream);
+        for (_, record) in self.recorder.lock().iter_mut() {
+            if record.stream.as_ref() == stream {
+                record.session = Some(name.clone());
+            }
+        }
+    }
+
+    /// How the body of the request is recorded.
+    fn taking_of_request(&self) -> Taking {
+        match self.shared.method == Method::POST {
+            true => Taking::Request(Vec::new()),
+            false => Taking::Nothing,
+        }
+    }
+
+    /// How the body of the response is recorded.
+    fn taking_of_response(&self, status: StatusCode, headers: &HeaderMap) -> Taking {
+        let kind = headers
+            .get(header::CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .and_then(|kind| kind.split(';').next())
+            .map(|kind| kind.trim().to_ascii_lowercase());
+        match (kind.as_deref(), self.shared.method.as_str()) {
+            (Some("text/event-stream"), "POST" | "GET") => Taking::Events(EventReader::new()),
+            (Some("application/json"), "POST") if status.is_success() => Taking::Whole(Vec::new()),
+            (Some("application/json"), "POST" | "GET" | "DELETE") => Taking::Refusal(Vec::new()),
+            _ => Taking::Nothing,
+        }
+    }
+
+    /// The client has ended its session.
+    fn session_ended(&self) {
+        let turn = self.shared.began;
+        let record = Record {
+            at: Some(turn.at),
+            from: Side::Client,
+            event: Event::Closed,
+            stream: None,
+            session: self.shared.session.get().cloned(),
+        };
+        self.recorder.push(turn, record);
+    }
+}
+
+impl<S> Layer<S> for RecorderLayer {
+    type Service = RecordedService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        RecordedService {
+            inner,
+            recorder: self.recorder.clone(),
+        }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for RecordedService<S>
+where
+    S: Service<Request<RecordedBody<B>>, Response = Response<R>>,
+    B: Body<Data = Bytes>,
+    R: Body<Data = Bytes>,
+{
+    type Response = Response<RecordedBody<R>>;
+    type Error = S::Error;
+    type Future = RecordedResponse<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let exchange = self.recorder.exchange(request.method(), request.headers());
+        let taking = exchange.taking_of_request();
+        let request = request.map(|body| RecordedBody::new(body, taking, exchange.clone()));
+        RecordedResponse {
+            inner: Box::pin(self.inner.call(request)),
+            exchange,
+            is_done: false,
+        }
+    }
+}
+
+impl<F, R, E> Future for RecordedResponse<F>
+where
+    F: Future<Output = Result<Response<R>, E>>,
+    R: Body<Data = Bytes>,
+{
+    type Output = Result<Response<RecordedBody<R>>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let response = ready!(this.inner.as_mut().poll(cx));
+        this.is_done = true;
+        let response = response?;
+        let (status, exchange) = (response.status(), this.exchange.clone());
+        exchange.learn_session(response.headers());
+        if exchange.shared.method == Method::DELETE && status.is_success() {
+            exchange.session_ended();
+        }
+        let taking = exchange.taking_of_response(status, response.headers());
+        Poll::Ready(Ok(
+            response.map(|body| RecordedBody::new(body, taking, exchange))
+        ))
+    }
+}
+
+/// Whoever drops it before its head is there has gone away.
+impl<F> Drop for RecordedResponse<F> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.exchange
+                .push(Side::Client, Event::Closed, self.exchange.turn());
+        }
+    }
+}
+
+impl<F> fmt::Debug for RecordedResponse<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordedResponse").finish_non_exhaustive()
+    }
+}
