@@ -5,6 +5,7 @@
 //! way out there is one check, of the whole message.
 //! Knows no tools and no transport; headers come through [`Headers`].
 
+mod codes;
 #[cfg(feature = "http")]
 mod era;
 mod headers;
@@ -14,6 +15,8 @@ mod outbound;
 mod peek;
 mod redact;
 
+#[cfg(feature = "testing")]
+pub(crate) use self::codes::{Standing, lacking, standing};
 #[cfg(feature = "http")]
 pub(crate) use self::era::{PostEra, era_of_post};
 #[cfg(any(feature = "http", feature = "testing"))]

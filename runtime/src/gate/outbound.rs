@@ -1,12 +1,9 @@
 //! The one place every message passes on its way out: what its revision does not allow does not leave.
 
-use serde::Deserialize;
-use trueform_schema::{
-    ClientCapabilities, Conform, ElicitRequestURLParams, Era, ErrorObject, Json, Revision,
-    Violation, conform, decode, rewrite,
-};
+use trueform_schema::{Conform, ErrorObject, Revision, Violation, conform, rewrite};
 
-use crate::jsonrpc::{self, code};
+use super::codes::{self, Standing};
+use crate::jsonrpc;
 
 /// What is done about a message that its revision does not allow, on its way out or in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +60,11 @@ pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> b
 /// is told as an internal error, and the log has the rest.
 pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
     error.code = rewrite::error_code(error.code, revision);
-    if may_be_sent(error.code, revision) && has_its_data(&error, revision) {
+    let may_be_sent = matches!(
+        codes::standing(error.code, revision),
+        Standing::Free | Standing::Defined
+    );
+    if may_be_sent && codes::lacking(&error, revision).is_none() {
         return error;
     }
     tracing::error!(
@@ -75,63 +76,10 @@ pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObjec
     jsonrpc::internal("internal error")
 }
 
-/// Whether `data` is what the code of an error promises at `revision` (C-7, C-10, R-12).
-fn has_its_data(error: &ErrorObject, revision: Revision) -> bool {
-    let data = error.data.as_ref().map_or("null", Json::get);
-    match error.code {
-        code::URL_ELICITATION_REQUIRED => decode::from_str::<Visits>(data).is_ok_and(|data| {
-            data.elicitations
-                .iter()
-                .all(|url| conform(url, revision).is_ok())
-        }),
-        code::MISSING_CLIENT_CAPABILITY => decode::from_str::<Missing>(data)
-            .is_ok_and(|data| conform(&data.required_capabilities, revision).is_ok()),
-        code::UNSUPPORTED_VERSION => decode::from_str::<Versions>(data).is_ok(),
-        _ => true,
-    }
-}
-
-/// The data of [`code::URL_ELICITATION_REQUIRED`].
-#[derive(Deserialize)]
-struct Visits {
-    elicitations: Vec<ElicitRequestURLParams>,
-}
-
-/// The data of [`code::MISSING_CLIENT_CAPABILITY`].
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Missing {
-    required_capabilities: ClientCapabilities,
-}
-
-/// The data of [`code::UNSUPPORTED_VERSION`].
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "only whether it can be read matters")]
-struct Versions {
-    supported: Vec<String>,
-    requested: String,
-}
-
-///
-fn may_be_sent(code: i64, revision: Revision) -> bool {
-    match code {
-        code::PARSE_ERROR
-        | code::INVALID_REQUEST
-        | code::METHOD_NOT_FOUND
-        | code::INVALID_PARAMS
-        | code::INTERNAL_ERROR => true,
-        code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {
-            revision.era() == Era::Modern
-        }
-        code::URL_ELICITATION_REQUIRED => revision == Revision::V2025_11_25,
-        code::RESOURCE_NOT_FOUND => revision.era() == Era::Legacy,
-        -32768..=-32000 => false,
-        _ => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use trueform_schema::Json;
+
     use super::*;
 
     //
@@ -175,6 +123,7 @@ mod tests {
             }
         }
     }
+
     // C-7, C-10, R-12
     #[test]
     fn data_that_does_not_go_with_its_code() {
@@ -184,10 +133,8 @@ mod tests {
             url[name] = value;
             serde_json::json!({ "elicitations": [url] })
         };
-        assert!(has_its_data(
-            &ErrorObject::new(-32042, "m").with_data(Json::from(with("mode", "url".into()))),
-            Revision::V2025_11_25
-        ));
+        let right = ErrorObject::new(-32042, "m").with_data(Json::from(with("mode", "url".into())));
+        assert_eq!(error_at(right, Revision::V2025_11_25).code, -32042);
         for (code, revision, data) in [
             (-32042, Revision::V2025_11_25, serde_json::json!(null)),
             (

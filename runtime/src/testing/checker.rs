@@ -10,6 +10,7 @@ mod notifications;
 mod requests;
 mod responses;
 mod shape;
+mod spec;
 
 use std::{collections::HashMap, fmt, time::Duration};
 
@@ -20,7 +21,7 @@ use super::transcript::{self, Event, Record, Side, TranscriptError};
 ///
 /// It covers both eras, also on one link: the envelope and its pairing, ids, the handshake and what is allowed before it
 /// ends, methods and capabilities, the form of params and results at the revision they are spoken at, progress,
-/// cancellation, logging and subscriptions. Requirement ids are those of this project's inventory.
+/// cancellation, logging and subscriptions.
 ///
 /// A transcript has one JSON object a line, as [`Record`] describes; a [`Recorder`](super::Recorder) writes them.
 ///
@@ -35,7 +36,8 @@ use super::transcript::{self, Event, Record, Side, TranscriptError};
 /// let findings = Checker::new().check(transcript)?;
 /// assert_eq!(
 ///     findings[0].to_string(),
-///     "line 4 (server): A-5: answers id `\"1\"`, but the request has id `1`, which is of another type"
+///     "line 4 (server): answers id `\"1\"`, but the request has id `1`, which is of another type \
+///      (A-5, https://modelcontextprotocol.io/specification/2026-07-28/basic)"
 /// );
 /// # Ok::<(), trueform::testing::TranscriptError>(())
 /// ```
@@ -47,7 +49,8 @@ pub struct Checker {
 
 /// One thing that the specification forbids, or advises against.
 ///
-/// `Display` is one line.
+/// `Display` is one line: where, whose fault, what is wrong, and in parentheses by which of our names for rules, and
+/// where the specification speaks of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -55,7 +58,8 @@ pub struct Finding {
     pub line: usize,
     /// Whose fault it is.
     pub side: Side,
-    /// Ids of the requirements, the most telling first.
+    /// Our names for the rules that are broken, the most telling first, such as `A-5`. They stay the same as long as the rule does;
+    /// `schema/requirements.toml` in the repository has a sentence on each.
     pub requirements: &'static [&'static str],
     /// How binding they are.
     pub severity: Severity,
@@ -88,9 +92,18 @@ impl fmt::Display for Finding {
         };
         write!(
             f,
-            "line {line} ({side}): {}: {advice}{message}",
-            requirements.join(", ")
+            "line {line} ({side}): {advice}{message} ({}, {})",
+            requirements.join(", "),
+            self.spec()
         )
+    }
+}
+
+impl Finding {
+    /// The page of the specification that the first of the rules is about, at the last revision that has it.
+    #[must_use]
+    pub fn spec(&self) -> &'static str {
+        spec::page(self.requirements.first().copied().unwrap_or_default())
     }
 }
 
@@ -165,7 +178,7 @@ impl Checker {
             let link = links.entry(session).or_default();
             match event {
                 Event::Message(text) => link.text(&mut report, &text),
-                Event::Closed => link.closed(&report),
+                Event::Closed => link.closed(&mut report),
             }
         }
         for link in links.into_values() {

@@ -76,7 +76,7 @@ pub enum Event {
     /// It sent this text: a JSON-RPC message, or what it took for one. In a transcript the member `message`, as JSON where it
     /// is an object or an array, otherwise as a string that holds the text.
     Message(String),
-    /// It closed the stream: the member `closed`.
+    /// It closed the stream: the member `closed`. Over HTTP, where a record of a client has no `stream`, it ended its session.
     Closed,
 }
 

@@ -7,6 +7,8 @@ mod composed;
 mod frames;
 mod modern;
 mod races;
+#[cfg(feature = "testing")]
+mod recorded;
 mod resume;
 mod serve;
 mod sessions;

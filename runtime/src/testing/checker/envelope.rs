@@ -1,6 +1,6 @@
 //! JSON-RPC itself: what a text is that is no message, and which error it deserves.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 use trueform_schema::RequestId;
 
 use crate::jsonrpc::{self, code};
@@ -18,6 +18,8 @@ pub(super) struct Fault {
     pub(super) id: Option<RequestId>,
     /// An id that can be found by luck.
     pub(super) perhaps_id: Option<RequestId>,
+    /// The exchange in which it was sent.
+    pub(super) stream: Option<String>,
 }
 
 /// What is wrong with `text`, which `jsonrpc::parse` refused.
@@ -29,10 +31,15 @@ pub(super) fn fault(text: &str) -> Fault {
         unanswerable: false,
         id: None,
         perhaps_id: jsonrpc::readable_id(text.as_bytes()),
+        stream: None,
     };
     let value = match serde_json::from_str(text) {
         Ok(Value::Object(value)) => value,
         Ok(_) => return refused(&["A-1"], "a message is a JSON object"),
+        // No tree is made of what nests too deep, but it is JSON.
+        Err(_) if serde_json::from_str::<&RawValue>(text).is_ok() => {
+            return refused(&["A-1"], "it nests too deep");
+        }
         Err(error) => {
             let message = format!("not JSON: {error}");
             return Fault {

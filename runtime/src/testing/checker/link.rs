@@ -6,7 +6,7 @@ use serde_json::{Value, value::RawValue};
 use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
 
 use super::{
-    Finding, Report, Severity, envelope, envelope::Fault, listening::Listening, shape::Schemas,
+    Finding, Now, Report, Severity, envelope, envelope::Fault, listening::Listening, shape::Schemas,
 };
 use crate::{
     jsonrpc::{self, Frame, Incoming},
@@ -26,6 +26,10 @@ pub(super) struct Link {
     /// `requestState` that the server gave out, and to which request.
     pub(super) states: HashMap<String, RequestId>,
     pub(super) schemas: Schemas,
+    /// Exchanges in which the client said something.
+    heard: HashSet<String>,
+    /// Where the client ended the session over HTTP.
+    pub(super) ended: Option<usize>,
 }
 
 /// A handshake of the legacy era.
@@ -148,6 +152,9 @@ impl Link {
 
     /// One text, which should be a message or, at 2025-03-26, an array of them.
     pub(super) fn text(&mut self, report: &mut Report<'_>, text: &str) {
+        if let (Side::Client, Some(stream)) = (report.now.from, &report.now.stream) {
+            self.heard.insert(stream.clone());
+        }
         if !text.trim_start().starts_with('[') {
             return self.single(report, text, false);
         }
@@ -166,6 +173,7 @@ impl Link {
                 unanswerable: false,
                 id: None,
                 perhaps_id: id,
+                stream: None,
             };
             return self.fault(report, fault);
         }
@@ -177,6 +185,7 @@ impl Link {
                 unanswerable: false,
                 id: None,
                 perhaps_id: None,
+                stream: None,
             };
             return self.fault(report, fault);
         }
@@ -205,7 +214,10 @@ impl Link {
 
     fn fault(&mut self, report: &mut Report<'_>, fault: Fault) {
         report.error(fault.requirements, &*fault.message);
-        if !fault.unanswerable {
+        // Over HTTP what is never answered is refused all the same (F-5).
+        if !fault.unanswerable || report.now.checker.http {
+            let stream = report.now.stream.clone();
+            let fault = Fault { stream, ..fault };
             self.sent(report.now.from).faults.push_back(fault);
         }
     }
@@ -247,14 +259,24 @@ impl Link {
             );
         }
         let Err(error) = outcome else { return };
+        let stream = report
+            .now
+            .stream
+            .clone()
+            .filter(|_| report.now.checker.http);
         let faults = &mut self.sent(report.now.from.peer()).faults;
+        let is_here = |fault: &Fault| stream.is_none() || fault.stream == stream;
+        let is_candidate = |fault: &Fault| fault.id.is_none() && is_here(fault);
         let position = faults
             .iter()
-            .position(|fault| fault.id.is_none() && fault.code == error.code);
+            .position(|fault| is_candidate(fault) && fault.code == error.code);
         let position = position
-            .or_else(|| faults.iter().position(|fault| fault.id.is_none()))
-            .unwrap_or(0);
-        match faults.remove(position) {
+            .or_else(|| faults.iter().position(is_candidate))
+            .or_else(|| faults.iter().position(is_here));
+        match position.and_then(|position| faults.remove(position)) {
+            // F-5: HTTP refuses like this what it does not even read.
+            None if stream.is_some() => self.refused(stream.as_deref()),
+            Some(fault) if fault.unanswerable => {}
             None => report.error(
                 &["A-7", "A-8"],
                 "an error without id, though the peer sent nothing whose id cannot be read",
@@ -274,11 +296,17 @@ impl Link {
         id: &RequestId,
         code: Option<i64>,
     ) -> bool {
+        let stream = report
+            .now
+            .stream
+            .clone()
+            .filter(|_| report.now.checker.http);
         let faults = &mut self.sent(report.now.from.peer()).faults;
-        let Some(position) = faults
-            .iter()
-            .position(|fault| fault.perhaps_id.as_ref().or(fault.id.as_ref()) == Some(id))
-        else {
+        let is_meant = |fault: &Fault| {
+            fault.perhaps_id.as_ref().or(fault.id.as_ref()) == Some(id)
+                && (stream.is_none() || fault.stream == stream)
+        };
+        let Some(position) = faults.iter().position(is_meant) else {
             return false;
         };
         let Some(fault) = faults.remove(position) else {
@@ -297,12 +325,35 @@ impl Link {
         true
     }
 
-    /// One side closed a stream: at 2026-07-28 the client cancels so (O-3).
-    pub(super) fn closed(&mut self, report: &Report<'_>) {
-        let now = report.now;
-        if now.from != Side::Client || now.stream.is_none() {
-            return;
+    /// All that the client asked in the exchange was refused.
+    fn refused(&mut self, stream: Option<&str>) {
+        for sending in self.client.requests.values_mut() {
+            sending.answered |= sending.stream.as_deref() == stream;
         }
+    }
+
+    /// Whether this is the answer to a request of HTTP whose body nobody saw: one that was refused before it was read.
+    pub(super) fn is_answer_to_unread(&self, report: &Report<'_>) -> bool {
+        let now = report.now;
+        let is_unheard = |stream: &String| !self.heard.contains(stream);
+        now.checker.http && now.stream.as_ref().is_some_and(is_unheard)
+    }
+
+    /// One side closed a stream, or the client its session.
+    pub(super) fn closed(&mut self, report: &mut Report<'_>) {
+        let now = report.now;
+        match (now.from, &now.stream) {
+            (Side::Client, Some(_)) => self.gone_away(now),
+            (Side::Client, None) if now.checker.http => {
+                self.ended.get_or_insert(now.line);
+            }
+            (Side::Server, Some(_)) if self.ended.is_none() => self.left_unanswered(report),
+            _ => {}
+        }
+    }
+
+    /// O-3: at 2026-07-28 the client cancels so.
+    fn gone_away(&mut self, now: &Now) {
         for sending in self.client.requests.values_mut() {
             if sending.stream == now.stream && sending.is_modern() && sending.is_open() {
                 sending.cancelled = Some(now.at);
@@ -310,9 +361,32 @@ impl Link {
         }
     }
 
+    /// F-6, F-9: at 2025-11-25 the client may come back for the answer.
+    fn left_unanswered(&self, report: &mut Report<'_>) {
+        let requests = self.client.requests.values();
+        let mut open = requests.filter(|sending| {
+            sending.stream == report.now.stream
+                && sending.is_open()
+                && sending.revision != Some(Revision::V2025_11_25)
+        });
+        if let Some(sending) = open.next() {
+            let requirements: &[&str] = match sending.is_modern() {
+                true => &["F-6"],
+                false => &["F-9"],
+            };
+            let message = format!("the stream of `{}` ends before its answer", sending.method);
+            report.warning(requirements, message);
+        }
+    }
+
     /// B-10: whoever does not answer pings is taken for dead.
     pub(super) fn finish(self, findings: &mut Vec<Finding>) {
-        for (side, sent) in [(Side::Client, self.client), (Side::Server, self.server)] {
+        // Who has gone answers nothing.
+        let server = match self.ended {
+            Some(_) => Sent::default(),
+            None => self.server,
+        };
+        for (side, sent) in [(Side::Client, self.client), (Side::Server, server)] {
             for sending in sent.requests.into_values() {
                 if sending.known == Some(Method::Ping) && sending.is_open() && !sending.is_modern()
                 {

@@ -1,15 +1,15 @@
 //! What is wrong with a request: when it is sent, by whom, with which id, at which revision.
 
 use serde_json::Value;
-use trueform_schema::{Era, Method, RequestId, Revision};
+use trueform_schema::{ClientCapabilities, Era, Method, RequestId, Revision};
 
 use super::{
     Report,
-    link::{Due, Handshake, Link, Sending, declares},
+    link::{Due, Handshake, Link, Sending, Sent, declares},
     listening::Listening,
     shape,
 };
-use crate::{jsonrpc::code, testing::Side};
+use crate::{jsonrpc::code, needs::ClientNeeds, testing::Side};
 
 /// Key of the protocol version in `_meta`.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -44,6 +44,34 @@ pub(super) fn meta<'a>(holder: &'a Value, key: &str) -> Option<&'a Value> {
 /// A request id or progress token in a JSON tree.
 pub(super) fn id_in(value: &Value) -> Option<RequestId> {
     RequestId::from_json(&value.to_string()).ok()
+}
+
+/// What of `method` with these params the capabilities of a client do not declare. Malformed ones are told elsewhere.
+pub(super) fn undeclared_needs(
+    method: Method,
+    params: &Value,
+    capabilities: Option<&Value>,
+) -> Option<ClientNeeds> {
+    let capabilities = match capabilities {
+        Some(capabilities) => serde_json::from_value(capabilities.clone()).ok()?,
+        None => ClientCapabilities::default(),
+    };
+    let missing = ClientNeeds::of_request(method, &params.to_string()).missing_from(&capabilities);
+    (!missing.is_empty()).then_some(missing)
+}
+
+/// The requirements that `missing` falls under: tools for sampling, modes of elicitation, or anything else.
+pub(super) fn requirements_of_needs(
+    missing: ClientNeeds,
+    tools: &'static [&'static str],
+    modes: &'static [&'static str],
+    others: &'static [&'static str],
+) -> &'static [&'static str] {
+    match missing {
+        ClientNeeds::SAMPLING_TOOLS => tools,
+        ClientNeeds::ELICITATION | ClientNeeds::ELICITATION_URL => modes,
+        _ => others,
+    }
 }
 
 impl Link {
@@ -96,7 +124,13 @@ impl Link {
         if let (true, Some(revision), Some(known)) = (fits, sending.revision, known) {
             shape::params(report, revision, known, raw);
         }
-        let is_scoped = report.now.checker.http && sending.is_modern();
+        // What is of no session, or has the id of another request at work, is answered on its own stream if at all.
+        let is_elsewhere = self.legacy.is_none() || sending.is_modern();
+        let is_taken = |sent: &Sent| {
+            let other = sent.requests.get(&(None, id.clone()));
+            other.is_some_and(Sending::is_open)
+        };
+        let is_scoped = report.now.checker.http && (is_elsewhere || is_taken(self.sent(from)));
         let key = (sending.stream.clone().filter(|_| is_scoped), id.clone());
         self.sent(from).requests.insert(key, sending);
     }
@@ -333,10 +367,10 @@ impl Link {
             sending.due = Due::Error(&[code::METHOD_NOT_FOUND, code::INVALID_REQUEST], &["A-9"]);
             return false;
         };
-        if let Some(capability) = rules
+        let undeclared = rules
             .capability
-            .filter(|capability| !handshake.declares(from.peer(), capability))
-        {
+            .filter(|capability| !handshake.declares(from.peer(), capability));
+        if let Some(capability) = undeclared {
             report.error(
                 &["B-8"],
                 format!(
@@ -346,6 +380,21 @@ impl Link {
                 ),
             );
             return false;
+        }
+        // Older revisions have no parts of these capabilities.
+        if from == Side::Server && Revision::V2025_11_25 <= revision {
+            let capabilities = &handshake.client_capabilities;
+            let missing = undeclared_needs(known, &sending.params, Some(capabilities));
+            if let Some(missing) = missing {
+                report.error(
+                    requirements_of_needs(missing, &["Q-2"], &["R-2"], &["B-8"]),
+                    format!(
+                        "`{}` needs {missing}, which the client did not declare",
+                        sending.method
+                    ),
+                );
+                return false;
+            }
         }
         true
     }

@@ -5,11 +5,15 @@ use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
 
 use super::{
     Report,
-    link::{Due, Link, Sending, declares},
-    requests::{id_in, meta},
+    link::{Due, Link, Sending},
+    requests::{id_in, meta, requirements_of_needs, undeclared_needs},
     shape,
 };
-use crate::{jsonrpc::code, testing::Side};
+use crate::{
+    gate::{self, Standing},
+    jsonrpc::code,
+    testing::Side,
+};
 
 /// Key of the server's `Implementation` in the `_meta` of results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
@@ -17,6 +21,55 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Key of the subscription in the `_meta` of what belongs to one.
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// C-7, C-10
+fn check_modern_code(report: &mut Report<'_>, error: &ErrorObject) {
+    let code = error.code;
+    match gate::standing(code, Revision::V2026_07_28) {
+        Standing::Free => {}
+        Standing::Defined => lacking(report, error, Revision::V2026_07_28),
+        Standing::Elsewhere => report.error(
+            &["A-15"],
+            format!("error {code} does not exist at 2026-07-28"),
+        ),
+        Standing::Reserved if (-32099..=-32020).contains(&code) => report.error(
+            &["A-12"],
+            format!("error {code} is reserved for the specification"),
+        ),
+        Standing::Reserved => report.error(
+            &["A-13"],
+            format!("error {code} is in the range that nobody may use any more"),
+        ),
+    }
+}
+
+/// What is reserved today was anybody's before 2026-07-28.
+fn check_legacy_code(report: &mut Report<'_>, error: &ErrorObject, revision: Revision) {
+    if error.code != code::URL_ELICITATION_REQUIRED {
+        return;
+    }
+    match gate::standing(error.code, revision) {
+        Standing::Defined => lacking(report, error, revision),
+        _ => report.error(
+            &["R-12"],
+            format!("error {} does not exist at {revision}", error.code),
+        ),
+    }
+}
+
+/// C-7, C-10, R-12
+fn lacking(report: &mut Report<'_>, error: &ErrorObject, revision: Revision) {
+    let Some(promised) = gate::lacking(error, revision) else {
+        return;
+    };
+    let requirements: &[&str] = match error.code {
+        code::UNSUPPORTED_VERSION => &["C-7"],
+        code::MISSING_CLIENT_CAPABILITY => &["C-10"],
+        _ => &["R-12"],
+    };
+    let message = format!("error {} has `data` with {promised}", error.code);
+    report.error(requirements, message);
+}
 
 impl Link {
     pub(super) fn response(
@@ -30,7 +83,8 @@ impl Link {
         let code = outcome.as_ref().err().map(|error| error.code);
         // Taken out, so that the rest of the link can be looked at; put back below.
         let Some(mut sending) = self.sent(asker).requests.remove(&key) else {
-            if !self.answers_fault(report, id, code) {
+            let is_refusal = code.is_some() && self.is_answer_to_unread(report);
+            if !self.answers_fault(report, id, code) && !is_refusal {
                 self.unknown_id(report, id);
             }
             return;
@@ -122,11 +176,7 @@ impl Link {
     }
 
     fn check_error(&self, report: &mut Report<'_>, sending: &Sending, error: &ErrorObject) {
-        let ErrorObject { code, data, .. } = error;
-        let data = data
-            .as_ref()
-            .map(|data| data.to_value())
-            .unwrap_or_default();
+        let code = &error.code;
         match sending.due {
             Due::Error(codes, requirements) if !codes.contains(code) => {
                 report.error(
@@ -139,45 +189,17 @@ impl Link {
             }
             _ => {}
         }
-        // B-10
-        if sending.known == Some(Method::Ping) && sending.revision.is_some() && !sending.is_modern()
-        {
+        // B-10; headers and sessions, which HTTP has and records do not, may be wrong for any method.
+        let is_of_http = report.now.checker.http && *code == code::INVALID_REQUEST;
+        let is_ping = sending.known == Some(Method::Ping) && !is_of_http;
+        if is_ping && sending.revision.is_some() && !sending.is_modern() {
             report.error(&["B-10"], format!("error {code} to a ping"));
         }
         let is_modern = sending.is_modern() || meta(&sending.params, CAPABILITIES).is_some();
-        match *code {
-            code::UNSUPPORTED_VERSION
-                if is_modern
-                    && !(data["supported"].is_array() && data["requested"].is_string()) =>
-            {
-                report.error(
-                    &["C-7"],
-                    format!("error {code} has `data` with `supported` and `requested`"),
-                );
-            }
-            code::MISSING_CLIENT_CAPABILITY
-                if is_modern && !data["requiredCapabilities"].is_object() =>
-            {
-                report.error(
-                    &["C-10"],
-                    format!("error {code} has `data` with `requiredCapabilities`"),
-                );
-            }
-            -32002 | -32042 if is_modern => report.error(
-                &["A-15"],
-                format!("error {code} does not exist at 2026-07-28"),
-            ),
-            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {
-            }
-            -32099..=-32020 if is_modern => report.error(
-                &["A-12"],
-                format!("error {code} is reserved for the specification"),
-            ),
-            -32019..=-32000 if is_modern => report.error(
-                &["A-13"],
-                format!("error {code} is in the range that nobody may use any more"),
-            ),
-            _ => {}
+        match sending.revision {
+            _ if is_modern => check_modern_code(report, error),
+            Some(revision) => check_legacy_code(report, error, revision),
+            None => {}
         }
     }
 
@@ -189,6 +211,14 @@ impl Link {
         raw: &str,
         result: &Value,
     ) {
+        // F-21
+        if self.ended.is_some_and(|ended| ended < sending.line) {
+            let message = format!(
+                "a result to `{}` in a session that the client has ended",
+                sending.method
+            );
+            report.error(&["F-21"], message);
+        }
         if let Due::Error(codes, requirements) = sending.due {
             report.error(
                 requirements,
@@ -316,10 +346,11 @@ impl Link {
             .into_iter()
             .flat_map(|requests| requests.values())
         {
-            let capability = match request.get("method").and_then(Value::as_str) {
-                Some("elicitation/create") => "elicitation",
-                Some("sampling/createMessage") => "sampling",
-                Some("roots/list") => "roots",
+            let method = request.get("method").and_then(Value::as_str);
+            let method = match method.and_then(Method::from_wire) {
+                Some(method @ (Method::Elicit | Method::CreateMessage | Method::ListRoots)) => {
+                    method
+                }
                 _ => {
                     report.error(
                         &["T-3"],
@@ -331,12 +362,15 @@ impl Link {
             if request.get("id").is_some() || request.get("jsonrpc").is_some() {
                 report.error(&["T-3"], "a request for input has no `id` and no `jsonrpc`");
             }
-            let declared = meta(&sending.params, CAPABILITIES)
-                .is_some_and(|capabilities| declares(capabilities, capability));
-            if !declared {
+            let params = request.get("params").unwrap_or(&Value::Null);
+            let capabilities = meta(&sending.params, CAPABILITIES);
+            if let Some(missing) = undeclared_needs(method, params, capabilities) {
                 report.error(
-                    &["T-4"],
-                    format!("asks for `{capability}`, which the request did not declare"),
+                    requirements_of_needs(missing, &["T-4", "Q-2"], &["T-4", "R-2"], &["T-4"]),
+                    format!(
+                        "asks `{}`, which needs {missing}; the request did not declare it",
+                        method.as_str()
+                    ),
                 );
             }
         }

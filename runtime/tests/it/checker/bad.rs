@@ -431,6 +431,109 @@ fn prompts_and_input() {
     }
 }
 
+/// What a client is asked beyond what it declared depends on what it is asked (Q-2, R-2).
+#[rustfmt::skip]
+#[test]
+fn what_params_need() {
+    let sample = |more: Value| {
+        let mut params = json!({ "maxTokens": 1, "messages": [{ "role": "user", "content": { "type": "text", "text": "x" } }] });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ("sampling/createMessage", params)
+    };
+    let form = || ("elicitation/create", json!({ "message": "m", "requestedSchema": { "type": "object", "properties": {} } }));
+    let url = |more: Value| {
+        let mut params = json!({ "mode": "url", "message": "m", "url": "https://example.com" });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ("elicitation/create", params)
+    };
+    let tools = || json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" } }] });
+    let choice = || json!({ "toolChoice": { "mode": "auto" } });
+    let (plain, able) = (json!({ "sampling": {}, "elicitation": {} }), json!({ "sampling": { "tools": {} }, "elicitation": { "form": {}, "url": {} } }));
+    let only_urls = json!({ "elicitation": { "url": {} } });
+    let id = || json!({ "elicitationId": "e" });
+    let asked: Vec<(&str, (&str, Value), &Value, &str, &str)> = vec![
+        ("sampling", sample(json!({})), &plain, "", ""),
+        ("tools", sample(tools()), &plain, "4 Q-2", "2 T-4 Q-2"),
+        ("choice of tools", sample(choice()), &plain, "4 Q-2", "2 T-4 Q-2"),
+        ("tools, declared", sample(tools()), &able, "", ""),
+        ("nothing declared", sample(tools()), &only_urls, "4 B-8", "2 T-4"),
+        ("form", form(), &plain, "", ""),
+        ("form where only URLs are declared", form(), &only_urls, "4 R-2", "2 T-4 R-2"),
+        ("URL", url(id()), &plain, "4 R-2", "2 T-4 R-2"),
+        ("URL, declared", url(id()), &able, "", ""),
+    ];
+    for (name, (method, params), capabilities, legacy, modern) in asked {
+        let expected = |finding: &'static str| Some(finding).filter(|finding| !finding.is_empty()).into_iter().collect::<Vec<_>>();
+        let mut lines = handshake("2025-11-25", capabilities.clone(), json!({ "tools": {} }));
+        lines.push(s(request("q", method, params.clone())));
+        check_link(name, &lines, &expected(legacy));
+        let meta = json!({ "io.modelcontextprotocol/clientCapabilities": capabilities });
+        let mut answer = complete(1, json!({ "inputRequests": { "k": { "method": method, "params": params } } }));
+        answer["result"]["resultType"] = "input_required".into();
+        check_link(name, &[c(modern_with(1, "tools/call", json!({ "name": "t" }), meta)), s(answer)], &expected(modern));
+    }
+    // Before 2025-11-25 the capabilities have no parts.
+    let mut lines = handshake("2025-06-18", json!({ "elicitation": { "url": {} } }), json!({ "tools": {} }));
+    lines.push(s(request("q", form().0, form().1)));
+    check_link("form at 2025-06-18", &lines, &[]);
+}
+
+/// C-7, C-10, R-12, A-12, A-13, A-15
+#[rustfmt::skip]
+#[test]
+fn error_codes() {
+    let told = |id: i64, code: i64, data: Value| s(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": "no", "data": data } }));
+    let nothing = || json!({});
+    let elicitations = || json!({ "elicitations": [] });
+    let missing = || json!({ "requiredCapabilities": {} });
+    let versions = || json!({ "supported": ["2026-07-28"], "requested": "x" });
+    // Code, data, and the finding at 2025-06-18, 2025-11-25 and 2026-07-28.
+    let table: Vec<(i64, Value, [&str; 3])> = vec![
+        (-32602, nothing(), ["", "", ""]),
+        (4000, nothing(), ["", "", ""]),
+        (-32042, elicitations(), ["R-12", "", "A-15"]),
+        (-32042, nothing(), ["R-12", "R-12", "A-15"]),
+        (-32042, json!({ "elicitations": "x" }), ["R-12", "R-12", "A-15"]),
+        (-32002, nothing(), ["", "", "A-15"]),
+        (-32021, missing(), ["", "", ""]),
+        (-32021, nothing(), ["", "", "C-10"]),
+        (-32022, versions(), ["", "", ""]),
+        (-32022, json!({ "supported": [] }), ["", "", "C-7"]),
+        (-32001, nothing(), ["", "", "A-13"]),
+        (-32050, nothing(), ["", "", "A-12"]),
+        (-32500, nothing(), ["", "", "A-13"]),
+    ];
+    for (code, data, expected) in table {
+        for (revision, expected) in ["2025-06-18", "2025-11-25", "2026-07-28"].into_iter().zip(expected) {
+            let answer = told(1, code, data.clone());
+            let lines = match revision {
+                "2026-07-28" => vec![c(modern_call(1)), answer],
+                _ => after(revision, vec![c(call(1)), answer]),
+            };
+            let expected = format!("{} {expected}", lines.len());
+            let expected = Some(&*expected).filter(|text| !text.ends_with(' '));
+            check_link(&format!("{code} {data} at {revision}"), &lines, &expected.into_iter().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// A finding says which rule it is about, where it is written, and what is wrong.
+#[test]
+fn a_finding_speaks_for_itself() {
+    let transcript =
+        r#"{"from":"client","message":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}"#;
+    let findings = Checker::new().check(transcript).unwrap();
+    assert_eq!(
+        findings[0].to_string(),
+        "line 1 (client): `tools/list` before `initialize`, and without `_meta` that names a protocol version \
+         (B-1, https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)"
+    );
+    assert_eq!(
+        findings[0].spec(),
+        "https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle"
+    );
+}
+
 #[rustfmt::skip]
 #[test]
 fn progress_cancellation_and_logs() {
@@ -517,7 +620,12 @@ fn subscriptions() {
 #[test]
 fn http_streams() {
     let on = |session: &str, stream: &str, (from, message): Line| json!({ "from": from, "session": session, "stream": stream, "message": message });
-    let closed = |stream: &str| json!({ "from": "client", "session": "a", "stream": stream, "closed": true });
+    let gone = |from: &str, stream: Option<&str>| json!({ "from": from, "session": "a", "stream": stream, "closed": true });
+    let closed = |stream: &str| gone("client", Some(stream));
+    let session = |revision: &str, lines: Vec<Value>| -> Vec<Value> {
+        let handshake = after(revision, vec![]).into_iter().map(|line| on("a", "1", line));
+        handshake.chain(lines).collect()
+    };
     let tracked = |id: i64| c(modern_with(id, "tools/call", json!({ "name": "t" }), json!({ "progressToken": "p", "io.modelcontextprotocol/logLevel": "info" })));
     let table: Vec<(&str, Vec<Value>, &[&str])> = vec![
         ("the same id in two exchanges", vec![
@@ -535,6 +643,30 @@ fn http_streams() {
         ], &["3 N-5 F-30"]),
         ("a log on another stream", vec![on("a", "1", tracked(1)), on("a", "2", c(modern_call(2))), on("a", "2", s(log("info")))], &["3 M-4 TRAP-18"]),
         ("answer after the stream was closed", vec![on("a", "1", c(modern_call(1))), closed("1"), on("a", "1", s(complete(1, fine())))], &["3 F-14 E-9"]),
+        ("an error without an id, to what it does not say", vec![on("a", "1", c(modern_call(1))), on("a", "2", s(bare_error(-32600)))], &[]),
+        ("the answer is missing", vec![on("a", "1", c(modern_call(1))), gone("server", Some("1"))], &["2 F-6"]),
+        ("the answer is missing, but nobody waits", vec![on("a", "1", c(modern_call(1))), closed("1"), gone("server", Some("1"))], &[]),
+        ("the answer of a session is missing", session("2025-06-18", vec![on("a", "2", c(call(1))), gone("server", Some("2"))]), &["5 F-9"]),
+        ("the answer may come later", session("2025-11-25", vec![on("a", "2", c(call(1))), gone("server", Some("2"))]), &[]),
+        ("a session that has ended", session("2025-06-18", vec![
+            on("a", "2", c(call(1))), gone("client", None), gone("server", Some("2")), on("a", "3", c(call(2))), on("a", "3", s(error(2, -32600))),
+        ]), &[]),
+        ("served in a session that has ended", session("2025-06-18", vec![
+            gone("client", None), on("a", "3", c(call(2))), on("a", "3", s(result(2, fine()))),
+        ]), &["6 F-21"]),
+        ("an id in flight", session("2025-06-18", vec![
+            on("a", "2", c(call(1))), on("a", "3", c(call(1))), on("a", "3", s(error(1, -32600))), on("a", "2", s(result(1, fine()))),
+        ]), &["5 A-3"]),
+        ("a second answer", session("2025-06-18", vec![
+            on("a", "2", c(call(1))), on("a", "2", s(result(1, fine()))), on("a", "2", s(result(1, fine()))),
+        ]), &["6 A-5"]),
+        ("a response that is none, refused", vec![
+            on("a", "1", c(json!({ "jsonrpc": "2.0", "id": 1, "result": 5 }))), on("a", "1", s(bare_error(-32600))),
+        ], &["1 A-5"]),
+        ("a request that is none, refused without its id", vec![
+            on("a", "1", c(json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }))), on("a", "1", s(bare_error(-32600))),
+        ], &["1 A-1", "2 A-7"]),
+        ("refused before it was read", vec![on("a", "1", s(error(1, -32600)))], &[]),
         ("cancelled by a notification", vec![
             on("a", "1", c(modern_call(1))), on("a", "1", c(note("notifications/cancelled", json!({ "requestId": 1 })))),
         ], &["2 O-3 G-12"]),

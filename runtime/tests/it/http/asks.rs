@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trueform::{HttpConfig, prelude::*, transport::http::Streams};
 
-use super::support::{App, Opened, Req};
+use super::support::{App, Opened, Recorder, Req};
 use crate::{
     asks::{ANSWERS, ENOUGH, LEGACY, MISSING, initialize, needy, roots},
     support::stage,
@@ -17,11 +17,7 @@ fn app(config: HttpConfig) -> App {
         .expect("the tools are fine");
     let handle = service.handle();
     let router = service.into_router().expect("the settings are fine");
-    App {
-        router,
-        director: stage().1,
-        handle,
-    }
+    App::over(router, stage().1, handle, &Recorder::default())
 }
 
 async fn session(app: &App, revision: &str, capabilities: &str) -> String {

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use tower::ServiceExt;
 use trueform::{HttpConfig, prelude::*, tool::Extension};
 
-use super::support::{App, Req};
+use super::support::{App, Recorder, Req};
 use crate::support::stage;
 
 /// What a layer says of the tenant.
@@ -59,11 +59,7 @@ fn app() -> App {
         .nest("/plain", tools)
         .route("/health", get(|| async { "well" }))
         .fallback(|| async { (axum::http::StatusCode::NOT_FOUND, "the app's own") });
-    App {
-        router,
-        director: stage().1,
-        handle,
-    }
+    App::over(router, stage().1, handle, &Recorder::default())
 }
 
 fn call(path: &str, tool: &str) -> Req {

@@ -7,17 +7,17 @@ use trueform::{
     store::{MemoryEventStore, MemorySessionStore},
 };
 
-use super::support::{App, Req};
+use super::support::{App, Recorder, Req, staged};
 
 fn pair() -> [App; 2] {
     let sessions = Arc::new(MemorySessionStore::new());
     let events = Arc::new(MemoryEventStore::new());
+    let recorder = Recorder::default();
     [(), ()].map(|()| {
-        App::with(
-            HttpConfig::default()
-                .session_store(Some(sessions.clone()))
-                .event_store(Some(events.clone())),
-        )
+        let config = HttpConfig::default()
+            .session_store(Some(sessions.clone()))
+            .event_store(Some(events.clone()));
+        App::recorded(staged(config), &recorder)
     })
 }
 

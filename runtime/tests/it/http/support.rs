@@ -91,11 +91,48 @@ async fn stall(stage: State<common::Stage>) -> String {
     "done".to_owned()
 }
 
-/// A server over HTTP in this process, and who directs its stage.
+/// A server over HTTP in this process, and who directs its stage. What passes is recorded, and held to the rules of the
+/// specification in the end.
 pub(crate) struct App {
     pub(crate) router: Router,
     pub(crate) director: Director,
     pub(crate) handle: trueform::ServerHandle,
+    #[cfg(feature = "testing")]
+    pub(crate) recorder: Recorder,
+}
+
+#[cfg(feature = "testing")]
+pub(crate) use trueform::testing::Recorder;
+
+/// Stands for the one that there is with the feature `testing`.
+#[cfg(not(feature = "testing"))]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder;
+
+/// What clients do wrong in tests is meant; a server that does is not.
+#[cfg(feature = "testing")]
+impl Drop for App {
+    fn drop(&mut self) {
+        use trueform::testing::{Checker, Side};
+
+        if std::thread::panicking() {
+            return;
+        }
+        // A busy machine is no fault of the server's.
+        let checker = Checker::http().crossing(std::time::Duration::from_secs(20));
+        let transcript = self.recorder.transcript();
+        let findings = checker.check(&transcript).expect("it was just written");
+        let findings: Vec<_> = findings
+            .iter()
+            .filter(|finding| finding.side == Side::Server)
+            .map(ToString::to_string)
+            .collect();
+        assert!(
+            findings.is_empty(),
+            "{}\n\n{transcript}",
+            findings.join("\n")
+        );
+    }
 }
 
 impl App {
@@ -121,11 +158,38 @@ impl App {
     }
 
     fn of((service, director): (trueform::Service, Director)) -> Self {
+        Self::recorded((service, director), &Recorder::default())
+    }
+
+    /// Records into what others record into as well.
+    pub(crate) fn recorded(
+        (service, director): (trueform::Service, Director),
+        recorder: &Recorder,
+    ) -> Self {
         let handle = service.handle();
+        let router = service.into_router().expect("the settings are fine");
+        Self::over(router, director, handle, recorder)
+    }
+
+    /// What a router of the test's own serves.
+    #[cfg_attr(
+        not(feature = "testing"),
+        expect(unused_variables, reason = "nothing is recorded")
+    )]
+    pub(crate) fn over(
+        router: Router,
+        director: Director,
+        handle: trueform::ServerHandle,
+        recorder: &Recorder,
+    ) -> Self {
+        #[cfg(feature = "testing")]
+        let router = router.layer(recorder.layer());
         Self {
-            router: service.into_router().expect("the settings are fine"),
+            router,
             director,
             handle,
+            #[cfg(feature = "testing")]
+            recorder: recorder.clone(),
         }
     }
 

@@ -1,0 +1,518 @@
+//! Whole sessions over HTTP, recorded: nothing in them is a finding, and what is wrong in one is found.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    task::{Context as TaskContext, Poll},
+};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{Request, Response},
+};
+use http_body::Frame;
+use http_body_util::BodyExt;
+use serde_json::json;
+use tower::{Layer, ServiceExt};
+use trueform::{
+    prelude::*,
+    testing::{Checker, Event, RecordedBody, Recorder, Side},
+};
+
+use super::support::{App, Opened, Req};
+use crate::{
+    asks::{needy, roots},
+    support::{add, stage, steps, wait},
+};
+
+fn server() -> App {
+    let (stage, director) = stage();
+    let server = Server::new("recorded", "1.0.0")
+        .tools(tools![add, wait, steps, roots, needy])
+        .state(stage);
+    let service = server.build().expect("the tools are fine");
+    App::recorded((service, director), &Recorder::new())
+}
+
+#[track_caller]
+fn assert_clean(app: &App) {
+    let transcript = app.recorder.transcript();
+    let findings = Checker::http()
+        .check(&transcript)
+        .expect("it was just written");
+    assert_eq!(findings, [], "{transcript}");
+}
+
+/// How often the peer did what `what` looks for.
+fn count(app: &App, from: Side, what: impl Fn(&Event) -> bool) -> usize {
+    let records = app.recorder.records();
+    let all = records.iter().filter(|record| record.from == from);
+    all.filter(|record| what(&record.event)).count()
+}
+
+fn says(part: &str) -> impl Fn(&Event) -> bool {
+    move |event| matches!(event, Event::Message(text) if text.contains(part))
+}
+
+/// `_meta` with more in it.
+fn with_meta(mut request: Req, more: &str) -> Req {
+    let body = String::from_utf8(request.body).expect("UTF-8");
+    request.body = body
+        .replace(r#""_meta":{"#, &format!(r#""_meta":{{{more},"#))
+        .into_bytes();
+    request
+}
+
+async fn until(stream: &mut Opened, method: &str) -> serde_json::Value {
+    loop {
+        let event = stream.event().await.expect("the stream goes on");
+        if !event.data.is_empty() && event.method() == method {
+            return event.json();
+        }
+    }
+}
+
+/// A session with nearly everything in it, in which ids go up from 1.
+async fn legacy_session(app: &App, revision: &str) {
+    let [initialize, initialized] = crate::asks::initialize(revision, r#"{"roots":{}}"#);
+    let opened = app.send(Req::post(initialize)).await;
+    let session = opened
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
+    app.send(Req::post(initialized).session(&session)).await;
+    let mut standalone = app.open(Req::get(&session)).await;
+    assert!(standalone.is_stream());
+
+    app.send(Req::legacy(&session, "1", "tools/list", "{}"))
+        .await;
+    app.send(Req::call(&session, "2", "add", r#"{"a":2,"b":3}"#))
+        .await;
+    app.send(Req::call(&session, "3", "add", r#"{"a":"x"}"#))
+        .await;
+    app.send(Req::legacy(&session, "4", "ping", "{}")).await;
+    // Progress and log messages on the stream of the call.
+    app.send(Req::legacy(
+        &session,
+        "5",
+        "logging/setLevel",
+        r#"{"level":"info"}"#,
+    ))
+    .await;
+    app.send(Req::call(&session, "6", "steps", r#"{"steps":3}"#))
+        .await;
+    // The tool asks the client.
+    let mut stream = app.open(Req::call(&session, "7", "roots", "{}")).await;
+    let asked = until(&mut stream, "roots/list").await;
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": [] } });
+    app.send(Req::post(answer.to_string()).session(&session))
+        .await;
+    stream.events().await;
+    // A cancelled call.
+    let waiting =
+        Req::call(&session, "8", "wait", r#"{"label":"w"}"#).header("accept", "application/json");
+    let cancelling = async {
+        assert_eq!(app.director.begun().await, "w");
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}"#;
+        app.send(Req::post(cancel).session(&session)).await;
+    };
+    tokio::join!(app.send(waiting), cancelling);
+    // What belongs to no call.
+    app.handle.notify_tools_changed();
+    until(&mut standalone, "notifications/tools/list_changed").await;
+    if revision == "2025-11-25" {
+        resumed(app, &session).await;
+    }
+    assert_eq!(app.send(Req::delete(&session)).await.status, 204);
+    standalone.events().await;
+    let late = app
+        .send(Req::legacy(&session, "20", "tools/list", "{}"))
+        .await;
+    assert_eq!(late.status, 404);
+}
+
+/// A stream that breaks after its first events, which come again.
+async fn resumed(app: &App, session: &str) {
+    let mut stream = app
+        .open(Req::call(session, "10", "steps", r#"{"steps":4}"#))
+        .await;
+    let first = stream
+        .event()
+        .await
+        .and_then(|event| event.id)
+        .expect("an id");
+    until(&mut stream, "notifications/progress").await;
+    drop(stream);
+    let all = app
+        .open(Req::get(session).header("last-event-id", &first))
+        .await
+        .events()
+        .await;
+    assert_eq!(all.len(), 9, "{all:?}");
+}
+
+// F-18
+#[tokio::test]
+async fn legacy_sessions() {
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let app = server();
+        // Two clients at once, who use the same ids.
+        tokio::join!(legacy_session(&app, revision), async {
+            let session = app.session(revision).await;
+            app.send(Req::legacy(&session, "1", "tools/list", "{}"))
+                .await;
+            app.send(Req::call(&session, "2", "add", r#"{"a":2,"b":3}"#))
+                .await;
+            app.send(Req::delete(&session)).await;
+        });
+        assert_clean(&app);
+        let records = app.recorder.records();
+        assert!(records.iter().all(|record| {
+            matches!(record.session.as_deref(), Some("1" | "2"))
+                && (record.stream.is_some() || record.event == Event::Closed)
+        }));
+        let progress = says("notifications/progress");
+        let expected = if revision == "2025-11-25" { 7 } else { 3 };
+        assert_eq!(
+            count(&app, Side::Server, progress),
+            expected,
+            "what came again is recorded once"
+        );
+        for part in [
+            "roots/list",
+            "list_changed\"",
+            r#"[{"type":"text","text":"5"}]"#,
+            r#""id":20,"error""#,
+        ] {
+            assert_ne!(count(&app, Side::Server, says(part)), 0, "{part}");
+        }
+        let ends = records
+            .iter()
+            .filter(|record| record.stream.is_none())
+            .count();
+        assert_eq!(ends, 2, "each client ends its session");
+    }
+}
+
+async fn modern_client(app: &App) {
+    let call = |id: &str, tool: &str, arguments: &str| {
+        Req::modern(
+            id,
+            "tools/call",
+            &format!(r#","name":"{tool}","arguments":{arguments}"#),
+        )
+    };
+    app.send(Req::modern("1", "server/discover", "")).await;
+    app.send(Req::modern("2", "tools/list", "")).await;
+    app.send(call("3", "add", r#"{"a":2,"b":3}"#)).await;
+    app.send(call("4", "add", "{}")).await;
+    app.send(call("5", "needy", "{}")).await;
+    app.send(call("6", "unknown", "{}")).await;
+    app.send(Req::modern("7", "ping", "")).await;
+    let more = r#""progressToken":"t","io.modelcontextprotocol/logLevel":"info""#;
+    app.send(with_meta(call("8", "steps", r#"{"steps":3}"#), more))
+        .await;
+}
+
+#[tokio::test]
+async fn modern_exchanges() {
+    let app = server();
+    // Clients that use the same ids and tokens.
+    tokio::join!(modern_client(&app), modern_client(&app));
+    // A client goes away before the head of the response, and another in the middle of a stream.
+    let wait = Req::modern(
+        "9",
+        "tools/call",
+        r#","name":"wait","arguments":{"label":"w"}"#,
+    );
+    {
+        let mut sending =
+            std::pin::pin!(app.send(wait.clone().header("accept", "application/json")));
+        tokio::select! {
+            got = &mut sending => panic!("{got:?}"),
+            begun = app.director.begun() => assert_eq!(begun, "w"),
+        }
+    }
+    assert_eq!(app.director.begun().await, "dropped w");
+    let mut stream = app
+        .open(with_meta(
+            Req::modern(
+                "9",
+                "tools/call",
+                r#","name":"steps","arguments":{"steps":100000}"#,
+            ),
+            r#""progressToken":"t""#,
+        ))
+        .await;
+    until(&mut stream, "notifications/progress").await;
+    drop(stream);
+    // A subscription.
+    let listen = r#","notifications":{"toolsListChanged":true}"#;
+    let mut subscription = app
+        .open(Req::modern("10", "subscriptions/listen", listen))
+        .await;
+    until(
+        &mut subscription,
+        "notifications/subscriptions/acknowledged",
+    )
+    .await;
+    app.handle.notify_tools_changed();
+    until(&mut subscription, "notifications/tools/list_changed").await;
+    app.handle.shut_down();
+    subscription.events().await;
+
+    let transcript = app.recorder.transcript();
+    let findings = Checker::http()
+        .check(&transcript)
+        .expect("it was just written");
+    // The client asked for what there is not.
+    let found: Vec<_> = findings
+        .iter()
+        .map(|finding| (finding.side, finding.requirements))
+        .collect();
+    assert_eq!(found, [(Side::Client, &["C-11"][..]); 2], "{findings:?}");
+    assert!(
+        app.recorder
+            .records()
+            .iter()
+            .all(|record| record.session.is_none())
+    );
+    let closed = |event: &Event| *event == Event::Closed;
+    assert_eq!(count(&app, Side::Client, closed), 2);
+    assert_eq!(count(&app, Side::Server, closed), 3, "{transcript}");
+}
+
+/// A body that comes in these pieces, and breaks where one is `None`.
+struct Pieces(VecDeque<Option<&'static str>>);
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut TaskContext<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let frame = self.0.pop_front().map(|piece| match piece {
+            Some(piece) => Ok(Frame::data(Bytes::from_static(piece.as_bytes()))),
+            None => Err(std::io::Error::other("broken")),
+        });
+        Poll::Ready(frame)
+    }
+}
+
+/// What is recorded of a server that answers a POST of `said` with these pieces.
+async fn exchange(
+    said: &'static str,
+    status: u16,
+    kind: &'static str,
+    pieces: &[Option<&'static str>],
+) -> Recorder {
+    let recorder = Recorder::new();
+    let pieces = VecDeque::from(pieces.to_vec());
+    let server = tower::service_fn(move |request: Request<RecordedBody<Body>>| {
+        let body = Pieces(pieces.clone());
+        async move {
+            // Whoever refuses at once reads nothing.
+            if status != 413 {
+                request.into_body().collect().await?;
+            }
+            let response = Response::builder()
+                .status(status)
+                .header("content-type", kind);
+            Ok::<_, axum::Error>(response.body(body).expect("a good response"))
+        }
+    });
+    let request = Request::post("/")
+        .body(Body::from(said))
+        .expect("a good request");
+    let response = recorder.layer().layer(server).oneshot(request).await;
+    let mut body = response.expect("it answers").into_body();
+    while let Some(Ok(_)) = body.frame().await {}
+    drop(body);
+    recorder
+}
+
+#[tokio::test]
+async fn what_is_recorded() {
+    const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    const BOTH: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    const SSE: &str = "text/event-stream";
+    const JSON: &str = "application/json; charset=utf-8";
+    let closed = "closed";
+    let table: [(&str, u16, &str, &[Option<&'static str>], &[(Side, &str)]); 12] = [
+        (
+            PING,
+            200,
+            JSON,
+            &[Some(&BOTH[..9]), Some(&BOTH[9..])],
+            &[(Side::Client, PING), (Side::Server, BOTH)],
+        ),
+        ("\n", 202, JSON, &[], &[]),
+        (
+            "nonsense",
+            200,
+            JSON,
+            &[Some("nonsense")],
+            &[(Side::Client, "nonsense"), (Side::Server, "nonsense")],
+        ),
+        (
+            "x",
+            200,
+            JSON,
+            &[Some("{"), None],
+            &[(Side::Client, "x"), (Side::Server, closed)],
+        ),
+        (
+            "x",
+            200,
+            "text/html",
+            &[Some("hello")],
+            &[(Side::Client, "x")],
+        ),
+        (
+            "x",
+            401,
+            JSON,
+            &[Some(r#"{"error":"invalid_token"}"#)],
+            &[(Side::Client, "x")],
+        ),
+        (
+            "x",
+            400,
+            JSON,
+            &[Some(r#"{"jsonrpc":5}"#)],
+            &[(Side::Client, "x"), (Side::Server, r#"{"jsonrpc":5}"#)],
+        ),
+        (PING, 413, "text/plain", &[Some("too large")], &[]),
+        (
+            "x",
+            200,
+            SSE,
+            &[Some("data: a\r"), Some("\n\r\ndata: b"), Some("\n\n")],
+            &[
+                (Side::Client, "x"),
+                (Side::Server, "a"),
+                (Side::Server, "b"),
+                (Side::Server, closed),
+            ],
+        ),
+        (
+            "x",
+            200,
+            SSE,
+            &[Some("data: a\n\ndata: b\n")],
+            &[
+                (Side::Client, "x"),
+                (Side::Server, "a"),
+                (Side::Server, closed),
+            ],
+        ),
+        (
+            "x",
+            200,
+            SSE,
+            &[Some("data: a\n\ndata"), None],
+            &[
+                (Side::Client, "x"),
+                (Side::Server, "a"),
+                (Side::Server, closed),
+            ],
+        ),
+        (
+            "x",
+            200,
+            SSE,
+            &[],
+            &[(Side::Client, "x"), (Side::Server, closed)],
+        ),
+    ];
+    for (said, status, kind, pieces, expected) in table {
+        let recorder = exchange(said, status, kind, pieces).await;
+        let records = recorder.records();
+        let found: Vec<_> = records
+            .iter()
+            .map(|record| match &record.event {
+                Event::Message(text) => (record.from, &**text),
+                _ => (record.from, closed),
+            })
+            .collect();
+        assert_eq!(found, expected, "{said} {status} {kind} {pieces:?}");
+    }
+    // Bytes that are no text.
+    let request = Request::post("/")
+        .body(Body::from(&b"\xff{"[..]))
+        .expect("a good request");
+    let recorder = Recorder::new();
+    let server = tower::service_fn(|request: Request<RecordedBody<Body>>| async move {
+        request.into_body().collect().await?;
+        Ok::<_, axum::Error>(Response::new(Body::empty()))
+    });
+    recorder
+        .layer()
+        .layer(server)
+        .oneshot(request)
+        .await
+        .expect("it answers");
+    assert_eq!(
+        recorder.records()[0].event,
+        Event::Message("\u{fffd}{".to_owned())
+    );
+}
+
+/// Each event is recorded when it passes, and passed on at once.
+#[tokio::test]
+async fn nothing_is_held_back() {
+    let app = server();
+    let listen = r#","notifications":{"toolsListChanged":true}"#;
+    let mut subscription = app
+        .open(Req::modern("1", "subscriptions/listen", listen))
+        .await;
+    for round in 1..=3 {
+        let event = subscription.event().await.expect("an event");
+        assert_eq!(app.recorder.records().len(), 1 + round, "{event:?}");
+        app.handle.notify_tools_changed();
+    }
+}
+
+// F-6, F-9, F-21, F-30
+#[tokio::test]
+async fn what_a_server_does_wrong() {
+    const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let table: [(&str, &[Option<&str>], &[&str]); 4] = [
+        (
+            "application/json",
+            &[Some(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)],
+            &["A-5"],
+        ),
+        (
+            "text/event-stream",
+            &[Some(
+                "data: {\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"roots/list\"}\n\n",
+            )],
+            &["A-18", "F-6"],
+        ),
+        ("text/event-stream", &[Some(": nothing\n\n")], &["F-6"]),
+        (
+            "text/event-stream",
+            &[Some("data: [] \n\n"), None],
+            &["A-11", "F-6"],
+        ),
+    ];
+    for (kind, pieces, expected) in table {
+        let recorder = exchange(CALL, 200, kind, pieces).await;
+        let transcript = recorder.transcript();
+        let findings = Checker::http()
+            .check(&transcript)
+            .expect("it was just written");
+        let found: Vec<_> = findings
+            .iter()
+            .map(|finding| {
+                assert_eq!(finding.side, Side::Server, "{finding}");
+                finding.requirements[0]
+            })
+            .collect();
+        assert_eq!(found, expected, "{findings:?}\n{transcript}");
+    }
+}
