@@ -333,8 +333,8 @@ impl Client {
         method: Method,
         text: &Json,
     ) -> Result<T, ClientError> {
-        let inbound = self.inner.link.gate.inbound;
-        Ok(inbound.result(method, self.revision(), text.get())?)
+        let gate = &self.inner.link.gate;
+        Ok(gate.result(method, self.revision(), text)?)
     }
 
     fn handler(&self) -> &dyn ClientHandler {

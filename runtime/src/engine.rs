@@ -24,7 +24,7 @@ pub(crate) use self::{
     shared::{Engine, Settings, Shared, States},
 };
 use crate::{
-    gate::Redacted,
+    gate,
     jsonrpc::{self, NoId, code},
 };
 
@@ -109,13 +109,8 @@ pub(crate) fn log_refused(reply: &Reply, message: &[u8]) {
         is_refusal: true, ..
     }) = reply
     {
-        log_raw(message);
+        gate::log_raw(message);
     }
-}
-
-/// Logs `message`, what it says left out, after the log has said what is wrong with it.
-pub(crate) fn log_raw(message: &[u8]) {
-    tracing::debug!(raw = %Redacted(message), "this was refused");
 }
 
 impl Reply {

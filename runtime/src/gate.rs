@@ -28,7 +28,7 @@ pub(crate) use self::{
     inbound::{Inbound, decoded_params},
     outbound::{check, error_at, holds_back},
     peek::{Peek, peek},
-    redact::Redacted,
+    redact::{Redacted, log_raw},
 };
 pub use self::{
     leniency::{Leniencies, Leniency},

@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 use trueform_schema::{
-    At, ClientCapabilities, Conform, ErrorObject, Json, Method, Revision, ServerCapabilities,
+    At, ClientCapabilities, Conform, DecodeError, ErrorObject, Json, Method, Revision, ServerCapabilities,
     ServerNotification, ServerRequest, Violation,
     conform::{Path, Rule, Walk},
     methods::Direction,
@@ -193,6 +193,23 @@ impl ClientGate {
         !dropped
     }
 
+    /// The result `text` of `method`, as `revision` allows it.
+    ///
+    /// # Errors
+    /// What is wrong with it; the log has the text, what it says left out.
+    pub(super) fn result<T: Conform + for<'de> serde::Deserialize<'de>>(
+        &self,
+        method: Method,
+        revision: Revision,
+        text: &Json,
+    ) -> Result<T, DecodeError> {
+        let result = self.inbound.result(method, revision, text.get());
+        if let Err(error) = &result {
+            log_unfit_result(method, error, text);
+        }
+        result
+    }
+
     /// From now on the server's requests are answered: `initialize` is about to be sent.
     pub(super) fn enter_legacy_era(&self) {
         self.is_legacy.store(true, Ordering::Relaxed);
@@ -267,11 +284,30 @@ impl ClientGate {
     /// What a question within a result needs and this client did not declare, if that keeps it from being answered.
     pub(super) fn withheld(&self, method: &str, params: Option<&RawValue>) -> Option<ClientNeeds> {
         let missing = self.undeclared(Method::from_wire(method)?, params)?;
-        if self.inbound.policy == Policy::Warn {
-            tracing::warn!(method, %missing, "the server asks for what this client did not declare");
+        let withheld = self.inbound.policy == Policy::Enforce;
+        if self.inbound.policy != Policy::Off {
+            tracing::warn!(method, %missing, withheld, "the server asks for what this client did not declare");
         }
-        (self.inbound.policy == Policy::Enforce).then_some(missing)
+        if withheld {
+            let params = params.map_or("{}", RawValue::get);
+            gate::log_raw(
+                format!(r#"{{"method":{},"params":{params}}}"#, Value::from(method)).as_bytes(),
+            );
+        }
+        withheld.then_some(missing)
     }
+}
+
+/// Logs a result that is refused, as the message that it was part of.
+pub(super) fn log_unfit_result(method: Method, error: &DecodeError, text: &Json) {
+    tracing::warn!(
+        %method,
+        pointer = error.pointer(),
+        rule = error.rule(),
+        problem = %error,
+        "an unfit result"
+    );
+    gate::log_raw(format!(r#"{{"result":{}}}"#, text.get()).as_bytes());
 }
 
 fn from_server(method: Method, revision: Revision) -> bool {

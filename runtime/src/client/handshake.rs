@@ -11,6 +11,7 @@ use trueform_schema::{
 use super::{
     ClientOptions, Negotiation,
     error::{ClientError, LocalError},
+    gate::log_unfit_result,
     link::Link,
     request::{method_of, stamped, wait},
 };
@@ -88,10 +89,7 @@ async fn discover(
     link.gate.let_out(Method::Discover, revision, &params)?;
     let params = stamped(&params, revision, options, None, None)?;
     let result = exchange(link, Method::Discover, &params, timeout, true).await?;
-    let result: DiscoverResult =
-        link.gate
-            .inbound
-            .result(Method::Discover, revision, result.get())?;
+    let result: DiscoverResult = link.gate.result(Method::Discover, revision, &result)?;
     if !result
         .supported_versions
         .iter()
@@ -126,14 +124,14 @@ async fn initialize(
     link.gate.enter_legacy_era();
     let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
     let text = result;
-    let result: InitializeResult = decode::from_str(text.get())?;
+    let result: InitializeResult = decode::from_str(text.get())
+        .inspect_err(|error| log_unfit_result(Method::Initialize, error, &text))?;
     let offered = Revision::from_wire(&result.protocol_version)
         .filter(|offered| offered.era() == Era::Legacy && accept(*offered));
     let Some(revision) = offered else {
         return Err(LocalError::Version(vec![result.protocol_version]).into());
     };
-    let inbound = link.gate.inbound;
-    let result: InitializeResult = inbound.result(Method::Initialize, revision, text.get())?;
+    let result: InitializeResult = link.gate.result(Method::Initialize, revision, &text)?;
     link.gate.settle(revision, &result.capabilities);
     link.notify(method_of::<methods::Initialized>(), None)?;
     Ok(Server {

@@ -28,6 +28,7 @@ use super::{
     notified::Notified,
 };
 use crate::{
+    gate,
     jsonrpc::{self, Fault, Frame, Incoming, Kind, Malformed, NoId},
     transport::lines::{Line, Lines},
 };
@@ -261,6 +262,8 @@ impl Link {
                         method: method.into(),
                         params: params.map(|params| Json::from(params.to_owned())),
                     });
+                } else {
+                    gate::log_raw(line);
                 }
                 self.unclaimed(line);
             }
@@ -268,6 +271,7 @@ impl Link {
                 self.unclaimed(line);
                 if !self.gate.answers() {
                     tracing::debug!(%id, method = &*method, "a request of the server is not answered");
+                    gate::log_raw(line);
                     return;
                 }
                 match self.gate.question(&method, params) {
@@ -276,7 +280,10 @@ impl Link {
                         &method,
                         params.map(|params| Json::from(params.to_owned())),
                     ),
-                    Err(error) => self.respond(&id, Err(error)),
+                    Err(error) => {
+                        gate::log_raw(line);
+                        self.respond(&id, Err(error));
+                    }
                 }
             }
         }
@@ -343,6 +350,7 @@ impl Link {
     fn malformed(&self, malformed: Malformed, line: &[u8]) {
         let Malformed { kind, id, error } = malformed;
         tracing::warn!(?kind, ?id, problem = %error.message, "the server sent something malformed");
+        gate::log_raw(line);
         match (kind, id) {
             // The id is the server's: a request of ours that has the same is another matter.
             (Kind::Request, Some(id)) if self.gate.answers() => self.respond(&id, Err(error)),

@@ -7,7 +7,7 @@ use trueform_schema::{Revision, Revisions};
 use super::{
     Answer, Engine, Look, Read, Reply,
     legacy::{Origin, Way},
-    log_raw, log_refused,
+    log_refused,
     modern::Site,
 };
 use crate::{
@@ -63,7 +63,7 @@ impl Engine {
                 self.batch(frames, &link.session, Way::Link, &TransportData::default())
             }
             Err(malformed) => {
-                log_raw(line);
+                gate::log_raw(line);
                 return self.line_malformed(link, &malformed);
             }
         };

@@ -11,6 +11,11 @@ const LONGEST_NAME: usize = 64;
 /// as do the method and the id, by which the message is found again. Bytes that are no JSON are shown as their number.
 pub(crate) struct Redacted<'a>(pub(crate) &'a [u8]);
 
+/// Logs `message`, what it says left out, after the log has said what is wrong with it.
+pub(crate) fn log_raw(message: &[u8]) {
+    tracing::debug!(raw = %Redacted(message), "this was refused");
+}
+
 /// What the next string or word is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     Principal,
-    engine::{Answer, Look, Read, Reply, log_raw, log_refused},
+    engine::{Answer, Look, Read, Reply, log_refused},
     exchange::TransportData,
     gate::{self, PostEra, SESSION_HEADER},
     jsonrpc::{self, Frame, Kind, Malformed, NoId},
@@ -205,7 +205,7 @@ impl Post<'_, '_> {
             .active
             .as_ref()
             .map(|active| active.entry().session());
-        log_raw(self.body);
+        gate::log_raw(self.body);
         let reply = self.endpoint.engine.malformed(malformed, session);
         match (malformed.kind, reply) {
             (Kind::Request | Kind::Unknown, Reply::Ready(_)) => {
