@@ -93,7 +93,7 @@ pub use self::{
 #[doc(inline)]
 pub use self::transport::http::HttpConfig;
 
-/// The examples of the README, as doctests.
-#[cfg(doctest)]
+/// The examples of the README, as doctests; one of them is about this feature.
+#[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -13,8 +13,8 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 use trueform_schema::{
-    At, ClientCapabilities, Conform, DecodeError, ErrorObject, Json, Method, Revision, ServerCapabilities,
-    ServerNotification, ServerRequest, Violation,
+    At, ClientCapabilities, Conform, DecodeError, ErrorObject, Json, Method, Revision,
+    ServerCapabilities, ServerNotification, ServerRequest, Violation,
     conform::{Path, Rule, Walk},
     methods::Direction,
 };
@@ -300,11 +300,14 @@ impl ClientGate {
 
 /// Logs a result that is refused, as the message that it was part of.
 pub(super) fn log_unfit_result(method: Method, error: &DecodeError, text: &Json) {
+    // What decoding says may repeat what was found.
+    let fault = Fault::of_decoding(error, "");
     tracing::warn!(
         %method,
-        pointer = error.pointer(),
-        rule = error.rule(),
-        problem = %error,
+        pointer = &*fault.pointer,
+        rule = fault.rule,
+        expected = &*fault.expected,
+        found = &*fault.found,
         "an unfit result"
     );
     gate::log_raw(format!(r#"{{"result":{}}}"#, text.get()).as_bytes());

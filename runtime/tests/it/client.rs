@@ -19,25 +19,25 @@ use trueform::{
 use crate::support::{Collected, service, soon};
 
 /// A server of the test's own.
-struct Mock {
+pub(crate) struct Mock {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     out: WriteHalf<DuplexStream>,
 }
 
 impl Mock {
-    async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         let line = self.lines.next_line().await.unwrap()?;
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    async fn send(&mut self, message: Value) {
+    pub(crate) async fn send(&mut self, message: Value) {
         let mut line = message.to_string();
         line.push('\n');
         // The client may have gone.
         let _ = self.out.write_all(line.as_bytes()).await;
     }
 
-    async fn result(&mut self, request: &Value, result: Value) {
+    pub(crate) async fn result(&mut self, request: &Value, result: Value) {
         self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }))
             .await;
     }
@@ -48,7 +48,7 @@ impl Mock {
 }
 
 /// A client of a mock that `script` plays.
-fn against<F, T>(
+pub(crate) fn against<F, T>(
     options: ClientOptions,
     script: impl FnOnce(Mock) -> F,
 ) -> (
@@ -69,7 +69,7 @@ where
     (soon(Client::over(reader, writer, options)), playing)
 }
 
-async fn play_legacy(mock: &mut Mock, request: &Value) {
+pub(crate) async fn play_legacy(mock: &mut Mock, request: &Value) {
     assert_eq!(request["method"], "initialize");
     let result = json!({
         "protocolVersion": request["params"]["protocolVersion"],

@@ -3,11 +3,18 @@
 
 use std::fmt;
 
-use serde_json::json;
-use trueform::{Policy, prelude::*, schema::ImageContent, schemars::JsonSchema};
+use serde_json::{Value, json};
+use trueform::{
+    Policy,
+    client::{ClientError, ClientOptions, LocalError},
+    prelude::*,
+    schema::{ImageContent, ProgressNotificationParams, RequestId, SetLevelRequestParams, methods},
+    schemars::JsonSchema,
+};
 
-use crate::support::{
-    conversation, initialize, joined, legacy, log, modern, raw, service, soon, staged,
+use crate::{
+    client::{against, play_legacy},
+    support::{conversation, initialize, joined, legacy, log, modern, raw, service, soon, staged},
 };
 
 /// The one line of the log that has all of `parts`, and how it begins.
@@ -257,5 +264,211 @@ async fn why_a_tool_failed() {
             "connecting to db-7.internal: password hunter2",
         ];
         assert_logged(&told.take(), "WARN", &parts);
+    }
+}
+
+/// Says something of a level that there is not, and then something of one that there is.
+#[tool]
+fn mutters(context: Context) -> &'static str {
+    context.log(LoggingLevel::Other("loud".into()), "unheard");
+    context.log(LoggingLevel::Debug, "heard");
+    "said"
+}
+
+#[tokio::test]
+async fn a_notification_that_its_revision_forbids() {
+    for revision in Revision::ALL {
+        for (policy, held_back) in [
+            (Policy::Enforce, Some(true)),
+            (Policy::Warn, Some(false)),
+            (Policy::Off, None),
+        ] {
+            let told = log();
+            let server = Server::new("t", "1")
+                .tools(tools![mutters])
+                .outgoing(policy);
+            // What is held back would be no message to this client either.
+            let options = ClientOptions::at(revision).incoming(Policy::Off);
+            let client = server.connect_as(options).await.unwrap();
+            if revision < Revision::V2026_07_28 {
+                let level = SetLevelRequestParams::new(LoggingLevel::Debug);
+                client.request::<methods::SetLevel>(level).await.unwrap();
+            }
+            let mut notifications = client.notifications();
+            for _ in 0..2 {
+                // The connection lives on.
+                let call = client.call_tool("mutters", ());
+                call.log_level(LoggingLevel::Debug).await.unwrap();
+            }
+            let told = told.take();
+            let is_heard = held_back != Some(true);
+            for expected in ["unheard", "heard", "unheard", "heard"] {
+                if expected == "unheard" && !is_heard {
+                    continue;
+                }
+                let got = soon(notifications.next()).await.expect("a message");
+                let params = got.get::<methods::LoggingMessage>().unwrap().unwrap();
+                assert_eq!(params.data.to_value(), expected, "{policy:?} at {revision}");
+            }
+            let lines: Vec<_> = told
+                .iter()
+                .filter(|line| line.contains("pointer="))
+                .collect();
+            assert_eq!(
+                lines.len(),
+                if held_back.is_some() { 2 } else { 0 },
+                "{told:#?}"
+            );
+            for line in lines {
+                for part in [
+                    "ERROR ",
+                    r#"what="notifications/message""#,
+                    &format!("revision={revision}"),
+                    r#"pointer="/level""#,
+                    r#"rule="unknown""#,
+                    &format!("held_back={}", held_back == Some(true)),
+                ] {
+                    assert!(line.contains(part), "{part} in {line}");
+                }
+            }
+        }
+    }
+}
+
+/// The same on the client's side: it does not leave, its author is told, and the connection lives on.
+#[tokio::test]
+async fn a_notification_of_a_client_that_its_revision_forbids() {
+    let params = ProgressNotificationParams::new(f64::INFINITY, RequestId::from("t"));
+    for policy in [Policy::Enforce, Policy::Warn, Policy::Off] {
+        let told = log();
+        let options = ClientOptions::at(Revision::V2025_06_18).outgoing(policy);
+        let (client, playing) = against(options, |mut mock| async move {
+            let request = mock.next().await.unwrap();
+            play_legacy(&mut mock, &request).await;
+            let mut methods = Vec::new();
+            while let Some(message) = mock.next().await {
+                methods.push(message["method"].as_str().unwrap().to_owned());
+            }
+            methods
+        });
+        let client = client.await.unwrap();
+        let sent = client.notify::<methods::Progress>(&params);
+        let fine = ProgressNotificationParams::new(1.0, RequestId::from("t"));
+        client.notify::<methods::Progress>(&fine).unwrap();
+        soon(client.close()).await;
+        let left = soon(playing).await.unwrap().len();
+        let told = told.take();
+        let lines = told.iter().filter(|line| line.contains("pointer=")).count();
+        if policy == Policy::Enforce {
+            let problem = sent.unwrap_err();
+            assert!(
+                matches!(&problem, ClientError::Local(LocalError::NotAllowed(why)) if why.contains("/progress")),
+                "{problem}"
+            );
+            assert_eq!((left, lines), (1, 1), "{told:#?}");
+        } else {
+            sent.unwrap();
+            assert_eq!(
+                (left, lines),
+                (2, usize::from(policy == Policy::Warn)),
+                "{told:#?}"
+            );
+        }
+        if policy != Policy::Off {
+            let parts = [
+                r#"what="notifications/progress""#,
+                "revision=2025-06-18",
+                r#"pointer="/progress""#,
+                r#"rule="finite""#,
+            ];
+            assert_logged(&told, "ERROR", &parts);
+        }
+    }
+}
+
+/// What a client refuses or drops is in its log as the server's log has it: with what it says left out.
+#[tokio::test]
+async fn what_a_client_refuses() {
+    let unfit: [(Value, &str, &[&str], &str); 5] = [
+        (
+            json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": 5, "data": "hunter2" } }),
+            "WARN",
+            &[
+                "an unfit notification",
+                r#"method="notifications/message""#,
+                "dropped=true",
+            ],
+            r#"raw={"jsonrpc":<3 bytes>,"method":"notifications/message","params":{"level":<1 bytes>,"data":<7 bytes>}}"#,
+        ),
+        (
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized", "params": { "x": "hunter2" } }),
+            "WARN",
+            &["an unfit notification", "no server sends it"],
+            r#""params":{"x":<7 bytes>}}"#,
+        ),
+        (
+            json!({ "jsonrpc": "2.0", "id": "q", "method": "roots/list", "params": { "x": "hunter2" } }),
+            "WARN",
+            &["an unfit request", r#"method="roots/list""#, "code=-32601"],
+            r#""id":"q","#,
+        ),
+        (
+            json!({ "jsonrpc": "1.0", "id": "q", "method": "hunter", "params": ["hunter2"] }),
+            "WARN",
+            &["the server sent something malformed"],
+            r#""params":[<7 bytes>]}"#,
+        ),
+        (
+            json!({ "jsonrpc": "1.0", "method": "hunter", "params": vec!["x"; 500] }),
+            "WARN",
+            &["the server sent something malformed"],
+            "…",
+        ),
+    ];
+    for (message, level, parts, raw) in unfit {
+        let told = log();
+        let options = ClientOptions::at(Revision::V2025_06_18);
+        let (client, playing) = against(options, |mut mock| async move {
+            let request = mock.next().await.unwrap();
+            play_legacy(&mut mock, &request).await;
+            mock.send(message).await;
+            let request = loop {
+                let message = mock.next().await.unwrap();
+                if message["method"] == "tools/list" {
+                    break message;
+                }
+            };
+            mock.result(&request, json!({ "tools": "hunter2", "id": "hunter2" }))
+                .await;
+            mock
+        });
+        let client = client.await.unwrap();
+        client.list_tools().await.unwrap_err();
+        drop(soon(playing).await.unwrap());
+        let told = told.take();
+        assert_logged(&told, level, parts);
+        assert_logged(&told, "DEBUG", &["this was refused", raw]);
+        // The answer as well.
+        let parts = [
+            "an unfit result",
+            "method=tools/list",
+            r#"pointer="/tools""#,
+        ];
+        assert_logged(&told, "WARN", &parts);
+        let whole = r#"raw={"result":{"#;
+        assert_logged(
+            &told,
+            "DEBUG",
+            &[
+                "this was refused",
+                whole,
+                r#""tools":<7 bytes>"#,
+                r#""id":<7 bytes>"#,
+            ],
+        );
+        assert!(
+            !told.iter().any(|line| line.contains("hunter2")),
+            "{told:#?}"
+        );
     }
 }
