@@ -108,9 +108,12 @@ mod tests {
         events
     }
 
+    /// Ids and data.
+    type Said = &'static [(Option<&'static str>, &'static str)];
+
     #[test]
     fn what_is_an_event() {
-        let table: &[(&str, &[(Option<&str>, &str)])] = &[
+        let table: [(&str, Said); 20] = [
             ("data: {}\n\n", &[(None, "{}")]),
             ("data:{}\n\n", &[(None, "{}")]),
             ("data:  {}\n\n", &[(None, " {}")]),

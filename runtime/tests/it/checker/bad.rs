@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use trueform::testing::Checker;
 
 /// A line of a transcript; lines are a second apart.
-type Line = (&'static str, Value);
+pub(super) type Line = (&'static str, Value);
 
-fn c(message: Value) -> Line {
+pub(super) fn c(message: Value) -> Line {
     ("client", message)
 }
 
-fn s(message: Value) -> Line {
+pub(super) fn s(message: Value) -> Line {
     ("server", message)
 }
 
-fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
+pub(super) fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
 }
 
@@ -26,7 +26,12 @@ fn modern(id: impl Into<Value>, method: &str, params: Value) -> Value {
 }
 
 /// The same, with more members in `_meta`.
-fn modern_with(id: impl Into<Value>, method: &str, mut params: Value, meta: Value) -> Value {
+pub(super) fn modern_with(
+    id: impl Into<Value>,
+    method: &str,
+    mut params: Value,
+    meta: Value,
+) -> Value {
     let mut all = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -47,7 +52,7 @@ fn result(id: impl Into<Value>, result: Value) -> Value {
 }
 
 /// A complete result of the modern era.
-fn complete(id: impl Into<Value>, mut members: Value) -> Value {
+pub(super) fn complete(id: impl Into<Value>, mut members: Value) -> Value {
     members["resultType"] = "complete".into();
     members["_meta"]["io.modelcontextprotocol/serverInfo"] = json!({ "name": "s", "version": "1" });
     result(id, members)
@@ -62,7 +67,7 @@ fn bare_error(code: i64) -> Value {
 }
 
 /// A handshake, three lines long, with these capabilities of client and server.
-fn handshake(revision: &str, client: Value, server: Value) -> Vec<Line> {
+pub(super) fn handshake(revision: &str, client: Value, server: Value) -> Vec<Line> {
     vec![
         c(request(
             0,
@@ -82,17 +87,17 @@ fn r4() -> Vec<Line> {
 }
 
 /// `lines` after a handshake at `revision` with tools.
-fn after(revision: &str, lines: Vec<Line>) -> Vec<Line> {
+pub(super) fn after(revision: &str, lines: Vec<Line>) -> Vec<Line> {
     let mut all = handshake(revision, json!({}), json!({ "tools": {} }));
     all.extend(lines);
     all
 }
 
-fn call(id: impl Into<Value>) -> Value {
+pub(super) fn call(id: impl Into<Value>) -> Value {
     request(id, "tools/call", json!({ "name": "t" }))
 }
 
-fn modern_call(id: impl Into<Value>) -> Value {
+pub(super) fn modern_call(id: impl Into<Value>) -> Value {
     modern(id, "tools/call", json!({ "name": "t" }))
 }
 
@@ -154,7 +159,7 @@ fn check(checker: Checker, name: &str, lines: &[Value], expected: &[&str]) {
 }
 
 #[track_caller]
-fn check_link(name: &str, lines: &[Line], expected: &[&str]) {
+pub(super) fn check_link(name: &str, lines: &[Line], expected: &[&str]) {
     let lines: Vec<Value> = lines
         .iter()
         .map(|(from, message)| json!({ "from": from, "message": message }))
@@ -429,109 +434,6 @@ fn prompts_and_input() {
     for (name, lines, expected) in table {
         check_link(name, &lines, expected);
     }
-}
-
-/// What a client is asked beyond what it declared depends on what it is asked (Q-2, R-2).
-#[rustfmt::skip]
-#[test]
-fn what_params_need() {
-    let sample = |more: Value| {
-        let mut params = json!({ "maxTokens": 1, "messages": [{ "role": "user", "content": { "type": "text", "text": "x" } }] });
-        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        ("sampling/createMessage", params)
-    };
-    let form = || ("elicitation/create", json!({ "message": "m", "requestedSchema": { "type": "object", "properties": {} } }));
-    let url = |more: Value| {
-        let mut params = json!({ "mode": "url", "message": "m", "url": "https://example.com" });
-        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        ("elicitation/create", params)
-    };
-    let tools = || json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" } }] });
-    let choice = || json!({ "toolChoice": { "mode": "auto" } });
-    let (plain, able) = (json!({ "sampling": {}, "elicitation": {} }), json!({ "sampling": { "tools": {} }, "elicitation": { "form": {}, "url": {} } }));
-    let only_urls = json!({ "elicitation": { "url": {} } });
-    let id = || json!({ "elicitationId": "e" });
-    let asked: Vec<(&str, (&str, Value), &Value, &str, &str)> = vec![
-        ("sampling", sample(json!({})), &plain, "", ""),
-        ("tools", sample(tools()), &plain, "4 Q-2", "2 T-4 Q-2"),
-        ("choice of tools", sample(choice()), &plain, "4 Q-2", "2 T-4 Q-2"),
-        ("tools, declared", sample(tools()), &able, "", ""),
-        ("nothing declared", sample(tools()), &only_urls, "4 B-8", "2 T-4"),
-        ("form", form(), &plain, "", ""),
-        ("form where only URLs are declared", form(), &only_urls, "4 R-2", "2 T-4 R-2"),
-        ("URL", url(id()), &plain, "4 R-2", "2 T-4 R-2"),
-        ("URL, declared", url(id()), &able, "", ""),
-    ];
-    for (name, (method, params), capabilities, legacy, modern) in asked {
-        let expected = |finding: &'static str| Some(finding).filter(|finding| !finding.is_empty()).into_iter().collect::<Vec<_>>();
-        let mut lines = handshake("2025-11-25", capabilities.clone(), json!({ "tools": {} }));
-        lines.push(s(request("q", method, params.clone())));
-        check_link(name, &lines, &expected(legacy));
-        let meta = json!({ "io.modelcontextprotocol/clientCapabilities": capabilities });
-        let mut answer = complete(1, json!({ "inputRequests": { "k": { "method": method, "params": params } } }));
-        answer["result"]["resultType"] = "input_required".into();
-        check_link(name, &[c(modern_with(1, "tools/call", json!({ "name": "t" }), meta)), s(answer)], &expected(modern));
-    }
-    // Before 2025-11-25 the capabilities have no parts.
-    let mut lines = handshake("2025-06-18", json!({ "elicitation": { "url": {} } }), json!({ "tools": {} }));
-    lines.push(s(request("q", form().0, form().1)));
-    check_link("form at 2025-06-18", &lines, &[]);
-}
-
-/// C-7, C-10, R-12, A-12, A-13, A-15
-#[rustfmt::skip]
-#[test]
-fn error_codes() {
-    let told = |id: i64, code: i64, data: Value| s(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": "no", "data": data } }));
-    let nothing = || json!({});
-    let elicitations = || json!({ "elicitations": [] });
-    let missing = || json!({ "requiredCapabilities": {} });
-    let versions = || json!({ "supported": ["2026-07-28"], "requested": "x" });
-    // Code, data, and the finding at 2025-06-18, 2025-11-25 and 2026-07-28.
-    let table: Vec<(i64, Value, [&str; 3])> = vec![
-        (-32602, nothing(), ["", "", ""]),
-        (4000, nothing(), ["", "", ""]),
-        (-32042, elicitations(), ["R-12", "", "A-15"]),
-        (-32042, nothing(), ["R-12", "R-12", "A-15"]),
-        (-32042, json!({ "elicitations": "x" }), ["R-12", "R-12", "A-15"]),
-        (-32002, nothing(), ["", "", "A-15"]),
-        (-32021, missing(), ["", "", ""]),
-        (-32021, nothing(), ["", "", "C-10"]),
-        (-32022, versions(), ["", "", ""]),
-        (-32022, json!({ "supported": [] }), ["", "", "C-7"]),
-        (-32001, nothing(), ["", "", "A-13"]),
-        (-32050, nothing(), ["", "", "A-12"]),
-        (-32500, nothing(), ["", "", "A-13"]),
-    ];
-    for (code, data, expected) in table {
-        for (revision, expected) in ["2025-06-18", "2025-11-25", "2026-07-28"].into_iter().zip(expected) {
-            let answer = told(1, code, data.clone());
-            let lines = match revision {
-                "2026-07-28" => vec![c(modern_call(1)), answer],
-                _ => after(revision, vec![c(call(1)), answer]),
-            };
-            let expected = format!("{} {expected}", lines.len());
-            let expected = Some(&*expected).filter(|text| !text.ends_with(' '));
-            check_link(&format!("{code} {data} at {revision}"), &lines, &expected.into_iter().collect::<Vec<_>>());
-        }
-    }
-}
-
-/// A finding says which rule it is about, where it is written, and what is wrong.
-#[test]
-fn a_finding_speaks_for_itself() {
-    let transcript =
-        r#"{"from":"client","message":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}"#;
-    let findings = Checker::new().check(transcript).unwrap();
-    assert_eq!(
-        findings[0].to_string(),
-        "line 1 (client): `tools/list` before `initialize`, and without `_meta` that names a protocol version \
-         (B-1, https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)"
-    );
-    assert_eq!(
-        findings[0].spec(),
-        "https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle"
-    );
 }
 
 #[rustfmt::skip]

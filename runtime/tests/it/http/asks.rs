@@ -17,7 +17,7 @@ fn app(config: HttpConfig) -> App {
         .expect("the tools are fine");
     let handle = service.handle();
     let router = service.into_router().expect("the settings are fine");
-    App::over(router, stage().1, handle, &Recorder::default())
+    App::over(router, stage().1, handle, &Recorder::new())
 }
 
 async fn session(app: &App, revision: &str, capabilities: &str) -> String {

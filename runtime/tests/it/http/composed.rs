@@ -59,7 +59,7 @@ fn app() -> App {
         .nest("/plain", tools)
         .route("/health", get(|| async { "well" }))
         .fallback(|| async { (axum::http::StatusCode::NOT_FOUND, "the app's own") });
-    App::over(router, stage().1, handle, &Recorder::default())
+    App::over(router, stage().1, handle, &Recorder::new())
 }
 
 fn call(path: &str, tool: &str) -> Req {

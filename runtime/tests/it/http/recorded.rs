@@ -283,6 +283,9 @@ async fn modern_exchanges() {
     assert_eq!(count(&app, Side::Server, closed), 3, "{transcript}");
 }
 
+/// The pieces of a body; it breaks where one is `None`.
+type InPieces = &'static [Option<&'static str>];
+
 /// A body that comes in these pieces, and breaks where one is `None`.
 struct Pieces(VecDeque<Option<&'static str>>);
 
@@ -307,7 +310,7 @@ async fn exchange(
     said: &'static str,
     status: u16,
     kind: &'static str,
-    pieces: &[Option<&'static str>],
+    pieces: InPieces,
 ) -> Recorder {
     let recorder = Recorder::new();
     let pieces = VecDeque::from(pieces.to_vec());
@@ -341,12 +344,12 @@ async fn what_is_recorded() {
     const SSE: &str = "text/event-stream";
     const JSON: &str = "application/json; charset=utf-8";
     let closed = "closed";
-    let table: [(&str, u16, &str, &[Option<&'static str>], &[(Side, &str)]); 12] = [
+    let table: [(_, _, _, InPieces, &[(Side, &str)]); 12] = [
         (
             PING,
             200,
             JSON,
-            &[Some(&BOTH[..9]), Some(&BOTH[9..])],
+            &[Some(r#"{"jsonrpc":"2."#), Some(r#"0","id":1,"result":{}}"#)],
             &[(Side::Client, PING), (Side::Server, BOTH)],
         ),
         ("\n", 202, JSON, &[], &[]),
@@ -480,7 +483,7 @@ async fn nothing_is_held_back() {
 #[tokio::test]
 async fn what_a_server_does_wrong() {
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let table: [(&str, &[Option<&str>], &[&str]); 4] = [
+    let table: [(_, InPieces, &[&str]); 4] = [
         (
             "application/json",
             &[Some(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)],

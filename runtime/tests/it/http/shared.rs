@@ -12,7 +12,7 @@ use super::support::{App, Recorder, Req, staged};
 fn pair() -> [App; 2] {
     let sessions = Arc::new(MemorySessionStore::new());
     let events = Arc::new(MemoryEventStore::new());
-    let recorder = Recorder::default();
+    let recorder = Recorder::new();
     [(), ()].map(|()| {
         let config = HttpConfig::default()
             .session_store(Some(sessions.clone()))

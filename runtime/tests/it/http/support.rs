@@ -106,8 +106,14 @@ pub(crate) use trueform::testing::Recorder;
 
 /// Stands for the one that there is with the feature `testing`.
 #[cfg(not(feature = "testing"))]
-#[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder;
+
+#[cfg(not(feature = "testing"))]
+impl Recorder {
+    pub(crate) const fn new() -> Self {
+        Self
+    }
+}
 
 /// What clients do wrong in tests is meant; a server that does is not.
 #[cfg(feature = "testing")]
@@ -158,7 +164,7 @@ impl App {
     }
 
     fn of((service, director): (trueform::Service, Director)) -> Self {
-        Self::recorded((service, director), &Recorder::default())
+        Self::recorded((service, director), &Recorder::new())
     }
 
     /// Records into what others record into as well.
