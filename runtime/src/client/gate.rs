@@ -170,6 +170,29 @@ impl ClientGate {
         Err(jsonrpc::internal(problem))
     }
 
+    /// Whether several messages may come in one.
+    ///
+    /// # Errors
+    /// Why each of them is refused.
+    //
+    pub(super) fn lets_in_batches(&self) -> Result<(), ErrorObject> {
+        let revision = match self.revision.get() {
+            None | Some(Revision::V2025_03_26) => return Ok(()),
+            Some(revision) => revision,
+        };
+        let refused = self.inbound.policy == Policy::Enforce;
+        if self.inbound.policy != Policy::Off {
+            tracing::warn!(%revision, refused, "the server sent a batch, which its revision does not have");
+        }
+        if !refused {
+            return Ok(());
+        }
+        Err(jsonrpc::invalid_request(
+            format!("revision {revision} has no batches"),
+            &Fault::new("", "batch", "one message", "an array of messages"),
+        ))
+    }
+
     /// Whether a notification of the server is to be heard of.
     pub(super) fn lets_in(&self, method: &str, params: Option<&RawValue>) -> bool {
         let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {

@@ -228,7 +228,12 @@ impl Link {
                 Err(malformed) => self.malformed(malformed, line),
             },
             Ok(Incoming::Batch(frames)) => {
+                let admitted = self.gate.lets_in_batches();
                 for frame in inbound.batch(frames, line) {
+                    let frame = frame.and_then(|frame| match &admitted {
+                        Ok(()) => Ok(frame),
+                        Err(error) => Err(frame.refused(error.clone())),
+                    });
                     match frame {
                         Ok(frame) => self.dispatch(frame, line),
                         Err(malformed) => self.malformed(malformed, line),

@@ -16,7 +16,7 @@ use trueform_schema::{
 };
 
 use super::{Leniencies, Leniency, Policy};
-use crate::jsonrpc::{self, Fault, Frame, Kind, Malformed};
+use crate::jsonrpc::{self, Fault, Frame, Malformed};
 
 /// What is done about incoming messages.
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,11 +153,6 @@ impl Inbound {
         if !self.needs_text() {
             return Ok(());
         }
-        let (kind, id) = match frame {
-            Frame::Request { id, .. } => (Kind::Request, Some(id)),
-            Frame::Notification { .. } => (Kind::Notification, None),
-            Frame::Response { id, .. } => (Kind::Response, id.as_ref()),
-        };
         let fault = match frame {
             Frame::Response { id: None, .. } if self.forbids(Leniency::MissingErrorId) => {
                 let name = Leniency::MissingErrorId.name();
@@ -177,11 +172,7 @@ impl Inbound {
                     "missing-error-id" => "an error needs the `id` of its request".to_owned(),
                     _ => format!("`{}` is no member of a message", fault.pointer),
                 };
-                Malformed {
-                    kind,
-                    id: id.cloned(),
-                    error: jsonrpc::invalid_request(problem, &fault),
-                }
+                frame.refused(jsonrpc::invalid_request(problem, &fault))
             })
     }
 
@@ -382,17 +373,23 @@ fn unknown_in_envelope(frame: &Frame<'_>, text: &[u8]) -> Option<Fault> {
         } => &["jsonrpc", "id", "error"],
     };
     let Members(members) = serde_json::from_slice(text).ok()?;
+    unknown_of(&members, known, "").or_else(|| {
+        let (_, error) = members.iter().find(|(name, _)| name == "error")?;
+        let Members(members) = serde_json::from_str(error.get()).ok()?;
+        unknown_of(&members, &["code", "message", "data"], "/error")
+    })
+}
+
+/// The first of `members`, of the object at `pointer`, that is not `known`.
+fn unknown_of(members: &[(String, &RawValue)], known: &[&str], pointer: &str) -> Option<Fault> {
     let (name, value) = members
         .iter()
         .find(|(name, _)| !known.contains(&name.as_str()))?;
-    let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-    let expected = "only members of a JSON-RPC message of this kind";
-    let found = jsonrpc::described(value.get());
     Some(Fault::new(
-        pointer,
+        format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")),
         Leniency::UnknownMembers.name(),
-        expected,
-        found,
+        "only members of a JSON-RPC message of this kind",
+        jsonrpc::described(value.get()),
     ))
 }
 

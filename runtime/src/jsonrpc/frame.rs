@@ -43,6 +43,22 @@ pub(crate) enum Kind {
     Unknown,
 }
 
+impl Frame<'_> {
+    /// The message as one that is refused with `error`.
+    pub(crate) fn refused(&self, error: ErrorObject) -> Malformed {
+        let (kind, id) = match self {
+            Self::Request { id, .. } => (Kind::Request, Some(id)),
+            Self::Notification { .. } => (Kind::Notification, None),
+            Self::Response { id, .. } => (Kind::Response, id.as_ref()),
+        };
+        Malformed {
+            kind,
+            id: id.cloned(),
+            error,
+        }
+    }
+}
+
 /// A message that is none, and why.
 #[derive(Debug)]
 pub(crate) struct Malformed {

@@ -1,6 +1,6 @@
 //! The client against servers that are not ours: scripted lines (A-17, A-20, D-5 to D-7, T-5 to T-7, U-3 to U-6).
 
-use std::{sync::Arc, time::Duration};
+use std::{future::IntoFuture, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -8,12 +8,12 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform::{
-    Policy,
+    Leniencies, Policy,
     client::{
         Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation,
     },
     prelude::*,
-    schema::ClientCapabilities,
+    schema::{ClientCapabilities, methods::Ping},
 };
 
 use crate::support::{Collected, service, soon};
@@ -561,6 +561,72 @@ async fn lists_are_read_to_their_end() {
         .map(|tool| tool.name)
         .collect();
     assert_eq!(names, ["one", "two", "three"]);
+}
+
+// only 2025-03-26 has batches.
+#[tokio::test]
+async fn batches_where_there_are_none() {
+    for revision in [
+        Revision::V2024_11_05,
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+    ] {
+        for policy in [Policy::Enforce, Policy::Warn] {
+            let options = ClientOptions::at(revision).incoming(policy);
+            let (connecting, playing) = against(options, |mut mock| async move {
+                let request = mock.next().await.unwrap();
+                play_legacy(&mut mock, &request).await;
+                let ping = mock.next().await.unwrap();
+                let answer = json!({ "jsonrpc": "2.0", "id": ping["id"], "result": {} });
+                let asked = json!({ "jsonrpc": "2.0", "id": "s", "method": "ping" });
+                mock.send(json!([answer, asked])).await;
+                mock.next().await.unwrap()
+            });
+            let client = connecting.await.unwrap();
+            let answer = soon(client.request::<Ping>(Default::default()).into_future()).await;
+            let answered = soon(playing).await.unwrap();
+            assert_eq!(answered["id"], "s");
+            if revision == Revision::V2025_03_26 || policy == Policy::Warn {
+                answer.unwrap();
+                assert_eq!(answered["result"], json!({}), "{revision}");
+            } else {
+                let told = answer.unwrap_err().to_string();
+                assert!(told.contains("has no batches"), "{told}");
+                assert_eq!(answered["error"]["code"], -32600, "{revision}");
+            }
+        }
+    }
+}
+
+// what an error says beside the three members that it has is let through, if that is not switched off.
+#[tokio::test]
+async fn members_that_no_error_has() {
+    for strict in [false, true] {
+        let leniencies = match strict {
+            true => Leniencies::NONE,
+            false => Leniencies::ALL,
+        };
+        let options = ClientOptions::at(Revision::V2025_06_18).lenient(leniencies);
+        let (connecting, playing) = against(options, |mut mock| async move {
+            let request = mock.next().await.unwrap();
+            play_legacy(&mut mock, &request).await;
+            let ping = mock.next().await.unwrap();
+            let error = json!({ "code": 7, "message": "no", "reason": "none" });
+            mock.send(json!({ "jsonrpc": "2.0", "id": ping["id"], "error": error }))
+                .await;
+        });
+        let client = connecting.await.unwrap();
+        let answer = soon(client.request::<Ping>(Default::default()).into_future()).await;
+        soon(playing).await.unwrap();
+        let error = answer.unwrap_err();
+        assert_eq!(error.code(), (!strict).then_some(7), "{error}");
+        assert_eq!(
+            error.to_string().contains("/error/reason"),
+            strict,
+            "{error}"
+        );
+    }
 }
 
 // TRAP-19: a server whose pages lead back to each other keeps nobody.
