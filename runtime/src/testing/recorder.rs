@@ -21,6 +21,10 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::transcript::{Record, Side};
+use crate::{
+    Service,
+    client::{Client, ClientError, ClientOptions},
+};
 
 #[cfg(feature = "http")]
 pub use self::{
@@ -74,6 +78,47 @@ impl Recorder {
                 names: Mutex::default(),
             }),
         }
+    }
+
+    /// A client of `service` in the same process, as [`Service::connect`], all of whose traffic is recorded.
+    ///
+    /// ```
+    /// use trueform::{prelude::*, testing::{Checker, Recorder}};
+    ///
+    /// /// Add two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 { a + b }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let recorder = Recorder::new();
+    /// let service = Server::new("calc", "1.0.0").tools(tools![add]).build()?;
+    /// let client = recorder.connect(&service).await?;
+    /// client.call_tool("add", serde_json::json!({ "a": 2, "b": 3 })).await?;
+    /// client.close().await;
+    /// assert_eq!(Checker::new().check(&recorder.transcript())?, []);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Client::over`].
+    pub async fn connect(&self, service: &Service) -> Result<Client, ClientError> {
+        self.connect_as(service, ClientOptions::new()).await
+    }
+
+    /// As [`connect`](Self::connect), as another client.
+    ///
+    /// # Errors
+    /// Those of [`Client::over`].
+    pub async fn connect_as(
+        &self,
+        service: &Service,
+        options: ClientOptions,
+    ) -> Result<Client, ClientError> {
+        let near = service.served();
+        let (reader, writer) = self.around_client(near.reader, near.writer);
+        Client::over(reader, writer, options).await
     }
 
     /// Records what passes `reader` and `writer` on their way to [`Client::over`](crate::Client::over).

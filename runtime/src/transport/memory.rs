@@ -12,9 +12,9 @@ use crate::{
 const CAPACITY: usize = 64 << 10;
 
 /// One side of a connection.
-struct Side {
-    reader: DuplexStream,
-    writer: DuplexStream,
+pub(crate) struct Side {
+    pub(crate) reader: DuplexStream,
+    pub(crate) writer: DuplexStream,
 }
 
 /// The two sides of a connection. Dropping a writer ends the other side's reader.
@@ -47,16 +47,20 @@ impl Service {
     /// # Errors
     /// Those of [`Client::over`].
     pub async fn connect_as(&self, options: ClientOptions) -> Result<Client, ClientError> {
+        let near = self.served();
+        Client::over(near.reader, near.writer, options).await
+    }
+
+    /// The client's side of a connection that is served from now on, until the client closes it.
+    pub(crate) fn served(&self) -> Side {
         let (near, far) = pair();
-        let served = stream::serve(
+        tokio::spawn(stream::serve(
             self.engine.clone(),
             Box::new(far.reader),
             Box::new(far.writer),
             StreamSettings::new(),
-        );
-        // It ends when the client closes its side.
-        tokio::spawn(served);
-        Client::over(near.reader, near.writer, options).await
+        ));
+        near
     }
 }
 

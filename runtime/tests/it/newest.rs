@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::{Map, Value, json};
 use trueform::{
     Service,
-    client::{Answering, Client, ClientHandler, ClientOptions},
+    client::{Answering, ClientHandler, ClientOptions},
     prelude::*,
     schema::{
         ClientCapabilities, Era, Json as RawJson, SetLevelRequestParams, SubscriptionFilter,
@@ -83,19 +83,11 @@ fn capabilities() -> ClientCapabilities {
 /// What both sides said, in order, to a client of `revision` that uses everything.
 async fn session(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
     let recorder = Recorder::new();
-    let (near, far) = tokio::io::duplex(1 << 16);
-    let (reader, writer) = tokio::io::split(far);
-    let serving = {
-        let service = service.clone();
-        tokio::spawn(async move { service.serve_stream(reader, writer).await })
-    };
-    let (reader, writer) = tokio::io::split(near);
-    let (reader, writer) = recorder.around_client(reader, writer);
     let options = ClientOptions::at(revision)
         .info(server::implementation())
         .capabilities(capabilities())
         .handler(Everything);
-    let client = Client::over(reader, writer, options).await.unwrap();
+    let client = recorder.connect_as(service, options).await.unwrap();
     let tools = client.list_tools().await.unwrap();
     let others = asking::SAID.len() + failing::told().len() + 4;
     assert_eq!(tools.len(), structured().len() + others);
@@ -155,7 +147,6 @@ async fn session(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
         assert!(soon(notifications.next()).await.is_some());
     }
     soon(client.close()).await;
-    soon(serving).await.unwrap().unwrap();
     let records = recorder.records().into_iter();
     let message = |event| match event {
         Event::Message(text) => serde_json::from_str(&text).ok(),
