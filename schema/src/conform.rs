@@ -2,12 +2,13 @@
 //!
 //! Checked is the value as [`At`](crate::At) writes it: members that the revision does not know are left out, so they are
 //! no fault; what remains must be what the official schema of that revision accepts. Only what Rust's types leave open is
-//! looked at. Nothing is allocated unless something is wrong, but for alternatives that an older revision sees as something else,
-//! which are made, and names in raw JSON that are written with escapes. How a JSON pointer is made and what single values must meet
+//! looked at. Nothing is allocated unless something is wrong: what an older revision sees instead of an alternative is judged without
+//! being made, and names in raw JSON are read as they are written. How a JSON pointer is made and what single values must meet
 //! is owned here; what to check where is generated.
 
 mod formats;
 mod needs;
+mod quoted;
 mod shape;
 mod walk;
 
@@ -292,6 +293,8 @@ pub struct Path<'a> {
 enum Step<'a> {
     Root,
     Key(&'a str),
+    /// A key as it is written in JSON.
+    Quoted(&'a str),
     Index(usize),
 }
 
@@ -308,6 +311,14 @@ impl<'a> Path<'a> {
         Path {
             parent: Some(self),
             step: Step::Key(key),
+        }
+    }
+
+    /// The member of what is here whose name is the JSON string `name`.
+    const fn quoted(&'a self, name: &'a str) -> Path<'a> {
+        Path {
+            parent: Some(self),
+            step: Step::Quoted(name),
         }
     }
 
@@ -329,19 +340,22 @@ impl<'a> Path<'a> {
         };
         match self.step {
             Step::Root => {}
-            Step::Key(key) => {
-                pointer.push('/');
-                for c in key.chars() {
-                    match c {
-                        '~' => pointer.push_str("~0"),
-                        '/' => pointer.push_str("~1"),
-                        c => pointer.push(c),
-                    }
-                }
-            }
+            Step::Key(key) => push_key(key.chars(), &mut pointer),
+            Step::Quoted(name) => push_key(quoted::chars(name), &mut pointer),
             Step::Index(index) => pointer.push_str(&format!("/{index}")),
         }
         pointer
+    }
+}
+
+fn push_key(key: impl Iterator<Item = char>, pointer: &mut String) {
+    pointer.push('/');
+    for c in key {
+        match c {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            c => pointer.push(c),
+        }
     }
 }
 

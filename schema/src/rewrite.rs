@@ -4,23 +4,37 @@
 //! out if it is a member, and a [`Violation`](crate::Violation) if it is an alternative or a value: all of it is listed by
 //! [`projection`](crate::projection).
 
+use std::fmt;
+
+use serde::Serialize;
+
 use crate::{
-    AudioContent, BlobResourceContents, EmbeddedResource, Encode, Era, LegacyTitledEnumSchema,
-    ResourceContents, ResourceLink, Revision, Revisions, TextContent, TitledSingleSelectEnumSchema,
-    View, conform::Conform,
+    AudioContent, Encode, EnumOption, Era, ResourceLink, Revision, Revisions,
+    TitledSingleSelectEnumSchema, View,
+    conform::{Conform, Flow, Format, Need, Path, Walk},
+    support::ObjectWriter,
 };
 
-/// An alternative that older revisions see as something else.
+/// An alternative that older revisions see as something else. That is never made: it is written, and judged, from what is
+/// there.
 pub trait Rewrite: Conform {
-    /// What `revision`, which does not have this alternative, sees instead; `None` if nothing can stand for it.
-    fn rewritten(&self, revision: Revision) -> Option<Box<dyn Conform>>;
+    /// Whether something can stand for it at `revision`, which does not have this alternative.
+    fn stands(&self, _revision: Revision) -> bool {
+        true
+    }
+
+    /// Writes what stands for it.
+    fn encode_older(&self, view: View<'_>, out: &mut Vec<u8>);
+
+    /// Reports what the walk's revision does not allow of what stands for it.
+    fn conform_older(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow;
 }
 
 /// Writes `value`, an alternative that only `known` revisions have.
-pub fn rewritten<T: Rewrite>(value: &T, known: Revisions, view: View<'_>, out: &mut Vec<u8>) {
-    match lacking(known, view).and_then(|revision| value.rewritten(revision)) {
-        Some(older) => older.encode(view, out),
-        None => value.encode(view, out),
+pub fn rewritten(value: &dyn Rewrite, known: Revisions, view: View<'_>, out: &mut Vec<u8>) {
+    match lacking(known, view).is_some_and(|revision| value.stands(revision)) {
+        true => value.encode_older(view, out),
+        false => value.encode(view, out),
     }
 }
 
@@ -48,17 +62,51 @@ impl AudioContent {
 
 // TRAP-11
 impl Rewrite for AudioContent {
-    fn rewritten(&self, _: Revision) -> Option<Box<dyn Conform>> {
+    fn encode_older(&self, view: View<'_>, out: &mut Vec<u8>) {
+        let mut object = ObjectWriter::new(view, out);
+        object.constant("type", "resource");
+        object.optional("annotations", &self.annotations);
+        object.required("resource", &Blob(self));
+        object.close();
+    }
+
+    fn conform_older(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        const BYTES: &[(Revisions, Need)] = &[(Revisions::ALL, Need::Format(Format::Byte))];
+        walk.object(path)
+            .member("annotations", Revisions::ALL, &self.annotations)?;
+        // The URI is made here, and is one.
+        walk.object(&path.key("resource"))
+            .needing("blob", Revisions::ALL, BYTES, &self.data)
+    }
+}
+
+/// The bytes of a recording as the contents of a resource.
+struct Blob<'a>(&'a AudioContent);
+
+impl Encode for Blob<'_> {
+    fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
+        let Self(audio) = self;
+        let mut object = ObjectWriter::new(view, out);
+        object.required("blob", &audio.data);
+        object.required("mimeType", &audio.mime_type);
         // The URI says what the bytes are; the same bytes get the same one.
-        let uri = format!(
-            "urn:trueform:audio:{:016x}",
-            fingerprint(self.data.as_bytes())
+        let bytes = fingerprint(audio.data.as_bytes());
+        object.required(
+            "uri",
+            &Text(format_args!("urn:trueform:audio:{bytes:016x}")),
         );
-        let blob = BlobResourceContents::new(self.data.clone(), uri)
-            .with_mime_type(self.mime_type.clone());
-        let mut embedded = EmbeddedResource::new(ResourceContents::from(blob));
-        embedded.annotations.clone_from(&self.annotations);
-        Some(Box::new(embedded))
+        object.close();
+    }
+}
+
+/// A string that is put together as it is written.
+struct Text<'a>(fmt::Arguments<'a>);
+
+impl Encode for Text<'_> {
+    fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
+        self.0
+            .serialize(&mut serde_json::Serializer::new(out))
+            .expect("writing a string to memory cannot fail");
     }
 }
 
@@ -69,11 +117,18 @@ impl ResourceLink {
 
 // TRAP-11
 impl Rewrite for ResourceLink {
-    fn rewritten(&self, _: Revision) -> Option<Box<dyn Conform>> {
+    fn encode_older(&self, view: View<'_>, out: &mut Vec<u8>) {
         let title = self.title.as_deref().unwrap_or(&self.name);
-        let mut text = TextContent::new(format!("{title}: {}", self.uri));
-        text.annotations.clone_from(&self.annotations);
-        Some(Box::new(text))
+        let mut object = ObjectWriter::new(view, out);
+        object.constant("type", "text");
+        object.optional("annotations", &self.annotations);
+        object.required("text", &Text(format_args!("{title}: {}", self.uri)));
+        object.close();
+    }
+
+    fn conform_older(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        walk.object(path)
+            .member("annotations", Revisions::ALL, &self.annotations)
     }
 }
 
@@ -84,27 +139,43 @@ impl TitledSingleSelectEnumSchema {
 
 // TRAP-11
 impl Rewrite for TitledSingleSelectEnumSchema {
-    fn rewritten(&self, revision: Revision) -> Option<Box<dyn Conform>> {
+    fn stands(&self, revision: Revision) -> bool {
         // Before that there were no forms.
-        if revision < Revision::V2025_06_18 {
-            return None;
+        revision >= Revision::V2025_06_18
+    }
+
+    // Enumerations had no `default` then.
+    fn encode_older(&self, view: View<'_>, out: &mut Vec<u8>) {
+        let values = List(&self.one_of, |option| &option.value);
+        let titles = List(&self.one_of, |option| &option.title);
+        let mut object = ObjectWriter::new(view, out);
+        object.constant("type", "string");
+        object.optional("description", &self.description);
+        object.required("enum", &values);
+        object.required("enumNames", &titles);
+        object.optional("title", &self.title);
+        object.close();
+    }
+
+    fn conform_older(&self, _: &mut Walk<'_>, _: &Path<'_>) -> Flow {
+        Flow::Continue(())
+    }
+}
+
+/// One text of each of the options.
+struct List<'a>(&'a [EnumOption], fn(&EnumOption) -> &String);
+
+impl Encode for List<'_> {
+    fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
+        let Self(options, text) = self;
+        out.push(b'[');
+        for (i, option) in options.iter().enumerate() {
+            if i != 0 {
+                out.push(b',');
+            }
+            text(option).encode(view, out);
         }
-        let values: Vec<String> = self
-            .one_of
-            .iter()
-            .map(|option| option.value.clone())
-            .collect();
-        let mut plain = LegacyTitledEnumSchema::new(values);
-        plain.enum_names = Some(
-            self.one_of
-                .iter()
-                .map(|option| option.title.clone())
-                .collect(),
-        );
-        plain.title.clone_from(&self.title);
-        plain.description.clone_from(&self.description);
-        plain.default.clone_from(&self.default);
-        Some(Box::new(plain))
+        out.push(b']');
     }
 }
 
@@ -158,3 +229,115 @@ pub(crate) const ERROR_CODES: &[ErrorCode] = &[
         into_name: "-32603",
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Annotations, BlobResourceContents, EmbeddedResource, Json, LegacyTitledEnumSchema,
+        ResourceContents, TextContent, Violation, violations,
+    };
+
+    /// Checks that `value` is written and judged, at revisions before `known`, as `older` is.
+    fn same(value: &dyn Conform, older: &dyn Conform, known: Revision) {
+        for revision in Revision::ALL.into_iter().filter(|r| *r < known) {
+            let closed = View::at(revision).closed();
+            for view in [View::at(revision), closed] {
+                let (mut written, mut wanted) = (Vec::new(), Vec::new());
+                value.encode(view, &mut written);
+                older.encode(view, &mut wanted);
+                assert_eq!(
+                    String::from_utf8(written).unwrap(),
+                    String::from_utf8(wanted).unwrap()
+                );
+            }
+            let wanted: Vec<Violation> = violations(older, revision);
+            assert_eq!(violations(value, revision), wanted, "{revision}");
+        }
+    }
+
+    fn annotations(priority: f64) -> Annotations {
+        let mut annotations = Annotations::new()
+            .with_priority(priority)
+            .with_last_modified("2025-01-12T15:00:58Z");
+        annotations.extras_mut().insert("kept", Json::null());
+        annotations
+    }
+
+    // TRAP-11
+    #[test]
+    fn audio_is_an_embedded_resource() {
+        for (data, uri) in [
+            ("UklGRg==", "urn:trueform:audio:f493525da876cf75"),
+            ("no base64", "urn:trueform:audio:b3f42be1361a94f1"),
+        ] {
+            for priority in [0.5, 2.0] {
+                let mut audio = AudioContent::new(data, "audio/\"wav\"")
+                    .with_annotations(annotations(priority));
+                audio.extras_mut().insert("lost", Json::null());
+                let blob = BlobResourceContents::new(data, uri).with_mime_type("audio/\"wav\"");
+                let older = EmbeddedResource::new(ResourceContents::from(blob))
+                    .with_annotations(annotations(priority));
+                let block = crate::ContentBlock::from(audio);
+                same(&block, &older, Revision::V2025_03_26);
+            }
+        }
+    }
+
+    // TRAP-11
+    #[test]
+    fn a_resource_link_is_a_text() {
+        for priority in [0.5, 2.0] {
+            let mut link = ResourceLink::new("a\nname", "file:///\u{e9}\"")
+                .with_annotations(annotations(priority));
+            let text = |text: &str| TextContent::new(text).with_annotations(annotations(priority));
+            let block = crate::ContentBlock::from(link.clone());
+            same(
+                &block,
+                &text("a\nname: file:///\u{e9}\""),
+                Revision::V2025_06_18,
+            );
+            link.title = Some("\"title\"".to_owned());
+            let block = crate::ContentBlock::from(link);
+            same(
+                &block,
+                &text("\"title\": file:///\u{e9}\""),
+                Revision::V2025_06_18,
+            );
+        }
+    }
+
+    // TRAP-11
+    #[test]
+    fn titled_choices_are_an_enumeration_with_names() {
+        let options = |pairs: &[(&str, &str)]| -> Vec<EnumOption> {
+            let option = |(value, title): &(&str, &str)| EnumOption::new(*value, *title);
+            pairs.iter().map(option).collect()
+        };
+        for pairs in [&[][..], &[("r", "Red")], &[("r", "Red"), ("\"", "\\")]] {
+            let titled = TitledSingleSelectEnumSchema::new(options(pairs))
+                .with_title("Colour")
+                .with_description("Of the car")
+                .with_default("r");
+            let (values, names): (Vec<_>, Vec<_>) = pairs
+                .iter()
+                .map(|(value, title)| ((*value).to_owned(), (*title).to_owned()))
+                .unzip();
+            let older = LegacyTitledEnumSchema::new(values)
+                .with_enum_names(names)
+                .with_title("Colour")
+                .with_description("Of the car")
+                .with_default("r");
+            let field = crate::PrimitiveSchemaDefinition::from(titled);
+            let wanted = support_at(&older, Revision::V2025_06_18);
+            assert_eq!(support_at(&field, Revision::V2025_06_18), wanted);
+            assert_eq!(violations(&field, Revision::V2025_06_18), []);
+            // Before that there were no forms.
+            assert_eq!(violations(&field, Revision::V2025_03_26).len(), 1);
+        }
+    }
+
+    fn support_at(value: &dyn Encode, revision: Revision) -> Json {
+        crate::support::to_json(value, View::at(revision))
+    }
+}

@@ -98,12 +98,10 @@ impl<'s> Walk<'s> {
 
     /// An alternative that only `known` revisions have, and which others may see as something else.
     pub fn rewritten(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Rewrite) -> Flow {
-        if !known.contains(self.revision)
-            && let Some(older) = value.rewritten(self.revision)
-        {
-            return older.conform(self, path);
+        match !known.contains(self.revision) && value.stands(self.revision) {
+            true => value.conform_older(self, path),
+            false => self.variant(path, known, value),
         }
-        self.variant(path, known, value)
     }
 
     /// A list of alternatives that only `known` revisions may list; in others a single one stands by itself.

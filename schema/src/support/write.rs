@@ -133,7 +133,8 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         self.close();
     }
 
-    fn close(&mut self) {
+    /// Closes an object that has no members but those written.
+    pub(crate) fn close(&mut self) {
         match self.out.last_mut() {
             Some(last) if *last == b',' => *last = b'}',
             _ => self.out.push(b'}'),
