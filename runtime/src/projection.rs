@@ -2,20 +2,22 @@
 
 // What older revisions merely do not know is left out by the encoder, and content blocks that did not exist yet are rewritten
 // by it, wherever they stand. This module owns the rewrites that need more than the value: schemas whose form was narrower,
-// and the results that go with them.
+// and which results go with them.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use trueform_schema::{
-    CallToolResult, CreateMessageRequestParams, Json, JsonObject, Revision, Revisions, Tool,
+    CallToolResult, CreateMessageRequestParams, JsonObject, Revision, Revisions, Tool,
     projection::{self, Becomes},
+    rewrite::Wrapped,
 };
 
 #[doc(inline)]
 pub use trueform_schema::projection::Rule;
 
-/// The member that carries what is no object where only objects are allowed (GAP-15).
+/// The member of a schema's object that carries what is no object where only objects are allowed, as [`Wrapped`] has it
+/// (GAP-15).
 const RESULT: &str = "result";
 
 /// Every rule there is: those of the bindings, and those of schemas and their results, which are carried out here.
@@ -64,7 +66,7 @@ const RULES: &[Rule] = &[
 /// The revisions before structured results could be anything but objects.
 const LEGACY: u8 = Revisions::until(Revision::LATEST_LEGACY).bits();
 /// Those of them that have structured results.
-const WRAPPED: u8 = LEGACY & Revisions::since(Revision::V2025_06_18).bits();
+const WRAPPED: u8 = Wrapped::REVISIONS.bits();
 const BOOLEANS: &str =
     "where schemas directly under `properties` are boolean, these as `{}` and `{\"not\": {}}`";
 
@@ -109,27 +111,19 @@ pub(crate) fn sampling(
     Some(older)
 }
 
-/// Rewrites `result` so that `revision` can decode it. `wraps` says whether the tool's output schema is wrapped for older
-/// revisions; a result without such a schema is judged by its own value.
-pub(crate) fn result(result: &mut CallToolResult, wraps: Option<bool>, revision: Revision) {
-    if !Revisions::from_bits(LEGACY).contains(revision) {
-        return;
-    }
-    if let Some(structured) = &result.structured_content
-        && wraps.unwrap_or(!structured.is_object())
-    {
-        result.structured_content = Some(wrapped_value(structured));
-    }
+/// Whether `revision` sees the structured content of `result` [`Wrapped`]. `wraps` says whether the tool's output schema is
+/// wrapped for older revisions; a result without such a schema is judged by its own value.
+pub(crate) fn wraps(result: &CallToolResult, wraps: Option<bool>, revision: Revision) -> bool {
+    Wrapped::REVISIONS.contains(revision)
+        && result
+            .structured_content
+            .as_ref()
+            .is_some_and(|structured| wraps.unwrap_or(!structured.is_object()))
 }
 
 /// Whether every value the schema allows is an object, told by its root.
 pub(crate) fn has_object_root(schema: &JsonObject) -> bool {
     schema.to_value().get("type").and_then(Value::as_str) == Some("object")
-}
-
-fn wrapped_value(value: &Json) -> Json {
-    Json::from_text(format!("{{\"{RESULT}\":{}}}", value.get()))
-        .expect("an object around a JSON value is JSON")
 }
 
 /// The schema of `{"result": value}` for a schema of `value`: definitions move to the new root, and references to the old
@@ -272,28 +266,21 @@ mod tests {
         );
     }
 
-    // TRAP-11, I-10
+    // GAP-15, TRAP-11
     #[test]
     fn results() {
-        let newest = CallToolResult::new(vec![]).with_structured_content(Json::from(json!([1])));
-        let at = |revision| {
-            let mut projected = newest.clone();
-            result(&mut projected, None, revision);
-            projected
+        let result = |structured| {
+            CallToolResult::new(vec![])
+                .with_structured_content(trueform_schema::Json::from(structured))
         };
-        assert_eq!(at(Revision::V2026_07_28), newest);
-        assert_eq!(
-            at(Revision::V2025_11_25).structured_content.unwrap().get(),
-            r#"{"result":[1]}"#
-        );
-    }
-
-    #[test]
-    fn objects_stay_when_the_schema_is_of_objects() {
-        let mut fine =
-            CallToolResult::new(vec![]).with_structured_content(Json::from(json!({"a": 1})));
-        let before = fine.clone();
-        result(&mut fine, Some(false), Revision::V2025_06_18);
-        assert_eq!(fine, before);
+        let (list, object) = (result(json!([1])), result(json!({"a": 1})));
+        for revision in Revision::ALL {
+            let wanted = Wrapped::REVISIONS.contains(revision);
+            assert_eq!(wraps(&list, None, revision), wanted, "{revision}");
+            assert_eq!(wraps(&object, Some(true), revision), wanted, "{revision}");
+            assert!(!wraps(&object, None, revision), "{revision}");
+            assert!(!wraps(&object, Some(false), revision), "{revision}");
+            assert!(!wraps(&CallToolResult::new(vec![]), Some(true), revision));
+        }
     }
 }

@@ -12,6 +12,7 @@ mod dynamic;
 mod error;
 mod injected;
 mod input;
+mod lost;
 mod output;
 mod parameter;
 mod rejected;

@@ -4,6 +4,8 @@
 //! out if it is a member, and a [`Violation`](crate::Violation) if it is an alternative or a value: all of it is listed by
 //! [`projection`](crate::projection).
 
+mod wrapped;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -14,6 +16,8 @@ use crate::{
     conform::{Conform, Flow, Format, Need, Path, Walk},
     support::ObjectWriter,
 };
+
+pub use self::wrapped::Wrapped;
 
 /// An alternative that older revisions see as something else. That is never made: it is written, and judged, from what is
 /// there.

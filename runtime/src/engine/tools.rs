@@ -12,7 +12,8 @@ use std::{
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    CallToolRequestParams, Encode, ErrorObject, JsonObject, Method, RequestId, Revision,
+    CallToolRequestParams, Conform, ErrorObject, JsonObject, Method, RequestId, Revision,
+    rewrite::Wrapped,
 };
 
 use super::{
@@ -271,7 +272,7 @@ pub(super) fn conclude(
 ) -> Answer {
     let exchange = &context.0;
     let outcome = match end {
-        End::Returned(outcome) => tool.finish(context, outcome),
+        End::Returned(outcome) => tool.finish(outcome),
         End::Panicked(panic) => {
             tracing::error!(tool = tool.name(), place = %tool.place(), panic = panic_text(&*panic), "a tool panicked");
             Ok(crate::tool::failed(&format!(
@@ -289,24 +290,31 @@ pub(super) fn conclude(
     };
     exchange.finish();
     let policy = exchange.engine.settings.outgoing;
-    // The result is not moved: it is large.
+    let revision = exchange.revision;
+    // The result is not moved: it is large. Nor is it changed for older revisions.
     let error = match &outcome {
-        Ok(result) => match gate::check(policy, result, exchange.revision, tool.name()) {
-            Ok(()) => {
-                let is_error = result.is_error.unwrap_or(false);
-                tracing::debug!(tool = tool.name(), is_error, "answered");
-                return Answer::result(&exchange.id, exchange.view(), |view, out| {
-                    result.encode(view, out)
-                });
+        Ok(result) => {
+            let wrapped = Wrapped::new(result);
+            let wraps = tool.wraps(result, revision);
+            let seen: &dyn Conform = if wraps { &wrapped } else { result };
+            match gate::check(policy, seen, revision, tool.name()) {
+                Ok(()) => {
+                    let is_error = result.is_error.unwrap_or(false);
+                    tracing::debug!(tool = tool.name(), is_error, "answered");
+                    tool.tell_losses(result, wraps, revision);
+                    return Answer::result(&exchange.id, exchange.view(), |view, out| {
+                        seen.encode(view, out)
+                    });
+                }
+                Err(error) => error,
             }
-            Err(error) => error,
-        },
+        }
         Err(error) => error.clone(),
     };
-    let error = gate::error_at(error, exchange.revision);
+    let error = gate::error_at(error, revision);
     record_outcome(span, Err(&error));
     tracing::debug!(problem = %error.message, "answered with an error");
-    let mut answer = Answer::error(Some(&exchange.id), Some(exchange.revision), &error);
+    let mut answer = Answer::error(Some(&exchange.id), Some(revision), &error);
     // The request was fine; it is the tool that answers with an error.
     answer.is_refusal = false;
     answer

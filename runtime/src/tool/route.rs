@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use serde_json::Value;
 use trueform_schema::{
-    CallToolResult, ContentBlock, ErrorObject, Json, JsonObject, TextContent, Tool, View,
+    CallToolResult, ContentBlock, Era, ErrorObject, Json, JsonObject, Revision, TextContent, Tool,
+    View,
 };
 
 use super::{
@@ -12,6 +13,7 @@ use super::{
     call::{Call, Called, Handler, Outcome, Reason, Server, Timeout},
     error::{Chain, ToolError},
     injected::RequiredState,
+    lost::Told,
     rejected::Rejected,
     report::{self, Failure},
 };
@@ -36,6 +38,7 @@ pub(crate) struct ToolRoute {
     header_params: Vec<HeaderParam>,
     /// Whether older revisions get the structured content wrapped; `None` without an output schema.
     wraps_output: Option<bool>,
+    told: Told,
 }
 
 /// What is known of a tool apart from its code.
@@ -160,6 +163,7 @@ impl ToolRoute {
                     server,
                     header_params,
                     wraps_output,
+                    told: Told::default(),
                 })
             }
             _ => Err(Rejected::of(definition, problems)),
@@ -300,11 +304,7 @@ impl ToolRoute {
     }
 
     /// What is sent for `outcome`: a result that keeps what the tool's definition promises, or an error.
-    pub(crate) fn finish(
-        &self,
-        context: &Context,
-        outcome: Outcome,
-    ) -> Result<CallToolResult, ErrorObject> {
+    pub(crate) fn finish(&self, outcome: Outcome) -> Result<CallToolResult, ErrorObject> {
         let mut result = match outcome {
             Ok(result) => result,
             Err(error) => {
@@ -329,8 +329,19 @@ impl ToolRoute {
                 .push(ContentBlock::Text(TextContent::new(structured.get())));
         }
         self.check_meta(&result)?;
-        projection::result(&mut result, self.wraps_output, context.revision());
         Ok(result)
+    }
+
+    /// Tells the log what `revision` loses of `result`, which is sent to it; `wraps` as [`wraps`](Self::wraps) has it.
+    pub(crate) fn tell_losses(&self, result: &CallToolResult, wraps: bool, revision: Revision) {
+        if revision.era() == Era::Legacy && tracing::enabled!(tracing::Level::DEBUG) {
+            self.told.tell(self.name(), result, wraps, revision);
+        }
+    }
+
+    /// Whether `revision` sees the structured content of `result` wrapped in an object.
+    pub(crate) fn wraps(&self, result: &CallToolResult, revision: Revision) -> bool {
+        projection::wraps(result, self.wraps_output, revision)
     }
 
     /// Z-10, Z-11: what the `_meta` of a result may be called.

@@ -5,9 +5,9 @@ use std::cell::Cell;
 
 use serde_json::json;
 use trueform_schema::{
-    Annotations, AudioContent, CallToolResult, Conform, EnumOption, ImageContent, JsonObject,
+    Annotations, AudioContent, CallToolResult, Conform, EnumOption, ImageContent, Json, JsonObject,
     ListToolsResult, PrimitiveSchemaDefinition, ResourceLink, Revision, Role, TextContent,
-    TitledSingleSelectEnumSchema, Tool, conform, violations,
+    TitledSingleSelectEnumSchema, Tool, conform, rewrite::Wrapped, violations,
 };
 
 /// The system's allocator, counting per thread.
@@ -69,6 +69,8 @@ fn conform_allocates_nothing_on_success() {
         Tool::new(schema.clone(), "add").with_output_schema(schema),
     ]);
     fine(&list, &Revision::ALL);
+    let list = CallToolResult::new(vec![]).with_structured_content(Json::from(json!([5])));
+    fine(&Wrapped::new(&list), &Revision::ALL);
 }
 
 #[test]

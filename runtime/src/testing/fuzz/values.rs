@@ -9,7 +9,7 @@ use trueform_schema::{
     At, CallToolResult, ClientNotification, ClientRequest, Conform, ContentBlock, DecodeError,
     DiscoverResult, Encode, InitializeResult, ListToolsResult, LoggingMessageNotificationParams,
     Method, ProgressNotificationParams, Revision, ServerNotification, ServerRequest,
-    SubscriptionsListenRequestParams, Tool, View,
+    SubscriptionsListenRequestParams, Tool, View, rewrite::Wrapped,
 };
 
 use crate::{
@@ -117,7 +117,7 @@ pub fn conform(bytes: &[u8]) {
     if let Some(tool) = seen::<Tool>(text) {
         for revision in Revision::ALL {
             let projected = projection::tool(&tool, revision);
-            at(&*projected, revision);
+            at::<Tool>(&*projected, revision);
             // What no tree can hold is left as it is; it does not conform then, so such a tool is never listed.
             let output = projected.output_schema.as_ref();
             let output = output.filter(|schema| schema.to_value().is_object());
@@ -130,14 +130,16 @@ pub fn conform(bytes: &[u8]) {
     if let Some(result) = seen::<CallToolResult>(text) {
         for revision in Revision::ALL {
             for wraps in [None, Some(true), Some(false)] {
-                let mut projected = result.clone();
-                projection::result(&mut projected, wraps, revision);
-                at(&projected, revision);
-                let structured = projected.structured_content;
+                let wrapped = Wrapped::new(&result);
+                let is_wrapped = projection::wraps(&result, wraps, revision);
+                let projected: &dyn Conform = if is_wrapped { &wrapped } else { &result };
+                at::<CallToolResult>(projected, revision);
+                let written = At::new(projected, revision).to_json().to_value();
+                let structured = written.get("structuredContent");
                 assert!(
                     revision == Revision::LATEST
                         || wraps == Some(false)
-                        || structured.is_none_or(|structured| structured.is_object())
+                        || structured.is_none_or(Value::is_object)
                 );
             }
         }
@@ -151,12 +153,13 @@ fn seen<T: Conform + DeserializeOwned + PartialEq + std::fmt::Debug>(text: &str)
         trueform_schema::decode::from_str(text).ok()
     });
     for revision in Revision::ALL {
-        at(&value, revision);
+        at::<T>(&value, revision);
     }
     Some(value)
 }
 
-fn at<T: Conform + DeserializeOwned>(value: &T, revision: Revision) {
+/// A value that is seen as a `T`.
+fn at<T: Conform + DeserializeOwned>(value: &dyn Conform, revision: Revision) {
     let all = trueform_schema::violations(value, revision);
     let first = trueform_schema::conform(value, revision).err();
     assert_eq!(first.as_deref(), all.first());
