@@ -19,7 +19,7 @@ use crate::{
 
 /// The one line of the log that has all of `parts`, and how it begins.
 #[track_caller]
-fn assert_logged(told: &[String], level: &str, parts: &[&str]) {
+pub(crate) fn assert_logged(told: &[String], level: &str, parts: &[&str]) {
     let lines = told
         .iter()
         .filter(|line| parts.iter().all(|part| line.contains(part)));

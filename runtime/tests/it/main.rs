@@ -26,6 +26,7 @@ mod levels;
 mod lifecycle;
 mod listing;
 mod logged;
+mod lost;
 #[cfg(feature = "testing")]
 mod newest;
 mod projection;

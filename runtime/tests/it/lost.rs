@@ -1,0 +1,151 @@
+//! What older revisions lose of results is told in the log: by the rules of the table, once each, and without values.
+
+use serde_json::json;
+use trueform::{
+    client::ClientOptions,
+    prelude::*,
+    projection,
+    schema::{
+        Annotations, AudioContent, BlobResourceContents, EmbeddedResource, Icon, ImageContent,
+        Implementation, Json as RawJson, Meta, ResourceLink, ResultMetaObject, TextContent,
+        TextResourceContents, projection::Becomes,
+    },
+    schemars::JsonSchema,
+};
+
+use crate::{logged::assert_logged, support::log};
+
+/// Returns everything that not all revisions have.
+#[tool]
+fn dressed() -> CallToolResult {
+    let meta = || [("example.com/key", RawJson::from(json!("hunter2")))];
+    let annotations = || Annotations::new().with_last_modified("2025-01-12T15:00:58Z");
+    let text = TextContent::new("hunter2").with_meta(Meta::from_iter(meta()));
+    let image = ImageContent::new("aGk=", "image/png").with_meta(Meta::from_iter(meta()));
+    let audio = AudioContent::new("aGk=", "audio/wav").with_meta(Meta::from_iter(meta()));
+    let link = ResourceLink::new("hunter2", "file:///hunter2")
+        .with_icons([Icon::new("https://example.com/i.png")]);
+    let notes = TextResourceContents::new("hunter2", "file:///hunter2");
+    let notes = EmbeddedResource::new(notes.with_meta(Meta::from_iter(meta())));
+    let bytes = BlobResourceContents::new("aGk=", "file:///hunter2");
+    let bytes = EmbeddedResource::new(bytes.with_meta(Meta::from_iter(meta())));
+    let blocks: [ContentBlock; 6] = [
+        text.with_annotations(annotations()).into(),
+        image.into(),
+        audio.into(),
+        link.with_annotations(annotations()).into(),
+        notes.with_meta(Meta::from_iter(meta())).into(),
+        bytes.into(),
+    ];
+    CallToolResult::new(blocks)
+        .with_structured_content(RawJson::from(json!(["hunter2"])))
+        .with_meta(ResultMetaObject::new().with_server_info(Implementation::new("me", "1")))
+}
+
+/// Returns a picture that is none, and has what not all revisions have.
+#[tool]
+fn broken_and_dressed() -> ContentBlock {
+    let annotations = Annotations::new().with_last_modified("2025-01-12T15:00:58Z");
+    let image = ImageContent::new("no base64!", "image/png");
+    image.with_annotations(annotations).into()
+}
+
+/// The lines that say what an older revision loses of a result.
+fn losses(told: &[String]) -> Vec<&String> {
+    let is_loss = |line: &&String| line.contains("sees less of a result");
+    told.iter().filter(is_loss).collect()
+}
+
+#[tokio::test]
+async fn what_older_revisions_lose_of_results() {
+    /// The rules for what `dressed` returns; what is always written is not the author's.
+    const OF: [&str; 11] = [
+        "Annotations",
+        "AudioContent",
+        "BlobResourceContents",
+        "CallToolResult",
+        "ContentBlock",
+        "EmbeddedResource",
+        "ImageContent",
+        "ResourceLink",
+        "ResultMetaObject",
+        "TextContent",
+        "TextResourceContents",
+    ];
+    let service = Server::new("t", "1")
+        .tools(tools![dressed])
+        .build()
+        .unwrap();
+    for revision in Revision::ALL {
+        let rules: Vec<_> = projection::rules()
+            .filter(|rule| OF.contains(&rule.of) && rule.item != "resultType")
+            .filter(|rule| rule.at.contains(revision))
+            .filter(|rule| matches!(rule.becomes, Becomes::LeftOut | Becomes::Rewritten(_)))
+            .collect();
+        assert_eq!(rules.is_empty(), revision == Revision::LATEST);
+        let options = || ClientOptions::at(revision);
+        let told = log();
+        let client = service.connect_as(options()).await.unwrap();
+        client.call_tool("dressed", json!({})).await.unwrap();
+        let told_once = told.take();
+        for rule in &rules {
+            let parts = [
+                "an older revision sees less of a result",
+                r#"tool="dressed""#,
+                &format!("revision={revision}"),
+                &format!("rule={}: {}", rule.of, rule.item),
+                &format!("becomes={}", rule.becomes),
+            ];
+            assert_logged(&told_once, "DEBUG", &parts);
+        }
+        assert_eq!(losses(&told_once).len(), rules.len(), "{told_once:#?}");
+        assert!(!told_once.iter().any(|line| line.contains("hunter2")));
+
+        // Once is enough, whoever calls.
+        client.call_tool("dressed", json!({})).await.unwrap();
+        let another = service.connect_as(options()).await.unwrap();
+        another.call_tool("dressed", json!({})).await.unwrap();
+        let told = told.take();
+        assert!(losses(&told).is_empty(), "{told:#?}");
+    }
+}
+
+#[derive(serde::Serialize, JsonSchema)]
+struct Reading {
+    level: i64,
+}
+
+/// Returns a list, which its schema says.
+#[tool]
+fn listed() -> Json<Vec<i64>> {
+    Json(vec![1])
+}
+
+/// Returns an object, which its schema says.
+#[tool]
+fn object() -> Json<Reading> {
+    Json(Reading { level: 1 })
+}
+
+#[tokio::test]
+async fn what_loses_nothing_is_not_told() {
+    for revision in Revision::ALL {
+        for (tool, loses) in [
+            ("listed", revision < Revision::LATEST),
+            // Before that there was no structured content at all.
+            ("object", revision < Revision::V2025_06_18),
+            ("broken_and_dressed", false),
+        ] {
+            let told = log();
+            let server = Server::new("t", "1").tools(tools![listed, object, broken_and_dressed]);
+            let client = server
+                .connect_as(ClientOptions::at(revision))
+                .await
+                .unwrap();
+            // What does not leave loses nothing.
+            let _ = client.call_tool(tool, json!({})).await;
+            let told = told.take();
+            assert_eq!(losses(&told).len(), usize::from(loses), "{tool}: {told:#?}");
+        }
+    }
+}
