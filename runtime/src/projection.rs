@@ -16,9 +16,8 @@ use trueform_schema::{
 #[doc(inline)]
 pub use trueform_schema::projection::Rule;
 
-/// The member of a schema's object that carries what is no object where only objects are allowed, as [`Wrapped`] has it
-/// (GAP-15).
-const RESULT: &str = "result";
+/// The member that carries what is no object where only objects are allowed (GAP-15).
+const RESULT: &str = Wrapped::MEMBER;
 
 /// Every rule there is: those of the bindings, and those of schemas and their results, which are carried out here.
 pub fn rules() -> impl Iterator<Item = Rule> {

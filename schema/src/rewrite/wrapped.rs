@@ -6,7 +6,7 @@ use crate::{
     support::ObjectWriter,
 };
 
-/// A result whose structured content is the member `result` of an object, for revisions that want one there. It is written
+/// A result whose structured content is the member [`result`](Self::MEMBER) of an object, for revisions that want one there. It is written
 /// so, and judged so; the result is not changed.
 ///
 /// Which results are to be seen so takes more than the value to tell: the schema of its tool is rewritten along.
@@ -32,6 +32,9 @@ impl<'a> Wrapped<'a> {
         Revisions::since(Revision::V2025_06_18).bits()
             & Revisions::until(Revision::V2025_11_25).bits(),
     );
+
+    /// The member of the object that the structured content is.
+    pub const MEMBER: &'static str = "result";
 
     /// `result` seen so, at [`REVISIONS`](Self::REVISIONS); at others as it is.
     #[must_use]
@@ -74,7 +77,7 @@ struct Inside<'a>(&'a Json);
 impl Encode for Inside<'_> {
     fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
         let mut object = ObjectWriter::new(view, out);
-        object.required("result", self.0);
+        object.required(Wrapped::MEMBER, self.0);
         object.close();
     }
 }
