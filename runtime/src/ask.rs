@@ -57,10 +57,12 @@ impl Context {
         let projected = (&params as &dyn Any)
             .downcast_ref()
             .and_then(|sampling| projection::sampling(sampling, self.0.revision));
-        let waiting = match &projected {
-            Some(older) => self.send(R::METHOD, older),
-            None => self.send(R::METHOD, &params),
-        }?;
+        let sent: &dyn Conform = match &projected {
+            Some(older) => older,
+            None => &params,
+        };
+        let waiting = self.send(R::METHOD, sent)?;
+        gate::tell_loss(&params, sent, self.0.revision, R::METHOD.as_str());
         // Not held while waiting: params need not be shareable between threads.
         drop((params, projected));
         match waiting.await {

@@ -204,7 +204,7 @@ impl Exchange {
         let Some(token) = &self.progress_token else {
             return;
         };
-        {
+        let is_first = {
             let mut last = self
                 .last_progress
                 .lock()
@@ -218,15 +218,23 @@ impl Exchange {
             if !done && !interval.is_zero() && last.at.is_some_and(|at| at.elapsed() < interval) {
                 return;
             }
-            *last = Reported {
-                progress,
-                at: (!interval.is_zero()).then(Instant::now),
-            };
-        }
+            let before = std::mem::replace(
+                &mut *last,
+                Reported {
+                    progress,
+                    at: (!interval.is_zero()).then(Instant::now),
+                },
+            );
+            before.progress == f64::NEG_INFINITY
+        };
         let mut params = ProgressNotificationParams::new(progress, token.clone());
         params.total = total.filter(|total| total.is_finite());
         params.message = message.map(str::to_owned);
-        self.notify(Method::Progress, &params);
+        let has_left = self.notify(Method::Progress, &params);
+        // What the first report loses, the others lose too.
+        if is_first && has_left {
+            gate::tell_loss(&params, &params, self.revision, Method::Progress.as_str());
+        }
     }
 
     // M-1, M-4

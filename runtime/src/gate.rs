@@ -26,7 +26,7 @@ pub(crate) use self::{
         Headers, check_param_headers, check_standard_headers, missing_meta, missing_version,
     },
     inbound::{Inbound, decoded_params},
-    outbound::{check, error_at, holds_back},
+    outbound::{check, error_at, holds_back, tell_loss},
     peek::{Peek, peek},
     redact::{Redacted, log_raw},
 };

@@ -1,6 +1,7 @@
 //! The one place every message passes on its way out: what its revision does not allow does not leave.
 
-use trueform_schema::{Conform, ErrorObject, Revision, Violation, conform, rewrite};
+use serde_json::Value;
+use trueform_schema::{Conform, Era, ErrorObject, Revision, View, Violation, conform, rewrite};
 
 use super::codes::{self, Standing};
 use crate::jsonrpc;
@@ -54,6 +55,55 @@ pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> b
         "a message that its revision does not allow"
     );
     held_back
+}
+
+/// Logs what `revision` does not see of `written`, which was sent as `what` in the form `sent`: places, never values.
+pub(crate) fn tell_loss(written: &dyn Conform, sent: &dyn Conform, revision: Revision, what: &str) {
+    if revision.era() == Era::Modern || !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let at = |value: &dyn Conform, view| {
+        let mut text = Vec::new();
+        value.encode(view, &mut text);
+        serde_json::from_slice(&text).unwrap_or_default()
+    };
+    let mut lost = Vec::new();
+    differences(
+        &at(written, View::ALL),
+        &at(sent, View::at(revision)),
+        String::new(),
+        &mut lost,
+    );
+    if !lost.is_empty() {
+        tracing::debug!(
+            what,
+            %revision,
+            lost = lost.join(", "),
+            "an older revision sees less of a message"
+        );
+    }
+}
+
+/// The places of `written` that `sent` does not have, or has otherwise.
+fn differences(written: &Value, sent: &Value, pointer: String, found: &mut Vec<String>) {
+    match (written, sent) {
+        (Value::Object(written), Value::Object(sent)) => {
+            for (name, value) in written {
+                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                match sent.get(name) {
+                    Some(sent) => differences(value, sent, pointer, found),
+                    None => found.push(pointer),
+                }
+            }
+        }
+        (Value::Array(written), Value::Array(sent)) if written.len() == sent.len() => {
+            for (index, (written, sent)) in written.iter().zip(sent).enumerate() {
+                differences(written, sent, format!("{pointer}/{index}"), found);
+            }
+        }
+        _ if written != sent => found.push(pointer),
+        _ => {}
+    }
 }
 
 /// `error` as `revision` may be told it. Codes that the protocol keeps for itself are no author's to send: an error with one

@@ -8,7 +8,7 @@ use trueform::{
     schema::{
         Annotations, AudioContent, BlobResourceContents, EmbeddedResource, Icon, ImageContent,
         Implementation, Json as RawJson, Meta, ResourceLink, ResultMetaObject, TextContent,
-        TextResourceContents, projection::Becomes,
+        TextResourceContents, methods::CreateMessage, projection::Becomes,
     },
     schemars::JsonSchema,
 };
@@ -146,6 +146,87 @@ async fn what_loses_nothing_is_not_told() {
             let _ = client.call_tool(tool, json!({})).await;
             let told = told.take();
             assert_eq!(losses(&told).len(), usize::from(loses), "{tool}: {told:#?}");
+        }
+    }
+}
+
+/// Asks for what not all revisions can ask, and reports in words.
+#[tool]
+async fn asks(context: Context) -> String {
+    context.progress(1.0, None, Some("hunter2"));
+    context.progress(2.0, None, Some("hunter2"));
+    let params = json!({
+        "maxTokens": 1,
+        "messages": [{
+            "role": "user",
+            "content": [{ "type": "text", "text": "hunter2", "_meta": { "example.com/key": "hunter2" } }],
+            "_meta": {},
+        }],
+    });
+    let params = serde_json::from_value(params).expect("params of the method");
+    match context.request::<CreateMessage>(params).await {
+        Ok(_) => "answered".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn what_older_revisions_lose_of_messages() {
+    for (revision, progress, question) in [
+        (
+            Revision::V2024_11_05,
+            Some("/message"),
+            Some("/messages/0/_meta, /messages/0/content"),
+        ),
+        (
+            Revision::V2025_03_26,
+            None,
+            Some("/messages/0/_meta, /messages/0/content"),
+        ),
+        (
+            Revision::V2025_06_18,
+            None,
+            Some("/messages/0/_meta, /messages/0/content"),
+        ),
+        (Revision::V2025_11_25, None, None),
+    ] {
+        let told = log();
+        let capabilities = serde_json::from_value(json!({ "sampling": {} })).unwrap();
+        let options = ClientOptions::at(revision).capabilities(capabilities);
+        let client = Server::new("t", "1")
+            .tools(tools![asks])
+            .connect_as(options)
+            .await
+            .unwrap();
+        client
+            .call_tool("asks", ())
+            .on_progress(|_| {})
+            .await
+            .unwrap();
+        let told = told.take();
+        let lost: Vec<_> = told
+            .iter()
+            .filter(|line| line.contains("sees less of a message"))
+            .collect();
+        let expected = [
+            ("notifications/progress", progress),
+            ("sampling/createMessage", question),
+        ];
+        let expected = expected
+            .iter()
+            .filter_map(|(what, lost)| Some((what, (*lost)?)));
+        assert_eq!(
+            lost.len(),
+            expected.clone().count(),
+            "{revision}: {lost:#?}"
+        );
+        for (line, (what, places)) in lost.iter().zip(expected) {
+            assert!(line.starts_with("DEBUG") && line.contains(what), "{line}");
+            assert!(
+                line.contains(&format!("lost={places:?}")),
+                "{revision}: {line}"
+            );
+            assert!(!line.contains("hunter2"), "{line}");
         }
     }
 }
