@@ -17,8 +17,9 @@ What becomes of newer things at older revisions, and of what a revision asks for
 A member that only other revisions have is left out; `_meta` of objects that have one, and members that no revision knows,
 stay. What a revision cannot express is rewritten where something can stand for it, and refused where nothing can: then the
 message is not sent ([`Policy::Enforce`](crate::Policy)). [`Service::projections`](crate::Service::projections) tells what the
-tools of a server lose, and the log, at level `DEBUG`, what their results do: one line for each tool, rule and revision. Which
-methods a revision has is another table: that of the README.
+tools of a server lose, and the log, at level `DEBUG`, what their results do, one line for each tool, rule and revision, and
+what requests to clients and reports of progress do, by place. Which methods a revision has is another table: that of the
+README.
 
 The rows are written by a test from [`rules`], which in turn come from the official schemas, but for the rewrites.
 ";
