@@ -1,10 +1,12 @@
 //! What the generated code calls. Not part of the public interface.
 
+mod escape;
 mod read;
 mod write;
 
 pub(crate) use self::read::within;
 pub use self::{
+    escape::{write_raw, write_str},
     read::{
         ByType, Cases, Members, Present, Record, Tagged, by_type, cases, distinct, need, present,
         record, seen, tagged, text,
@@ -30,11 +32,6 @@ use crate::{
     DecodeError, Encode, ErrorObject, Json, JsonObject, Revision, View,
     methods::{Direction, Rules},
 };
-
-/// Appends `text` as a JSON string.
-pub fn write_str(text: &str, out: &mut Vec<u8>) {
-    serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
-}
 
 /// Appends `integer`.
 pub fn write_integer(integer: i64, out: &mut Vec<u8>) {
@@ -77,13 +74,13 @@ pub fn serialize<T: Encode + ?Sized, S: Serializer>(
 
 impl Encode for Json {
     fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.get().as_bytes());
+        write_raw(self.get(), out);
     }
 }
 
 impl Encode for JsonObject {
     fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.get().as_bytes());
+        write_raw(self.get(), out);
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2;
+
 /// Which names a tool takes, and which parameter each belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -68,6 +70,9 @@ struct Members<'a> {
 
 struct Broken;
 
+/// Bytes of a string that are looked at one by one before it is searched for its end.
+const NEAR: usize = 16;
+
 impl<'a> Members<'a> {
     fn of(text: &'a str) -> Option<Self> {
         let mut this = Self {
@@ -125,11 +130,17 @@ impl<'a> Members<'a> {
             return Err(Broken);
         }
         let bytes = self.text.as_bytes();
+        // Names and most values are shorter than what a search over many bytes at once is worth.
+        let mut near = self.at + NEAR;
         loop {
             match bytes.get(self.at) {
                 Some(b'"') => break,
                 Some(b'\\') => self.at += 2,
-                Some(_) => self.at += 1,
+                Some(_) if self.at < near => self.at += 1,
+                Some(_) => {
+                    self.at += memchr2(b'"', b'\\', &bytes[self.at..]).ok_or(Broken)?;
+                    near = self.at;
+                }
                 None => return Err(Broken),
             }
         }
@@ -229,6 +240,24 @@ mod tests {
         check(r#"{"c":1}"#, Err(Unfit::Unknown));
         check(r#"{"":1}"#, Err(Unfit::Unknown));
         check(r#"{"a":1,"a":2}"#, Err(Unfit::Twice("a".to_owned())));
+    }
+
+    #[test]
+    fn strings_of_any_length() {
+        for length in 0..3 * NEAR {
+            for inner in ["", r#"\""#, r"\\", "é"] {
+                let rest = "x".repeat(length % NEAR);
+                let value = format!(r#""{}{inner}{rest}""#, "y".repeat(length));
+                check(
+                    &format!(r#"{{"a":{value},"b":[{value}]}}"#),
+                    Ok([Some(&value), None, Some(&format!("[{value}]"))]),
+                );
+                check(
+                    &format!(r#"{{"a":"{}\"#, "y".repeat(length)),
+                    Err(Unfit::Malformed),
+                );
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Writing an object member by member.
 
-use crate::{Encode, Extras, Revisions, View, support::write_str};
+use crate::{
+    Encode, Extras, Revisions, View,
+    support::{write_raw, write_str},
+};
 
 /// An object being written. Every member is followed by a comma, which the closing brace then replaces.
 #[derive(Debug)]
@@ -126,7 +129,7 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
             if !known.contains(&key) && !self.view.is_closed() {
                 write_str(key, self.out);
                 self.out.push(b':');
-                self.out.extend_from_slice(value.get().as_bytes());
+                write_raw(value.get(), self.out);
                 self.out.push(b',');
             }
         }
