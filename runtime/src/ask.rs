@@ -18,7 +18,8 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AskError {
-    /// Requests to clients do not exist at the revision of this request, or the method is none of a server.
+    /// Requests to clients do not exist at the revision of this request, or the method is none of a server. Clients of 2026-07-28
+    /// are asked within results, which tools cannot return yet.
     //
     NotAtThisRevision,
     /// The params cannot be expressed at the revision of this request; the log says what is wrong.
@@ -121,9 +122,9 @@ impl Context {
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAtThisRevision => {
-                f.write_str("the client cannot be sent this request at its revision")
-            }
+            Self::NotAtThisRevision => f.write_str(
+                "the client cannot be sent this request at its revision: only those until 2025-11-25 have it",
+            ),
             Self::TooSoon => f.write_str("the client is not ready yet"),
             Self::NotAllowed(problem) => f.write_str(problem),
             Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),

@@ -33,7 +33,10 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub(crate) use self::suggest::closest as did_you_mean;
+pub(crate) use self::{
+    positions::{Holds, holds},
+    suggest::closest as did_you_mean,
+};
 
 pub use self::{
     error::{SchemaError, SchemaErrorKind},

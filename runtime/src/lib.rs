@@ -73,6 +73,7 @@ pub use trueform_schema as schema;
 #[doc(inline)]
 pub use self::{
     ask::AskError,
+    check::lint::Profile,
     client::Client,
     context::Context,
     engine::MAX_SUBSCRIPTIONS,

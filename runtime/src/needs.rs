@@ -8,7 +8,8 @@ use trueform_schema::{ClientCapabilities, Method};
 
 /// Client capabilities that a request cannot do without.
 ///
-/// Checked before the tool runs. A modern client that did not declare them is told which (-32021).
+/// Checked before the tool runs. A modern client that did not declare them is told which (-32021). What a tool then asks by
+/// [`Context::request`](crate::Context::request) reaches clients until 2025-11-25 only.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClientNeeds(u8);
 
@@ -75,6 +76,15 @@ impl ClientNeeds {
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// The capabilities, as the specification spells them.
+    #[cfg(feature = "testing")]
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+        let needed = Self::NAMES
+            .into_iter()
+            .filter(move |(need, _)| self.0 & need.0 != 0);
+        needed.map(|(_, name)| name)
     }
 
     /// What of it `capabilities` do not declare.

@@ -13,6 +13,8 @@ use trueform_schema::{
     rewrite::Wrapped,
 };
 
+use crate::check::{Holds, holds};
+
 #[doc(inline)]
 pub use trueform_schema::projection::Rule;
 
@@ -150,7 +152,9 @@ fn wrapped_schema(schema: &JsonObject) -> JsonObject {
     outer.insert("properties".to_owned(), json!({ RESULT: inner }));
     outer.insert("required".to_owned(), json!([RESULT]));
     for (keyword, mut found) in definitions {
-        follow_root(&mut found);
+        if let Value::Object(schemas) = &mut found {
+            schemas.values_mut().for_each(follow_root);
+        }
         outer.insert(keyword, found);
     }
     JsonObject::from(outer)
@@ -158,27 +162,26 @@ fn wrapped_schema(schema: &JsonObject) -> JsonObject {
 
 /// Makes references to the root of a schema point at where it is wrapped. References to definitions stay: these moved along.
 fn follow_root(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            for (keyword, value) in members.iter_mut() {
-                match value {
-                    Value::String(target) if keyword == "$ref" => {
-                        let moved = target == "#"
-                            || target.strip_prefix("#/").is_some_and(|path| {
-                                !path.starts_with("$defs/") && !path.starts_with("definitions/")
-                            });
-                        if moved {
-                            target.insert_str(1, "/properties/result");
-                        }
-                    }
-                    // Values are no schemas, whatever they look like.
-                    _ if matches!(keyword.as_str(), "const" | "enum" | "default" | "examples") => {}
-                    _ => follow_root(value),
+    let Value::Object(members) = schema else {
+        return;
+    };
+    for (keyword, value) in members.iter_mut() {
+        match (holds(keyword, value), value) {
+            (Holds::One, schema) => follow_root(schema),
+            (Holds::List, Value::Array(schemas)) => schemas.iter_mut().for_each(follow_root),
+            (Holds::Map, Value::Object(schemas)) => schemas.values_mut().for_each(follow_root),
+            (_, Value::String(target)) if keyword == "$ref" => {
+                let moved = target == "#"
+                    || target.strip_prefix("#/").is_some_and(|path| {
+                        !path.starts_with("$defs/") && !path.starts_with("definitions/")
+                    });
+                if moved {
+                    target.insert_str(1, "/properties/result");
                 }
             }
+            // Other values are no schemas, whatever they look like.
+            _ => {}
         }
-        Value::Array(items) => items.iter_mut().for_each(follow_root),
-        _ => {}
     }
 }
 
@@ -221,8 +224,12 @@ mod tests {
         newest.output_schema = Some(object(&json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "array",
-            "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/leaf"}, {"const": {"$ref": "#"}}]},
-            "$defs": {"leaf": {"$ref": "#/items"}},
+            "items": {"anyOf": [
+                {"$ref": "#"}, {"$ref": "#/$defs/leaf"}, {"const": {"$ref": "#"}},
+                // Names of properties and definitions, not keywords.
+                {"properties": {"const": {"$ref": "#"}, "$ref": {"$ref": "#"}}},
+            ]},
+            "$defs": {"leaf": {"$ref": "#/items"}, "default": {"$ref": "#"}},
         })));
         assert!(matches!(
             tool(&newest, Revision::V2026_07_28),
@@ -242,10 +249,15 @@ mod tests {
                     "type": "array",
                     "items": {"anyOf": [
                         {"$ref": "#/properties/result"}, {"$ref": "#/$defs/leaf"}, {"const": {"$ref": "#"}},
+                        {"properties": {
+                            "const": {"$ref": "#/properties/result"}, "$ref": {"$ref": "#/properties/result"},
+                        }},
                     ]},
                 }},
                 "required": ["result"],
-                "$defs": {"leaf": {"$ref": "#/properties/result/items"}},
+                "$defs": {
+                    "leaf": {"$ref": "#/properties/result/items"}, "default": {"$ref": "#/properties/result"},
+                },
             })
         );
     }

@@ -230,6 +230,7 @@ impl Server {
         problems.append(&mut tools.problems);
         problems.extend(stateless(&tools, &self.states));
         problems.extend(unfit(tools.listable(), self.revisions));
+        problems.extend(unfit_info(&self.info, self.revisions));
         if self.revisions.is_empty() {
             problems.push("`revisions` leaves no revision to serve".to_owned());
         }
@@ -301,6 +302,10 @@ impl Server {
         match words[..] {
             [] => self.run().await,
             ["--http", address] => self.serve_at(address).await,
+            [one] if one.starts_with("--http=") => self.serve_at(&one["--http=".len()..]).await,
+            ["--http"] => Err(Error::arguments(
+                "`--http` needs an address, such as `--http 127.0.0.1:8000`",
+            )),
             _ => Err(Error::arguments(format!(
                 "unknown arguments `{}`; expected `--http ADDRESS` or none",
                 words.join(" ")
@@ -490,7 +495,7 @@ fn stateless(tools: &Gathered, states: &States) -> Vec<String> {
         .filter(|(_, _, needed)| !states.contains_key(&needed.id))
         .map(|(name, place, needed)| {
             format!(
-                "tool `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state`",
+                "tool `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`",
                 needed.name
             )
         })
@@ -514,6 +519,19 @@ fn unfit<'t>(routes: impl Iterator<Item = &'t ToolRoute>, revisions: Revisions) 
         }
     }
     problems
+}
+
+/// What of `info`, which goes with the handshake or with every result, one of `revisions` does not allow.
+fn unfit_info(info: &Implementation, revisions: Revisions) -> Vec<String> {
+    let found = revisions
+        .iter()
+        .flat_map(|revision| violations(info, revision));
+    found
+        .map(|violation| {
+            let revision = violation.revision();
+            format!("what the server says of itself cannot be sent at {revision}: {violation}")
+        })
+        .collect()
 }
 
 /// Says that a name is taken, with both places.

@@ -54,6 +54,26 @@ pub(crate) struct Session {
     pub(crate) outbox: Arc<Outbox>,
 }
 
+/// The beginning of a session's id, for the log: who has the whole of it can end the session.
+pub(crate) struct ShortId<'a>(pub(crate) &'a str);
+
+impl<'a> ShortId<'a> {
+    pub(crate) fn of(id: Option<&'a str>) -> Self {
+        Self(id.unwrap_or_default())
+    }
+}
+
+impl fmt::Display for ShortId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Enough to tell sessions apart, far too little to guess one.
+        const SHOWN: usize = 8;
+        match self.0.char_indices().nth(SHOWN) {
+            Some((end, _)) => write!(f, "{}…", &self.0[..end]),
+            None => f.write_str(self.0),
+        }
+    }
+}
+
 impl Session {
     pub(crate) fn new(id: Option<Box<str>>, principal: Option<Principal>) -> Self {
         Self {

@@ -7,7 +7,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 /// One JSON value, kept as the text it was written in.
 ///
-/// Equality is equality of that text: `1.0` and `1` differ, and so do two orders of the same members.
+/// Equality is equality of that text: `1.0` and `1` differ, and so do two orders of the same members. In a message line breaks
+/// between its tokens become spaces, since where messages are lines they would end one.
 ///
 /// ```
 /// use trueform_schema::Json;

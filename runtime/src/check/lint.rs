@@ -274,7 +274,7 @@ impl Lint<'_> {
             let at = format!("{pointer}/$ref");
             if target.starts_with('#') {
                 let reason = format!(
-                    "the reference `{target}` is not followed: the argument is shown without its schema, or the tool fails"
+                    "the reference `{target}` is not followed: what it stands for is shown without its schema, or the tool fails"
                 );
                 self.add("reference", at, Effect::LosesTool, NO_REFERENCES, reason);
             } else {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// What the value of a keyword is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(crate) enum Holds {
     /// One schema.
     One,
     /// An array of schemas.
@@ -15,7 +15,7 @@ pub(super) enum Holds {
     Data,
 }
 
-pub(super) fn holds(keyword: &str, value: &Value) -> Holds {
+pub(crate) fn holds(keyword: &str, value: &Value) -> Holds {
     match (keyword, value) {
         ("items", Value::Array(_)) => Holds::List,
         (

@@ -19,7 +19,7 @@ use crate::{
     jsonrpc::{self, Fault, Frame, Malformed},
     logging::{self, Threshold},
     outbox::Outbox,
-    session::{Negotiated, Phase, Session, outgoing_settled},
+    session::{Negotiated, Phase, Session, ShortId, outgoing_settled},
 };
 
 /// Where a legacy message came from.
@@ -258,7 +258,7 @@ impl Engine {
                 let params: SetLevelRequestParams = inbound.params(method, revision, params)?;
                 logging::check(&params.level, "/params/level")?;
                 origin.session.log_level.set(&params.level);
-                self.answer(id, revision, &EmptyResult::default())
+                self.answer(id, Method::SetLevel, revision, &EmptyResult::default())
             }
             _ => Err(jsonrpc::method_not_found(name, "is not served here")),
         }
@@ -307,7 +307,7 @@ impl Engine {
             .settings
             .incoming
             .params(Method::Ping, revision, params)?;
-        self.answer(id, revision, &EmptyResult::default())
+        self.answer(id, Method::Ping, revision, &EmptyResult::default())
     }
 
     // B-1, B-2, B-3, TRAP-06
@@ -340,6 +340,14 @@ impl Engine {
             client_info: Some(params.client_info),
             capabilities: params.capabilities,
         };
+        let mut result = InitializeResult::new(
+            self.capabilities(),
+            revision.as_str(),
+            self.settings.info.clone(),
+        );
+        result.instructions = self.settings.instructions.clone();
+        // First, so that what is refused opens nothing.
+        let answer = self.answer(id, Method::Initialize, revision, &result)?;
         if !session.open(Negotiated {
             revision,
             facts: Arc::new(facts),
@@ -347,14 +355,8 @@ impl Engine {
             return Err(initialized_already());
         }
         self.remember(session);
-        tracing::info!(session = session.id(), %revision, "session opened");
-        let mut result = InitializeResult::new(
-            self.capabilities(),
-            revision.as_str(),
-            self.settings.info.clone(),
-        );
-        result.instructions = self.settings.instructions.clone();
-        self.answer(id, revision, &result)
+        tracing::info!(session = %ShortId::of(session.id()), %revision, "session opened");
+        Ok(answer)
     }
 
     fn legacy_notification(&self, name: &str, params: Option<&RawValue>, session: &Arc<Session>) {

@@ -149,7 +149,7 @@ impl Engine {
             .collect();
         let mut result = DiscoverResult::new(self.capabilities(), supported);
         result.instructions = self.settings.instructions.clone();
-        self.answer(id, Revision::V2026_07_28, &result)
+        self.answer(id, Method::Discover, Revision::V2026_07_28, &result)
     }
 
     fn list_tools_modern(

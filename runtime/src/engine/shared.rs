@@ -170,15 +170,11 @@ impl Shared {
     pub(super) fn answer<T: Conform>(
         &self,
         id: &RequestId,
+        method: Method,
         revision: Revision,
         result: &T,
     ) -> Result<Reply, ErrorObject> {
-        gate::check(
-            self.settings.outgoing,
-            result,
-            revision,
-            std::any::type_name::<T>(),
-        )?;
+        gate::check(self.settings.outgoing, result, revision, method.as_str())?;
         Ok(Reply::Ready(Answer::result(
             id,
             self.view(revision),

@@ -36,7 +36,7 @@ pub(crate) fn check<T: Conform + ?Sized>(
     }
     match conform(value, revision) {
         Err(violation) if holds_back(policy, &violation, what) => Err(jsonrpc::internal(format!(
-            "the answer cannot be expressed at revision {revision}"
+            "`{what}` cannot be expressed at revision {revision}"
         ))),
         _ => Ok(()),
     }

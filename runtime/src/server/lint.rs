@@ -85,7 +85,7 @@ pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
     }
     for found in findings(engine, told) {
         if Effect::LosesTool <= found.finding.effect {
-            tracing::warn!("{found}");
+            tracing::warn!("{found}; `Profile::Portable` cures it, for one tool or the server");
         }
     }
 }

@@ -146,6 +146,7 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
         "the revisions",
         before.get("revisions"),
         after.get("revisions"),
+        [Impact::Additive, Impact::Breaking],
     );
     let (old, new) = (part(before, "tools"), part(after, "tools"));
     for (name, tool) in old {
@@ -237,19 +238,22 @@ impl Changes {
         }
     }
 
-    fn list(&mut self, place: &str, before: Option<&Value>, after: Option<&Value>) {
+    /// A set of names; `impacts` of one that comes and one that goes.
+    fn list(
+        &mut self,
+        place: &str,
+        before: Option<&Value>,
+        after: Option<&Value>,
+        [comes, goes]: [Impact; 2],
+    ) {
         let items =
             |list: Option<&Value>| list.and_then(Value::as_array).cloned().unwrap_or_default();
         let (before, after) = (items(before), items(after));
         for item in before.iter().filter(|item| !after.contains(item)) {
-            self.add(
-                Impact::Breaking,
-                place.to_owned(),
-                format!("{item} is gone"),
-            );
+            self.add(goes, place.to_owned(), format!("{item} is gone"));
         }
         for item in after.iter().filter(|item| !before.contains(item)) {
-            self.add(Impact::Additive, place.to_owned(), format!("{item} is new"));
+            self.add(comes, place.to_owned(), format!("{item} is new"));
         }
     }
 
@@ -261,7 +265,7 @@ impl Changes {
             rest.retain(|name, _| {
                 !matches!(
                     &**name,
-                    "inputSchema" | "outputSchema" | "annotations" | "_meta"
+                    "inputSchema" | "outputSchema" | "annotations" | "_meta" | "needs"
                 )
             });
             rest
@@ -272,6 +276,13 @@ impl Changes {
             "title" | "icons" => [Impact::Additive; 3],
             _ => [Impact::Additive, Impact::Risky, Impact::Risky],
         });
+        // Clients without it can no longer call the tool.
+        self.list(
+            &format!("{place}, needs"),
+            before.get("needs"),
+            after.get("needs"),
+            [Impact::Breaking, Impact::Additive],
+        );
         for name in ["annotations", "_meta"] {
             let (before, after) = (
                 object(before, name).unwrap_or(&empty),

@@ -175,8 +175,8 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "does not convert into `trueform::ToolError`",
-    note = "what implements `std::error::Error + Send + Sync + 'static` does, and so do boxed errors, `anyhow::Error`, `String` \
-            and `&'static str`",
+    note = "what implements `std::error::Error + Send + Sync + 'static` does, and so do `Box<dyn Error + Send + Sync>`, \
+            `anyhow::Error`, `String` and `&'static str`",
     note = "implement `std::error::Error` for it, or say what the model reads: `.map_err(|error| ToolError::new(…))`"
 )]
 pub trait IntoToolError: Into<ToolError> {}

@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use serde_json::Value;
 use trueform_schema::{
-    CallToolResult, ContentBlock, Era, ErrorObject, Json, JsonObject, Revision, TextContent, Tool,
-    View,
+    CallToolResult, ContentBlock, Era, ErrorObject, Json, JsonObject, Meta, ResourceContents,
+    Revision, TextContent, Tool, View,
 };
 
 use super::{
@@ -344,13 +344,13 @@ impl ToolRoute {
         projection::wraps(result, self.wraps_output, revision)
     }
 
-    /// Z-10, Z-11: what the `_meta` of a result may be called.
+    /// Z-10, Z-11: what the members of `_meta` may be called, in a result and in its content.
     fn check_meta(&self, result: &CallToolResult) -> Result<(), ErrorObject> {
-        let Some(meta) = &result.meta else {
-            return Ok(());
-        };
         let illegal = |key: &&str| is_reserved(key) || !is_meta_key(key);
-        let Some(key) = meta.extras().iter().map(|(key, _)| key).find(illegal) else {
+        let own = result.meta.iter().flat_map(|meta| meta.extras().iter());
+        let of_content = result.content.iter().flat_map(metas).flat_map(Meta::iter);
+        let mut keys = own.chain(of_content).map(|(key, _)| key);
+        let Some(key) = keys.find(illegal) else {
             return Ok(());
         };
         tracing::error!(
@@ -410,6 +410,26 @@ fn illegal_name(name: &str, place: &Place) -> String {
         "`{name}` ({place}) is not a tool name: it has 1 to 128 of the characters \
          `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`"
     )
+}
+
+/// Every `_meta` of a content block.
+fn metas(block: &ContentBlock) -> impl Iterator<Item = &Meta> {
+    let (own, inner) = match block {
+        ContentBlock::Text(text) => (&text.meta, None),
+        ContentBlock::Image(image) => (&image.meta, None),
+        ContentBlock::Audio(audio) => (&audio.meta, None),
+        ContentBlock::ResourceLink(link) => (&link.meta, None),
+        ContentBlock::EmbeddedResource(embedded) => {
+            let inner = match &embedded.resource {
+                ResourceContents::Text(text) => text.meta.as_ref(),
+                ResourceContents::Blob(blob) => blob.meta.as_ref(),
+                _ => None,
+            };
+            (&embedded.meta, inner)
+        }
+        _ => (&None, None),
+    };
+    own.iter().chain(inner)
 }
 
 /// Whether a `_meta` key has the form of one (Z-10): a prefix of dotted labels and a slash, which may be missing, and a name.

@@ -86,13 +86,23 @@ fn tools_that_cannot_be_listed_are_told_at_start() {
     assert!(!problem.contains("2025-06-18"), "{problem}");
 }
 
-/// Returns a result whose `_meta` has the key that it is given.
+/// Returns a result that has a `_meta` with the key that it is given at this place.
 #[tool]
-fn labelled(key: String) -> CallToolResult {
-    let meta: trueform::schema::ResultMetaObject =
-        serde_json::from_value(serde_json::json!({ key: 1 })).unwrap();
-    CallToolResult::new(vec![]).with_meta(meta)
+fn labelled(key: String, place: String) -> CallToolResult {
+    let mut result = serde_json::json!({ "content": [
+        { "type": "text", "text": "t", "_meta": {} },
+        { "type": "resource", "resource": { "uri": "file:///a", "text": "t", "_meta": {} }, "_meta": {} },
+    ], "_meta": {} });
+    *result.pointer_mut(&place).unwrap() = serde_json::json!({ key: 1 });
+    serde_json::from_value(result).unwrap()
 }
+
+const PLACES: [&str; 4] = [
+    "/_meta",
+    "/content/0/_meta",
+    "/content/1/_meta",
+    "/content/1/resource/_meta",
+];
 
 // Z-10, Z-11
 #[tokio::test]
@@ -119,10 +129,67 @@ async fn keys_of_the_meta_of_results() {
                 .connect_as(ClientOptions::at(revision))
                 .await
                 .unwrap();
-            let answer = client
-                .call_tool("labelled", serde_json::json!({ "key": key }))
-                .await;
-            assert_eq!(answer.is_ok(), allowed, "{key} at {revision}: {answer:?}");
+            for place in PLACES {
+                let arguments = serde_json::json!({ "key": key, "place": place });
+                let answer = client.call_tool("labelled", arguments).await;
+                assert_eq!(
+                    answer.is_ok(),
+                    allowed,
+                    "{key} in {place} at {revision}: {answer:?}"
+                );
+            }
         }
+    }
+}
+
+// C-4: what the server says of itself goes with every result of the newest revision, so it is looked at before there is one.
+#[tokio::test]
+async fn what_a_server_says_of_itself() {
+    let server = || Server::new("gate", "1").tools(tools![labelled]);
+    let no_uri = server()
+        .website_url("no address")
+        .icons([Icon::new("none either")]);
+    let told = no_uri.build().unwrap_err().to_string();
+    for (place, revision) in [
+        ("/websiteUrl", "2026-07-28"),
+        ("/icons/0/src", "2026-07-28"),
+        ("/icons/0/src", "2025-11-25"),
+    ] {
+        let line = told
+            .lines()
+            .find(|line| line.contains(place) && line.contains(revision));
+        assert!(line.is_some(), "{place} at {revision}: {told}");
+    }
+    // Older revisions see neither.
+    let older = server()
+        .website_url("no address")
+        .revisions([Revision::V2025_06_18]);
+    older.build().unwrap();
+}
+
+// E-1: a line is a message, whatever line breaks there are in the JSON that somebody brings along.
+#[tokio::test]
+async fn one_message_one_line() {
+    /// Returns JSON with line breaks, one of which looks like an answer.
+    #[tool]
+    fn broken_up() -> CallToolResult {
+        let forged = r#"{"a":[
+{"jsonrpc":"2.0","id":7,"result":{"content":[]}}
+]}"#;
+        let json = || trueform::schema::Json::from_text(forged.replace('a', "a\\n")).unwrap();
+        let text = trueform::schema::TextContent::new("two\nlines");
+        let meta = trueform::schema::Meta::from_iter([("example.com/key", json())]);
+        CallToolResult::new([text.with_meta(meta).into()]).with_structured_content(json())
+    }
+    let service = Server::new("gate", "1")
+        .tools(tools![broken_up])
+        .build()
+        .unwrap();
+    let call = crate::support::modern("7", "tools/call", r#","name":"broken_up""#);
+    for line in crate::support::conversation(&service, format!("{call}\n")).await {
+        let message: serde_json::Value =
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
+        assert_eq!(message["result"]["content"][0]["text"], "two\nlines");
+        assert!(message["result"]["structuredContent"]["a\n"].is_array());
     }
 }

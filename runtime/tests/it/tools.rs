@@ -1106,8 +1106,8 @@ fn problems_are_told_all_at_once() {
         the input schema of tool `worse` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is no object
         two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
         two tools are named `bad`: fn `greet` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
-        tool `add` (fn `greet_again` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state`
-        tool `bad` (fn `greet` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state`
+        tool `add` (fn `greet_again` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`
+        tool `bad` (fn `greet` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`
         `revisions` leaves no revision to serve"#]].assert_eq(&told.join("\n"));
 }
 

@@ -7,7 +7,7 @@ use crate::server::Service;
 
 /// What `service` promises: its name and texts, its capabilities, the revisions that it serves, its tools.
 ///
-/// Members are in order of name, tools are by name. The server's own `version` is left out: it changes with every release.
+/// Members are in order of name, tools are by name, with what they need the client to be able to do as `needs`. The server's own `version` is left out: it changes with every release.
 /// Tools that are disabled now are left out too.
 #[must_use]
 pub fn contract(service: &Service) -> Value {
@@ -34,6 +34,10 @@ pub fn contract(service: &Service) -> Value {
         let mut tool = newest(&entry.route.definition_at(View::ALL));
         if let Value::Object(members) = &mut tool {
             members.remove("name");
+            let needs = entry.route.needs();
+            if !needs.is_empty() {
+                members.insert("needs".to_owned(), needs.names().collect());
+            }
         }
         (entry.route.name().to_owned(), tool)
     });

@@ -34,7 +34,7 @@ fn gone() {}
 
 mod first {
     /// Converts a temperature.
-    #[crate::tool]
+    #[crate::tool(needs(elicitation, roots))]
     pub(super) fn convert(celsius: f64, digits: Option<u8>) -> f64 {
         let _ = digits;
         celsius
@@ -43,7 +43,7 @@ mod first {
 
 mod second {
     /// Converts a temperature to Fahrenheit.
-    #[crate::tool(read_only)]
+    #[crate::tool(read_only, needs(sampling, roots))]
     pub(super) fn convert(celsius: f64, digits: u8, name: Option<String>) -> f64 {
         let _ = (digits, name);
         celsius
@@ -81,6 +81,7 @@ fn whole_servers() {
         breaking  the revisions: "2024-11-05" is gone
         breaking  the revisions: "2025-03-26" is gone
         breaking  the revisions: "2025-06-18" is gone
+        breaking  tool `convert`, needs: "sampling" is new
         breaking  tool `convert`, argument `digits`: became required
         breaking  tool `convert`, argument `digits`: type changed from integer | null to integer
         breaking  tool `gone`: it is gone
@@ -88,6 +89,7 @@ fn whole_servers() {
         risky     tool `convert`: `description` was "Converts a temperature.", is "Converts a temperature to Fahrenheit."
         risky     tool `convert`, annotations: `readOnlyHint` is new: true
         additive  the server: `title` is gone
+        additive  tool `convert`, needs: "elicitation" is gone
         additive  tool `convert`, argument `name`: optional member added (null | string)
         additive  tool `comes`: it is new
     "#]].assert_eq(&list);
@@ -170,7 +172,11 @@ fn the_contract_reads_well() {
                   "digits"
                 ],
                 "type": "object"
-              }
+              },
+              "needs": [
+                "sampling",
+                "roots"
+              ]
             }
           }
         }

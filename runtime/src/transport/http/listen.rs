@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     gate::VERSION_HEADER,
+    session::ShortId,
     store::{EventId, EventStore, Replay},
 };
 
@@ -69,7 +70,7 @@ pub(super) fn delete(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
         };
         let entry = active.entry();
         endpoint.sessions.end(entry);
-        tracing::info!(session = entry.id(), "session ended by its client");
+        tracing::info!(session = %ShortId(entry.id()), "session ended by its client");
         shared::forget(&endpoint, entry).await;
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;

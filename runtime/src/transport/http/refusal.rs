@@ -107,7 +107,8 @@ impl Refusal {
                 "the body did not come within {limit:?}, the server's `body_timeout` setting"
             ),
             Self::SessionMissing => {
-                "the `Mcp-Session-Id` header is missing; send what `initialize` was answered with"
+                "the `Mcp-Session-Id` header is missing; send what `initialize` was answered with, or, without a session, \
+                 `params._meta` and headers as 2026-07-28 has them"
                     .into()
             }
             Self::SessionUnknown => {

@@ -16,7 +16,11 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::{live::LiveStream, standalone::Standalone};
-use crate::{Principal, session::Session, store::EventStore};
+use crate::{
+    Principal,
+    session::{Session, ShortId},
+    store::EventStore,
+};
 
 /// Locks that sessions are spread over.
 const SHARDS: usize = 32;
@@ -177,7 +181,7 @@ impl Sessions {
         self.close("idle session ended", ended);
         let active = found?;
         if active.entry.session.principal() != principal {
-            tracing::warn!(session = id, "a session was asked for by another principal");
+            tracing::warn!(session = %ShortId(id), "a session was asked for by another principal");
             return None;
         }
         Some(active)
@@ -231,7 +235,7 @@ impl Sessions {
         }
         self.count.fetch_sub(ended.len(), Ordering::Relaxed);
         for entry in &ended {
-            tracing::info!(session = entry.id(), "{why}");
+            tracing::info!(session = %ShortId(entry.id()), "{why}");
             entry.close();
         }
         if let Some(events) = self.events.clone() {
@@ -347,7 +351,7 @@ impl Entry {
     /// Drops the events that were kept of a session that has ended.
     pub(super) async fn forget_events(&self, events: &dyn EventStore) {
         if let Err(error) = events.forget(self.id()).await {
-            tracing::warn!(%error, session = self.id(), "events of an ended session could not be dropped");
+            tracing::warn!(%error, session = %ShortId(self.id()), "events of an ended session could not be dropped");
         }
     }
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Principal,
     exchange::PeerFacts,
-    session::{Negotiated, Phase, Session},
+    session::{Negotiated, Phase, Session, ShortId},
     store::{SessionRecord, StoreError},
 };
 
@@ -43,7 +43,7 @@ pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(),
     let found = match endpoint.sessions.peek(id) {
         Some(entry) => {
             if !store.touch(id).await.map_err(|error| failed(&error))? {
-                tracing::info!(session = id, "session ended elsewhere");
+                tracing::info!(session = %ShortId(id), "session ended elsewhere");
                 endpoint.sessions.end(&entry);
             }
             return Ok(());
@@ -90,7 +90,9 @@ pub(super) async fn save(endpoint: &Endpoint, id: &str) {
                 *saved = Some(state);
             }
         }
-        Err(error) => tracing::error!(%error, session = entry.id(), "a session could not be saved"),
+        Err(error) => {
+            tracing::error!(%error, session = %ShortId(entry.id()), "a session could not be saved")
+        }
     }
 }
 
@@ -102,7 +104,7 @@ pub(super) async fn forget(endpoint: &Endpoint, entry: &Entry) {
     if let Some(store) = &endpoint.config.session_store
         && let Err(error) = store.remove(entry.id()).await
     {
-        tracing::warn!(%error, session = entry.id(), "an ended session could not be removed from the store");
+        tracing::warn!(%error, session = %ShortId(entry.id()), "an ended session could not be removed from the store");
     }
 }
 
@@ -139,7 +141,7 @@ fn restored(id: &str, record: &SessionRecord) -> Option<Session> {
     let snapshot: Snapshot = match serde_json::from_slice(&record.state) {
         Ok(snapshot) => snapshot,
         Err(error) => {
-            tracing::error!(%error, session = id, "a session of the store could not be read");
+            tracing::error!(%error, session = %ShortId(id), "a session of the store could not be read");
             return None;
         }
     };
