@@ -18,6 +18,7 @@ use trueform_schema::{
 
 use super::judge::{documents, judges};
 use super::model_schema::superset;
+use super::refused::is_excused;
 use super::rows::{Kind, Rows};
 use super::{read, report};
 use crate::support::comparisons;
@@ -225,7 +226,7 @@ fn conform_is_what_the_schema_of_the_revision_says() {
     let outcome = compare(
         &documents,
         &documents,
-        &model,
+        [&model; 2],
         &superset(&model, &model),
         &core(),
         &Revision::ALL,
@@ -258,7 +259,7 @@ fn conform_is_what_the_schema_of_the_tasks_extension_says() {
     let outcome = compare(
         &documents,
         &super::judge::documents(&inputs, None),
-        tasks_model,
+        [tasks_model, &model],
         &superset(&model, tasks_model),
         &tasks(),
         &[Revision::V2026_07_28],
@@ -289,7 +290,7 @@ struct Outcome {
 fn compare(
     documents: &[Value],
     core: &[Value],
-    model: &Model,
+    [model, outer]: [&Model; 2],
     merged: &Value,
     looks: &BTreeMap<&str, Look>,
     revisions: &[Revision],
@@ -304,8 +305,23 @@ fn compare(
     }
     until_enough("conform", revisions, &mut |pass| {
         each_value(pass, documents, model, merged, &mut |name, value| {
-            let Ok(seen) = looks[name](&value.to_string()) else {
-                return;
+            let seen = match looks[name](&value.to_string()) {
+                Ok(seen) => seen,
+                Err(error) => {
+                    for (revision, judges) in judges[name].iter().enumerate() {
+                        for (place, _) in judges.iter().filter(|(_, judge)| judge.is_valid(value)) {
+                            let schema = documents[revision].pointer(place);
+                            if !is_excused(&[model, outer], name, error.pointer(), revision, schema)
+                            {
+                                outcome.failures.push(format!(
+                                    "`{name}` at {}, {place}: refused, {error}\n    {value}",
+                                    Revision::ALL[revision]
+                                ));
+                            }
+                        }
+                    }
+                    return;
+                }
             };
             for (revision, (json, found)) in seen.at.iter().enumerate() {
                 for (place, judge) in &judges[name][revision] {
