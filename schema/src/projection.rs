@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::{Revision, Revisions, generated, rewrite};
+use crate::{Revisions, generated, rewrite};
 
 /// One rule: what becomes of something at some revisions.
 ///
@@ -97,10 +97,7 @@ pub fn rules() -> impl Iterator<Item = Rule> {
         topic: "errors",
         of: "ErrorObject",
         item: code.name,
-        at: Revision::ALL
-            .into_iter()
-            .filter(|revision| revision.era() == code.era)
-            .collect(),
+        at: code.at,
         becomes: Becomes::Rewritten(code.into_name),
     });
     generated::PROJECTION.iter().copied().chain(codes)

@@ -11,7 +11,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::{
-    AudioContent, Encode, EnumOption, Era, ResourceLink, Revision, Revisions,
+    AudioContent, Encode, EnumOption, ResourceLink, Revision, Revisions,
     TitledSingleSelectEnumSchema, View,
     conform::{Conform, Flow, Format, Need, Path, Walk},
     support::ObjectWriter,
@@ -190,15 +190,15 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The code for an error with `code` that `revision` allows: until 2025-11-25 what is not found has a code of its own, and
-/// 2025-11-25 one for URLs to visit first; since then the former are invalid params, and the latter no error at all.
+/// The code for an error with `code` that `revision` allows. Until 2025-11-25 what is not found has a code of its own, later it is
+/// invalid params. The codes that only some revisions have say nothing to the others: there the error is one of the server.
 //
 #[must_use]
 pub const fn error_code(code: i64, revision: Revision) -> i64 {
     let mut index = 0;
     while index < ERROR_CODES.len() {
         let rule = &ERROR_CODES[index];
-        if rule.code == code && rule.era as u8 == revision.era() as u8 {
+        if rule.code == code && rule.at.contains(revision) {
             return rule.into;
         }
         index += 1;
@@ -206,10 +206,11 @@ pub const fn error_code(code: i64, revision: Revision) -> i64 {
     code
 }
 
-/// A code that the revisions of an era do not have.
+/// A code that some revisions do not have.
 pub(crate) struct ErrorCode {
     code: i64,
-    pub(crate) era: Era,
+    /// Those revisions.
+    pub(crate) at: Revisions,
     into: i64,
     /// Both as the table of rules spells them.
     pub(crate) name: &'static str,
@@ -220,19 +221,33 @@ pub(crate) struct ErrorCode {
 pub(crate) const ERROR_CODES: &[ErrorCode] = &[
     ErrorCode {
         code: -32002,
-        era: Era::Modern,
+        at: Revisions::since(Revision::V2026_07_28),
         into: -32602,
         name: "code -32002 (resource not found)",
         into_name: "-32602",
     },
-    ErrorCode {
-        code: -32042,
-        era: Era::Modern,
-        into: -32603,
-        name: "code -32042 (URL to visit first)",
-        into_name: "-32603",
-    },
+    unknown(-32020, LEGACY, "code -32020 (headers unlike the body)"),
+    unknown(-32021, LEGACY, "code -32021 (client capability missing)"),
+    unknown(-32022, LEGACY, "code -32022 (version not served)"),
+    unknown(
+        -32042,
+        Revisions::from_bits(!Revisions::of(Revision::V2025_11_25).bits() & Revisions::ALL.bits()),
+        "code -32042 (URL to visit first)",
+    ),
 ];
+
+const LEGACY: Revisions = Revisions::until(Revision::LATEST_LEGACY);
+
+/// A code that means nothing at `at`.
+const fn unknown(code: i64, at: Revisions, name: &'static str) -> ErrorCode {
+    ErrorCode {
+        code,
+        at,
+        into: -32603,
+        name,
+        into_name: "-32603, without its text and data",
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -109,19 +109,21 @@ fn differences(written: &Value, sent: &Value, pointer: String, found: &mut Vec<S
 /// `error` as `revision` may be told it. Codes that the protocol keeps for itself are no author's to send: an error with one
 /// is told as an internal error, and the log has the rest.
 pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
-    error.code = rewrite::error_code(error.code, revision);
-    let may_be_sent = matches!(
-        codes::standing(error.code, revision),
-        Standing::Free | Standing::Defined
-    );
-    if may_be_sent && codes::lacking(&error, revision).is_none() {
+    let code = rewrite::error_code(error.code, revision);
+    let standing = codes::standing(code, revision);
+    let says_something = code == error.code || code != jsonrpc::code::INTERNAL_ERROR;
+    if says_something
+        && matches!(standing, Standing::Free | Standing::Defined)
+        && codes::lacking(&error, revision).is_none()
+    {
+        error.code = code;
         return error;
     }
     tracing::error!(
         code = error.code,
         %revision,
         problem = %error.message,
-        "an error was held back: its code is reserved, or its data is not what goes with the code"
+        "an error was held back: its code is reserved or of another revision, or its data is not what goes with the code"
     );
     jsonrpc::internal("internal error")
 }
@@ -145,6 +147,14 @@ mod tests {
         }
         assert_eq!(told(-32002, Revision::V2025_11_25), -32002);
         assert_eq!(told(-32002, Revision::V2026_07_28), -32602);
+        // What a code of another revision says means nothing without it.
+        let visit = ErrorObject::new(-32042, "m")
+            .with_data(Json::from(serde_json::json!({ "elicitations": [] })));
+        let told = error_at(visit, Revision::V2026_07_28);
+        assert_eq!(
+            (told.code, &*told.message, told.data),
+            (-32603, "internal error", None)
+        );
         for (code, data, allowed) in [
             (
                 -32042,
