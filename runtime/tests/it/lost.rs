@@ -110,6 +110,35 @@ async fn what_older_revisions_lose_of_results() {
     }
 }
 
+#[tokio::test]
+async fn what_older_revisions_lose_of_definitions() {
+    let told = log();
+    let tool = DynamicTool::new("dressed", json!({ "type": "object" }))
+        .title("Dressed")
+        .output_schema(json!({ "type": "array" }))
+        .handler(|_, _| async { Json(["hunter2"]) });
+    let service = Server::new("t", "1").tools(tool).build().unwrap();
+    let lines = told.take();
+    for (rule, members) in [
+        ("unknown", "/title (until 2025-03-26)"),
+        ("wrapped", "/outputSchema (until 2025-11-25)"),
+    ] {
+        let parts = [
+            "older revisions see less",
+            r#"tool="dressed""#,
+            rule,
+            members,
+        ];
+        assert_logged(&lines, "DEBUG", &parts);
+    }
+    // Once each, whoever connects.
+    service
+        .connect_as(ClientOptions::at(Revision::V2024_11_05))
+        .await
+        .unwrap();
+    assert!(!told.take().iter().any(|line| line.contains("see less")));
+}
+
 #[derive(serde::Serialize, JsonSchema)]
 struct Reading {
     level: i64,

@@ -113,6 +113,16 @@ async fn headers_and_statuses() {
             -32022,
         ),
         (version("v999.0.0"), 400, -32020),
+        // The version is told before what else is missing of `_meta`.
+        (
+            bare(
+                "server/discover",
+                r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"v999.0.0"}}"#,
+            )
+            .header("mcp-protocol-version", "v999.0.0"),
+            400,
+            -32022,
+        ),
         (
             version("2025-11-25").header("mcp-protocol-version", "2025-11-25"),
             400,
