@@ -40,13 +40,53 @@ pub enum AskError {
 impl Context {
     /// Sends a request to the client and waits for its answer.
     ///
-    /// ```no_run
-    /// # use trueform::{prelude::*, schema::{EmptyResult, RequestParams, methods::Ping}};
-    /// /// Whether the client still answers.
+    /// Clients until 2025-11-25 can be asked: for sampling, for elicitation, for their roots. Clients of 2026-07-28, which
+    /// [`Server::connect`](crate::Server::connect) makes unless told otherwise, are asked within results instead, which tools
+    /// cannot return yet: the answer is [`AskError::NotAtThisRevision`].
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::client::{Answering, ClientHandler, ClientOptions};
+    /// use trueform::prelude::*;
+    /// use trueform::schema::{
+    ///     ClientCapabilities, ElicitAction, ElicitOutcome, ElicitRequestParams, Json as RawJson, methods::Elicit,
+    /// };
+    ///
+    /// /// Books a table, for as many people as the user says.
     /// #[tool]
-    /// async fn alive(context: Context) -> bool {
-    ///     context.request::<Ping>(RequestParams::default()).await.is_ok()
+    /// async fn book(context: Context) -> Result<String, ToolError> {
+    ///     // Or `ElicitRequestFormParams::new(…)`, member by member.
+    ///     let form: ElicitRequestParams = serde_json::from_value(json!({
+    ///         "message": "For how many?",
+    ///         "requestedSchema": { "type": "object", "properties": { "people": { "type": "integer", "minimum": 1 } } },
+    ///     }))?;
+    ///     match context.request::<Elicit>(form).await? {
+    ///         ElicitOutcome::Complete(answer) if answer.action == ElicitAction::Accept => {
+    ///             let people = serde_json::to_value(&answer)?["content"]["people"].clone();
+    ///             Ok(format!("booked for {people}"))
+    ///         }
+    ///         _ => Ok("not booked".to_owned()),
+    ///     }
     /// }
+    ///
+    /// struct Four;
+    ///
+    /// impl ClientHandler for Four {
+    ///     fn answer(&self, _: &str, _: Option<RawJson>) -> Answering<'_> {
+    ///         let answer = json!({ "action": "accept", "content": { "people": 4 } });
+    ///         Box::pin(std::future::ready(Ok(RawJson::from(answer))))
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let capabilities: ClientCapabilities = serde_json::from_value(json!({ "elicitation": {} }))?;
+    /// let asked = ClientOptions::at(Revision::V2025_11_25).capabilities(capabilities).handler(Four);
+    /// let client = Server::new("tables", "1.0.0").tools(tools![book]).connect_as(asked).await?;
+    /// let booked = client.call_tool("book", ()).await?;
+    /// assert!(serde_json::to_string(&booked)?.contains("booked for 4"));
+    /// # Ok(())
+    /// # }
     /// ```
     ///
     /// # Errors

@@ -181,7 +181,8 @@ impl Client {
     /// cancelled when the future is dropped. If the server asks for input on the way, the client's
     /// [`handler`](ClientOptions::handler) answers.
     ///
-    /// A tool that fails gives a result with `is_error`, not an error.
+    /// A tool that fails gives a result with `is_error`, not an error. Serialised, the result has the form of the newest revision,
+    /// whichever was spoken.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall {
         ToolCall::new(self.clone(), name.into(), Json::from_value(&arguments))
     }
