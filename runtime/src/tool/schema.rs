@@ -96,15 +96,25 @@ fn is_number_format(format: &Value) -> bool {
         || matches!(format, "float" | "double")
 }
 
-/// `uint32` and the like are no formats of JSON Schema; strict clients reject schemas that have them. What they say is
-/// in `type` and `minimum`, and serde enforces the rest.
+/// `uint32` and the like are no formats of JSON Schema; strict clients reject schemas that have them. What they say is said in
+/// `type`, `minimum` and `maximum`: schemars writes the bounds of smaller types, those of 32 bits are added here. Wider types hold
+/// what other readers of JSON hold.
 #[derive(Clone)]
 struct WithoutNumberFormats;
 
 impl Transform for WithoutNumberFormats {
     fn transform(&mut self, schema: &mut schemars::Schema) {
         if schema.get("format").is_some_and(is_number_format) {
-            schema.remove("format");
+            let bounds = match schema.remove("format").as_ref().and_then(Value::as_str) {
+                Some("int32") => [Some(i64::from(i32::MIN)), Some(i64::from(i32::MAX))],
+                Some("uint32") => [None, Some(i64::from(u32::MAX))],
+                _ => [None, None],
+            };
+            for (keyword, bound) in ["minimum", "maximum"].into_iter().zip(bounds) {
+                if let (Some(bound), None) = (bound, schema.get(keyword)) {
+                    schema.insert(keyword.to_owned(), bound.into());
+                }
+            }
         }
         transform_subschemas(self, schema);
     }
