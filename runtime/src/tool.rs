@@ -23,6 +23,8 @@ mod schema;
 mod set;
 mod spec;
 
+#[cfg(feature = "testing")]
+pub(crate) use self::route::is_meta_key;
 pub use self::{
     call::Call,
     content::{Audio, Blob, Image, IntoContent},

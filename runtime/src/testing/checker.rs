@@ -6,11 +6,14 @@
 mod envelope;
 mod link;
 mod listening;
+mod meta;
 mod notifications;
+mod reading;
 mod requests;
 mod responses;
 mod shape;
 mod spec;
+mod tasks;
 
 use std::{collections::HashMap, fmt, time::Duration};
 
@@ -21,7 +24,8 @@ use super::transcript::{self, Event, Record, Side, TranscriptError};
 ///
 /// It covers both eras, also on one link: the envelope and its pairing, ids, the handshake and what is allowed before it
 /// ends, methods and capabilities, the form of params and results at the revision they are spoken at, progress,
-/// cancellation, logging and subscriptions.
+/// cancellation, logging, tasks, metadata and subscriptions. Numbers and texts that not everybody can read are told of, and nothing
+/// is concluded from them.
 ///
 /// A transcript has one JSON object a line, as [`Record`] describes; a [`Recorder`](super::Recorder) writes them.
 ///
@@ -178,6 +182,7 @@ impl Checker {
             let link = links.entry(session).or_default();
             match event {
                 Event::Message(text) => link.text(&mut report, &text),
+                Event::Bytes(bytes) => link.bytes(&mut report, &bytes),
                 Event::Closed => link.closed(&mut report),
             }
         }

@@ -11,7 +11,7 @@ use std::{
     fmt, io,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
@@ -20,7 +20,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::transcript::{Record, Side};
+use super::transcript::{Event, Record, Side};
 use crate::{
     Service,
     client::{Client, ClientError, ClientOptions},
@@ -35,7 +35,8 @@ pub use self::{
 /// Collects what two peers say to each other: over a byte stream that carries a message a line, or over HTTP. Clones share
 /// the recording.
 ///
-/// It keeps everything in memory until it is dropped. What is recorded is what passed, however wrong it is.
+/// It keeps everything in memory until it is dropped. What is recorded is what passed, however wrong it is: bytes that are no
+/// text are [`Event::Bytes`].
 #[derive(Clone)]
 pub struct Recorder {
     shared: Arc<Shared>,
@@ -44,9 +45,21 @@ pub struct Recorder {
 struct Shared {
     began: Instant,
     next: AtomicU64,
-    records: Mutex<Vec<(Turn, Record)>>,
+    records: Mutex<Vec<Entry>>,
     #[cfg(feature = "http")]
     names: Mutex<http::Names>,
+}
+
+/// The name of a session, once it is known.
+type Session = Arc<OnceLock<String>>;
+
+/// A record as it is kept.
+#[derive(Clone, Debug)]
+struct Entry {
+    turn: Turn,
+    record: Record,
+    /// The session that it belongs to, which may become known later.
+    session: Option<Session>,
 }
 
 /// When something happened, among everything that was recorded.
@@ -158,9 +171,20 @@ impl Recorder {
     /// What was recorded up to now.
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
-        let mut records = self.lock().clone();
-        records.sort_by_key(|(turn, _)| *turn);
-        records.into_iter().map(|(_, record)| record).collect()
+        let mut entries = self
+            .shared
+            .records
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        entries.sort_by_key(|entry| entry.turn);
+        let named = |Entry {
+                         record, session, ..
+                     }: Entry| Record {
+            session: session.and_then(|session| session.get().cloned()),
+            ..record
+        };
+        entries.into_iter().map(named).collect()
     }
 
     /// What was recorded up to now, as a transcript: one record a line.
@@ -180,15 +204,18 @@ impl Recorder {
         }
     }
 
-    fn push(&self, turn: Turn, record: Record) {
-        self.lock().push((turn, record));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(Turn, Record)>> {
-        self.shared
+    fn push(&self, turn: Turn, record: Record, session: Option<Session>) {
+        let entry = Entry {
+            turn,
+            record,
+            session,
+        };
+        let mut records = self
+            .shared
             .records
             .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(PoisonError::into_inner);
+        records.push(entry);
     }
 }
 
@@ -212,8 +239,11 @@ impl<S> Recorded<S> {
         let line = std::mem::take(&mut self.line);
         let line = line.trim_ascii();
         if !line.is_empty() {
-            let record = Record::new(turn.at, self.from, String::from_utf8_lossy(line));
-            self.recorder.push(turn, record);
+            let record = Record {
+                event: Event::sent(line),
+                ..Record::new(turn.at, self.from, "")
+            };
+            self.recorder.push(turn, record, None);
         }
     }
 }
@@ -289,7 +319,7 @@ mod tests {
         let (mut from_server, mut to_server) =
             recorder.around_client(&b"{\"a\":1}\r\n\n{\"b\""[..], Vec::new());
         to_server.write_all(b"{\"c\":").await.unwrap();
-        to_server.write_all(b"2}\nnonsense\n").await.unwrap();
+        to_server.write_all(b"2}\nnonsense\n\xff\n").await.unwrap();
         let mut read = String::new();
         from_server.read_to_string(&mut read).await.unwrap();
         drop((from_server, to_server));
@@ -298,12 +328,13 @@ mod tests {
             .into_iter()
             .map(|record| (record.from, record.event))
             .collect();
-        let message = |text: &str| super::super::Event::Message(text.to_owned());
+        let message = |text: &str| Event::Message(text.to_owned());
         assert_eq!(
             said,
             [
                 (Side::Client, message("{\"c\":2}")),
                 (Side::Client, message("nonsense")),
+                (Side::Client, Event::Bytes(vec![0xff])),
                 (Side::Server, message("{\"a\":1}")),
                 (Side::Server, message("{\"b\"")),
             ]

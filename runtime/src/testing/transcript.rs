@@ -76,8 +76,21 @@ pub enum Event {
     /// It sent this text: a JSON-RPC message, or what it took for one. In a transcript the member `message`, as JSON where it
     /// is an object or an array, otherwise as a string that holds the text.
     Message(String),
+    /// It sent these bytes where a message belongs, though they are not UTF-8. In a transcript the member `bytes`: a string in
+    /// which each byte that is no part of a character is written as `%` and two hexadecimal digits, and so is `%` itself.
+    Bytes(Vec<u8>),
     /// It closed the stream: the member `closed`. Over HTTP, where a record of a client has no `stream`, it ended its session.
     Closed,
+}
+
+impl Event {
+    /// What was sent where a message belongs: a text, if it is one.
+    pub(super) fn sent(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Message(text.to_owned()),
+            Err(_) => Self::Bytes(bytes.to_owned()),
+        }
+    }
 }
 
 impl Record {
@@ -140,6 +153,7 @@ impl FromStr for Record {
             from: Side,
             #[serde(borrow)]
             message: Option<&'a RawValue>,
+            bytes: Option<String>,
             #[serde(default)]
             closed: bool,
             stream: Option<String>,
@@ -150,18 +164,35 @@ impl FromStr for Record {
             at,
             from,
             message,
+            bytes,
             closed,
             stream,
             session,
         } = serde_json::from_str(line).map_err(|error| fail(error.to_string()))?;
-        let event = match (message, closed) {
-            (Some(message), false) if message.get().starts_with('"') => Event::Message(
+        let event = match (message, bytes, closed) {
+            (Some(message), None, false) if message.get().starts_with('"') => Event::Message(
                 serde_json::from_str(message.get()).map_err(|error| fail(error.to_string()))?,
             ),
-            (Some(message), false) => Event::Message(message.get().to_owned()),
-            (None, true) => Event::Closed,
-            (None, false) => return Err(fail("has neither `message` nor `closed`".to_owned())),
-            (Some(_), true) => return Err(fail("has both `message` and `closed`".to_owned())),
+            (Some(message), None, false) => Event::Message(message.get().to_owned()),
+            (None, Some(escaped), false) => match unescaped(&escaped) {
+                Some(bytes) => Event::Bytes(bytes),
+                None => {
+                    return Err(fail(
+                        "`bytes` has `%` without two hexadecimal digits".to_owned(),
+                    ));
+                }
+            },
+            (None, None, true) => Event::Closed,
+            (None, None, false) => {
+                return Err(fail(
+                    "has neither `message` nor `bytes` nor `closed`".to_owned(),
+                ));
+            }
+            _ => {
+                return Err(fail(
+                    "has more than one of `message`, `bytes` and `closed`".to_owned(),
+                ));
+            }
         };
         Ok(Self {
             at,
@@ -188,6 +219,13 @@ impl fmt::Display for Record {
         }
         match &self.event {
             Event::Closed => f.write_str(",\"closed\":true}"),
+            Event::Bytes(bytes) => {
+                write!(
+                    f,
+                    ",\"bytes\":{}}}",
+                    serde_json::Value::from(escaped(bytes))
+                )
+            }
             Event::Message(text) if is_one_line_of_json(text) => {
                 write!(f, ",\"message\":{}}}", text.trim())
             }
@@ -198,6 +236,30 @@ impl fmt::Display for Record {
             ),
         }
     }
+}
+
+/// `bytes` as a text of which the bytes can be told again.
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(&chunk.valid().replace('%', "%25"));
+        text.extend(chunk.invalid().iter().map(|byte| format!("%{byte:02x}")));
+    }
+    text
+}
+
+/// The opposite of [`escaped`]. `None` where `%` stands alone.
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let digits = piece
+            .get(..2)
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(&piece.as_bytes()[2..]);
+    }
+    Some(bytes)
 }
 
 /// Whether `text` can stand in a transcript as it is.
@@ -236,6 +298,20 @@ mod tests {
                 assert_eq!(line.parse::<Record>().unwrap(), record, "{line}");
             }
         }
+        for bytes in [
+            &b"\xff"[..],
+            b"%\xc3{\"a\":\"\xe4%ff\"}",
+            b"\n\xf0\x9f",
+            "é\u{0}".as_bytes(),
+        ] {
+            let record = Record {
+                event: Event::Bytes(bytes.to_owned()),
+                ..Record::new(7, Side::Client, "")
+            };
+            let line = record.to_string();
+            assert!(!line.contains('\n'), "{line}");
+            assert_eq!(line.parse::<Record>().unwrap(), record, "{line}");
+        }
         let closed = Record {
             event: Event::Closed,
             ..Record::new(7, Side::Client, "")
@@ -247,8 +323,20 @@ mod tests {
     fn what_is_no_record() {
         let table = [
             ("{}", "missing field `from`"),
-            (r#"{"from":"client"}"#, "neither `message` nor `closed`"),
-            (r#"{"from":"client","message":{},"closed":true}"#, "both"),
+            (
+                r#"{"from":"client"}"#,
+                "neither `message` nor `bytes` nor `closed`",
+            ),
+            (
+                r#"{"from":"client","message":{},"closed":true}"#,
+                "more than one",
+            ),
+            (
+                r#"{"from":"client","message":{},"bytes":""}"#,
+                "more than one",
+            ),
+            (r#"{"from":"client","bytes":"%f"}"#, "hexadecimal"),
+            (r#"{"from":"client","bytes":"%+1"}"#, "hexadecimal"),
             (
                 r#"{"from":"proxy","message":{}}"#,
                 "unknown variant `proxy`",

@@ -433,7 +433,7 @@ fn metas(block: &ContentBlock) -> impl Iterator<Item = &Meta> {
 }
 
 /// Whether a `_meta` key has the form of one (Z-10): a prefix of dotted labels and a slash, which may be missing, and a name.
-fn is_meta_key(key: &str) -> bool {
+pub(crate) fn is_meta_key(key: &str) -> bool {
     let ends_well = |text: &str| {
         let ends = [text.bytes().next(), text.bytes().last()];
         ends.iter().flatten().all(u8::is_ascii_alphanumeric)

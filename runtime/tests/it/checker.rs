@@ -2,4 +2,7 @@
 
 mod bad;
 mod recorded;
+mod tasks;
 mod told;
+mod unreadable;
+mod within;

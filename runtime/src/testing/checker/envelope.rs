@@ -3,23 +3,42 @@
 use serde_json::{Map, Value, value::RawValue};
 use trueform_schema::RequestId;
 
-use crate::jsonrpc::{self, code};
+use super::{reading, requests};
+use crate::jsonrpc::{self, Frame, Incoming, code};
 
 /// A text that is no message.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) requirements: &'static [&'static str],
     pub(super) message: String,
-    /// The error it deserves.
-    pub(super) code: i64,
+    /// The errors it deserves, the most apt first.
+    pub(super) codes: &'static [i64],
     /// Whether it is a notification or a response, which are never answered.
     pub(super) unanswerable: bool,
     /// The id, if whoever reads the text must be able to find it.
     pub(super) id: Option<RequestId>,
     /// An id that can be found by luck.
     pub(super) perhaps_id: Option<RequestId>,
+    /// The request that it would answer, were it not for a part that not everybody can read.
+    pub(super) answers: Option<RequestId>,
     /// The exchange in which it was sent.
     pub(super) stream: Option<String>,
+}
+
+impl Fault {
+    /// One of which no more is known than that it is no message.
+    pub(super) const fn refused() -> Self {
+        Self {
+            requirements: &["A-1"],
+            message: String::new(),
+            codes: &[code::INVALID_REQUEST],
+            unanswerable: false,
+            id: None,
+            perhaps_id: None,
+            answers: None,
+            stream: None,
+        }
+    }
 }
 
 /// What is wrong with `text`, which `jsonrpc::parse` refused.
@@ -27,37 +46,83 @@ pub(super) fn fault(text: &str) -> Fault {
     let refused = |requirements, message: &str| Fault {
         requirements,
         message: message.to_owned(),
-        code: code::INVALID_REQUEST,
-        unanswerable: false,
-        id: None,
         perhaps_id: jsonrpc::readable_id(text.as_bytes()),
-        stream: None,
+        ..Fault::refused()
     };
-    let value = match serde_json::from_str(text) {
-        Ok(Value::Object(value)) => value,
-        Ok(_) => return refused(&["A-1"], "a message is a JSON object"),
-        // No tree is made of what nests too deep, but it is JSON.
-        Err(_) if serde_json::from_str::<&RawValue>(text).is_ok() => {
-            return refused(&["A-1"], "it nests too deep");
-        }
-        Err(error) => {
-            let message = format!("not JSON: {error}");
-            return Fault {
-                message,
-                code: code::PARSE_ERROR,
-                ..refused(&["A-1"], "")
-            };
-        }
+    let (value, unreadable) = match reading::tree(text) {
+        Some((Value::Object(value), unreadable)) => (value, unreadable),
+        Some(_) => return refused(&["A-1"], "a message is a JSON object"),
+        None => match serde_json::from_str::<&RawValue>(text) {
+            // No tree is made of what nests too deep, but it is JSON.
+            Ok(_) => return refused(&["A-1"], "it nests too deep"),
+            Err(error) => {
+                return Fault {
+                    message: format!("not JSON: {error}"),
+                    codes: &[code::PARSE_ERROR],
+                    ..refused(&["A-1"], "")
+                };
+            }
+        },
     };
     let has_id = value.contains_key("id");
     let id = jsonrpc::readable_id(text.as_bytes());
-    let (requirements, message) = what(&value, has_id, id.is_some());
     let is_response = value.contains_key("result") || value.contains_key("error");
     let is_notification = value.contains_key("method") && !has_id;
+    let unanswerable = is_response || is_notification;
+    // Nothing is known of what hides behind it.
+    if let Some(one) = unreadable.iter().find(|one| is_of_envelope(&one.pointer)) {
+        let message = format!("the message{one}");
+        return Fault {
+            unanswerable,
+            codes: &[code::PARSE_ERROR, code::INVALID_REQUEST],
+            answers: value
+                .get("id")
+                .filter(|_| is_response)
+                .and_then(requests::id_in),
+            ..refused(one.requirements(), &message)
+        };
+    }
+    let (requirements, message) = what(&value, has_id, id.is_some());
     Fault {
-        unanswerable: is_response || is_notification,
+        unanswerable,
         id,
         ..refused(requirements, message)
+    }
+}
+
+/// Whether the pointer is to what is read of every message.
+fn is_of_envelope(pointer: &str) -> bool {
+    matches!(
+        pointer,
+        "" | "/jsonrpc" | "/id" | "/method" | "/error" | "/error/code" | "/error/message"
+    )
+}
+
+/// What is wrong with `bytes`, which are not UTF-8.
+pub(super) fn no_text(bytes: &[u8]) -> Fault {
+    let place = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let fault = Fault {
+        message: format!("not UTF-8 at byte {place}"),
+        codes: &[code::PARSE_ERROR],
+        perhaps_id: jsonrpc::readable_id(bytes),
+        ..Fault::refused()
+    };
+    // What it was meant to be shows who waits for an answer.
+    match jsonrpc::parse(String::from_utf8_lossy(bytes).as_bytes()) {
+        Ok(Incoming::Single(Frame::Response { id, .. })) => Fault {
+            unanswerable: true,
+            answers: id,
+            ..fault
+        },
+        Ok(Incoming::Single(Frame::Notification { .. })) => Fault {
+            unanswerable: true,
+            ..fault
+        },
+        Ok(Incoming::Single(Frame::Request { id, .. })) => Fault {
+            perhaps_id: Some(id),
+            ..fault
+        },
+        Ok(Incoming::Batch(_)) | Err(_) => fault,
     }
 }
 

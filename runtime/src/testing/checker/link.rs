@@ -19,6 +19,8 @@ pub(super) struct Link {
     pub(super) legacy: Option<Handshake>,
     /// Whether a request of the modern era was seen.
     pub(super) modern: bool,
+    /// Whether the server has answered like one of the modern era.
+    pub(super) server_is_modern: bool,
     /// Capabilities that the server told of in the answer to `server/discover`.
     pub(super) discovered: Option<Value>,
     pub(super) client: Sent,
@@ -57,6 +59,8 @@ pub(super) struct Sent {
     pub(super) requests: HashMap<(Option<String>, RequestId), Sending>,
     /// Texts that are no messages and may be answered with an error.
     pub(super) faults: VecDeque<Fault>,
+    /// Tasks that came of its requests and have come to their end.
+    pub(super) ended_tasks: HashSet<String>,
 }
 
 /// A request, and what became of it.
@@ -77,6 +81,8 @@ pub(super) struct Sending {
     pub(super) cancelled: Option<u64>,
     pub(super) answered: bool,
     pub(super) listening: Option<Listening>,
+    /// The task that it has become.
+    pub(super) task: Option<String>,
 }
 
 /// What a request must be answered with, if with anything.
@@ -90,6 +96,11 @@ pub(super) enum Due {
 impl Sending {
     pub(super) fn is_open(&self) -> bool {
         !self.answered && self.cancelled.is_none()
+    }
+
+    /// Whether it is at work as a task.
+    pub(super) fn is_task_at_work(&self, ended: &HashSet<String>) -> bool {
+        self.task.as_ref().is_some_and(|task| !ended.contains(task))
     }
 
     pub(super) fn is_modern(&self) -> bool {
@@ -152,9 +163,7 @@ impl Link {
 
     /// One text, which should be a message or, at 2025-03-26, an array of them.
     pub(super) fn text(&mut self, report: &mut Report<'_>, text: &str) {
-        if let (Side::Client, Some(stream)) = (report.now.from, &report.now.stream) {
-            self.heard.insert(stream.clone());
-        }
+        self.hear(report);
         if !text.trim_start().starts_with('[') {
             return self.single(report, text, false);
         }
@@ -169,11 +178,8 @@ impl Link {
             let fault = Fault {
                 requirements: &["A-11"],
                 message: "an array is a message only at 2025-03-26".to_owned(),
-                code: jsonrpc::code::INVALID_REQUEST,
-                unanswerable: false,
-                id: None,
                 perhaps_id: id,
-                stream: None,
+                ..Fault::refused()
             };
             return self.fault(report, fault);
         }
@@ -181,16 +187,36 @@ impl Link {
             let fault = Fault {
                 requirements: &["A-10"],
                 message: "an empty batch".to_owned(),
-                code: jsonrpc::code::INVALID_REQUEST,
-                unanswerable: false,
-                id: None,
-                perhaps_id: None,
-                stream: None,
+                ..Fault::refused()
             };
             return self.fault(report, fault);
         }
         for item in items {
             self.single(report, item.get(), true);
+        }
+    }
+
+    /// Bytes that should be a message, but are no text.
+    pub(super) fn bytes(&mut self, report: &mut Report<'_>, bytes: &[u8]) {
+        self.hear(report);
+        let fault = envelope::no_text(bytes);
+        self.settle(report, &fault);
+        self.fault(report, fault);
+    }
+
+    fn hear(&mut self, report: &Report<'_>) {
+        if let (Side::Client, Some(stream)) = (report.now.from, &report.now.stream) {
+            self.heard.insert(stream.clone());
+        }
+    }
+
+    /// Takes a response that cannot be read for the answer that it is: the request waits for no other.
+    fn settle(&mut self, report: &Report<'_>, fault: &Fault) {
+        if let Some(id) = &fault.answers {
+            let asker = report.now.from.peer();
+            if let Some(sending) = self.request_of(report, asker, id) {
+                sending.answered = true;
+            }
         }
     }
 
@@ -208,7 +234,11 @@ impl Link {
             Ok(Incoming::Single(Frame::Response { id, outcome })) => {
                 self.answer(report, text, id, &outcome)
             }
-            Ok(Incoming::Batch(_)) | Err(_) => self.fault(report, envelope::fault(text)),
+            Ok(Incoming::Batch(_)) | Err(_) => {
+                let fault = envelope::fault(text);
+                self.settle(report, &fault);
+                self.fault(report, fault);
+            }
         }
     }
 
@@ -269,7 +299,7 @@ impl Link {
         let is_candidate = |fault: &Fault| fault.id.is_none() && is_here(fault);
         let position = faults
             .iter()
-            .position(|fault| is_candidate(fault) && fault.code == error.code);
+            .position(|fault| is_candidate(fault) && fault.codes.contains(&error.code));
         let position = position
             .or_else(|| faults.iter().position(is_candidate))
             .or_else(|| faults.iter().position(is_here));
@@ -405,12 +435,12 @@ impl Link {
 
 ///
 fn check_code(report: &mut Report<'_>, fault: &Fault, code: i64) {
-    if code != fault.code {
+    if !fault.codes.contains(&code) {
         report.error(
             &["A-9"],
             format!(
                 "error {code}, but what was sent deserves {}: {}",
-                fault.code, fault.message
+                fault.codes[0], fault.message
             ),
         );
     }

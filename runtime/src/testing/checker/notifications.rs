@@ -5,7 +5,9 @@ use trueform_schema::{Era, Method, RequestId, Revision};
 
 use super::{
     Report,
-    link::{Link, Sending},
+    link::{Link, Sending, Sent},
+    meta as metadata,
+    reading::{self, Text},
     requests::{id_in, meta, severity_of},
     responses::SUBSCRIPTION,
     shape,
@@ -19,9 +21,7 @@ impl Link {
         method: &str,
         raw: Option<&str>,
     ) {
-        let params: Value = raw
-            .and_then(|raw| serde_json::from_str(raw).ok())
-            .unwrap_or(Value::Null);
+        let (params, text) = reading::read(report, "params", raw);
         let known = Method::from_wire(method);
         if known.is_some_and(|known| !known.is_notification()) {
             report.error(&["A-2"], format!("`{method}` is a request and has an id"));
@@ -30,20 +30,35 @@ impl Link {
         let subscription = meta(&params, SUBSCRIPTION).filter(|_| report.now.from == Side::Server);
         let revision = match (known, subscription) {
             (_, Some(id)) => self.of_subscription(report, method, id, &params),
-            (Some(Method::Progress), None) => self.progress(report, &params),
+            (Some(Method::Progress), None) => self.progress(report, &params, &text),
             (Some(Method::Cancelled), None) => self.cancelled(report, &params),
             (Some(Method::LoggingMessage), None) => self.log_message(report, &params),
             (Some(Method::Initialized), None) => self.initialized(report),
+            (Some(Method::TaskStatus), None) => {
+                let revision = self.other(report, Method::TaskStatus);
+                if revision.is_some() {
+                    self.learn_task(report, &params);
+                }
+                revision
+            }
             (Some(known), None) => self.other(report, known),
             (None, None) => None,
         };
         if let (Some(revision), Some(known)) = (revision, known) {
-            shape::params(report, revision, known, raw);
+            shape::params(report, revision, known, &text);
+        }
+        if let Some(revision) = revision.or_else(|| self.spoken(report)) {
+            metadata::check_keys(report, revision, "params", &params);
         }
     }
 
     /// N-2, N-3, N-5
-    fn progress(&mut self, report: &mut Report<'_>, params: &Value) -> Option<Revision> {
+    fn progress(
+        &mut self,
+        report: &mut Report<'_>,
+        params: &Value,
+        text: &Text<'_>,
+    ) -> Option<Revision> {
         let from = report.now.from;
         if from == Side::Client && self.legacy.is_none() {
             report.error(&["N-5"], "a client reports no progress at 2026-07-28");
@@ -52,7 +67,12 @@ impl Link {
         let stream = report.now.stream.clone();
         let token = params.get("progressToken").and_then(id_in);
         let with_token = |sending: &&mut Sending| sending.token.is_some() && sending.token == token;
-        let requests = self.sent(from.peer()).requests.values_mut();
+        let Sent {
+            requests,
+            ended_tasks,
+            ..
+        } = self.sent(from.peer());
+        let requests = requests.values_mut();
         // Over HTTP several clients may use the same token at once.
         let Some(sending) = requests
             .filter(with_token)
@@ -62,7 +82,14 @@ impl Link {
             return None;
         };
         let is_modern = sending.is_modern();
-        if sending.answered {
+        if sending.task.is_some() {
+            if !sending.is_task_at_work(ended_tasks) {
+                report.error(
+                    &["N-4", "N-3"],
+                    format!("progress of `{}` after the end of its task", sending.method),
+                );
+            }
+        } else if sending.answered {
             report.error(
                 &["N-3"],
                 format!("progress of `{}` after its answer", sending.method),
@@ -102,20 +129,31 @@ impl Link {
                 ),
             );
         }
-        if params.get("message").is_some() && sending.revision == Some(Revision::V2024_11_05) {
-            report.error(&["N-2"], "progress has a `message` only since 2025-03-26");
-        }
         sending.last_progress = sending.last_progress.max(progress);
         let revision = sending.revision;
-        // The message was dealt with above.
-        revision.filter(|revision| *revision != Revision::V2024_11_05)
+        if let (Some(Revision::V2024_11_05), Some(_)) = (revision, params.get("message")) {
+            report.error(&["N-2"], "progress has a `message` only since 2025-03-26");
+            // The message itself was told of, but not what else there may be.
+            let requirements = shape::requirements_of_params(Revision::V2024_11_05);
+            shape::form_of_params(
+                report,
+                Revision::V2024_11_05,
+                Method::Progress,
+                text,
+                requirements,
+            );
+            return None;
+        }
+        revision
     }
 
     /// O-1, O-3, O-4, B-11
     fn cancelled(&mut self, report: &mut Report<'_>, params: &Value) -> Option<Revision> {
         let (from, now) = (report.now.from, report.now);
-        // Absent is legal at 2025-11-25; whatever is malformed is ignored (O-2).
-        let id = params.get("requestId").and_then(id_in)?;
+        // Where it may be absent is for the form of the params.
+        let Some(id) = params.get("requestId").and_then(id_in) else {
+            return self.spoken(report);
+        };
         if from == Side::Server && !self.server.requests.contains_key(&(None, id.clone())) {
             return self.cancelled_by_server(report, &id);
         }
@@ -142,6 +180,14 @@ impl Link {
         }
         sending.cancelled.get_or_insert(now.at);
         sending.revision
+    }
+
+    /// The revision of what belongs to no request.
+    fn spoken(&self, report: &Report<'_>) -> Option<Revision> {
+        match self.session() {
+            Some(revision) if !self.is_stream_of_modern(report) => Some(revision),
+            _ => self.modern.then_some(Revision::V2026_07_28),
+        }
     }
 
     fn cancelled_by_server(&mut self, report: &mut Report<'_>, id: &RequestId) -> Option<Revision> {

@@ -7,6 +7,8 @@ use super::{
     Report,
     link::{Due, Handshake, Link, Sending, Sent, declares},
     listening::Listening,
+    meta as metadata,
+    reading::{self, Text},
     shape,
 };
 use crate::{jsonrpc::code, needs::ClientNeeds, testing::Side};
@@ -83,9 +85,7 @@ impl Link {
         raw: Option<&str>,
     ) {
         let from = report.now.from;
-        let params: Value = raw
-            .and_then(|raw| serde_json::from_str(raw).ok())
-            .unwrap_or(Value::Null);
+        let (params, text) = reading::read(report, "params", raw);
         let known = Method::from_wire(method);
         //
         let is_notification = known.is_some_and(Method::is_notification);
@@ -109,6 +109,7 @@ impl Link {
             cancelled: None,
             answered: false,
             listening: None,
+            task: None,
         };
         if is_notification {
             // Whoever sends an id may be told that there is no such request.
@@ -117,12 +118,15 @@ impl Link {
         }
         let fits = match from {
             Side::Server => self.server_request(report, &mut sending),
-            Side::Client => self.client_request(report, id, &mut sending),
+            Side::Client => self.client_request(report, id, &mut sending, &text),
         };
         self.check_token(report, &sending);
         self.check_id(report, id, &sending);
         if let (true, Some(revision), Some(known)) = (fits, sending.revision, known) {
-            shape::params(report, revision, known, raw);
+            shape::params(report, revision, known, &text);
+        }
+        if let Some(revision) = sending.revision {
+            metadata::check_keys(report, revision, "params", &sending.params);
         }
         // What is of no session, or has the id of another request at work, is answered on its own stream if at all.
         let is_elsewhere = self.legacy.is_none() || sending.is_modern();
@@ -141,6 +145,7 @@ impl Link {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &mut Sending,
+        text: &Text<'_>,
     ) -> bool {
         let version = meta(&sending.params, VERSION).cloned();
         // Without a version it may be one of the session, if there is one.
@@ -149,7 +154,7 @@ impl Link {
             return self.modern_request(report, id, sending, version.as_ref());
         }
         if sending.method == "initialize" {
-            return self.initialize(report, id, sending);
+            return self.initialize(report, id, sending, text);
         }
         let is_ping = sending.known == Some(Method::Ping);
         match &self.legacy {
@@ -189,6 +194,7 @@ impl Link {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &mut Sending,
+        raw: &Text<'_>,
     ) -> bool {
         if self.legacy.is_some() {
             report.error(&["B-1"], "`initialize` is sent twice");
@@ -213,6 +219,12 @@ impl Link {
             || text("/clientInfo/version").is_none()
         {
             report.error(&["B-1"], "`initialize` has `protocolVersion`, `capabilities` and `clientInfo` with `name` and `version`");
+        } else if let Some(revision) =
+            Revision::from_wire(&requested).filter(|revision| revision.era() == Era::Legacy)
+        {
+            // What the server does not know of it yet is no fault: nothing has been agreed on.
+            shape::form_of_params(report, revision, Method::Initialize, raw, &["B-1"]);
+            metadata::check_keys(report, revision, "params", &sending.params);
         }
         self.legacy = Some(Handshake {
             id: id.clone(),
@@ -396,6 +408,7 @@ impl Link {
                 return false;
             }
         }
+        self.check_task_wanted(report, sending);
         true
     }
 
@@ -442,11 +455,15 @@ impl Link {
             return;
         };
         let is_scoped = report.now.checker.http && sending.is_modern();
-        let taken = self
-            .sent(report.now.from)
-            .requests
+        let Sent {
+            requests,
+            ended_tasks,
+            ..
+        } = self.sent(report.now.from);
+        let works = |other: &Sending| other.is_task_at_work(ended_tasks);
+        let taken = requests
             .values()
-            .any(|other| other.is_open() && other.token.as_ref() == Some(token));
+            .any(|other| other.token.as_ref() == Some(token) && (other.is_open() || works(other)));
         if taken && !is_scoped {
             report.error(&["N-1"], format!("the progress token `{token}` is in use"));
         }

@@ -1,11 +1,13 @@
 //! What is wrong with an answer: which request it belongs to, which error it is, what the result must have.
 
 use serde_json::{Value, value::RawValue};
-use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
+use trueform_schema::{Era, ErrorObject, Json, Method, RequestId, Revision};
 
 use super::{
     Report,
-    link::{Due, Link, Sending},
+    link::{Due, Handshake, Link, Sending},
+    meta as metadata,
+    reading::{self, Text},
     requests::{id_in, meta, requirements_of_needs, undeclared_needs},
     shape,
 };
@@ -59,6 +61,11 @@ fn check_legacy_code(report: &mut Report<'_>, error: &ErrorObject, revision: Rev
 
 /// C-7, C-10, R-12
 fn lacking(report: &mut Report<'_>, error: &ErrorObject, revision: Revision) {
+    let data = error.data.as_ref().map(Json::get);
+    let (_, text) = reading::read(report, "error/data", data);
+    if !text.is_whole() {
+        return;
+    }
     let Some(promised) = gate::lacking(error, revision) else {
         return;
     };
@@ -90,20 +97,22 @@ impl Link {
             return;
         };
         self.check_pairing(report, id, &mut sending);
+        let is_open = |handshake: &Handshake| handshake.id == *id && !handshake.answered;
+        let is_handshake =
+            sending.method == "initialize" && self.legacy.as_ref().is_some_and(is_open);
         match outcome {
             Err(error) => self.check_error(report, &sending, error),
             Ok(raw) => {
-                let result: Value = serde_json::from_str(raw.get()).unwrap_or(Value::Null);
-                self.check_result(report, id, &sending, raw.get(), &result);
+                let (result, text) = reading::read(report, "result", Some(raw.get()));
+                self.check_result(report, id, &mut sending, &text, &result);
+                if is_handshake {
+                    self.negotiated(report, &text, &result);
+                }
             }
         }
-        if self
-            .legacy
-            .as_ref()
-            .is_some_and(|handshake| handshake.id == *id && !handshake.answered)
-            && sending.method == "initialize"
-        {
-            self.negotiated(report, outcome);
+        if is_handshake && outcome.is_err() {
+            // The client may try again.
+            self.legacy = None;
         }
         self.sent(asker).requests.insert(key, sending);
     }
@@ -177,7 +186,14 @@ impl Link {
 
     fn check_error(&self, report: &mut Report<'_>, sending: &Sending, error: &ErrorObject) {
         let code = &error.code;
+        // Whoever does not know the method may say so in any way.
+        let is_probe = sending.known == Some(Method::Discover)
+            && !self.server_is_modern
+            && sending
+                .revision
+                .is_none_or(|revision| revision.era() == Era::Modern);
         match sending.due {
+            _ if is_probe => {}
             Due::Error(codes, requirements) if !codes.contains(code) => {
                 report.error(
                     requirements,
@@ -197,6 +213,11 @@ impl Link {
         }
         let is_modern = sending.is_modern() || meta(&sending.params, CAPABILITIES).is_some();
         match sending.revision {
+            _ if is_probe
+                && !matches!(
+                    *code,
+                    code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION
+                ) => {}
             _ if is_modern => check_modern_code(report, error),
             Some(revision) => check_legacy_code(report, error, revision),
             None => {}
@@ -207,8 +228,8 @@ impl Link {
         &mut self,
         report: &mut Report<'_>,
         id: &RequestId,
-        sending: &Sending,
-        raw: &str,
+        sending: &mut Sending,
+        raw: &Text<'_>,
         result: &Value,
     ) {
         // F-21
@@ -232,7 +253,9 @@ impl Link {
         let Some(revision) = sending.revision else {
             return;
         };
+        metadata::check_keys(report, revision, "the result", result);
         let Some(known) = sending.known else { return };
+        self.learn_tasks(report, sending, result);
         // M-3
         if known == Method::SetLevel
             && super::requests::severity_of(sending.params.get("level")).is_none()
@@ -255,13 +278,17 @@ impl Link {
             report.error(&["B-10"], "the result of a ping is empty");
             return;
         }
-        if revision.era() == Era::Modern && !self.check_modern_result(report, id, sending, result) {
+        if revision.era() == Era::Modern
+            && !self.check_modern_result(report, id, sending, raw, result)
+        {
             return;
         }
         if known == Method::Discover {
             self.discovered = result.get("capabilities").cloned();
         }
-        if shape::result(report, revision, known, raw, result) {
+        if shape::result(report, revision, known, raw, result)
+            && !self.schemas.is_beyond(known, raw)
+        {
             self.schemas
                 .check(report, revision, known, &sending.params, result);
         }
@@ -273,6 +300,7 @@ impl Link {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &Sending,
+        raw: &Text<'_>,
         result: &Value,
     ) -> bool {
         // C-4
@@ -287,9 +315,11 @@ impl Link {
                 format!("the end of subscription `{id}` has its id in `_meta`, as it was sent"),
             );
         }
-        match result.get("resultType").and_then(Value::as_str) {
+        let kind = result.get("resultType").and_then(Value::as_str);
+        self.server_is_modern |= kind.is_some();
+        match kind {
             Some("complete") => return true,
-            Some("input_required") => self.check_asked(report, id, sending, result),
+            Some("input_required") => self.check_asked(report, id, sending, raw, result),
             Some("task") => {
                 let extension = ["extensions", "io.modelcontextprotocol/tasks"];
                 let declared = meta(&sending.params, CAPABILITIES).is_some_and(|capabilities| {
@@ -317,8 +347,10 @@ impl Link {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &Sending,
+        raw: &Text<'_>,
         result: &Value,
     ) {
+        let known_faults = report.findings.len();
         let rules = sending
             .known
             .and_then(|known| known.rules(Revision::V2026_07_28));
@@ -328,17 +360,14 @@ impl Link {
                 format!("`{}` cannot ask for input", sending.method),
             );
         }
-        let (requests, state) = (
-            result.get("inputRequests"),
-            result.get("requestState").and_then(Value::as_str),
-        );
+        let (requests, state) = (result.get("inputRequests"), result.get("requestState"));
         if requests.is_none() && state.is_none() {
             report.error(
                 &["T-2"],
                 "asks for input with neither `inputRequests` nor `requestState`",
             );
         }
-        if let Some(state) = state {
+        if let Some(state) = state.and_then(Value::as_str) {
             self.states.insert(state.to_owned(), id.clone());
         }
         for request in requests
@@ -374,19 +403,17 @@ impl Link {
                 );
             }
         }
+        // Of what was told the form says no more.
+        if report.findings.len() == known_faults {
+            shape::asked(report, raw);
+        }
     }
 
     /// B-2, B-3, TRAP-06
-    fn negotiated(&mut self, report: &mut Report<'_>, outcome: &Result<&RawValue, ErrorObject>) {
-        let Ok(raw) = outcome else {
-            // The client may try again.
-            self.legacy = None;
-            return;
-        };
+    fn negotiated(&mut self, report: &mut Report<'_>, raw: &Text<'_>, result: &Value) {
         let Some(handshake) = &mut self.legacy else {
             return;
         };
-        let result: Value = serde_json::from_str(raw.get()).unwrap_or(Value::Null);
         let version = result
             .get("protocolVersion")
             .and_then(Value::as_str)
@@ -407,7 +434,8 @@ impl Link {
         }
         match handshake.revision {
             Some(revision) => {
-                shape::result(report, revision, Method::Initialize, raw.get(), &result);
+                shape::result(report, revision, Method::Initialize, raw, result);
+                metadata::check_keys(report, revision, "the result", result);
             }
             None if Revision::from_wire(version).is_some() => {
                 report.error(

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trueform_schema::{
-    At, Era, Method, Revision, TYPES,
+    At, Era, InputRequiredResult, Method, Revision, TYPES,
     conform::{self, Conform},
     decode,
     methods::{self, Notification, Request},
     types,
 };
 
-use super::Report;
+use super::{Report, reading::Text};
 use crate::check::{CompileOptions, Schema};
 
 /// Output schemas of tools, as lists showed them.
@@ -22,30 +22,57 @@ pub(super) struct Schemas {
 }
 
 /// Checks the params of a message that the revision has.
-pub(super) fn params(
+pub(super) fn params(report: &mut Report<'_>, revision: Revision, known: Method, raw: &Text<'_>) {
+    let requirements = requirements_of_params(revision);
+    if let Some(encoded) = form_of_params(report, revision, known, raw, requirements) {
+        check_members(report, revision, "params", raw, &encoded);
+    }
+}
+
+/// As [`params`], but not whether there are members that only other revisions know. Answers with the params as the revision
+/// writes them, if they have its form.
+pub(super) fn form_of_params(
     report: &mut Report<'_>,
     revision: Revision,
     known: Method,
-    raw: Option<&str>,
-) {
-    // A peer that writes `null` for absent params is understood by everybody.
-    let raw = raw.filter(|raw| *raw != "null").unwrap_or("{}");
-    match encoded_params(revision, known, raw) {
-        None => {}
-        Some(Ok(encoded)) => check_members(report, revision, "params", raw, &encoded),
-        Some(Err(problem)) => {
+    raw: &Text<'_>,
+    requirements: &'static [&'static str],
+) -> Option<String> {
+    match encoded_params(revision, known, &raw.json)? {
+        Ok(encoded) => return Some(encoded),
+        Err(problem) if raw.hides(&problem.pointer) => {}
+        Err(Problem { message, .. }) => {
             let message = format!(
-                "the params of `{}` are not those of {revision}: {problem}",
+                "the params of `{}` are not those of {revision}: {message}",
                 known.as_str()
             );
-            report.error(
-                if revision.era() == Era::Modern {
-                    &["C-13"]
-                } else {
-                    &["B-8", "B-12"]
-                },
-                message,
-            );
+            report.error(requirements, message);
+        }
+    }
+    None
+}
+
+pub(super) fn requirements_of_params(revision: Revision) -> &'static [&'static str] {
+    match revision.era() {
+        Era::Modern => &["C-13"],
+        Era::Legacy => &["B-8", "B-12"],
+    }
+}
+
+/// Checks a result that asks for input (T-2, T-3).
+pub(super) fn asked(report: &mut Report<'_>, raw: &Text<'_>) {
+    let revision = Revision::V2026_07_28;
+    match encoded::<InputRequiredResult>(revision, &raw.json) {
+        Ok(encoded) => check_members(report, revision, "result", raw, &encoded),
+        Err(problem) if raw.hides(&problem.pointer) => {}
+        Err(Problem { pointer, message }) => {
+            let requirements: &[&str] = match pointer.split('/').nth(1) {
+                Some("inputRequests") => &["T-3", "C-13"],
+                Some("requestState") => &["T-2", "C-13"],
+                _ => &["C-13"],
+            };
+            let message = format!("what is asked for has not the form of {revision}: {message}");
+            report.error(requirements, message);
         }
     }
 }
@@ -55,7 +82,7 @@ pub(super) fn result(
     report: &mut Report<'_>,
     revision: Revision,
     known: Method,
-    raw: &str,
+    raw: &Text<'_>,
     result: &Value,
 ) -> bool {
     if let Some((requirements, message)) = special(revision, known, result) {
@@ -74,15 +101,16 @@ pub(super) fn result(
         );
         return false;
     }
-    match encoded_result(revision, known, raw) {
+    match encoded_result(revision, known, &raw.json) {
         None => true,
         Some(Ok(encoded)) => {
             check_members(report, revision, "result", raw, &encoded);
             true
         }
-        Some(Err(error)) => {
+        Some(Err(problem)) if raw.hides(&problem.pointer) => true,
+        Some(Err(Problem { message, .. })) => {
             let message = format!(
-                "the result of `{}` is not that of {revision}: {error}",
+                "the result of `{}` is not that of {revision}: {message}",
                 known.as_str()
             );
             report.error(requirements_of(revision, known), message);
@@ -203,7 +231,7 @@ fn requirements_of(revision: Revision, known: Method) -> &'static [&'static str]
 }
 
 /// The params as the revision writes them, or what it does not allow of them.
-fn encoded_params(revision: Revision, known: Method, raw: &str) -> Option<Result<String, String>> {
+fn encoded_params(revision: Revision, known: Method, raw: &str) -> Option<Result<String, Problem>> {
     /// The first pattern is of requests, the second of notifications.
     macro_rules! table {
         ($($request:ident)*; $($notification:ident)*) => {
@@ -215,7 +243,7 @@ fn encoded_params(revision: Revision, known: Method, raw: &str) -> Option<Result
         };
     }
     let encode = table! {
-        CallTool ListTools Complete GetPrompt ListPrompts ListResources ListResourceTemplates ReadResource Subscribe Unsubscribe
+        Initialize CallTool ListTools Complete GetPrompt ListPrompts ListResources ListResourceTemplates ReadResource Subscribe Unsubscribe
         SetLevel Ping Discover SubscriptionsListen CreateMessage Elicit ListRoots GetTaskPayload ListTasks;
         Cancelled ElicitationComplete Initialized LoggingMessage Progress PromptListChanged ResourceListChanged ResourceUpdated
         RootsListChanged SubscriptionsAcknowledged TaskStatus ToolListChanged
@@ -224,7 +252,7 @@ fn encoded_params(revision: Revision, known: Method, raw: &str) -> Option<Result
 }
 
 /// The result as the revision writes it, or what it does not allow of it.
-fn encoded_result(revision: Revision, known: Method, raw: &str) -> Option<Result<String, String>> {
+fn encoded_result(revision: Revision, known: Method, raw: &str) -> Option<Result<String, Problem>> {
     macro_rules! table {
         ($($request:ident)*) => {
             match known {
@@ -241,12 +269,27 @@ fn encoded_result(revision: Revision, known: Method, raw: &str) -> Option<Result
 }
 
 /// `None` in the tables above is for methods without a type of their own.
-fn encoded<T: DeserializeOwned + Conform>(revision: Revision, raw: &str) -> Result<String, String> {
-    let value: T = decode::from_str(raw).map_err(|error| error.to_string())?;
+fn encoded<T: DeserializeOwned + Conform>(
+    revision: Revision,
+    raw: &str,
+) -> Result<String, Problem> {
+    let value: T = decode::from_str(raw).map_err(|error| Problem {
+        pointer: error.pointer().to_owned(),
+        message: error.to_string(),
+    })?;
     match conform::conform(&value, revision) {
         Ok(()) => Ok(At::new(&value, revision).to_string()),
-        Err(violation) => Err(violation.to_string()),
+        Err(violation) => Err(Problem {
+            pointer: violation.pointer().to_owned(),
+            message: violation.to_string(),
+        }),
     }
+}
+
+/// What a revision does not allow, and where it is.
+struct Problem {
+    pointer: String,
+    message: String,
 }
 
 /// B-12: members that are known, but only to other revisions, are lost on strict peers.
@@ -254,11 +297,11 @@ fn check_members(
     report: &mut Report<'_>,
     revision: Revision,
     what: &str,
-    raw: &str,
+    raw: &Text<'_>,
     encoded: &str,
 ) {
     let (Ok(said), Ok(kept)) = (
-        serde_json::from_str::<Value>(raw),
+        serde_json::from_str::<Value>(&raw.json),
         serde_json::from_str::<Value>(encoded),
     ) else {
         return;
@@ -295,6 +338,18 @@ impl Schemas {
     /// The tools may be others from now on.
     pub(super) fn forget(&mut self) {
         self.by_tool.clear();
+    }
+
+    /// Whether parts of the schemas in a list, or of what is to fit one, cannot be read. Forgets the schemas then.
+    pub(super) fn is_beyond(&mut self, known: Method, raw: &Text<'_>) -> bool {
+        match known {
+            Method::ListTools if raw.hides("/tools") => {
+                self.forget();
+                true
+            }
+            Method::CallTool => raw.hides("/structuredContent"),
+            _ => false,
+        }
     }
 
     /// Learns from lists, and checks results of calls (I-7, TRAP-10).

@@ -19,7 +19,11 @@ pub struct RecordedBody<B> {
     exchange: Exchange,
     /// When the last bytes passed.
     turn: Option<Turn>,
+    /// How many bytes it has, if that is known.
+    length: Option<u64>,
     is_done: bool,
+    /// Whether the body is running right now.
+    is_at_work: bool,
 }
 
 /// What a body is recorded as.
@@ -40,17 +44,25 @@ pub(super) enum Taking {
 impl<B: Body> RecordedBody<B> {
     pub(super) fn new(inner: B, taking: Taking, exchange: Exchange) -> Self {
         let mut body = Self {
+            length: inner.size_hint().exact(),
             inner: Box::pin(inner),
             taking,
             exchange,
             turn: None,
             is_done: false,
+            is_at_work: false,
         };
         // Nobody asks an empty one for anything.
         if body.inner.is_end_stream() {
             body.end();
         }
         body
+    }
+
+    /// Says how many bytes it has, in case it does not know.
+    pub(super) fn of_length(mut self, length: Option<u64>) -> Self {
+        self.length = self.length.or(length);
+        self
     }
 }
 
@@ -111,18 +123,30 @@ impl<B> RecordedBody<B> {
     /// Whether the text is all there, although nobody read to the end: whoever knows its length need not.
     fn is_complete(&self) -> bool {
         match &self.taking {
+            // More might have come of what is no object or array.
+            Taking::Request(text) => {
+                self.has_length(text)
+                    || (text.trim_ascii().ends_with(b"}") || text.trim_ascii().ends_with(b"]"))
+                        && is_json(text)
+            }
             Taking::Whole(text) | Taking::Refusal(text) => is_json(text),
-            Taking::Nothing | Taking::Request(_) | Taking::Events(_) => false,
+            Taking::Nothing | Taking::Events(_) => false,
         }
+    }
+
+    fn has_length(&self, text: &[u8]) -> bool {
+        self.length
+            .is_some_and(|length| length <= text.len() as u64)
     }
 }
 
-/// Whoever drops a body before its end has gone away, unless all of it is there.
+/// Whoever drops a body before its end has gone away, unless all of it is there, or the body itself has failed.
 impl<B> Drop for RecordedBody<B> {
     fn drop(&mut self) {
-        match self.is_complete() {
-            true => self.end(),
-            false => self.break_off(Side::Client),
+        match (self.is_at_work, self.is_complete()) {
+            (true, _) => self.break_off(Side::Server),
+            (false, true) => self.end(),
+            (false, false) => self.break_off(Side::Client),
         }
     }
 }
@@ -151,7 +175,10 @@ impl<B: Body<Data = Bytes>> Body for RecordedBody<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let this = self.get_mut();
-        let frame = ready!(this.inner.as_mut().poll_frame(cx));
+        this.is_at_work = true;
+        let polled = this.inner.as_mut().poll_frame(cx);
+        this.is_at_work = false;
+        let frame = ready!(polled);
         match &frame {
             None => this.end(),
             Some(Err(_)) => this.break_off(Side::Server),
@@ -159,8 +186,10 @@ impl<B: Body<Data = Bytes>> Body for RecordedBody<B> {
                 if let Some(bytes) = frame.data_ref() {
                     this.take(bytes);
                 }
-                // Nobody asks again.
-                if this.inner.is_end_stream() {
+                // Nobody asks again, or needs to.
+                let is_whole =
+                    matches!(&this.taking, Taking::Request(text) if this.has_length(text));
+                if is_whole || this.inner.is_end_stream() {
                     this.end();
                 }
             }

@@ -8,7 +8,7 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    sync::{Arc, OnceLock, PoisonError},
+    sync::{Arc, PoisonError},
     task::{Context, Poll, ready},
 };
 
@@ -18,7 +18,7 @@ use http_body::Body;
 use tower::{Layer, Service};
 
 use super::{
-    Recorder, Turn,
+    Recorder, Session, Turn,
     body::{RecordedBody, Taking},
     events::EventReader,
 };
@@ -43,8 +43,15 @@ pub struct RecordedService<S> {
 /// The response to come of a [`RecordedService`].
 pub struct RecordedResponse<F> {
     inner: Pin<Box<F>>,
+    head: Head,
+}
+
+/// The head of a response, of which is recorded who broke off if it never comes.
+struct Head {
     exchange: Exchange,
     is_done: bool,
+    /// Whether the service is running right now.
+    is_at_work: bool,
 }
 
 /// What stands in transcripts for the ids of sessions, and which events have been recorded.
@@ -66,7 +73,7 @@ pub(super) struct Exchange {
 #[derive(Debug)]
 struct About {
     stream: String,
-    session: OnceLock<String>,
+    session: Session,
     method: Method,
     /// Whether the client asks for what it missed of an earlier stream.
     resumes: bool,
@@ -85,7 +92,8 @@ impl Recorder {
     /// cannot be told apart: give each a recorder of its own.
     ///
     /// A client that goes away before the end of a response, and one that ends its session, is recorded as
-    /// [`Event::Closed`], and so is a server that ends an event stream. Events that are sent again to a client which
+    /// [`Event::Closed`], and so is a server that ends an event stream, or that fails or panics before the end of a response.
+    /// The body of a request is recorded once all of it has passed, also where nobody reads on to its end. Events that are sent again to a client which
     /// resumes a stream are recorded once. Content encodings are not undone: this layer belongs inside of those that compress.
     ///
     /// ```
@@ -133,7 +141,7 @@ impl Recorder {
             recorder: self.clone(),
             shared: Arc::new(About {
                 stream,
-                session: OnceLock::new(),
+                session: Session::default(),
                 method: method.clone(),
                 resumes: headers.contains_key("last-event-id"),
                 began: self.turn(),
@@ -159,8 +167,7 @@ impl Exchange {
     pub(super) fn message(&self, from: Side, text: &[u8], turn: Turn) {
         let text = text.trim_ascii();
         if !text.is_empty() {
-            let text = String::from_utf8_lossy(text).into_owned();
-            self.push(from, Event::Message(text), turn);
+            self.push(from, Event::sent(text), turn);
         }
     }
 
@@ -170,9 +177,11 @@ impl Exchange {
             from,
             event,
             stream: Some(self.shared.stream.clone()),
-            session: self.shared.session.get().cloned(),
+            session: None,
         };
-        self.recorder.push(turn, record);
+        // What is said before the answer to `initialize` belongs to the session that it names as well.
+        self.recorder
+            .push(turn, record, Some(self.shared.session.clone()));
     }
 
     /// Whether this event was recorded before, of the stream that this one goes on with. Notes it otherwise.
@@ -199,16 +208,8 @@ impl Exchange {
                 .or_insert_with(|| next.to_string())
                 .clone()
         };
-        if self.shared.session.set(name.clone()).is_err() {
-            return;
-        }
-        // What was said before the answer belongs to the session as well.
-        let stream = Some(&self.shared.stream);
-        for (_, record) in self.recorder.lock().iter_mut() {
-            if record.stream.as_ref() == stream {
-                record.session = Some(name.clone());
-            }
-        }
+        // It does not change once it is known.
+        let _ = self.shared.session.set(name);
     }
 
     /// How the body of the request is recorded.
@@ -242,9 +243,10 @@ impl Exchange {
             from: Side::Client,
             event: Event::Closed,
             stream: None,
-            session: self.shared.session.get().cloned(),
+            session: None,
         };
-        self.recorder.push(turn, record);
+        self.recorder
+            .push(turn, record, Some(self.shared.session.clone()));
     }
 }
 
@@ -276,12 +278,17 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let exchange = self.recorder.exchange(request.method(), request.headers());
         let taking = exchange.taking_of_request();
-        let request = request.map(|body| RecordedBody::new(body, taking, exchange.clone()));
-        RecordedResponse {
-            inner: Box::pin(self.inner.call(request)),
+        let length = length_of(request.headers());
+        let request =
+            request.map(|body| RecordedBody::new(body, taking, exchange.clone()).of_length(length));
+        let mut head = Head {
             exchange,
             is_done: false,
-        }
+            is_at_work: true,
+        };
+        let inner = Box::pin(self.inner.call(request));
+        head.is_at_work = false;
+        RecordedResponse { inner, head }
     }
 }
 
@@ -293,11 +300,19 @@ where
     type Output = Result<Response<RecordedBody<R>>, E>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        let response = ready!(this.inner.as_mut().poll(cx));
-        this.is_done = true;
-        let response = response?;
-        let (status, exchange) = (response.status(), this.exchange.clone());
+        let Self { inner, head } = self.get_mut();
+        head.is_at_work = true;
+        let polled = inner.as_mut().poll(cx);
+        head.is_at_work = false;
+        let response = match ready!(polled) {
+            Ok(response) => response,
+            Err(error) => {
+                head.end(Side::Server);
+                return Poll::Ready(Err(error));
+            }
+        };
+        head.is_done = true;
+        let (status, exchange) = (response.status(), head.exchange.clone());
         exchange.learn_session(response.headers());
         if exchange.shared.method == Method::DELETE && status.is_success() {
             exchange.session_ended();
@@ -309,14 +324,33 @@ where
     }
 }
 
-/// Whoever drops it before its head is there has gone away.
-impl<F> Drop for RecordedResponse<F> {
-    fn drop(&mut self) {
-        if !self.is_done {
-            self.exchange
-                .push(Side::Client, Event::Closed, self.exchange.turn());
+impl Head {
+    /// It will not come.
+    fn end(&mut self, by: Side) {
+        if !std::mem::replace(&mut self.is_done, true) {
+            self.exchange.push(by, Event::Closed, self.exchange.turn());
         }
     }
+}
+
+/// Whoever drops it before it is there has gone away, unless the service panicked.
+impl Drop for Head {
+    fn drop(&mut self) {
+        self.end(match self.is_at_work {
+            true => Side::Server,
+            false => Side::Client,
+        });
+    }
+}
+
+/// How many bytes the body of a request has, as its head says.
+fn length_of(headers: &HeaderMap) -> Option<u64> {
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
 }
 
 impl<F> fmt::Debug for RecordedResponse<F> {

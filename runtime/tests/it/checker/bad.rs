@@ -21,7 +21,7 @@ pub(super) fn request(id: impl Into<Value>, method: &str, params: Value) -> Valu
 }
 
 /// A request of the modern era.
-fn modern(id: impl Into<Value>, method: &str, params: Value) -> Value {
+pub(super) fn modern(id: impl Into<Value>, method: &str, params: Value) -> Value {
     modern_with(id, method, params, json!({}))
 }
 
@@ -43,11 +43,11 @@ pub(super) fn modern_with(
     request(id, method, params)
 }
 
-fn note(method: &str, params: Value) -> Value {
+pub(super) fn note(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-fn result(id: impl Into<Value>, result: Value) -> Value {
+pub(super) fn result(id: impl Into<Value>, result: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id.into(), "result": result })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn complete(id: impl Into<Value>, mut members: Value) -> Value {
     result(id, members)
 }
 
-fn error(id: impl Into<Value>, code: i64) -> Value {
+pub(super) fn error(id: impl Into<Value>, code: i64) -> Value {
     json!({ "jsonrpc": "2.0", "id": id.into(), "error": { "code": code, "message": "no" } })
 }
 
@@ -124,7 +124,7 @@ fn of_subscription(id: impl Into<Value>, method: &str) -> Value {
     )
 }
 
-fn progress(token: impl Into<Value>, progress: f64) -> Value {
+pub(super) fn progress(token: impl Into<Value>, progress: f64) -> Value {
     note(
         "notifications/progress",
         json!({ "progressToken": token.into(), "progress": progress }),

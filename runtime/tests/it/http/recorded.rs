@@ -458,10 +458,164 @@ async fn what_is_recorded() {
         .oneshot(request)
         .await
         .expect("it answers");
-    assert_eq!(
-        recorder.records()[0].event,
-        Event::Message("\u{fffd}{".to_owned())
-    );
+    assert_eq!(recorder.records()[0].event, Event::Bytes(b"\xff{".to_vec()));
+}
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+const DONE: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}}"#;
+
+/// How a server may be done with the body of a request.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    /// It stops after so many frames and drops it.
+    Frames(usize),
+    /// It stops after so many frames, and keeps it until it has answered.
+    Kept(usize),
+}
+
+/// A request whose body has been read without asking for what comes after it is a request (A-5).
+#[tokio::test]
+async fn nobody_needs_to_read_past_the_end() {
+    let (first, second) = CALL.split_at(40);
+    // Whether the length is known, how the body is read, and whether the request is recorded before the answer.
+    let table = [
+        (true, Reading::Frames(2), true),
+        (true, Reading::Kept(2), true),
+        (false, Reading::Frames(2), true),
+        (true, Reading::Frames(1), false),
+        (false, Reading::Frames(1), false),
+        (false, Reading::Frames(0), false),
+    ];
+    for (has_length, reading, is_recorded) in table {
+        let recorder = Recorder::new();
+        let server = tower::service_fn(move |request: Request<RecordedBody<Pieces>>| async move {
+            let mut body = request.into_body();
+            let (Reading::Frames(count) | Reading::Kept(count)) = reading;
+            for _ in 0..count {
+                body.frame().await.expect("a frame").expect("no error");
+            }
+            let kept = matches!(reading, Reading::Kept(_)).then_some(body);
+            let response = Response::builder().header("content-type", "application/json");
+            let response = response.body(Body::from(DONE)).expect("a good response");
+            // As long as the response.
+            Ok::<_, std::convert::Infallible>(response.map(|body| {
+                body.map_frame(move |frame| {
+                    let _ = &kept;
+                    frame
+                })
+            }))
+        });
+        let mut request = Request::post("/");
+        if has_length {
+            request = request.header("content-length", CALL.len());
+        }
+        let body = Pieces([Some(first), Some(second)].into());
+        let request = request.body(body).expect("a good request");
+        let service = recorder.layer().layer(server);
+        let response = service.oneshot(request).await.expect("it answers");
+        response.into_body().collect().await.expect("it answers");
+        let records = recorder.records();
+        let said: Vec<_> = records.iter().map(|record| record.from).collect();
+        let expected = match is_recorded {
+            true => &[Side::Client, Side::Server][..],
+            false => &[Side::Server],
+        };
+        assert_eq!(said, expected, "{has_length} {reading:?}");
+        if is_recorded {
+            let findings = Checker::http().check_records(records);
+            assert_eq!(findings, [], "{has_length} {reading:?}");
+        }
+    }
+}
+
+/// Where a service gives up on a response.
+#[derive(Clone, Copy, Debug)]
+enum Failing {
+    Called,
+    Polled,
+    Refusing,
+    Telling,
+}
+
+/// A body that panics when it is read.
+struct Explosive;
+
+impl http_body::Body for Explosive {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut TaskContext<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        panic!("on purpose")
+    }
+}
+
+/// Who panics is the server, and not a client that has gone away (F-6).
+#[tokio::test]
+async fn a_service_that_panics_or_fails() {
+    for failing in [
+        Failing::Called,
+        Failing::Polled,
+        Failing::Refusing,
+        Failing::Telling,
+    ] {
+        let recorder = Recorder::new();
+        let server = tower::service_fn(move |request: Request<RecordedBody<Body>>| {
+            assert!(!matches!(failing, Failing::Called), "on purpose");
+            async move {
+                let read = request.into_body().collect().await;
+                assert!(!matches!(failing, Failing::Polled), "on purpose");
+                read.map_err(|_| "broken")?;
+                match failing {
+                    Failing::Telling => {
+                        let response =
+                            Response::builder().header("content-type", "application/json");
+                        Ok(response.body(Explosive).expect("a good response"))
+                    }
+                    _ => Err("no"),
+                }
+            }
+        });
+        let service = recorder.layer().layer(server);
+        let request = Request::post("/")
+            .body(Body::from(CALL))
+            .expect("a good request");
+        // What is caught is dropped when nobody panics any more, as by servers that go on.
+        let sending = async move {
+            let response = service.oneshot(request).await?;
+            response
+                .into_body()
+                .collect()
+                .await
+                .expect("it cannot fail");
+            Ok::<_, &str>(())
+        };
+        let outcome = tokio::spawn(sending).await;
+        assert_eq!(
+            outcome.is_err(),
+            !matches!(failing, Failing::Refusing),
+            "{failing:?}"
+        );
+        let records = recorder.records();
+        let last = records.last().expect("something");
+        assert_eq!(
+            (last.from, &last.event),
+            (Side::Server, &Event::Closed),
+            "{failing:?}"
+        );
+        let findings = Checker::http().check_records(records);
+        let found: Vec<_> = findings
+            .iter()
+            .map(|finding| finding.requirements)
+            .collect();
+        let expected: &[&[&str]] = match failing {
+            Failing::Called => &[],
+            _ => &[&["F-6"]],
+        };
+        assert_eq!(found, expected, "{failing:?}");
+    }
 }
 
 /// Each event is recorded when it passes, and passed on at once.
@@ -482,7 +636,6 @@ async fn nothing_is_held_back() {
 // F-6, F-9, F-21, F-30
 #[tokio::test]
 async fn what_a_server_does_wrong() {
-    const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let table: [(_, InPieces, &[&str]); 4] = [
         (
             "application/json",

@@ -1,0 +1,104 @@
+//! Tasks of 2025-11-25: which request has become one, and whether it is still at work.
+
+use serde_json::{Map, Value};
+use trueform_schema::{Method, Revision};
+
+use super::{
+    Report,
+    link::{Link, Sending},
+};
+
+/// Which capability of the other side lets a request of `method` become a task.
+const fn capability(method: Method) -> Option<&'static str> {
+    match method {
+        Method::CallTool => Some("tasks.requests.tools.call"),
+        Method::CreateMessage => Some("tasks.requests.sampling.createMessage"),
+        Method::Elicit => Some("tasks.requests.elicitation.create"),
+        _ => None,
+    }
+}
+
+/// The id in what tells of a task, and whether it has come to its end.
+fn state(task: &Value) -> Option<(&str, bool)> {
+    let status = task.get("status")?.as_str()?;
+    let has_ended = matches!(status, "completed" | "failed" | "cancelled");
+    Some((task.get("taskId")?.as_str()?, has_ended))
+}
+
+impl Sending {
+    /// Whether it asks to become a task, where there are any.
+    fn wants_task(&self) -> bool {
+        self.revision == Some(Revision::V2025_11_25)
+            && self.known.and_then(capability).is_some()
+            && self.params.get("task").is_some_and(Value::is_object)
+    }
+}
+
+impl Link {
+    /// W-2
+    pub(super) fn check_task_wanted(&self, report: &mut Report<'_>, sending: &Sending) {
+        let capability = sending.known.and_then(capability);
+        let (Some(handshake), Some(capability)) = (&self.legacy, capability) else {
+            return;
+        };
+        let peer = report.now.from.peer();
+        if sending.wants_task() && !handshake.declares(peer, capability) {
+            report.error(
+                &["W-2"],
+                format!(
+                    "`{}` has a `task`, but the {peer} did not declare `{capability}`",
+                    sending.method
+                ),
+            );
+        }
+    }
+
+    /// Notes what a result tells of tasks. W-4, N-4
+    pub(super) fn learn_tasks(
+        &mut self,
+        report: &mut Report<'_>,
+        sending: &mut Sending,
+        result: &Value,
+    ) {
+        if sending.revision != Some(Revision::V2025_11_25) {
+            return;
+        }
+        match sending.known {
+            Some(Method::GetTask | Method::CancelTask) => self.learn_task(report, result),
+            Some(Method::ListTasks) => {
+                let tasks = result.get("tasks").and_then(Value::as_array);
+                for task in tasks.into_iter().flatten() {
+                    self.learn_task(report, task);
+                }
+            }
+            // It is given out when there is nothing to add to it.
+            Some(Method::GetTaskPayload) => {
+                let mut task = Map::new();
+                let id = sending.params.get("taskId").cloned();
+                task.insert("taskId".to_owned(), id.unwrap_or_default());
+                task.insert("status".to_owned(), "completed".into());
+                self.learn_task(report, &task.into());
+            }
+            Some(known) if capability(known).is_some() => {
+                let Some(task) = result.get("task").filter(|task| task.is_object()) else {
+                    return;
+                };
+                if !sending.wants_task() {
+                    let message = format!("a task, though `{}` asked for none", sending.method);
+                    report.error(&["W-4"], message);
+                }
+                sending.task = state(task).map(|(id, _)| id.to_owned());
+                self.learn_task(report, task);
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes what whoever runs a task tells of it.
+    pub(super) fn learn_task(&mut self, report: &Report<'_>, task: &Value) {
+        if let Some((id, true)) = state(task) {
+            let asker = report.now.from.peer();
+            self.sent(asker).ended_tasks.insert(id.to_owned());
+        }
+    }
+}
