@@ -59,8 +59,8 @@ pub(super) struct Sent {
     pub(super) requests: HashMap<(Option<String>, RequestId), Sending>,
     /// Texts that are no messages and may be answered with an error.
     pub(super) faults: VecDeque<Fault>,
-    /// Tasks that came of its requests and have come to their end.
-    pub(super) ended_tasks: HashSet<String>,
+    /// Tasks that came of its requests, and when it was told of their end.
+    pub(super) ended_tasks: HashMap<String, u64>,
 }
 
 /// A request, and what became of it.
@@ -99,8 +99,10 @@ impl Sending {
     }
 
     /// Whether it is at work as a task.
-    pub(super) fn is_task_at_work(&self, ended: &HashSet<String>) -> bool {
-        self.task.as_ref().is_some_and(|task| !ended.contains(task))
+    pub(super) fn is_task_at_work(&self, ended: &HashMap<String, u64>) -> bool {
+        self.task
+            .as_ref()
+            .is_some_and(|task| !ended.contains_key(task))
     }
 
     pub(super) fn is_modern(&self) -> bool {

@@ -83,7 +83,11 @@ impl Link {
         };
         let is_modern = sending.is_modern();
         if sending.task.is_some() {
-            if !sending.is_task_at_work(ended_tasks) {
+            let ended = sending.task.as_ref().and_then(|task| ended_tasks.get(task));
+            // What is on another stream may have been sent before.
+            let is_late =
+                |ended: &u64| !report.now.checker.http || report.now.is_well_after(*ended);
+            if ended.is_some_and(is_late) {
                 report.error(
                     &["N-4", "N-3"],
                     format!("progress of `{}` after the end of its task", sending.method),
@@ -152,7 +156,11 @@ impl Link {
         let (from, now) = (report.now.from, report.now);
         // Where it may be absent is for the form of the params.
         let Some(id) = params.get("requestId").and_then(id_in) else {
-            return self.spoken(report);
+            let revision = self.spoken(report);
+            if params.is_null() && revision == Some(Revision::V2025_11_25) {
+                report.error(&["O-1", "B-12"], "a cancellation has params");
+            }
+            return revision;
         };
         if from == Side::Server && !self.server.requests.contains_key(&(None, id.clone())) {
             return self.cancelled_by_server(report, &id);

@@ -79,8 +79,8 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// What `raw` holds, which is called `what`. Tells of what not everybody can read. Absent params are `null`, and `null` for
-/// absent params is understood by everybody.
+/// What `raw` holds, which is called `what`. Tells of what not everybody can read. Absent params are `null`, and may be written
+/// as an empty object, but not as `null`.
 pub(super) fn read<'a>(
     report: &mut Report<'_>,
     what: &str,
@@ -91,7 +91,22 @@ pub(super) fn read<'a>(
         hidden: Vec::new(),
     };
     let raw = match raw {
-        None | Some("null") => return (Value::Null, whole("{}")),
+        None => return (Value::Null, whole("{}")),
+        Some("null") => {
+            report.error(
+                &["A-1"],
+                format!("{what} is an object or absent, but not `null`"),
+            );
+            // Of an empty one no more is said.
+            let hidden = vec![String::new()];
+            return (
+                Value::Null,
+                Text {
+                    json: "{}".into(),
+                    hidden,
+                },
+            );
+        }
         Some(raw) => raw,
     };
     if let Ok(value) = serde_json::from_str(raw) {

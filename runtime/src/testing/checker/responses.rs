@@ -62,7 +62,7 @@ fn check_legacy_code(report: &mut Report<'_>, error: &ErrorObject, revision: Rev
 /// C-7, C-10, R-12
 fn lacking(report: &mut Report<'_>, error: &ErrorObject, revision: Revision) {
     let data = error.data.as_ref().map(Json::get);
-    let (_, text) = reading::read(report, "error/data", data);
+    let (_, text) = reading::read(report, "error/data", data.filter(|data| *data != "null"));
     if !text.is_whole() {
         return;
     }

@@ -98,7 +98,8 @@ impl Link {
     pub(super) fn learn_task(&mut self, report: &Report<'_>, task: &Value) {
         if let Some((id, true)) = state(task) {
             let asker = report.now.from.peer();
-            self.sent(asker).ended_tasks.insert(id.to_owned());
+            let ended = &mut self.sent(asker).ended_tasks;
+            ended.entry(id.to_owned()).or_insert(report.now.at);
         }
     }
 }

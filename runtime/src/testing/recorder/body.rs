@@ -123,12 +123,7 @@ impl<B> RecordedBody<B> {
     /// Whether the text is all there, although nobody read to the end: whoever knows its length need not.
     fn is_complete(&self) -> bool {
         match &self.taking {
-            // More might have come of what is no object or array.
-            Taking::Request(text) => {
-                self.has_length(text)
-                    || (text.trim_ascii().ends_with(b"}") || text.trim_ascii().ends_with(b"]"))
-                        && is_json(text)
-            }
+            Taking::Request(text) => self.has_length(text) || is_structure(text),
             Taking::Whole(text) | Taking::Refusal(text) => is_json(text),
             Taking::Nothing | Taking::Events(_) => false,
         }
@@ -159,6 +154,11 @@ impl<B> fmt::Debug for RecordedBody<B> {
 
 fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<&serde_json::value::RawValue>(text).is_ok()
+}
+
+/// Whether it is an object or an array, to which nothing can be added.
+fn is_structure(text: &[u8]) -> bool {
+    matches!(text.trim_ascii_start(), [b'{' | b'[', ..]) && is_json(text)
 }
 
 fn is_like_a_message(text: &[u8]) -> bool {
