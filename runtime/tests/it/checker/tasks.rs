@@ -3,6 +3,7 @@
 //! The tables keep one transcript to a line or few, which rustfmt would not.
 
 use serde_json::{Value, json};
+use trueform::testing::Checker;
 
 use super::bad::{Line, c, check_link, handshake, note, progress, request, result, s};
 
@@ -65,6 +66,35 @@ fn progress_lasts_as_long_as_the_task() {
     for (name, lines, expected) in table {
         check_link(name, &running(lines), expected);
     }
+}
+
+/// Over HTTP what is on another stream may have been sent before.
+#[test]
+fn progress_on_its_way_when_the_task_ends() {
+    let after = |late: u64| {
+        let ended = s(note("notifications/tasks/status", task("completed")));
+        let lines = running(vec![ended, s(progress("p", 2.0))]);
+        let last = lines.len() as u64 - 1;
+        let lines = lines.into_iter().zip(0..).map(|((from, message), index)| {
+            let at = match index == last {
+                true => (last - 1) * 1000 + late,
+                false => index * 1000,
+            };
+            let line = json!({ "at": at, "from": from, "session": "1", "stream": "1", "message": message });
+            format!("{line}\n")
+        });
+        lines.collect::<String>()
+    };
+    let found = |checker: Checker, late: u64| {
+        let findings = checker.check(&after(late)).unwrap();
+        findings
+            .into_iter()
+            .map(|finding| finding.requirements[0])
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found(Checker::http(), 50), [""; 0]);
+    assert_eq!(found(Checker::http(), 150), ["N-4"]);
+    assert_eq!(found(Checker::new(), 50), ["N-4"]);
 }
 
 /// W-2, W-4

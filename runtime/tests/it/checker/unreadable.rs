@@ -127,7 +127,8 @@ fn no_text() {
     let asked = |text: &str| bytes("client", &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{text}",{MODERN}}}}}"#));
     let error = |code: i64| s(&format!(r#"{{"jsonrpc":"2.0","error":{{"code":{code},"message":""}}}}"#));
     let ping = s(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    let table: Vec<(&str, Vec<String>, &[(&str, &str)])> = vec![
+    type Expected = &'static [(&'static str, &'static str)];
+    let table: Vec<(&str, Vec<String>, Expected)> = vec![
         ("refused", vec![asked("%ff"), error(-32700)], &[("1 A-1", "not UTF-8 at byte ")]),
         ("refused by its id", vec![asked("%ff"), s(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":""}}"#)], &[("1 A-1", "not UTF-8")]),
         ("refused as something else", vec![asked("%ff"), error(-32602)], &[("1 A-1", "not UTF-8"), ("2 A-9", "not UTF-8")]),

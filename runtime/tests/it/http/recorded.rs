@@ -4,6 +4,7 @@ use std::{
     collections::VecDeque,
     pin::Pin,
     task::{Context as TaskContext, Poll},
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -616,6 +617,42 @@ async fn a_service_that_panics_or_fails() {
         };
         assert_eq!(found, expected, "{failing:?}");
     }
+}
+
+/// How long so many exchanges of one session take to record.
+async fn time_of(exchanges: usize) -> Duration {
+    let recorder = Recorder::new();
+    let server = tower::service_fn(|request: Request<RecordedBody<Body>>| async move {
+        request.into_body().collect().await?;
+        let response = Response::builder().header("content-type", "application/json");
+        Ok::<_, axum::Error>(response.body(Body::from(DONE)).expect("a good response"))
+    });
+    let service = recorder.layer().layer(server);
+    let began = Instant::now();
+    for _ in 0..exchanges {
+        let request = Request::post("/").header("mcp-session-id", "a");
+        let request = request.body(Body::from(CALL)).expect("a good request");
+        let response = service.clone().oneshot(request).await.expect("it answers");
+        response.into_body().collect().await.expect("it answers");
+    }
+    let time = began.elapsed();
+    assert_eq!(recorder.records().len(), 2 * exchanges);
+    time
+}
+
+/// Sixteen times as many take sixteen times as long, and not 256 times.
+#[tokio::test]
+async fn a_long_session_costs_as_much_as_short_ones() {
+    // What else runs on the machine makes some runs slow, but not all of them.
+    let mut ratio = f64::INFINITY;
+    for _ in 0..3 {
+        let short = time_of(1000).await;
+        ratio = ratio.min(time_of(16_000).await.as_secs_f64() / short.as_secs_f64());
+        if ratio < 64.0 {
+            return;
+        }
+    }
+    panic!("{ratio} times as long");
 }
 
 /// Each event is recorded when it passes, and passed on at once.
