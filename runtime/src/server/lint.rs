@@ -8,7 +8,7 @@ use trueform_schema::{At, Era, Revision, Revisions};
 use super::Service;
 use crate::{
     catalog::Entry,
-    check::lint::{Effect, Finding, Position, lint},
+    check::lint::{Effect, Finding, Position, Profile, lint},
     engine::Engine,
 };
 
@@ -85,7 +85,11 @@ pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
     }
     for found in findings(engine, told) {
         if Effect::LosesTool <= found.finding.effect {
-            tracing::warn!("{found}; `Profile::Portable` cures it, for one tool or the server");
+            let cure = match engine.settings.profile {
+                Profile::Portable => "",
+                _ => "; `Profile::Portable` cures most of that, for one tool or for the server",
+            };
+            tracing::warn!("{found}{cure}");
         }
     }
 }
