@@ -8,8 +8,9 @@ use std::{
 };
 
 use trueform_schema::{
-    CallToolOutcome, CallToolRequestParams, CallToolResult, InputRequiredResult, InputResponse,
-    Json, JsonObject, LoggingLevel, Map, Method, ProgressNotificationParams, decode,
+    CallToolOutcome, CallToolRequestParams, CallToolResult, DecodeError, Era, InputRequiredResult,
+    InputResponse, Json, JsonObject, LoggingLevel, Map, Method, ProgressNotificationParams,
+    Revision, decode,
 };
 
 use super::{
@@ -92,9 +93,14 @@ impl ToolCall {
                 CallToolOutcome::Complete(result) => return Ok(result),
                 // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
                 CallToolOutcome::InputRequired(asked) => {
+                    check_asked(&asked, client.revision())?;
                     let (responses, state) = answers(&client, asked).await?;
                     params.input_responses = responses;
                     params.request_state = state;
+                }
+                CallToolOutcome::Task(_) => {
+                    let problem = "the call became a task, which it did not ask for";
+                    return Err(DecodeError::new("", problem).into());
                 }
                 _ => {
                     let revision = client.revision();
@@ -104,6 +110,23 @@ impl ToolCall {
         }
         Err(LocalError::TooManyRounds(MOST_ROUNDS).into())
     }
+}
+
+/// Whether `asked` is something that a call can be repeated with, whatever the policy lets in: a call that is not wanted
+/// again may be one that must not happen twice.
+// T-2
+fn check_asked(asked: &InputRequiredResult, revision: Revision) -> Result<(), ClientError> {
+    let problem = if revision.era() == Era::Legacy {
+        format!("no result asks for input at {revision}")
+    } else if asked.input_requests.as_ref().is_none_or(Map::is_empty)
+        && asked.request_state.is_none()
+    {
+        "a result that asks for input needs `inputRequests`, `requestState`, or both".to_owned()
+    } else {
+        return Ok(());
+    };
+    tracing::warn!(problem, "a call is not repeated");
+    Err(DecodeError::new("", problem).into())
 }
 
 type Answers = (Option<Map<InputResponse>>, Option<String>);

@@ -194,7 +194,7 @@ impl Inbound {
         }
         let mut first = None;
         let mut sink = |violation: Violation| {
-            if self.tolerates(&violation) {
+            if self.tolerates(&violation) && !is_other_result(&violation, prefix) {
                 return ControlFlow::Continue(());
             }
             first = Some(violation);
@@ -346,6 +346,14 @@ fn object_for(params: Option<&RawValue>) -> &str {
 
 fn unfit(method: Method, error: &DecodeError) -> ErrorObject {
     jsonrpc::params_error(method.as_str(), &Fault::of_decoding(error, "/params"))
+}
+
+/// Whether a whole result is of a kind that the revision does not have, such as one that asks for input in the legacy era.
+/// What a request comes to decides what is done next, so it is no value like others, which only say something new.
+fn is_other_result(violation: &Violation, prefix: &str) -> bool {
+    prefix.is_empty()
+        && violation.pointer().is_empty()
+        && matches!(violation.rule(), Rule::Unavailable)
 }
 
 /// Whether the object at `pointer` may have any member at `revision`, although a later one gave some of them a meaning.
