@@ -138,7 +138,8 @@ impl Context {
             return Err(AskError::NotAllowed(error.message));
         }
         let written = At::new(params, exchange.revision).to_json();
-        let needs = ClientNeeds::of_request(method, written.get());
+        let task = ClientNeeds::of_task(method, exchange.revision, written.get());
+        let needs = ClientNeeds::of_request(method, written.get()).and(task);
         let missing = needs.missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
             return Err(AskError::NotDeclared(missing));

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
-use trueform_schema::{ClientCapabilities, Method};
+use trueform_schema::{ClientCapabilities, Method, Revision};
 
 /// Client capabilities that a request cannot do without.
 ///
@@ -26,13 +26,22 @@ impl ClientNeeds {
     pub const ELICITATION_URL: Self = Self(1 << 3);
     /// `roots`.
     pub const ROOTS: Self = Self(1 << 4);
+    /// `tasks.requests.sampling.createMessage`, which only 2025-11-25 has: no tool can need it in general.
+    pub(crate) const SAMPLING_TASKS: Self = Self(1 << 5);
+    /// `tasks.requests.elicitation.create`, likewise.
+    pub(crate) const ELICITATION_TASKS: Self = Self(1 << 6);
 
-    const NAMES: [(Self, &'static str); 5] = [
+    const NAMES: [(Self, &'static str); 7] = [
         (Self::SAMPLING, "sampling"),
         (Self::SAMPLING_TOOLS, "sampling.tools"),
         (Self::ELICITATION, "elicitation"),
         (Self::ELICITATION_URL, "elicitation.url"),
         (Self::ROOTS, "roots"),
+        (
+            Self::SAMPLING_TASKS,
+            "tasks.requests.sampling.createMessage",
+        ),
+        (Self::ELICITATION_TASKS, "tasks.requests.elicitation.create"),
     ];
 
     /// What a client must have declared to be sent `method` with these `params`, as JSON text (Q-2, R-1, R-2).
@@ -66,6 +75,26 @@ impl ClientNeeds {
         }
     }
 
+    /// What a client must have declared, beside that, to be asked to do `method` as a task, if these `params` ask for that
+    /// (W-1). Only 2025-11-25 has such tasks.
+    pub(crate) fn of_task(method: Method, revision: Revision, params: &str) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Asked {
+            task: Option<IgnoredAny>,
+        }
+        let need = match method {
+            Method::CreateMessage => Self::SAMPLING_TASKS,
+            Method::Elicit => Self::ELICITATION_TASKS,
+            _ => return Self::NONE,
+        };
+        let asked = serde_json::from_str::<Asked>(params).unwrap_or_default();
+        match asked.task.is_some() && revision == Revision::V2025_11_25 {
+            true => need,
+            false => Self::NONE,
+        }
+    }
+
     /// Both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -94,6 +123,8 @@ impl ClientNeeds {
         }
         let sampling = capabilities.sampling.as_ref();
         let elicitation = capabilities.elicitation.as_ref();
+        let tasks = capabilities.tasks.as_ref();
+        let tasks = tasks.and_then(|tasks| tasks.requests.as_ref());
         let declared = [
             (Self::SAMPLING, sampling.is_some()),
             (
@@ -110,6 +141,18 @@ impl ClientNeeds {
                 elicitation.is_some_and(|modes| modes.url.is_some()),
             ),
             (Self::ROOTS, capabilities.roots.is_some()),
+            (
+                Self::SAMPLING_TASKS,
+                tasks
+                    .and_then(|tasks| tasks.sampling.as_ref())
+                    .is_some_and(|sampling| sampling.create_message.is_some()),
+            ),
+            (
+                Self::ELICITATION_TASKS,
+                tasks
+                    .and_then(|tasks| tasks.elicitation.as_ref())
+                    .is_some_and(|elicitation| elicitation.create.is_some()),
+            ),
         ];
         declared
             .into_iter()
@@ -129,10 +172,14 @@ impl ClientNeeds {
             if self.0 & need.0 == 0 {
                 continue;
             }
-            let (name, member) = name.split_once('.').unwrap_or((name, ""));
-            let settings = capabilities.entry(name).or_insert_with(|| json!({}));
-            if !member.is_empty() {
-                settings[member] = json!({});
+            let mut names = name.split('.');
+            let first = names.next().unwrap_or(name);
+            let mut settings = capabilities.entry(first).or_insert_with(|| json!({}));
+            for member in names {
+                if settings.get(member).is_none() {
+                    settings[member] = json!({});
+                }
+                settings = &mut settings[member];
             }
         }
         Value::Object(capabilities)
@@ -183,5 +230,24 @@ mod tests {
                 .missing_from(&capabilities)
                 .is_empty()
         );
+    }
+
+    // W-1
+    #[test]
+    fn what_a_task_needs() {
+        let at = |revision, params| ClientNeeds::of_task(Method::Elicit, revision, params);
+        let needs = at(Revision::V2025_11_25, r#"{"task":{}}"#);
+        assert_eq!(needs, ClientNeeds::ELICITATION_TASKS);
+        assert!(at(Revision::V2025_11_25, "{}").is_empty());
+        assert!(at(Revision::V2026_07_28, r#"{"task":{}}"#).is_empty());
+        let mut declared = needs.as_capabilities();
+        assert_eq!(
+            declared,
+            json!({"tasks": {"requests": {"elicitation": {"create": {}}}}})
+        );
+        let capabilities = |declared: &Value| serde_json::from_value(declared.clone()).unwrap();
+        assert!(needs.missing_from(&capabilities(&declared)).is_empty());
+        declared["tasks"]["requests"] = json!({"sampling": {"createMessage": {}}});
+        assert_eq!(needs.missing_from(&capabilities(&declared)), needs);
     }
 }
