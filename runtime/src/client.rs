@@ -25,13 +25,17 @@
 //! # }
 //! ```
 
+mod contained;
 mod error;
 mod gate;
 mod handler;
 mod handshake;
 mod link;
+mod mailbox;
 mod notified;
 mod options;
+mod outgoing;
+mod questions;
 mod request;
 mod subscription;
 mod tool_call;
@@ -49,9 +53,9 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform_schema::{
-    At, Conform, Era, Implementation, Json, Method, PaginatedRequestParams, RequestMetaObject,
-    Revision, ServerCapabilities, SubscriptionFilter, SubscriptionsListenRequestParams, Tool,
-    methods,
+    At, Conform, Era, Implementation, Json, ListToolsResult, Method, PaginatedRequestParams,
+    RequestMetaObject, Revision, ServerCapabilities, SubscriptionFilter,
+    SubscriptionsListenRequestParams, Tool, methods,
 };
 
 use self::{
@@ -69,6 +73,11 @@ pub use self::{
     subscription::Subscription,
     tool_call::ToolCall,
 };
+
+/// Most pages of a list that are read.
+const MOST_PAGES: u32 = 1_000;
+/// Most bytes of a list that are read before its last page: 64 MiB.
+const MOST_LISTED: usize = 64 << 20;
 
 /// A connection to a server. Clones share it; it is closed when the last one is dropped.
 #[derive(Clone)]
@@ -156,23 +165,31 @@ impl Client {
         self.inner.server.instructions.as_deref()
     }
 
-    /// All tools, from all pages.
+    /// All tools, from all pages: at most 1,000, and 64 MiB of them.
     ///
     /// # Errors
-    /// Those of any request.
+    /// Those of any request; [`LocalError::EndlessList`] if there are more pages.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
         let mut tools = Vec::new();
         let mut seen = HashSet::new();
         let mut params = PaginatedRequestParams::default();
-        loop {
-            let page = self.request::<methods::ListTools>(params.clone()).await?;
+        let mut bytes = 0;
+        for pages in 1..=MOST_PAGES {
+            let page = self.send(Method::ListTools, &params, Plan::default())?;
+            let page = page.await?;
+            bytes += page.get().len();
+            let page: ListToolsResult = self.received(Method::ListTools, &page)?;
             tools.extend(page.tools);
             // TRAP-19: only an absent cursor ends the list. Cursors that come again would never end.
             match page.next_cursor {
                 Some(next) if seen.insert(next.clone()) => params.cursor = Some(next),
                 Some(_) | None => return Ok(tools),
             }
+            if bytes > MOST_LISTED {
+                return Err(LocalError::EndlessList(pages).into());
+            }
         }
+        Err(LocalError::EndlessList(MOST_PAGES).into())
     }
 
     /// Calls a tool. `arguments` is anything that serialises to an object, or to nothing, as `()` does.
@@ -234,6 +251,7 @@ impl Client {
         if self.revision().era() == Era::Legacy {
             return Err(LocalError::Unavailable("`subscriptions/listen`", self.revision()).into());
         }
+        let asked = filter.clone();
         let params = SubscriptionsListenRequestParams::new(RequestMetaObject::new(), filter);
         let gate = &self.inner.link.gate;
         gate.let_out(Method::SubscriptionsListen, self.revision(), &params)?;
@@ -251,7 +269,7 @@ impl Client {
         let limit = self.inner.options.timeout;
         let acknowledged = tokio::time::timeout(
             limit,
-            Subscription::acknowledged(self.clone(), pending, notified),
+            Subscription::acknowledged(self.clone(), pending, notified, asked),
         )
         .await;
         acknowledged.unwrap_or_else(|_| Err(LocalError::TimedOut(limit).into()))
@@ -266,7 +284,7 @@ impl Client {
     }
 
     /// The next message from the server that is no answer to a typed request, as it was written; `None` when the connection
-    /// is closed. The last 1,024 are kept.
+    /// is closed. A batch comes as one. The last 1,024 are kept, and 8 MiB of them.
     pub async fn next_message(&self) -> Option<String> {
         self.inner.link.next_unclaimed().await
     }

@@ -2,6 +2,7 @@
 
 use std::{fmt, io, time::Duration};
 
+use serde::Deserialize;
 use trueform_schema::{DecodeError, ErrorObject, Revision};
 
 /// Why a request has no result.
@@ -36,6 +37,8 @@ pub enum LocalError {
     Unavailable(&'static str, Revision),
     /// The server keeps asking for input; holds how many rounds there were.
     TooManyRounds(u32),
+    /// A list has no end in sight; holds how many pages of it were read.
+    EndlessList(u32),
     /// The byte stream failed.
     Io(io::Error),
 }
@@ -97,6 +100,9 @@ impl fmt::Display for LocalError {
             Self::TooManyRounds(rounds) => {
                 write!(f, "the server still asked for input after {rounds} rounds")
             }
+            Self::EndlessList(pages) => {
+                write!(f, "the list has not ended after {pages} pages")
+            }
             Self::Io(error) => write!(f, "the connection failed: {error}"),
         }
     }
@@ -129,4 +135,25 @@ impl From<ClientError> for crate::Error {
     fn from(error: ClientError) -> Self {
         Self::other(error)
     }
+}
+
+/// Why an answer that is no message is none, for whoever waits for it.
+pub(super) fn unfit_answer(error: &ErrorObject) -> DecodeError {
+    #[derive(Deserialize)]
+    struct Data {
+        pointer: String,
+        expected: String,
+        found: String,
+    }
+    let data = error.data.as_ref().and_then(|data| data.parse().ok());
+    let Some(Data {
+        pointer,
+        expected,
+        found,
+    }) = data
+    else {
+        return DecodeError::new("", &*error.message);
+    };
+    let message = format!("{}: expected {expected}, found {found}", error.message);
+    DecodeError::new(pointer, message)
 }

@@ -11,11 +11,13 @@ use std::{
     },
 };
 
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 use trueform_schema::{
-    At, ClientCapabilities, Conform, DecodeError, ErrorObject, Json, Method, Revision,
+    At, ClientCapabilities, Conform, DecodeError, ErrorObject, Json, Map, Method, Revision,
     ServerCapabilities, ServerNotification, ServerRequest, Violation,
     conform::{Path, Rule, Walk},
+    decode,
     methods::Direction,
 };
 
@@ -28,6 +30,10 @@ use crate::{
     jsonrpc::{self, Fault},
     needs::ClientNeeds,
 };
+
+/// The server's capability that a tool can be called as a task (2025-11-25).
+// W-1
+const TASKS_OF_TOOLS: &str = "tasks.requests.tools.call";
 
 /// What a client lets out and in.
 #[derive(Debug)]
@@ -101,6 +107,12 @@ impl ClientGate {
                 return Err(LocalError::NotDeclared(capability).into());
             }
             tracing::warn!(%method, capability, "a method whose capability the server did not declare");
+        }
+        if asks_for_task(method, revision, params) && !self.offers(TASKS_OF_TOOLS) {
+            if self.outgoing == Policy::Enforce {
+                return Err(LocalError::NotDeclared(TASKS_OF_TOOLS).into());
+            }
+            tracing::warn!(%method, capability = TASKS_OF_TOOLS, "a task, which the server did not declare");
         }
         let mut first = None;
         let mut sink = |violation: Violation| {
@@ -203,6 +215,7 @@ impl ClientGate {
         }
         let problem = match from_server(known, *revision) {
             false => format!("no server sends it at {revision}"),
+            true if !known.is_notification() => "it is a request, and has no `id`".to_owned(),
             true => {
                 let decode = ServerNotification::decode;
                 match self.inbound.message(known, *revision, params, decode) {
@@ -245,7 +258,7 @@ impl ClientGate {
         self.is_legacy.load(Ordering::Relaxed)
     }
 
-    /// Whether the server may ask `method` of this client.
+    /// The params of `method`, which the server asks of this client, as whoever answers is to see them.
     ///
     /// # Errors
     /// What it is answered.
@@ -253,14 +266,17 @@ impl ClientGate {
         &self,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<(), ErrorObject> {
+    ) -> Result<Option<Json>, ErrorObject> {
+        let sent = || params.map(|params| Json::from(params.to_owned()));
         let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
-            return Ok(());
+            return Ok(sent());
         };
         if self.inbound.policy == Policy::Off {
-            return Ok(());
+            return Ok(sent());
         }
-        let problem = if !from_server(known, *revision) {
+        let problem = if known.is_notification() {
+            jsonrpc::method_not_found(method, "is a notification, which has no `id`")
+        } else if !from_server(known, *revision) {
             jsonrpc::method_not_found(method, &format!("is not sent by a server at {revision}"))
         } else if let Some(missing) = self.undeclared(known, params) {
             let why = format!("needs {missing}, which this client did not declare");
@@ -275,15 +291,39 @@ impl ClientGate {
         } else {
             let decode = ServerRequest::decode;
             match self.inbound.message(known, *revision, params, decode) {
-                Ok(_) => return Ok(()),
+                Ok(_) => return Ok(self.without_task(known, *revision, params).or_else(sent)),
                 Err(error) => error,
             }
         };
         tracing::warn!(method, code = problem.code, problem = %problem.message, "an unfit request");
         match self.inbound.policy {
-            Policy::Warn => Ok(()),
+            Policy::Warn => Ok(sent()),
             _ => Err(problem),
         }
+    }
+
+    /// The params without `task`, if they ask for one that this client did not declare: then it is as if it were not there.
+    // W-3
+    fn without_task(
+        &self,
+        method: Method,
+        revision: Revision,
+        params: Option<&RawValue>,
+    ) -> Option<Json> {
+        let params = params?;
+        let needs = ClientNeeds::of_task(method, revision, params.get());
+        let missing = needs.missing_from(&self.capabilities);
+        if missing.is_empty() {
+            return None;
+        }
+        let left_out = self.inbound.policy == Policy::Enforce;
+        tracing::warn!(%method, %missing, left_out, "the server asks for a task, which this client did not declare");
+        if !left_out {
+            return None;
+        }
+        let mut members: Map<Json> = decode::from_str(params.get()).ok()?;
+        members.remove("task");
+        Json::from_value(&members).ok()
     }
 
     /// Whether the client declared that it can be asked `method`, if not everything of it.
@@ -334,6 +374,22 @@ pub(super) fn log_unfit_result(method: Method, error: &DecodeError, text: &Json)
         "an unfit result"
     );
     gate::log_raw(format!(r#"{{"result":{}}}"#, text.get()).as_bytes());
+}
+
+/// Whether a call that is about to leave asks for a task, which only 2025-11-25 has.
+fn asks_for_task(method: Method, revision: Revision, params: &dyn Conform) -> bool {
+    #[derive(Deserialize)]
+    struct Asked {
+        #[serde(default)]
+        task: Option<IgnoredAny>,
+    }
+    if method != Method::CallTool || revision != Revision::V2025_11_25 {
+        return false;
+    }
+    let params = At::new(params, revision).to_json();
+    params
+        .parse::<Asked>()
+        .is_ok_and(|asked| asked.task.is_some())
 }
 
 fn from_server(method: Method, revision: Revision) -> bool {

@@ -4,37 +4,38 @@
 //! knows no method.
 
 use std::{
-    collections::{HashMap, VecDeque},
-    fmt, io,
+    collections::HashMap,
+    fmt,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicI64, Ordering},
     },
 };
 
 use serde::Deserialize;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
-    sync::{Notify, broadcast, mpsc, oneshot},
+    io::{AsyncRead, AsyncWrite},
+    sync::{Notify, oneshot},
 };
 use trueform_schema::{ErrorObject, Json, RequestId, View, methods};
 
 use super::{
     ClientOptions,
-    error::{ClientError, LocalError},
+    contained::{contained, contained_future},
+    error::{ClientError, LocalError, unfit_answer},
     gate::ClientGate,
     handler::ClientHandler,
+    mailbox::Mailbox,
     notified::Notified,
+    outgoing::Outgoing,
+    questions::{Question, Questions},
 };
 use crate::{
     gate,
     jsonrpc::{self, Fault, Frame, Incoming, Kind, Malformed, NoId},
     transport::lines::{Line, Lines},
 };
-
-/// Notifications, and messages that nobody claims, that are kept for a slow reader.
-const KEPT: usize = 1024;
 
 /// What a request waits for.
 pub(super) type Outcome = Result<Json, ClientError>;
@@ -45,21 +46,29 @@ pub(super) type OnProgress = Box<dyn FnMut(Notified) + Send>;
 pub(super) struct Link {
     state: Mutex<State>,
     next_id: AtomicI64,
-    /// Told when `State::unclaimed` or `State::closed` changes.
-    arrived: Notify,
+    /// Messages that no waiting request claimed, as they were written.
+    unclaimed: Mailbox<String>,
+    questions: Questions,
     handler: Arc<dyn ClientHandler>,
     pub(super) gate: ClientGate,
 }
 
 struct State {
-    out: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    /// Gone once the connection is closed, so that its receivers end.
-    notified: Option<broadcast::Sender<Notified>>,
+    out: Option<Outgoing>,
     waiting: HashMap<RequestId, Waiter>,
-    subscriptions: HashMap<RequestId, mpsc::UnboundedSender<Notified>>,
-    /// Messages that no waiting request claimed, oldest first.
-    unclaimed: VecDeque<String>,
+    /// Who receives the notifications that belong to no subscription.
+    listeners: Vec<Weak<Mailbox<Notified>>>,
+    subscriptions: HashMap<RequestId, Arc<Mailbox<Notified>>>,
     closed: bool,
+}
+
+/// What is left to do about a line when its messages are dealt with. A batch is one line.
+#[derive(Default)]
+struct Leftover {
+    /// No waiting request claimed it, or not all of it.
+    unclaimed: bool,
+    /// The log has said what is wrong with it, not yet what it looks like.
+    unfit: bool,
 }
 
 struct Waiter {
@@ -86,23 +95,23 @@ impl Link {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         options: &ClientOptions,
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
-        let (out, queue) = mpsc::unbounded_channel();
+        let (out, writing) = Outgoing::new(writer);
         let state = State {
             out: Some(out),
-            notified: Some(broadcast::channel(KEPT).0),
             waiting: HashMap::new(),
+            listeners: Vec::new(),
             subscriptions: HashMap::new(),
-            unclaimed: VecDeque::new(),
             closed: false,
         };
         let link = Arc::new(Self {
             state: Mutex::new(state),
             next_id: AtomicI64::new(0),
-            arrived: Notify::new(),
+            unclaimed: Mailbox::new(None),
+            questions: Questions::default(),
             handler: options.handler.clone(),
             gate: ClientGate::new(options),
         });
-        tokio::spawn(write(writer, queue));
+        tokio::spawn(writing);
         let reading = tokio::spawn(read(reader, link.clone(), options.max_message));
         (link, reading)
     }
@@ -165,34 +174,28 @@ impl Link {
     }
 
     /// Receives all notifications from now on.
-    pub(super) fn notifications(&self) -> broadcast::Receiver<Notified> {
-        match &self.lock().notified {
-            Some(notified) => notified.subscribe(),
-            None => broadcast::channel(1).1,
+    pub(super) fn notifications(&self) -> Arc<Mailbox<Notified>> {
+        let listener = Arc::new(Mailbox::new(Some("notifications")));
+        let mut state = self.lock();
+        state.listeners.retain(|other| other.strong_count() > 0);
+        match state.closed {
+            true => listener.close(),
+            false => state.listeners.push(Arc::downgrade(&listener)),
         }
+        listener
     }
 
     /// Receives the notifications of the subscription that the request `id` opens.
-    pub(super) fn subscribe(&self, id: &RequestId) -> mpsc::UnboundedReceiver<Notified> {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        self.lock().subscriptions.insert(id.clone(), sender);
-        receiver
+    pub(super) fn subscribe(&self, id: &RequestId) -> Arc<Mailbox<Notified>> {
+        let subscriber = Arc::new(Mailbox::new(Some("notifications of a subscription")));
+        let mut state = self.lock();
+        state.subscriptions.insert(id.clone(), subscriber.clone());
+        subscriber
     }
 
     /// The next message that no waiting request claimed; `None` when the connection is closed.
     pub(super) async fn next_unclaimed(&self) -> Option<String> {
-        loop {
-            let arrived = self.arrived.notified();
-            {
-                let mut state = self.lock();
-                match state.unclaimed.pop_front() {
-                    Some(message) => return Some(message),
-                    None if state.closed => return None,
-                    None => {}
-                }
-            }
-            arrived.await;
-        }
+        self.unclaimed.take().await
     }
 
     /// Sends nothing more: the server sees the end of the stream, once what was sent before is written.
@@ -202,30 +205,34 @@ impl Link {
 
     /// Ends everything: nothing is sent any more, whoever waits learns that the connection is closed.
     pub(super) fn close(&self) {
-        let (waiting, subscriptions) = {
+        let (waiting, subscriptions, listeners) = {
             let mut state = self.lock();
             state.closed = true;
             state.out = None;
-            state.notified = None;
             (
                 std::mem::take(&mut state.waiting),
                 std::mem::take(&mut state.subscriptions),
+                std::mem::take(&mut state.listeners),
             )
         };
         for waiter in waiting.into_values() {
-            let _ = waiter.answer.send(Err(LocalError::Closed.into()));
+            waiter.settle(Err(LocalError::Closed.into()));
         }
-        drop(subscriptions);
-        self.arrived.notify_waiters();
-        self.arrived.notify_one();
+        let listeners = listeners.iter().filter_map(Weak::upgrade);
+        for reader in listeners.chain(subscriptions.into_values()) {
+            reader.close();
+        }
+        self.questions.clear();
+        self.unclaimed.close();
     }
 
     fn receive(self: &Arc<Self>, line: &[u8]) {
         let inbound = self.gate.inbound;
+        let mut leftover = Leftover::default();
         match jsonrpc::parse(line) {
             Ok(Incoming::Single(frame)) => match inbound.envelope(&frame, line) {
-                Ok(()) => self.dispatch(frame, line),
-                Err(malformed) => self.malformed(malformed, line),
+                Ok(()) => self.dispatch(frame, &mut leftover),
+                Err(malformed) => self.malformed(malformed, &mut leftover),
             },
             Ok(Incoming::Batch(frames)) => {
                 let admitted = self.gate.lets_in_batches();
@@ -235,58 +242,71 @@ impl Link {
                         Err(error) => Err(frame.refused(error.clone())),
                     });
                     match frame {
-                        Ok(frame) => self.dispatch(frame, line),
-                        Err(malformed) => self.malformed(malformed, line),
+                        Ok(frame) => self.dispatch(frame, &mut leftover),
+                        Err(malformed) => self.malformed(malformed, &mut leftover),
                     }
                 }
             }
-            Err(malformed) => self.malformed(malformed, line),
+            Err(malformed) => self.malformed(malformed, &mut leftover),
+        }
+        self.dispose(line, &leftover);
+    }
+
+    fn dispose(&self, line: &[u8], leftover: &Leftover) {
+        if leftover.unfit {
+            gate::log_raw(line);
+        }
+        if leftover.unclaimed {
+            let line = String::from_utf8_lossy(line).into_owned();
+            self.unclaimed.put(line);
         }
     }
 
-    fn dispatch(self: &Arc<Self>, frame: Frame<'_>, line: &[u8]) {
+    fn dispatch(self: &Arc<Self>, frame: Frame<'_>, leftover: &mut Leftover) {
         match frame {
             Frame::Response {
                 id: Some(id),
                 outcome,
             } => {
+                let waiter = self.lock().waiting.remove(&id);
+                let Some(waiter) = waiter else {
+                    leftover.unclaimed = true;
+                    return;
+                };
                 let outcome = outcome
                     .map(|result| Json::from(result.to_owned()))
                     .map_err(ClientError::Remote);
-                let waiter = self.lock().waiting.remove(&id);
-                match waiter {
-                    // Whoever asked may have gone in the meantime.
-                    Some(waiter) => _ = waiter.answer.send(outcome),
-                    None => self.unclaimed(line),
-                }
+                waiter.settle(outcome);
             }
-            Frame::Response { id: None, .. } => self.unclaimed(line),
+            Frame::Response { id: None, .. } => leftover.unclaimed = true,
             Frame::Notification { method, params } => {
+                leftover.unclaimed = true;
                 if self.gate.lets_in(&method, params) {
                     self.notified(Notified {
                         method: method.into(),
                         params: params.map(|params| Json::from(params.to_owned())),
                     });
                 } else {
-                    gate::log_raw(line);
+                    leftover.unfit = true;
                 }
-                self.unclaimed(line);
             }
             Frame::Request { id, method, params } => {
-                self.unclaimed(line);
+                leftover.unclaimed = true;
                 if !self.gate.answers() {
                     tracing::debug!(%id, method = &*method, "a request of the server is not answered");
-                    gate::log_raw(line);
+                    leftover.unfit = true;
+                    return;
+                }
+                // an answer to the second would be taken for one to the first.
+                if self.questions.contains(&id) {
+                    tracing::warn!(%id, "a request with the id of one that is being answered was dropped");
+                    leftover.unfit = true;
                     return;
                 }
                 match self.gate.question(&method, params) {
-                    Ok(()) => self.answer(
-                        id,
-                        &method,
-                        params.map(|params| Json::from(params.to_owned())),
-                    ),
+                    Ok(params) => self.answer(&id, &method, params),
                     Err(error) => {
-                        gate::log_raw(line);
+                        leftover.unfit = true;
                         self.respond(&id, Err(error));
                     }
                 }
@@ -302,42 +322,92 @@ impl Link {
             .unwrap_or_default();
         if let Some(id) = marks.meta.subscription_id {
             // The subscription may have been dropped a moment ago.
-            if let Some(subscriber) = self.lock().subscriptions.get(&id) {
-                let _ = subscriber.send(notified);
+            let subscriber = self.lock().subscriptions.get(&id).cloned();
+            if let Some(subscriber) = subscriber {
+                subscriber.put(notified);
             }
             return;
         }
-        if let Some(token) = &marks.progress_token {
-            // Tokens are the ids of their requests. The callback is taken out so that it runs without the lock.
-            let found = self
-                .lock()
-                .waiting
-                .get_mut(token)
-                .map(|waiter| (waiter.progress.take(), waiter.progressed.clone()));
-            if let Some((callback, progressed)) = found {
-                progressed.notify_one();
-                if let Some(mut callback) = callback {
-                    callback(notified.clone());
-                    if let Some(waiter) = self.lock().waiting.get_mut(token) {
-                        waiter.progress = Some(callback);
-                    }
-                }
-            }
+        if let Some(id) = marks
+            .request_id
+            .filter(|_| notified.is::<methods::Cancelled>())
+        {
+            self.questions.cancel(&id);
         }
-        if let Some(sender) = &self.lock().notified {
-            let _ = sender.send(notified);
+        if let Some(token) = &marks.progress_token {
+            self.progressed(token, &notified);
+        }
+        let listeners = {
+            let mut state = self.lock();
+            state.listeners.retain(|other| other.strong_count() > 0);
+            state.listeners.clone()
+        };
+        for listener in listeners.iter().filter_map(Weak::upgrade) {
+            listener.put(notified.clone());
         }
     }
 
-    fn answer(self: &Arc<Self>, id: RequestId, method: &str, params: Option<Json>) {
+    /// Tells the request whose progress `token` stands for; tokens are the ids of their requests.
+    fn progressed(&self, token: &RequestId, notified: &Notified) {
+        // The callback is taken out so that it runs without the lock.
+        let found = self
+            .lock()
+            .waiting
+            .get_mut(token)
+            .map(|waiter| (waiter.progress.take(), waiter.progressed.clone()));
+        let Some((callback, progressed)) = found else {
+            return;
+        };
+        progressed.notify_one();
+        let Some(mut callback) = callback else {
+            return;
+        };
+        let reported = contained("a progress callback", || callback(notified.clone()));
+        // One that panicked is not called again.
+        let callback = match (reported, self.lock().waiting.get_mut(token)) {
+            (Some(()), Some(waiter)) => waiter.progress.replace(callback),
+            (_, _) => Some(callback),
+        };
+        contained("a progress callback", move || drop(callback));
+    }
+
+    fn answer(self: &Arc<Self>, id: &RequestId, method: &str, params: Option<Json>) {
         if method == <methods::Ping as methods::Request>::METHOD.as_str() {
-            return self.respond(&id, Ok(Json::from(serde_json::json!({}))));
+            return self.respond(id, Ok(Json::from(serde_json::json!({}))));
         }
+        let Some(mut question) = self.questions.enter(id) else {
+            let most = ClientOptions::MOST_QUESTIONS;
+            tracing::warn!(%id, method, most, "a request of the server was refused: too many are being answered");
+            let problem = format!("too many requests wait: this client answers {most} at once");
+            return self.respond(id, Err(jsonrpc::internal(problem)));
+        };
         let (link, method) = (self.clone(), method.to_owned());
         tokio::spawn(async move {
-            let answer = link.handler.answer(&method, params).await;
-            link.respond(&id, link.gate.let_answer_out(&method, answer));
+            let answer = tokio::select! {
+                biased;
+                // Nobody sends anything: it ends when the other end is dropped.
+                _ = &mut question.stopped => return,
+                answer = link.handled(&method, params) => answer,
+            };
+            link.settle(&question, link.gate.let_answer_out(&method, answer));
         });
+    }
+
+    async fn handled(&self, method: &str, params: Option<Json>) -> Result<Json, ErrorObject> {
+        const WHO: &str = "the client's handler";
+        let answering = contained(WHO, || self.handler.answer(method, params));
+        let answer = match answering {
+            Some(answering) => contained_future(WHO, answering).await,
+            None => None,
+        };
+        answer.unwrap_or_else(|| Err(jsonrpc::internal("the client's handler failed")))
+    }
+
+    /// Answers `question`, unless the server has cancelled it meanwhile.
+    fn settle(&self, question: &Question, answer: Result<Json, ErrorObject>) {
+        if self.questions.leave(question) {
+            self.respond(&question.id, answer);
+        }
     }
 
     fn respond(&self, id: &RequestId, answer: Result<Json, ErrorObject>) {
@@ -349,43 +419,48 @@ impl Link {
             Err(error) => jsonrpc::write_error(Some(id), NoId::Absent, &error, &mut message),
         }
         // Nobody is left to answer to when the connection is closed.
-        let _ = self.send(message);
+        if let Some(out) = &self.lock().out {
+            let _ = out.answer(message);
+        }
     }
 
-    fn malformed(&self, malformed: Malformed, line: &[u8]) {
+    fn malformed(&self, malformed: Malformed, leftover: &mut Leftover) {
         let Malformed { kind, id, error } = malformed;
         tracing::warn!(?kind, ?id, problem = %error.message, "the server sent something malformed");
-        gate::log_raw(line);
+        *leftover = Leftover {
+            unclaimed: true,
+            unfit: true,
+        };
         match (kind, id) {
             // The id is the server's: a request of ours that has the same is another matter.
-            (Kind::Request, Some(id)) if self.gate.answers() => self.respond(&id, Err(error)),
+            (Kind::Request, Some(id)) if self.gate.answers() => {
+                // One with that id may be at the handler, whose answer this would be taken for.
+                if !self.questions.contains(&id) {
+                    self.respond(&id, Err(error));
+                }
+            }
             (Kind::Request | Kind::Notification, _) | (_, None) => {}
             (Kind::Response | Kind::Unknown, Some(id)) => {
                 let waiter = self.lock().waiting.remove(&id);
                 if let Some(waiter) = waiter {
-                    let problem = trueform_schema::DecodeError::new("", error.message);
-                    let _ = waiter.answer.send(Err(problem.into()));
+                    waiter.settle(Err(unfit_answer(&error).into()));
                 }
             }
         }
-        self.unclaimed(line);
-    }
-
-    fn unclaimed(&self, line: &[u8]) {
-        let mut state = self.lock();
-        if state.unclaimed.len() == KEPT {
-            state.unclaimed.pop_front();
-        }
-        state
-            .unclaimed
-            .push_back(String::from_utf8_lossy(line).into_owned());
-        drop(state);
-        self.arrived.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiter {
+    /// Tells whoever asked, who may have gone in the meantime.
+    fn settle(self, outcome: Outcome) {
+        // Before the answer, after which nothing of the caller's runs any more.
+        contained("a progress callback", || drop(self.progress));
+        let _ = self.answer.send(outcome);
     }
 }
 
@@ -410,11 +485,14 @@ impl Drop for Pending {
         if self.done {
             return;
         }
-        let was_waiting = {
+        // What is removed is dropped without the lock: a callback may hold whatever the caller gave it.
+        let (subscription, waiter) = {
             let mut state = self.link.lock();
-            state.subscriptions.remove(&self.id);
-            state.waiting.remove(&self.id).is_some()
+            let subscription = state.subscriptions.remove(&self.id);
+            (subscription, state.waiting.remove(&self.id))
         };
+        drop(subscription);
+        let was_waiting = waiter.is_some();
         // O-1, O-3: only what is still unanswered, and never `initialize`.
         if was_waiting && self.cancellable {
             let params = Json::from(serde_json::json!({ "requestId": self.id }));
@@ -431,6 +509,8 @@ impl Drop for Pending {
 struct Marks {
     #[serde(default, rename = "progressToken")]
     progress_token: Option<RequestId>,
+    #[serde(default, rename = "requestId")]
+    request_id: Option<RequestId>,
     #[serde(default, rename = "_meta")]
     meta: MetaMarks,
 }
@@ -441,7 +521,18 @@ struct MetaMarks {
     subscription_id: Option<RequestId>,
 }
 
+/// Closes the connection when the reading ends, however it does.
+struct ClosesAtEnd(Arc<Link>);
+
+impl Drop for ClosesAtEnd {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 async fn read(mut reader: impl AsyncRead + Send + Unpin, link: Arc<Link>, max_message: usize) {
+    let closing = ClosesAtEnd(link);
+    let link = &closing.0;
     let mut lines = Lines::new(max_message);
     let outcome = loop {
         let read = std::future::poll_fn(|cx| lines.poll_read(cx, Pin::new(&mut reader))).await;
@@ -451,16 +542,15 @@ async fn read(mut reader: impl AsyncRead + Send + Unpin, link: Arc<Link>, max_me
             Err(error) => break Err(error),
         }
         while let Some(line) = lines.next() {
-            take(&link, line);
+            take(link, line);
         }
     };
     if let Some(line) = lines.last() {
-        take(&link, line);
+        take(link, line);
     }
     if let Err(error) = outcome {
         tracing::debug!(%error, "the connection to the server failed");
     }
-    link.close();
 }
 
 fn take(link: &Arc<Link>, line: Line<'_>) {
@@ -471,39 +561,11 @@ fn take(link: &Arc<Link>, line: Line<'_>) {
                 "the message is too long",
                 &Fault::new("", "size", "at most the client's `max_message`", "more"),
             );
-            link.malformed(jsonrpc::malformed_from(&prefix, error), &prefix);
+            let mut leftover = Leftover::default();
+            link.malformed(jsonrpc::malformed_from(&prefix, error), &mut leftover);
+            link.dispose(&prefix, &leftover);
         }
     }
-}
-
-async fn write(
-    mut writer: impl AsyncWrite + Send + Unpin,
-    mut queue: mpsc::UnboundedReceiver<Vec<u8>>,
-) {
-    let mut batch = Vec::new();
-    while let Some(message) = queue.recv().await {
-        batch.clear();
-        append(&mut batch, &message);
-        while let Ok(message) = queue.try_recv() {
-            append(&mut batch, &message);
-        }
-        if let Err(error) = write_batch(&mut writer, &batch).await {
-            tracing::debug!(%error, "the connection to the server failed");
-            return;
-        }
-    }
-    // The server may be gone already.
-    let _ = writer.shutdown().await;
-}
-
-async fn write_batch(writer: &mut (impl AsyncWrite + Unpin), batch: &[u8]) -> io::Result<()> {
-    writer.write_all(batch).await?;
-    writer.flush().await
-}
-
-fn append(batch: &mut Vec<u8>, message: &[u8]) {
-    batch.extend_from_slice(message);
-    batch.push(b'\n');
 }
 
 impl fmt::Debug for Link {

@@ -1,9 +1,10 @@
 //! Notifications of the server, as they arrived, and the receiver of those that belong to no request.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use tokio::sync::broadcast::{self, error::RecvError};
 use trueform_schema::{DecodeError, Json, decode, methods::Notification};
+
+use super::mailbox::{Mailbox, Weighs};
 
 /// A notification that the server sent.
 #[derive(Clone)]
@@ -52,24 +53,22 @@ impl fmt::Debug for Notified {
     }
 }
 
+impl Weighs for Notified {
+    fn bytes(&self) -> usize {
+        self.method.len() + self.params.as_ref().map_or(0, |params| params.get().len())
+    }
+}
+
 /// Receives every notification of a connection from its making on, subscriptions' own excepted.
 ///
-/// At most 1,024 wait; a reader that is slower loses the oldest.
+/// At most 1,024 wait, and 8 MiB of them; a reader that is slower loses the oldest, and the log says so.
 #[derive(Debug)]
-pub struct Notifications(pub(super) broadcast::Receiver<Notified>);
+pub struct Notifications(pub(super) Arc<Mailbox<Notified>>);
 
 impl Notifications {
     /// The next notification; `None` when the connection is closed.
     pub async fn next(&mut self) -> Option<Notified> {
-        loop {
-            match self.0.recv().await {
-                Ok(notified) => return Some(notified),
-                Err(RecvError::Lagged(lost)) => {
-                    tracing::warn!(lost, "notifications were not read in time")
-                }
-                Err(RecvError::Closed) => return None,
-            }
-        }
+        self.0.take().await
     }
 
     /// The params of the next `N`, leaving others out; `None` when the connection is closed or they do not decode.
@@ -88,12 +87,6 @@ impl Notifications {
 
     /// A notification that is there already.
     pub fn try_next(&mut self) -> Option<Notified> {
-        loop {
-            match self.0.try_recv() {
-                Ok(notified) => return Some(notified),
-                Err(broadcast::error::TryRecvError::Lagged(_)) => {}
-                Err(_) => return None,
-            }
-        }
+        self.0.try_take()
     }
 }

@@ -57,6 +57,8 @@ impl ClientOptions {
     pub const DEFAULT_LONGEST: Duration = Duration::from_secs(600);
     /// Longest wait by default for the answer to `server/discover` before the server is taken for a legacy one.
     pub const DEFAULT_PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+    /// Most requests of a server that the [handler](Self::handler) works on at once; further ones are refused (-32603).
+    pub const MOST_QUESTIONS: usize = 64;
 
     /// The defaults: automatic negotiation, no capabilities, the timeouts above.
     #[must_use]

@@ -1,28 +1,32 @@
 //! A running `subscriptions/listen` (2026-07-28): the notifications it brings, and its end.
 
-use std::fmt;
+use std::{collections::HashSet, fmt, sync::Arc};
 
-use tokio::sync::mpsc;
-use trueform_schema::{SubscriptionFilter, methods};
+use trueform_schema::{DecodeError, SubscriptionFilter, methods};
 
 use super::{
     Client,
     error::{ClientError, LocalError},
     link::Pending,
+    mailbox::Mailbox,
     notified::Notified,
 };
+use crate::gate::Policy;
 
 /// Notifications that the client asked for. Dropping it ends the subscription.
+///
+/// At most 1,024 wait to be read, and 8 MiB of them; a reader that is slower loses the oldest, and the log says so.
 pub struct Subscription {
-    pub(super) pending: Pending,
-    pub(super) notified: mpsc::UnboundedReceiver<Notified>,
-    pub(super) honoured: SubscriptionFilter,
-    /// Keeps the connection open.
-    pub(super) _client: Client,
+    pending: Pending,
+    notified: Arc<Mailbox<Notified>>,
+    asked: SubscriptionFilter,
+    honoured: SubscriptionFilter,
+    client: Client,
 }
 
 impl Subscription {
-    /// What the server agreed to send: never more than was asked for.
+    /// What the server agreed to send: never more than was asked for. What a server agrees to beyond that is logged and left
+    /// out, as are the notifications it sends of it, unless [`incoming`](super::ClientOptions::incoming) lets them in.
     // U-5
     #[must_use]
     pub fn honoured(&self) -> &SubscriptionFilter {
@@ -31,33 +35,58 @@ impl Subscription {
 
     /// The next notification; `None` once the subscription is over.
     pub async fn next(&mut self) -> Option<Notified> {
+        loop {
+            let notified = self.following().await?;
+            if was_asked(&self.asked, &notified) || !self.refuses("notification") {
+                return Some(notified);
+            }
+        }
+    }
+
+    async fn following(&mut self) -> Option<Notified> {
         tokio::select! {
             biased;
-            notified = self.notified.recv() => notified,
+            notified = self.notified.take() => notified,
             _ = &mut self.pending.answer => {
                 self.pending.done();
                 // What came before the end may still wait.
                 self.notified.close();
-                self.notified.recv().await
+                self.notified.take().await
             }
         }
+    }
+
+    /// Whether what was not asked for is left out; the log tells of it.
+    fn refuses(&self, what: &str) -> bool {
+        let policy = self.client.inner.link.gate.inbound.policy;
+        let left_out = policy == Policy::Enforce;
+        if policy != Policy::Off {
+            tracing::warn!(id = %self.pending.id, what, left_out, "a subscription brings what was not asked for");
+        }
+        left_out
     }
 
     /// Waits for the acknowledgement, which comes before anything else (U-3).
     pub(super) async fn acknowledged(
         client: Client,
         mut pending: Pending,
-        mut notified: mpsc::UnboundedReceiver<Notified>,
+        notified: Arc<Mailbox<Notified>>,
+        asked: SubscriptionFilter,
     ) -> Result<Self, ClientError> {
         tokio::select! {
             biased;
-            first = notified.recv() => {
+            first = notified.take() => {
                 let Some(first) = first else { return Err(LocalError::Closed.into()) };
                 let Some(params) = first.get::<methods::SubscriptionsAcknowledged>()? else {
                     let problem = format!("`{}` before the subscription was acknowledged", first.method());
-                    return Err(trueform_schema::DecodeError::new("", problem).into());
+                    return Err(DecodeError::new("", problem).into());
                 };
-                Ok(Self { pending, notified, honoured: params.notifications, _client: client })
+                let (honoured, all) = within(params.notifications.clone(), &asked);
+                let mut subscription = Self { pending, notified, asked, honoured, client };
+                if !all && !subscription.refuses("acknowledgement") {
+                    subscription.honoured = params.notifications;
+                }
+                Ok(subscription)
             }
             answer = &mut pending.answer => {
                 pending.done();
@@ -68,6 +97,53 @@ impl Subscription {
             }
         }
     }
+}
+
+/// What of `honoured` was `asked` for, and whether that is all of it.
+fn within(
+    mut honoured: SubscriptionFilter,
+    asked: &SubscriptionFilter,
+) -> (SubscriptionFilter, bool) {
+    let mut all = true;
+    for (honoured, asked) in [
+        (
+            &mut honoured.prompts_list_changed,
+            asked.prompts_list_changed,
+        ),
+        (
+            &mut honoured.resources_list_changed,
+            asked.resources_list_changed,
+        ),
+        (&mut honoured.tools_list_changed, asked.tools_list_changed),
+    ] {
+        if *honoured == Some(true) && asked != Some(true) {
+            *honoured = None;
+            all = false;
+        }
+    }
+    if let Some(addresses) = &mut honoured.resource_subscriptions {
+        let before = addresses.len();
+        let asked: HashSet<&String> = asked.resource_subscriptions.iter().flatten().collect();
+        addresses.retain(|address| asked.contains(address));
+        all &= addresses.len() == before;
+    }
+    (honoured, all)
+}
+
+/// Whether `asked` has the kind of `notified`. What belongs to an extension is not known here and passes.
+fn was_asked(asked: &SubscriptionFilter, notified: &Notified) -> bool {
+    if notified.is::<methods::ToolListChanged>() {
+        return asked.tools_list_changed == Some(true);
+    }
+    if notified.is::<methods::PromptListChanged>() {
+        return asked.prompts_list_changed == Some(true);
+    }
+    if notified.is::<methods::ResourceListChanged>() {
+        return asked.resources_list_changed == Some(true);
+    }
+    // What changed may be a part of what was asked for, with an address of its own.
+    let addresses = asked.resource_subscriptions.as_deref().unwrap_or_default();
+    !notified.is::<methods::ResourceUpdated>() || !addresses.is_empty()
 }
 
 impl fmt::Debug for Subscription {

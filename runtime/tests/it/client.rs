@@ -83,7 +83,7 @@ pub(crate) async fn play_legacy(mock: &mut Mock, request: &Value) {
     );
 }
 
-fn discovered(versions: &[&str]) -> Value {
+pub(crate) fn discovered(versions: &[&str]) -> Value {
     json!({ "resultType": "complete", "supportedVersions": versions, "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private" })
 }
 
@@ -286,7 +286,7 @@ async fn progress_keeps_a_request_alive_up_to_the_longest_wait() {
 }
 
 /// Answers what is asked, and notes it.
-struct Answers(Arc<Collected<String>>);
+pub(crate) struct Answers(pub(crate) Arc<Collected<String>>);
 
 impl ClientHandler for Answers {
     fn answer(&self, method: &str, _: Option<trueform::schema::Json>) -> Answering<'_> {
@@ -296,7 +296,7 @@ impl ClientHandler for Answers {
     }
 }
 
-fn with_roots() -> ClientCapabilities {
+pub(crate) fn with_roots() -> ClientCapabilities {
     serde_json::from_value(json!({ "roots": {} })).unwrap()
 }
 

@@ -18,6 +18,7 @@ mod exotic;
 #[cfg(feature = "testing")]
 mod fuzz;
 mod gate;
+mod hostile;
 #[cfg(feature = "http")]
 mod http;
 mod hygiene;
