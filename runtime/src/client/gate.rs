@@ -133,6 +133,27 @@ impl ClientGate {
         }
     }
 
+    /// What the client says of itself in the `_meta` of all requests of the modern era.
+    ///
+    /// # Errors
+    /// [`LocalError::NotAllowed`] for what the revision does not allow.
+    pub(super) fn let_introduction_out(
+        &self,
+        what: &str,
+        revision: Revision,
+        value: &dyn Conform,
+    ) -> Result<(), ClientError> {
+        match trueform_schema::conform(value, revision) {
+            Err(violation)
+                if self.outgoing != Policy::Off
+                    && gate::holds_back(self.outgoing, &violation, what) =>
+            {
+                Err(LocalError::NotAllowed(format!("`{what}`: {violation}")).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the server declared `capability`. Before the handshake nothing is known of it.
     fn offers(&self, capability: &str) -> bool {
         let Some(declared) = self.declared.get() else {

@@ -87,6 +87,11 @@ async fn discover(
 ) -> Result<Server, ClientError> {
     let params = RequestParams::default();
     link.gate.let_out(Method::Discover, revision, &params)?;
+    // They go with every request from here on.
+    link.gate
+        .let_introduction_out("clientInfo", revision, &options.info)?;
+    link.gate
+        .let_introduction_out("clientCapabilities", revision, &options.capabilities)?;
     let params = stamped(&params, revision, options, None, None)?;
     let result = exchange(link, Method::Discover, &params, timeout, true).await?;
     let result: DiscoverResult = link.gate.result(Method::Discover, revision, &result)?;

@@ -87,7 +87,9 @@ pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
         if Effect::LosesTool <= found.finding.effect {
             let cure = match engine.settings.profile {
                 Profile::Portable => "",
-                _ => "; `Profile::Portable` cures most of that, for one tool or for the server",
+                Profile::Strict2020 => {
+                    "; `Profile::Portable` cures most of that, for one tool or for the server"
+                }
             };
             tracing::warn!("{found}{cure}");
         }

@@ -13,7 +13,7 @@ use trueform::{
         Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation,
     },
     prelude::*,
-    schema::{ClientCapabilities, methods::Ping},
+    schema::{ClientCapabilities, Implementation, methods::Ping},
 };
 
 use crate::support::{Collected, service, soon};
@@ -626,6 +626,60 @@ async fn members_that_no_error_has() {
             strict,
             "{error}"
         );
+    }
+}
+
+// B-12, C-4: what a client says of itself goes with its handshake or with every request.
+#[tokio::test]
+async fn what_a_client_says_of_itself() {
+    let info = || Implementation::new("t", "1").with_website_url("no address");
+    for (revision, place) in [
+        (Revision::V2026_07_28, Some("`clientInfo`: `/websiteUrl`")),
+        (Revision::V2025_11_25, Some("`/clientInfo/websiteUrl`")),
+        // It has no such member yet.
+        (Revision::V2025_06_18, None),
+    ] {
+        let connected = service()
+            .connect_as(ClientOptions::at(revision).info(info()))
+            .await;
+        match place {
+            None => _ = connected.unwrap(),
+            Some(place) => {
+                let told = connected.unwrap_err().to_string();
+                assert!(told.contains(place), "{told}");
+            }
+        }
+    }
+}
+
+// K-4, Q-10: an answer of the handler that the revision does not allow stays here.
+#[tokio::test]
+async fn answers_that_a_revision_does_not_allow() {
+    struct Nowhere;
+    impl ClientHandler for Nowhere {
+        fn answer(&self, _: &str, _: Option<trueform::schema::Json>) -> Answering<'_> {
+            let answer = json!({ "roots": [{ "uri": "no address" }] });
+            Box::pin(std::future::ready(Ok(trueform::schema::Json::from(answer))))
+        }
+    }
+    for (policy, leaves) in [(Policy::Enforce, false), (Policy::Warn, true)] {
+        let capabilities = serde_json::from_value(json!({ "roots": {} })).unwrap();
+        let options = ClientOptions::at(Revision::V2025_06_18)
+            .capabilities(capabilities)
+            .handler(Nowhere)
+            .outgoing(policy);
+        let (connecting, playing) = against(options, |mut mock| async move {
+            let request = mock.next().await.unwrap();
+            play_legacy(&mut mock, &request).await;
+            mock.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" }))
+                .await;
+            mock.next().await.unwrap()
+        });
+        let client = connecting.await.unwrap();
+        let answer = soon(playing).await.unwrap();
+        assert_eq!(answer.get("result").is_some(), leaves, "{answer}");
+        assert_eq!(answer["error"]["code"] == -32603, !leaves, "{answer}");
+        drop(client);
     }
 }
 
