@@ -652,7 +652,7 @@ async fn what_a_client_says_of_itself() {
     }
 }
 
-// K-4, Q-10: an answer of the handler that the revision does not allow stays here.
+// B-12: an answer of the handler that the revision does not allow stays here.
 #[tokio::test]
 async fn answers_that_a_revision_does_not_allow() {
     struct Nowhere;
