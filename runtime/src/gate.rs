@@ -2,7 +2,8 @@
 //! headers and its required `_meta` agree with it, whether its revision allows what it says.
 //!
 //! Checks run in the order of GAP-2: envelope, era, headers, version, required `_meta`, method, capability, params. On the
-//! way out there is one check, of the whole message.
+//! way out there is one check, of the whole message; lists of tools were checked when the tools were registered, and what the
+//! library says by itself, always in the same words (`list_changed`, the end of a subscription), is not checked each time.
 //! Knows no tools and no transport; headers come through [`Headers`].
 
 mod codes;
