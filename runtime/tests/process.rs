@@ -360,7 +360,6 @@ fn failure_of(arguments: &[&str], environment: &[(&str, &str)]) -> String {
 fn arguments_that_are_none() {
     for wrong in [
         &["--htp", "127.0.0.1:0"][..],
-        &["--http"],
         &["serve"],
         &["--http", "127.0.0.1:0", "x"],
     ] {
@@ -371,6 +370,8 @@ fn arguments_that_are_none() {
         );
         assert!(told.contains(&expected), "{told}");
     }
+    let told = failure_of(&["--http"], &[]);
+    assert!(told.contains("`--http` needs an address"), "{told}");
 }
 
 fn no_argument_is_standard_streams() {
@@ -520,6 +521,7 @@ fn names_from_the_environment() {
 fn addresses_that_cannot_be_served() {
     for told in [
         failure_of(&["--http", "8000"], &[]),
+        failure_of(&["--http=8000"], &[]),
         failure_of(&[], &[("TRUEFORM_HTTP", "8000")]),
     ] {
         assert!(
