@@ -85,6 +85,7 @@ impl Encode for JsonObject {
 }
 
 impl Encode for String {
+    #[inline]
     fn encode(&self, _: View<'_>, out: &mut Vec<u8>) {
         write_str(self, out);
     }

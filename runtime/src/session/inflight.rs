@@ -1,7 +1,7 @@
 //! The requests of one peer that are not answered yet, by id.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
@@ -38,12 +38,13 @@ impl InFlight {
     /// Takes the id of `exchange`, whose session must be the owner of this table, unless it is taken or `limit` are.
     pub(crate) fn enter(&self, exchange: &Arc<Exchange>, limit: usize) -> Result<Ticket, Refused> {
         let mut table = self.lock();
-        let is_full = table.len() >= limit;
-        match table.entry(exchange.id.clone()) {
-            Entry::Occupied(_) => return Err(Refused::Taken),
-            Entry::Vacant(_) if is_full => return Err(Refused::Full),
-            Entry::Vacant(free) => _ = free.insert(Arc::downgrade(exchange)),
+        if table.contains_key(&exchange.id) {
+            return Err(Refused::Taken);
         }
+        if table.len() >= limit {
+            return Err(Refused::Full);
+        }
+        table.insert(exchange.id.clone(), Arc::downgrade(exchange));
         Ok(Ticket {
             exchange: exchange.clone(),
         })

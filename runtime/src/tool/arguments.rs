@@ -124,6 +124,7 @@ impl<'a> Members<'a> {
     }
 
     /// A string with its quotes.
+    #[inline]
     fn string(&mut self) -> Result<&'a str, Broken> {
         let start = self.at;
         if !self.eat(b'"') {
@@ -131,19 +132,33 @@ impl<'a> Members<'a> {
         }
         let bytes = self.text.as_bytes();
         // Names and most values are shorter than what a search over many bytes at once is worth.
-        let mut near = self.at + NEAR;
-        loop {
+        for _ in 0..NEAR {
             match bytes.get(self.at) {
-                Some(b'"') => break,
+                Some(b'"') => return self.end_string(start),
                 Some(b'\\') => self.at += 2,
-                Some(_) if self.at < near => self.at += 1,
-                Some(_) => {
-                    self.at += memchr2(b'"', b'\\', &bytes[self.at..]).ok_or(Broken)?;
-                    near = self.at;
-                }
+                Some(_) => self.at += 1,
                 None => return Err(Broken),
             }
         }
+        self.long_string(start)
+    }
+
+    #[inline(never)]
+    fn long_string(&mut self, start: usize) -> Result<&'a str, Broken> {
+        let bytes = self.text.as_bytes();
+        loop {
+            let rest = bytes.get(self.at..).ok_or(Broken)?;
+            self.at += memchr2(b'"', b'\\', rest).ok_or(Broken)?;
+            match bytes[self.at] {
+                b'"' => return self.end_string(start),
+                _ => self.at += 2,
+            }
+        }
+    }
+
+    /// The string that began at `start` and ends with the quote that is next.
+    #[inline]
+    fn end_string(&mut self, start: usize) -> Result<&'a str, Broken> {
         self.at += 1;
         self.text.get(start..self.at).ok_or(Broken)
     }

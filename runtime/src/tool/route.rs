@@ -333,6 +333,7 @@ impl ToolRoute {
     }
 
     /// Tells the log what `revision` loses of `result`, which is sent to it; `wraps` as [`wraps`](Self::wraps) has it.
+    #[inline]
     pub(crate) fn tell_losses(&self, result: &CallToolResult, wraps: bool, revision: Revision) {
         if revision.era() == Era::Legacy && tracing::enabled!(tracing::Level::DEBUG) {
             self.told.tell(self.name(), result, wraps, revision);
@@ -346,11 +347,11 @@ impl ToolRoute {
 
     /// Z-10, Z-11: what the members of `_meta` may be called, in a result and in its content.
     fn check_meta(&self, result: &CallToolResult) -> Result<(), ErrorObject> {
-        let illegal = |key: &&str| is_reserved(key) || !is_meta_key(key);
-        let own = result.meta.iter().flat_map(|meta| meta.extras().iter());
-        let of_content = result.content.iter().flat_map(metas).flat_map(Meta::iter);
-        let mut keys = own.chain(of_content).map(|(key, _)| key);
-        let Some(key) = keys.find(illegal) else {
+        let own = result
+            .meta
+            .as_ref()
+            .and_then(|meta| illegal(meta.extras().iter().map(|(key, _)| key)));
+        let Some(key) = own.or_else(|| result.content.iter().find_map(illegal_within)) else {
             return Ok(());
         };
         tracing::error!(
@@ -412,24 +413,34 @@ fn illegal_name(name: &str, place: &Place) -> String {
     )
 }
 
-/// Every `_meta` of a content block.
-fn metas(block: &ContentBlock) -> impl Iterator<Item = &Meta> {
+/// The first key that `_meta` may not have.
+fn illegal<'k>(mut keys: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    keys.find(|key| is_reserved(key) || !is_meta_key(key))
+}
+
+fn illegal_in(meta: &Meta) -> Option<&str> {
+    illegal(meta.iter().map(|(key, _)| key))
+}
+
+/// The same, in every `_meta` of a content block.
+fn illegal_within(block: &ContentBlock) -> Option<&str> {
     let (own, inner) = match block {
-        ContentBlock::Text(text) => (&text.meta, None),
-        ContentBlock::Image(image) => (&image.meta, None),
-        ContentBlock::Audio(audio) => (&audio.meta, None),
-        ContentBlock::ResourceLink(link) => (&link.meta, None),
+        ContentBlock::Text(text) => (text.meta.as_ref(), None),
+        ContentBlock::Image(image) => (image.meta.as_ref(), None),
+        ContentBlock::Audio(audio) => (audio.meta.as_ref(), None),
+        ContentBlock::ResourceLink(link) => (link.meta.as_ref(), None),
         ContentBlock::EmbeddedResource(embedded) => {
             let inner = match &embedded.resource {
                 ResourceContents::Text(text) => text.meta.as_ref(),
                 ResourceContents::Blob(blob) => blob.meta.as_ref(),
                 _ => None,
             };
-            (&embedded.meta, inner)
+            (embedded.meta.as_ref(), inner)
         }
-        _ => (&None, None),
+        _ => (None, None),
     };
-    own.iter().chain(inner)
+    own.and_then(illegal_in)
+        .or_else(|| inner.and_then(illegal_in))
 }
 
 /// Whether a `_meta` key has the form of one (Z-10): a prefix of dotted labels and a slash, which may be missing, and a name.

@@ -4,10 +4,17 @@
 const SHORT: usize = 64;
 
 /// Appends `text` as a JSON string, escaped as `serde_json` escapes it.
+#[inline]
 pub fn write_str(text: &str, out: &mut Vec<u8>) {
     if text.len() < SHORT {
-        return serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
+        serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
+    } else {
+        write_long(text, out);
     }
+}
+
+#[inline(never)]
+fn write_long(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     out.push(b'"');
     // Up to here it is written.
@@ -25,13 +32,17 @@ pub fn write_str(text: &str, out: &mut Vec<u8>) {
 
 /// Appends `json`, which is one JSON value, as a single line: between its tokens a line break is as good as a space, but where a
 /// line is a message it would end one.
+#[inline]
 pub fn write_raw(json: &str, out: &mut Vec<u8>) {
     let bytes = json.as_bytes();
-    let (words, rest) = bytes.as_chunks();
-    let is_plain = words
-        .iter()
-        .all(|word| controls(u64::from_le_bytes(*word)) == 0)
-        && rest.iter().all(|byte| *byte >= b' ');
+    let is_plain = match bytes.last_chunk() {
+        // The last word may overlap the one before.
+        Some(last) => {
+            let has_control = |word: &[u8; 8]| controls(u64::from_le_bytes(*word)) != 0;
+            !has_control(last) && !bytes.as_chunks().0.iter().any(has_control)
+        }
+        None => bytes.iter().all(|byte| *byte >= b' '),
+    };
     if is_plain {
         return out.extend_from_slice(bytes);
     }

@@ -266,14 +266,20 @@ pub(super) enum One<'a> {
 
 /// The value of a header that may occur once, without the white space around it.
 pub(super) fn single(headers: &HeaderMap, name: impl header::AsHeaderName) -> One<'_> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => One::Absent,
-        (Some(value), None) => match value.to_str() {
-            Ok(text) => One::Text(text.trim_ascii()),
-            Err(_) => One::Unusable,
-        },
-        (Some(_), Some(_)) => One::Unusable,
+    let no_name_has_two = headers.len() == headers.keys_len();
+    let value = if no_name_has_two {
+        headers.get(name)
+    } else {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (value, None) => value,
+            (_, Some(_)) => return One::Unusable,
+        }
+    };
+    match value.map(http::HeaderValue::to_str) {
+        None => One::Absent,
+        Some(Ok(text)) => One::Text(text.trim_ascii()),
+        Some(Err(_)) => One::Unusable,
     }
 }
 
