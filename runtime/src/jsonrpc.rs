@@ -18,7 +18,7 @@ pub(crate) use self::{
         capability_missing, header_mismatch, internal, invalid_params, invalid_request,
         method_not_found, params_error, shortened, unsupported_version,
     },
-    fault::{Fault, NOTHING, described},
+    fault::{Fault, NOTHING, described, escaped},
     frame::{Frame, Incoming, Kind, Malformed, Text},
     read::{malformed_from, parse, parse_early},
     write::{NoId, write_error, write_notification, write_request, write_result},

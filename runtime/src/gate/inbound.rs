@@ -257,8 +257,7 @@ impl Inbound {
                     if name == "_meta" {
                         return None;
                     }
-                    let pointer =
-                        format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    let pointer = format!("{pointer}/{}", jsonrpc::escaped(name));
                     match known.iter().find(|(known, _)| known == name) {
                         Some((_, known)) => {
                             self.difference(value.get(), known.get(), revision, pointer)
@@ -394,7 +393,7 @@ fn unknown_of(members: &[(String, &RawValue)], known: &[&str], pointer: &str) ->
         .iter()
         .find(|(name, _)| !known.contains(&name.as_str()))?;
     Some(Fault::new(
-        format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")),
+        format!("{pointer}/{}", jsonrpc::escaped(name)),
         Leniency::UnknownMembers.name(),
         "only members of a JSON-RPC message of this kind",
         jsonrpc::described(value.get()),

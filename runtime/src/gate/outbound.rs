@@ -90,7 +90,7 @@ fn differences(written: &Value, sent: &Value, pointer: String, found: &mut Vec<S
     match (written, sent) {
         (Value::Object(written), Value::Object(sent)) => {
             for (name, value) in written {
-                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let pointer = format!("{pointer}/{}", jsonrpc::escaped(name));
                 match sent.get(name) {
                     Some(sent) => differences(value, sent, pointer, found),
                     None => found.push(pointer),

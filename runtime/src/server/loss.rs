@@ -220,7 +220,7 @@ fn compare(found: &mut Vec<(String, LossRule)>, pointer: &str, all: &Value, seen
     match (all, seen) {
         (Value::Object(all), Value::Object(seen)) => {
             for (name, value) in all {
-                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let pointer = format!("{pointer}/{}", crate::jsonrpc::escaped(name));
                 let is_schema = matches!(&*pointer, "/inputSchema" | "/outputSchema");
                 match seen.get(name) {
                     None if pointer == "/outputSchema" => {

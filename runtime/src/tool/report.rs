@@ -56,7 +56,7 @@ impl Failure {
                 // It was split before, or no argument would have been refused.
                 let _ = names.split(text, &mut slots);
                 let name = &names.parameters[index];
-                let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+                let pointer = format!("/{}", jsonrpc::escaped(name));
                 match slots[index] {
                     Some(argument) => DecodeError::locate(argument, &error)
                         .under(&pointer)

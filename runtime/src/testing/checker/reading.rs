@@ -148,7 +148,7 @@ fn branch(
     let length = pointer.len();
     let mut below = |step: &str, raw: &RawValue, unreadable: &mut Vec<Unreadable>| {
         pointer.push('/');
-        pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        pointer.push_str(&crate::jsonrpc::escaped(step));
         let value = branch(raw.get(), pointer, depth + 1, unreadable);
         pointer.truncate(length);
         value

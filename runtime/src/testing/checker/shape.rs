@@ -318,7 +318,7 @@ fn check_members(
 fn dropped(said: &Value, kept: &Value) -> Option<String> {
     match (said, kept) {
         (Value::Object(said), Value::Object(kept)) => said.iter().find_map(|(name, value)| {
-            let step = || format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            let step = || format!("/{}", crate::jsonrpc::escaped(name));
             match kept.get(name) {
                 None => Some(step()),
                 Some(other) => dropped(value, other).map(|below| step() + &below),
