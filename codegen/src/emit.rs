@@ -189,6 +189,9 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
         false => String::new(),
     };
     let (root, traits) = match cx.home {
+        Home::Schema if body.contains("impl MayAsk for") => {
+            ("crate", "MayAsk, Notification, Request, ")
+        }
         Home::Schema => ("crate", "Notification, Request, "),
         Home::Elsewhere => ("trueform_schema", ""),
     };

@@ -3,7 +3,7 @@
 
 use crate::{
     conform::{Conform, Flow, Format, Member, Need, Path, Shape, Walk},
-    decode, methods::{Direction, Notification, Request, Rules},
+    decode, methods::{Direction, MayAsk, Notification, Request, Rules},
     support::{self, Members, ObjectWriter, Record, serde::{self, de::MapAccess}},
     DecodeError, Encode, Extras, Json, JsonKind, JsonObject, Map, Meta, ProgressToken,
     RequestId, Revisions, View,
@@ -15108,6 +15108,7 @@ impl Method {
 }
 pub(crate) mod markers {
     use super::{Method, Notification, Request};
+    use super::{InputRequiredResult, MayAsk};
     /// Marker of `completion/complete`.
     #[derive(Clone, Copy, Debug)]
     pub enum Complete {}
@@ -15240,6 +15241,11 @@ pub(crate) mod markers {
         type Params = super::GetPromptRequestParams;
         type Result = super::GetPromptOutcome;
     }
+    impl MayAsk for GetPrompt {
+        fn input_required(questions: InputRequiredResult) -> Self::Result {
+            questions.into()
+        }
+    }
     /// Marker of `prompts/list`.
     #[derive(Clone, Copy, Debug)]
     pub enum ListPrompts {}
@@ -15263,6 +15269,11 @@ pub(crate) mod markers {
         const METHOD: Method = Method::ReadResource;
         type Params = super::ReadResourceRequestParams;
         type Result = super::ReadResourceOutcome;
+    }
+    impl MayAsk for ReadResource {
+        fn input_required(questions: InputRequiredResult) -> Self::Result {
+            questions.into()
+        }
     }
     /// Marker of `resources/subscribe`.
     #[derive(Clone, Copy, Debug)]
@@ -15360,6 +15371,11 @@ pub(crate) mod markers {
         type Params = super::CallToolRequestParams;
         type Result = super::CallToolOutcome;
     }
+    impl MayAsk for CallTool {
+        fn input_required(questions: InputRequiredResult) -> Self::Result {
+            questions.into()
+        }
+    }
     /// Marker of `tools/list`.
     #[derive(Clone, Copy, Debug)]
     pub enum ListTools {}
@@ -15374,43 +15390,43 @@ pub(crate) mod markers {
 #[non_exhaustive]
 pub enum ClientRequest {
     /// `completion/complete`.
-    Complete(CompleteRequestParams),
+    Complete(Box<CompleteRequestParams>),
     /// `initialize`.
-    Initialize(InitializeRequestParams),
+    Initialize(Box<InitializeRequestParams>),
     /// `logging/setLevel`.
-    SetLevel(SetLevelRequestParams),
+    SetLevel(Box<SetLevelRequestParams>),
     /// `ping`.
-    Ping(RequestParams),
+    Ping(Box<RequestParams>),
     /// `prompts/get`.
-    GetPrompt(GetPromptRequestParams),
+    GetPrompt(Box<GetPromptRequestParams>),
     /// `prompts/list`.
-    ListPrompts(PaginatedRequestParams),
+    ListPrompts(Box<PaginatedRequestParams>),
     /// `resources/list`.
-    ListResources(PaginatedRequestParams),
+    ListResources(Box<PaginatedRequestParams>),
     /// `resources/read`.
-    ReadResource(ReadResourceRequestParams),
+    ReadResource(Box<ReadResourceRequestParams>),
     /// `resources/subscribe`.
-    Subscribe(SubscribeRequestParams),
+    Subscribe(Box<SubscribeRequestParams>),
     /// `resources/templates/list`.
-    ListResourceTemplates(PaginatedRequestParams),
+    ListResourceTemplates(Box<PaginatedRequestParams>),
     /// `resources/unsubscribe`.
-    Unsubscribe(UnsubscribeRequestParams),
+    Unsubscribe(Box<UnsubscribeRequestParams>),
     /// `server/discover`.
-    Discover(RequestParams),
+    Discover(Box<RequestParams>),
     /// `subscriptions/listen`.
-    SubscriptionsListen(SubscriptionsListenRequestParams),
+    SubscriptionsListen(Box<SubscriptionsListenRequestParams>),
     /// `tasks/cancel`.
-    CancelTask(CancelTaskRequestParams),
+    CancelTask(Box<CancelTaskRequestParams>),
     /// `tasks/get`.
-    GetTask(GetTaskRequestParams),
+    GetTask(Box<GetTaskRequestParams>),
     /// `tasks/list`.
-    ListTasks(PaginatedRequestParams),
+    ListTasks(Box<PaginatedRequestParams>),
     /// `tasks/result`.
-    GetTaskPayload(GetTaskPayloadRequestParams),
+    GetTaskPayload(Box<GetTaskPayloadRequestParams>),
     /// `tools/call`.
-    CallTool(CallToolRequestParams),
+    CallTool(Box<CallToolRequestParams>),
     /// `tools/list`.
-    ListTools(PaginatedRequestParams),
+    ListTools(Box<PaginatedRequestParams>),
 }
 impl ClientRequest {
     /// Decodes the params of `method`, straight into their one type; absent params are an empty object.
@@ -15484,6 +15500,24 @@ impl ClientRequest {
             Self::ListTools(_) => Method::ListTools,
         }
     }
+    /// Whether a client sends `method`, at any revision.
+    #[must_use]
+    pub const fn has(method: Method) -> bool {
+        matches!(
+            method, Method::Complete | Method::Initialize | Method::SetLevel |
+            Method::Ping | Method::GetPrompt | Method::ListPrompts |
+            Method::ListResources | Method::ReadResource | Method::Subscribe |
+            Method::ListResourceTemplates | Method::Unsubscribe | Method::Discover |
+            Method::SubscriptionsListen | Method::CancelTask | Method::GetTask |
+            Method::ListTasks | Method::GetTaskPayload | Method::CallTool |
+            Method::ListTools
+        )
+    }
+    /// Decodes the params of `method` where a deserializer stands at them. A method that a client does not send is an error.
+    #[must_use]
+    pub const fn seed(method: Method) -> ClientRequestSeed {
+        ClientRequestSeed(method)
+    }
     /// Decodes the result that answers `method`, straight into its one type.
     ///
     /// # Errors
@@ -15544,6 +15578,78 @@ impl ClientRequest {
         )
     }
 }
+/// Decodes the params of one method, see [`ClientRequest::seed`].
+#[derive(Clone, Copy, Debug)]
+pub struct ClientRequestSeed(Method);
+impl<'de> serde::de::DeserializeSeed<'de> for ClientRequestSeed {
+    type Value = ClientRequest;
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<ClientRequest, D::Error> {
+        use serde::Deserialize as _;
+        match self.0 {
+            Method::Complete => {
+                Box::deserialize(deserializer).map(ClientRequest::Complete)
+            }
+            Method::Initialize => {
+                Box::deserialize(deserializer).map(ClientRequest::Initialize)
+            }
+            Method::SetLevel => {
+                Box::deserialize(deserializer).map(ClientRequest::SetLevel)
+            }
+            Method::Ping => Box::deserialize(deserializer).map(ClientRequest::Ping),
+            Method::GetPrompt => {
+                Box::deserialize(deserializer).map(ClientRequest::GetPrompt)
+            }
+            Method::ListPrompts => {
+                Box::deserialize(deserializer).map(ClientRequest::ListPrompts)
+            }
+            Method::ListResources => {
+                Box::deserialize(deserializer).map(ClientRequest::ListResources)
+            }
+            Method::ReadResource => {
+                Box::deserialize(deserializer).map(ClientRequest::ReadResource)
+            }
+            Method::Subscribe => {
+                Box::deserialize(deserializer).map(ClientRequest::Subscribe)
+            }
+            Method::ListResourceTemplates => {
+                Box::deserialize(deserializer).map(ClientRequest::ListResourceTemplates)
+            }
+            Method::Unsubscribe => {
+                Box::deserialize(deserializer).map(ClientRequest::Unsubscribe)
+            }
+            Method::Discover => {
+                Box::deserialize(deserializer).map(ClientRequest::Discover)
+            }
+            Method::SubscriptionsListen => {
+                Box::deserialize(deserializer).map(ClientRequest::SubscriptionsListen)
+            }
+            Method::CancelTask => {
+                Box::deserialize(deserializer).map(ClientRequest::CancelTask)
+            }
+            Method::GetTask => Box::deserialize(deserializer).map(ClientRequest::GetTask),
+            Method::ListTasks => {
+                Box::deserialize(deserializer).map(ClientRequest::ListTasks)
+            }
+            Method::GetTaskPayload => {
+                Box::deserialize(deserializer).map(ClientRequest::GetTaskPayload)
+            }
+            Method::CallTool => {
+                Box::deserialize(deserializer).map(ClientRequest::CallTool)
+            }
+            Method::ListTools => {
+                Box::deserialize(deserializer).map(ClientRequest::ListTools)
+            }
+            method => {
+                Err(
+                    serde::de::Error::custom(support::foreign("client", method.as_str())),
+                )
+            }
+        }
+    }
+}
 /// Writes the params.
 impl Encode for ClientRequest {
     fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
@@ -15600,15 +15706,15 @@ impl Conform for ClientRequest {
 #[non_exhaustive]
 pub enum ClientNotification {
     /// `notifications/cancelled`.
-    Cancelled(CancelledNotificationParams),
+    Cancelled(Box<CancelledNotificationParams>),
     /// `notifications/initialized`.
-    Initialized(NotificationParams),
+    Initialized(Box<NotificationParams>),
     /// `notifications/progress`.
-    Progress(ProgressNotificationParams),
+    Progress(Box<ProgressNotificationParams>),
     /// `notifications/roots/list_changed`.
-    RootsListChanged(NotificationParams),
+    RootsListChanged(Box<NotificationParams>),
     /// `notifications/tasks/status`.
-    TaskStatus(TaskStatusNotificationParams),
+    TaskStatus(Box<TaskStatusNotificationParams>),
 }
 impl ClientNotification {
     /// Decodes the params of `method`, straight into their one type; absent params are an empty object.
@@ -15652,6 +15758,53 @@ impl ClientNotification {
             Self::TaskStatus(_) => Method::TaskStatus,
         }
     }
+    /// Whether a client sends `method`, at any revision.
+    #[must_use]
+    pub const fn has(method: Method) -> bool {
+        matches!(
+            method, Method::Cancelled | Method::Initialized | Method::Progress |
+            Method::RootsListChanged | Method::TaskStatus
+        )
+    }
+    /// Decodes the params of `method` where a deserializer stands at them. A method that a client does not send is an error.
+    #[must_use]
+    pub const fn seed(method: Method) -> ClientNotificationSeed {
+        ClientNotificationSeed(method)
+    }
+}
+/// Decodes the params of one method, see [`ClientNotification::seed`].
+#[derive(Clone, Copy, Debug)]
+pub struct ClientNotificationSeed(Method);
+impl<'de> serde::de::DeserializeSeed<'de> for ClientNotificationSeed {
+    type Value = ClientNotification;
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<ClientNotification, D::Error> {
+        use serde::Deserialize as _;
+        match self.0 {
+            Method::Cancelled => {
+                Box::deserialize(deserializer).map(ClientNotification::Cancelled)
+            }
+            Method::Initialized => {
+                Box::deserialize(deserializer).map(ClientNotification::Initialized)
+            }
+            Method::Progress => {
+                Box::deserialize(deserializer).map(ClientNotification::Progress)
+            }
+            Method::RootsListChanged => {
+                Box::deserialize(deserializer).map(ClientNotification::RootsListChanged)
+            }
+            Method::TaskStatus => {
+                Box::deserialize(deserializer).map(ClientNotification::TaskStatus)
+            }
+            method => {
+                Err(
+                    serde::de::Error::custom(support::foreign("client", method.as_str())),
+                )
+            }
+        }
+    }
 }
 /// Writes the params.
 impl Encode for ClientNotification {
@@ -15681,21 +15834,21 @@ impl Conform for ClientNotification {
 #[non_exhaustive]
 pub enum ServerRequest {
     /// `elicitation/create`.
-    Elicit(ElicitRequestParams),
+    Elicit(Box<ElicitRequestParams>),
     /// `ping`.
-    Ping(RequestParams),
+    Ping(Box<RequestParams>),
     /// `roots/list`.
-    ListRoots(ListRootsRequestParams),
+    ListRoots(Box<ListRootsRequestParams>),
     /// `sampling/createMessage`.
-    CreateMessage(CreateMessageRequestParams),
+    CreateMessage(Box<CreateMessageRequestParams>),
     /// `tasks/cancel`.
-    CancelTask(CancelTaskRequestParams),
+    CancelTask(Box<CancelTaskRequestParams>),
     /// `tasks/get`.
-    GetTask(GetTaskRequestParams),
+    GetTask(Box<GetTaskRequestParams>),
     /// `tasks/list`.
-    ListTasks(PaginatedRequestParams),
+    ListTasks(Box<PaginatedRequestParams>),
     /// `tasks/result`.
-    GetTaskPayload(GetTaskPayloadRequestParams),
+    GetTaskPayload(Box<GetTaskPayloadRequestParams>),
 }
 impl ServerRequest {
     /// Decodes the params of `method`, straight into their one type; absent params are an empty object.
@@ -15743,6 +15896,20 @@ impl ServerRequest {
             Self::GetTaskPayload(_) => Method::GetTaskPayload,
         }
     }
+    /// Whether a server sends `method`, at any revision.
+    #[must_use]
+    pub const fn has(method: Method) -> bool {
+        matches!(
+            method, Method::Elicit | Method::Ping | Method::ListRoots |
+            Method::CreateMessage | Method::CancelTask | Method::GetTask |
+            Method::ListTasks | Method::GetTaskPayload
+        )
+    }
+    /// Decodes the params of `method` where a deserializer stands at them. A method that a server does not send is an error.
+    #[must_use]
+    pub const fn seed(method: Method) -> ServerRequestSeed {
+        ServerRequestSeed(method)
+    }
     /// Decodes the result that answers `method`, straight into its one type.
     ///
     /// # Errors
@@ -15776,6 +15943,43 @@ impl ServerRequest {
                 _ => return Err(support::foreign("server", method.as_str())),
             },
         )
+    }
+}
+/// Decodes the params of one method, see [`ServerRequest::seed`].
+#[derive(Clone, Copy, Debug)]
+pub struct ServerRequestSeed(Method);
+impl<'de> serde::de::DeserializeSeed<'de> for ServerRequestSeed {
+    type Value = ServerRequest;
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<ServerRequest, D::Error> {
+        use serde::Deserialize as _;
+        match self.0 {
+            Method::Elicit => Box::deserialize(deserializer).map(ServerRequest::Elicit),
+            Method::Ping => Box::deserialize(deserializer).map(ServerRequest::Ping),
+            Method::ListRoots => {
+                Box::deserialize(deserializer).map(ServerRequest::ListRoots)
+            }
+            Method::CreateMessage => {
+                Box::deserialize(deserializer).map(ServerRequest::CreateMessage)
+            }
+            Method::CancelTask => {
+                Box::deserialize(deserializer).map(ServerRequest::CancelTask)
+            }
+            Method::GetTask => Box::deserialize(deserializer).map(ServerRequest::GetTask),
+            Method::ListTasks => {
+                Box::deserialize(deserializer).map(ServerRequest::ListTasks)
+            }
+            Method::GetTaskPayload => {
+                Box::deserialize(deserializer).map(ServerRequest::GetTaskPayload)
+            }
+            method => {
+                Err(
+                    serde::de::Error::custom(support::foreign("server", method.as_str())),
+                )
+            }
+        }
     }
 }
 /// Writes the params.
@@ -15812,25 +16016,25 @@ impl Conform for ServerRequest {
 #[non_exhaustive]
 pub enum ServerNotification {
     /// `notifications/cancelled`.
-    Cancelled(CancelledNotificationParams),
+    Cancelled(Box<CancelledNotificationParams>),
     /// `notifications/elicitation/complete`.
-    ElicitationComplete(ElicitationCompleteNotificationParams),
+    ElicitationComplete(Box<ElicitationCompleteNotificationParams>),
     /// `notifications/message`.
-    LoggingMessage(LoggingMessageNotificationParams),
+    LoggingMessage(Box<LoggingMessageNotificationParams>),
     /// `notifications/progress`.
-    Progress(ProgressNotificationParams),
+    Progress(Box<ProgressNotificationParams>),
     /// `notifications/prompts/list_changed`.
-    PromptListChanged(NotificationParams),
+    PromptListChanged(Box<NotificationParams>),
     /// `notifications/resources/list_changed`.
-    ResourceListChanged(NotificationParams),
+    ResourceListChanged(Box<NotificationParams>),
     /// `notifications/resources/updated`.
-    ResourceUpdated(ResourceUpdatedNotificationParams),
+    ResourceUpdated(Box<ResourceUpdatedNotificationParams>),
     /// `notifications/subscriptions/acknowledged`.
-    SubscriptionsAcknowledged(SubscriptionsAcknowledgedNotificationParams),
+    SubscriptionsAcknowledged(Box<SubscriptionsAcknowledgedNotificationParams>),
     /// `notifications/tasks/status`.
-    TaskStatus(TaskStatusNotificationParams),
+    TaskStatus(Box<TaskStatusNotificationParams>),
     /// `notifications/tools/list_changed`.
-    ToolListChanged(NotificationParams),
+    ToolListChanged(Box<NotificationParams>),
 }
 impl ServerNotification {
     /// Decodes the params of `method`, straight into their one type; absent params are an empty object.
@@ -15894,6 +16098,74 @@ impl ServerNotification {
             Self::ToolListChanged(_) => Method::ToolListChanged,
         }
     }
+    /// Whether a server sends `method`, at any revision.
+    #[must_use]
+    pub const fn has(method: Method) -> bool {
+        matches!(
+            method, Method::Cancelled | Method::ElicitationComplete |
+            Method::LoggingMessage | Method::Progress | Method::PromptListChanged |
+            Method::ResourceListChanged | Method::ResourceUpdated |
+            Method::SubscriptionsAcknowledged | Method::TaskStatus |
+            Method::ToolListChanged
+        )
+    }
+    /// Decodes the params of `method` where a deserializer stands at them. A method that a server does not send is an error.
+    #[must_use]
+    pub const fn seed(method: Method) -> ServerNotificationSeed {
+        ServerNotificationSeed(method)
+    }
+}
+/// Decodes the params of one method, see [`ServerNotification::seed`].
+#[derive(Clone, Copy, Debug)]
+pub struct ServerNotificationSeed(Method);
+impl<'de> serde::de::DeserializeSeed<'de> for ServerNotificationSeed {
+    type Value = ServerNotification;
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<ServerNotification, D::Error> {
+        use serde::Deserialize as _;
+        match self.0 {
+            Method::Cancelled => {
+                Box::deserialize(deserializer).map(ServerNotification::Cancelled)
+            }
+            Method::ElicitationComplete => {
+                Box::deserialize(deserializer)
+                    .map(ServerNotification::ElicitationComplete)
+            }
+            Method::LoggingMessage => {
+                Box::deserialize(deserializer).map(ServerNotification::LoggingMessage)
+            }
+            Method::Progress => {
+                Box::deserialize(deserializer).map(ServerNotification::Progress)
+            }
+            Method::PromptListChanged => {
+                Box::deserialize(deserializer).map(ServerNotification::PromptListChanged)
+            }
+            Method::ResourceListChanged => {
+                Box::deserialize(deserializer)
+                    .map(ServerNotification::ResourceListChanged)
+            }
+            Method::ResourceUpdated => {
+                Box::deserialize(deserializer).map(ServerNotification::ResourceUpdated)
+            }
+            Method::SubscriptionsAcknowledged => {
+                Box::deserialize(deserializer)
+                    .map(ServerNotification::SubscriptionsAcknowledged)
+            }
+            Method::TaskStatus => {
+                Box::deserialize(deserializer).map(ServerNotification::TaskStatus)
+            }
+            Method::ToolListChanged => {
+                Box::deserialize(deserializer).map(ServerNotification::ToolListChanged)
+            }
+            method => {
+                Err(
+                    serde::de::Error::custom(support::foreign("server", method.as_str())),
+                )
+            }
+        }
+    }
 }
 /// Writes the params.
 impl Encode for ServerNotification {
@@ -15925,6 +16197,740 @@ impl Conform for ServerNotification {
             Self::SubscriptionsAcknowledged(params) => params.conform(walk, path),
             Self::TaskStatus(params) => params.conform(walk, path),
             Self::ToolListChanged(params) => params.conform(walk, path),
+        }
+    }
+}
+/// What each side answers, for an engine: every method reaches its function through one `match`.
+pub mod serve {
+    /// What a server answers, and what it hears.
+    pub mod server {
+        use super::super::*;
+        use crate::methods;
+        /// What a server answers: one function for each request. `None` says that the method is not served.
+        pub trait ServeMethods {
+            /// What comes with a request: who calls, from where, with which id.
+            type Cx<'a>;
+            /// What a function replies: now or later, tied to the result of its method.
+            type Reply<M: methods::Request>;
+            /// What becomes of a request.
+            type Answer;
+            /// Sends `reply`; every reply leaves through here.
+            fn answer<M: methods::Request>(
+                &self,
+                cx: Self::Cx<'_>,
+                reply: Self::Reply<M>,
+            ) -> Self::Answer;
+            /// Refuses `method`, which is not served.
+            fn not_served(&self, cx: Self::Cx<'_>, method: Method) -> Self::Answer;
+            /// Replies to `completion/complete`.
+            #[inline]
+            fn complete(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<CompleteRequestParams>,
+            ) -> Option<Self::Reply<methods::Complete>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `initialize`.
+            #[inline]
+            fn initialize(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<InitializeRequestParams>,
+            ) -> Option<Self::Reply<methods::Initialize>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `logging/setLevel`.
+            #[inline]
+            fn set_level(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<SetLevelRequestParams>,
+            ) -> Option<Self::Reply<methods::SetLevel>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `ping`.
+            #[inline]
+            fn ping(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<RequestParams>,
+            ) -> Option<Self::Reply<methods::Ping>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `prompts/get`.
+            #[inline]
+            fn get_prompt(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<GetPromptRequestParams>,
+            ) -> Option<Self::Reply<methods::GetPrompt>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `prompts/list`.
+            #[inline]
+            fn list_prompts(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<PaginatedRequestParams>,
+            ) -> Option<Self::Reply<methods::ListPrompts>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `resources/list`.
+            #[inline]
+            fn list_resources(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<PaginatedRequestParams>,
+            ) -> Option<Self::Reply<methods::ListResources>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `resources/read`.
+            #[inline]
+            fn read_resource(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<ReadResourceRequestParams>,
+            ) -> Option<Self::Reply<methods::ReadResource>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `resources/subscribe`.
+            #[inline]
+            fn subscribe(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<SubscribeRequestParams>,
+            ) -> Option<Self::Reply<methods::Subscribe>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `resources/templates/list`.
+            #[inline]
+            fn list_resource_templates(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<PaginatedRequestParams>,
+            ) -> Option<Self::Reply<methods::ListResourceTemplates>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `resources/unsubscribe`.
+            #[inline]
+            fn unsubscribe(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<UnsubscribeRequestParams>,
+            ) -> Option<Self::Reply<methods::Unsubscribe>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `server/discover`.
+            #[inline]
+            fn discover(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<RequestParams>,
+            ) -> Option<Self::Reply<methods::Discover>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `subscriptions/listen`.
+            #[inline]
+            fn subscriptions_listen(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<SubscriptionsListenRequestParams>,
+            ) -> Option<Self::Reply<methods::SubscriptionsListen>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tasks/cancel`.
+            #[inline]
+            fn cancel_task(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<CancelTaskRequestParams>,
+            ) -> Option<Self::Reply<methods::CancelTask>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tasks/get`.
+            #[inline]
+            fn get_task(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<GetTaskRequestParams>,
+            ) -> Option<Self::Reply<methods::GetTask>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tasks/list`.
+            #[inline]
+            fn list_tasks(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<PaginatedRequestParams>,
+            ) -> Option<Self::Reply<methods::ListTasks>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tasks/result`.
+            #[inline]
+            fn get_task_payload(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<GetTaskPayloadRequestParams>,
+            ) -> Option<Self::Reply<methods::GetTaskPayload>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tools/call`.
+            #[inline]
+            fn call_tool(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<CallToolRequestParams>,
+            ) -> Option<Self::Reply<methods::CallTool>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tools/list`.
+            #[inline]
+            fn list_tools(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<PaginatedRequestParams>,
+            ) -> Option<Self::Reply<methods::ListTools>> {
+                let _ = (cx, params);
+                None
+            }
+        }
+        /// Calls the function of `handler` that replies to `request`.
+        #[inline]
+        pub fn dispatch<H: ServeMethods>(
+            handler: &H,
+            mut cx: H::Cx<'_>,
+            request: ClientRequest,
+        ) -> H::Answer {
+            match request {
+                ClientRequest::Complete(params) => {
+                    conclude::<
+                        H,
+                        methods::Complete,
+                    >(handler, handler.complete(&mut cx, params), cx)
+                }
+                ClientRequest::Initialize(params) => {
+                    conclude::<
+                        H,
+                        methods::Initialize,
+                    >(handler, handler.initialize(&mut cx, params), cx)
+                }
+                ClientRequest::SetLevel(params) => {
+                    conclude::<
+                        H,
+                        methods::SetLevel,
+                    >(handler, handler.set_level(&mut cx, params), cx)
+                }
+                ClientRequest::Ping(params) => {
+                    conclude::<
+                        H,
+                        methods::Ping,
+                    >(handler, handler.ping(&mut cx, params), cx)
+                }
+                ClientRequest::GetPrompt(params) => {
+                    conclude::<
+                        H,
+                        methods::GetPrompt,
+                    >(handler, handler.get_prompt(&mut cx, params), cx)
+                }
+                ClientRequest::ListPrompts(params) => {
+                    conclude::<
+                        H,
+                        methods::ListPrompts,
+                    >(handler, handler.list_prompts(&mut cx, params), cx)
+                }
+                ClientRequest::ListResources(params) => {
+                    conclude::<
+                        H,
+                        methods::ListResources,
+                    >(handler, handler.list_resources(&mut cx, params), cx)
+                }
+                ClientRequest::ReadResource(params) => {
+                    conclude::<
+                        H,
+                        methods::ReadResource,
+                    >(handler, handler.read_resource(&mut cx, params), cx)
+                }
+                ClientRequest::Subscribe(params) => {
+                    conclude::<
+                        H,
+                        methods::Subscribe,
+                    >(handler, handler.subscribe(&mut cx, params), cx)
+                }
+                ClientRequest::ListResourceTemplates(params) => {
+                    conclude::<
+                        H,
+                        methods::ListResourceTemplates,
+                    >(handler, handler.list_resource_templates(&mut cx, params), cx)
+                }
+                ClientRequest::Unsubscribe(params) => {
+                    conclude::<
+                        H,
+                        methods::Unsubscribe,
+                    >(handler, handler.unsubscribe(&mut cx, params), cx)
+                }
+                ClientRequest::Discover(params) => {
+                    conclude::<
+                        H,
+                        methods::Discover,
+                    >(handler, handler.discover(&mut cx, params), cx)
+                }
+                ClientRequest::SubscriptionsListen(params) => {
+                    conclude::<
+                        H,
+                        methods::SubscriptionsListen,
+                    >(handler, handler.subscriptions_listen(&mut cx, params), cx)
+                }
+                ClientRequest::CancelTask(params) => {
+                    conclude::<
+                        H,
+                        methods::CancelTask,
+                    >(handler, handler.cancel_task(&mut cx, params), cx)
+                }
+                ClientRequest::GetTask(params) => {
+                    conclude::<
+                        H,
+                        methods::GetTask,
+                    >(handler, handler.get_task(&mut cx, params), cx)
+                }
+                ClientRequest::ListTasks(params) => {
+                    conclude::<
+                        H,
+                        methods::ListTasks,
+                    >(handler, handler.list_tasks(&mut cx, params), cx)
+                }
+                ClientRequest::GetTaskPayload(params) => {
+                    conclude::<
+                        H,
+                        methods::GetTaskPayload,
+                    >(handler, handler.get_task_payload(&mut cx, params), cx)
+                }
+                ClientRequest::CallTool(params) => {
+                    conclude::<
+                        H,
+                        methods::CallTool,
+                    >(handler, handler.call_tool(&mut cx, params), cx)
+                }
+                ClientRequest::ListTools(params) => {
+                    conclude::<
+                        H,
+                        methods::ListTools,
+                    >(handler, handler.list_tools(&mut cx, params), cx)
+                }
+            }
+        }
+        #[inline]
+        fn conclude<H: ServeMethods, M: methods::Request>(
+            handler: &H,
+            reply: Option<H::Reply<M>>,
+            cx: H::Cx<'_>,
+        ) -> H::Answer {
+            match reply {
+                Some(reply) => handler.answer::<M>(cx, reply),
+                None => handler.not_served(cx, M::METHOD),
+            }
+        }
+        /// What a server hears: one function for each notification.
+        pub trait ServeNotifications {
+            /// What comes with a notification: who sent it, and from where.
+            type Cx<'a>;
+            /// Takes note of a notification that has no function.
+            fn ignored(&self, cx: Self::Cx<'_>, method: Method);
+            /// Takes `notifications/cancelled`.
+            #[inline]
+            fn cancelled(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<CancelledNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::Cancelled);
+            }
+            /// Takes `notifications/initialized`.
+            #[inline]
+            fn initialized(&self, cx: Self::Cx<'_>, params: Box<NotificationParams>) {
+                drop(params);
+                self.ignored(cx, Method::Initialized);
+            }
+            /// Takes `notifications/progress`.
+            #[inline]
+            fn progress(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<ProgressNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::Progress);
+            }
+            /// Takes `notifications/roots/list_changed`.
+            #[inline]
+            fn roots_list_changed(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<NotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::RootsListChanged);
+            }
+            /// Takes `notifications/tasks/status`.
+            #[inline]
+            fn task_status(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<TaskStatusNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::TaskStatus);
+            }
+        }
+        /// Calls the function of `handler` that takes `notification`.
+        #[inline]
+        pub fn dispatch_notification<H: ServeNotifications>(
+            handler: &H,
+            cx: H::Cx<'_>,
+            notification: ClientNotification,
+        ) {
+            match notification {
+                ClientNotification::Cancelled(params) => handler.cancelled(cx, params),
+                ClientNotification::Initialized(params) => {
+                    handler.initialized(cx, params)
+                }
+                ClientNotification::Progress(params) => handler.progress(cx, params),
+                ClientNotification::RootsListChanged(params) => {
+                    handler.roots_list_changed(cx, params)
+                }
+                ClientNotification::TaskStatus(params) => handler.task_status(cx, params),
+            }
+        }
+    }
+    /// What a client answers, and what it hears.
+    pub mod client {
+        use super::super::*;
+        use crate::methods;
+        /// What a client answers: one function for each request. `None` says that the method is not served.
+        pub trait ServeMethods {
+            /// What comes with a request: who calls, from where, with which id.
+            type Cx<'a>;
+            /// What a function replies: now or later, tied to the result of its method.
+            type Reply<M: methods::Request>;
+            /// What becomes of a request.
+            type Answer;
+            /// Sends `reply`; every reply leaves through here.
+            fn answer<M: methods::Request>(
+                &self,
+                cx: Self::Cx<'_>,
+                reply: Self::Reply<M>,
+            ) -> Self::Answer;
+            /// Refuses `method`, which is not served.
+            fn not_served(&self, cx: Self::Cx<'_>, method: Method) -> Self::Answer;
+            /// Replies to `elicitation/create`.
+            #[inline]
+            fn elicit(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<ElicitRequestParams>,
+            ) -> Option<Self::Reply<methods::Elicit>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `ping`.
+            #[inline]
+            fn ping(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<RequestParams>,
+            ) -> Option<Self::Reply<methods::Ping>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `roots/list`.
+            #[inline]
+            fn list_roots(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<ListRootsRequestParams>,
+            ) -> Option<Self::Reply<methods::ListRoots>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `sampling/createMessage`.
+            #[inline]
+            fn create_message(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<CreateMessageRequestParams>,
+            ) -> Option<Self::Reply<methods::CreateMessage>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tasks/cancel`.
+            #[inline]
+            fn cancel_task(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<CancelTaskRequestParams>,
+            ) -> Option<Self::Reply<methods::CancelTask>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tasks/get`.
+            #[inline]
+            fn get_task(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<GetTaskRequestParams>,
+            ) -> Option<Self::Reply<methods::GetTask>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tasks/list`.
+            #[inline]
+            fn list_tasks(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<PaginatedRequestParams>,
+            ) -> Option<Self::Reply<methods::ListTasks>> {
+                let _ = (cx, params);
+                None
+            }
+            /// Replies to `tasks/result`.
+            #[inline]
+            fn get_task_payload(
+                &self,
+                cx: &mut Self::Cx<'_>,
+                params: Box<GetTaskPayloadRequestParams>,
+            ) -> Option<Self::Reply<methods::GetTaskPayload>> {
+                let _ = (cx, params);
+                None
+            }
+        }
+        /// Calls the function of `handler` that replies to `request`.
+        #[inline]
+        pub fn dispatch<H: ServeMethods>(
+            handler: &H,
+            mut cx: H::Cx<'_>,
+            request: ServerRequest,
+        ) -> H::Answer {
+            match request {
+                ServerRequest::Elicit(params) => {
+                    conclude::<
+                        H,
+                        methods::Elicit,
+                    >(handler, handler.elicit(&mut cx, params), cx)
+                }
+                ServerRequest::Ping(params) => {
+                    conclude::<
+                        H,
+                        methods::Ping,
+                    >(handler, handler.ping(&mut cx, params), cx)
+                }
+                ServerRequest::ListRoots(params) => {
+                    conclude::<
+                        H,
+                        methods::ListRoots,
+                    >(handler, handler.list_roots(&mut cx, params), cx)
+                }
+                ServerRequest::CreateMessage(params) => {
+                    conclude::<
+                        H,
+                        methods::CreateMessage,
+                    >(handler, handler.create_message(&mut cx, params), cx)
+                }
+                ServerRequest::CancelTask(params) => {
+                    conclude::<
+                        H,
+                        methods::CancelTask,
+                    >(handler, handler.cancel_task(&mut cx, params), cx)
+                }
+                ServerRequest::GetTask(params) => {
+                    conclude::<
+                        H,
+                        methods::GetTask,
+                    >(handler, handler.get_task(&mut cx, params), cx)
+                }
+                ServerRequest::ListTasks(params) => {
+                    conclude::<
+                        H,
+                        methods::ListTasks,
+                    >(handler, handler.list_tasks(&mut cx, params), cx)
+                }
+                ServerRequest::GetTaskPayload(params) => {
+                    conclude::<
+                        H,
+                        methods::GetTaskPayload,
+                    >(handler, handler.get_task_payload(&mut cx, params), cx)
+                }
+            }
+        }
+        #[inline]
+        fn conclude<H: ServeMethods, M: methods::Request>(
+            handler: &H,
+            reply: Option<H::Reply<M>>,
+            cx: H::Cx<'_>,
+        ) -> H::Answer {
+            match reply {
+                Some(reply) => handler.answer::<M>(cx, reply),
+                None => handler.not_served(cx, M::METHOD),
+            }
+        }
+        /// What a client hears: one function for each notification.
+        pub trait ServeNotifications {
+            /// What comes with a notification: who sent it, and from where.
+            type Cx<'a>;
+            /// Takes note of a notification that has no function.
+            fn ignored(&self, cx: Self::Cx<'_>, method: Method);
+            /// Takes `notifications/cancelled`.
+            #[inline]
+            fn cancelled(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<CancelledNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::Cancelled);
+            }
+            /// Takes `notifications/elicitation/complete`.
+            #[inline]
+            fn elicitation_complete(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<ElicitationCompleteNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::ElicitationComplete);
+            }
+            /// Takes `notifications/message`.
+            #[inline]
+            fn logging_message(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<LoggingMessageNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::LoggingMessage);
+            }
+            /// Takes `notifications/progress`.
+            #[inline]
+            fn progress(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<ProgressNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::Progress);
+            }
+            /// Takes `notifications/prompts/list_changed`.
+            #[inline]
+            fn prompt_list_changed(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<NotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::PromptListChanged);
+            }
+            /// Takes `notifications/resources/list_changed`.
+            #[inline]
+            fn resource_list_changed(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<NotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::ResourceListChanged);
+            }
+            /// Takes `notifications/resources/updated`.
+            #[inline]
+            fn resource_updated(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<ResourceUpdatedNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::ResourceUpdated);
+            }
+            /// Takes `notifications/subscriptions/acknowledged`.
+            #[inline]
+            fn subscriptions_acknowledged(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<SubscriptionsAcknowledgedNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::SubscriptionsAcknowledged);
+            }
+            /// Takes `notifications/tasks/status`.
+            #[inline]
+            fn task_status(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<TaskStatusNotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::TaskStatus);
+            }
+            /// Takes `notifications/tools/list_changed`.
+            #[inline]
+            fn tool_list_changed(
+                &self,
+                cx: Self::Cx<'_>,
+                params: Box<NotificationParams>,
+            ) {
+                drop(params);
+                self.ignored(cx, Method::ToolListChanged);
+            }
+        }
+        /// Calls the function of `handler` that takes `notification`.
+        #[inline]
+        pub fn dispatch_notification<H: ServeNotifications>(
+            handler: &H,
+            cx: H::Cx<'_>,
+            notification: ServerNotification,
+        ) {
+            match notification {
+                ServerNotification::Cancelled(params) => handler.cancelled(cx, params),
+                ServerNotification::ElicitationComplete(params) => {
+                    handler.elicitation_complete(cx, params)
+                }
+                ServerNotification::LoggingMessage(params) => {
+                    handler.logging_message(cx, params)
+                }
+                ServerNotification::Progress(params) => handler.progress(cx, params),
+                ServerNotification::PromptListChanged(params) => {
+                    handler.prompt_list_changed(cx, params)
+                }
+                ServerNotification::ResourceListChanged(params) => {
+                    handler.resource_list_changed(cx, params)
+                }
+                ServerNotification::ResourceUpdated(params) => {
+                    handler.resource_updated(cx, params)
+                }
+                ServerNotification::SubscriptionsAcknowledged(params) => {
+                    handler.subscriptions_acknowledged(cx, params)
+                }
+                ServerNotification::TaskStatus(params) => handler.task_status(cx, params),
+                ServerNotification::ToolListChanged(params) => {
+                    handler.tool_list_changed(cx, params)
+                }
+            }
         }
     }
 }
@@ -16128,59 +17134,59 @@ pub mod handler {
         Ok(
             match request {
                 ClientRequest::Complete(params) => {
-                    Box::new(handler.complete(cx, params).await?)
+                    Box::new(handler.complete(cx, *params).await?)
                 }
                 ClientRequest::Initialize(params) => {
-                    Box::new(handler.initialize(cx, params).await?)
+                    Box::new(handler.initialize(cx, *params).await?)
                 }
                 ClientRequest::SetLevel(params) => {
-                    Box::new(handler.set_level(cx, params).await?)
+                    Box::new(handler.set_level(cx, *params).await?)
                 }
-                ClientRequest::Ping(params) => Box::new(handler.ping(cx, params).await?),
+                ClientRequest::Ping(params) => Box::new(handler.ping(cx, *params).await?),
                 ClientRequest::GetPrompt(params) => {
-                    Box::new(handler.get_prompt(cx, params).await?)
+                    Box::new(handler.get_prompt(cx, *params).await?)
                 }
                 ClientRequest::ListPrompts(params) => {
-                    Box::new(handler.list_prompts(cx, params).await?)
+                    Box::new(handler.list_prompts(cx, *params).await?)
                 }
                 ClientRequest::ListResources(params) => {
-                    Box::new(handler.list_resources(cx, params).await?)
+                    Box::new(handler.list_resources(cx, *params).await?)
                 }
                 ClientRequest::ReadResource(params) => {
-                    Box::new(handler.read_resource(cx, params).await?)
+                    Box::new(handler.read_resource(cx, *params).await?)
                 }
                 ClientRequest::Subscribe(params) => {
-                    Box::new(handler.subscribe(cx, params).await?)
+                    Box::new(handler.subscribe(cx, *params).await?)
                 }
                 ClientRequest::ListResourceTemplates(params) => {
-                    Box::new(handler.list_resource_templates(cx, params).await?)
+                    Box::new(handler.list_resource_templates(cx, *params).await?)
                 }
                 ClientRequest::Unsubscribe(params) => {
-                    Box::new(handler.unsubscribe(cx, params).await?)
+                    Box::new(handler.unsubscribe(cx, *params).await?)
                 }
                 ClientRequest::Discover(params) => {
-                    Box::new(handler.discover(cx, params).await?)
+                    Box::new(handler.discover(cx, *params).await?)
                 }
                 ClientRequest::SubscriptionsListen(params) => {
-                    Box::new(handler.subscriptions_listen(cx, params).await?)
+                    Box::new(handler.subscriptions_listen(cx, *params).await?)
                 }
                 ClientRequest::CancelTask(params) => {
-                    Box::new(handler.cancel_task(cx, params).await?)
+                    Box::new(handler.cancel_task(cx, *params).await?)
                 }
                 ClientRequest::GetTask(params) => {
-                    Box::new(handler.get_task(cx, params).await?)
+                    Box::new(handler.get_task(cx, *params).await?)
                 }
                 ClientRequest::ListTasks(params) => {
-                    Box::new(handler.list_tasks(cx, params).await?)
+                    Box::new(handler.list_tasks(cx, *params).await?)
                 }
                 ClientRequest::GetTaskPayload(params) => {
-                    Box::new(handler.get_task_payload(cx, params).await?)
+                    Box::new(handler.get_task_payload(cx, *params).await?)
                 }
                 ClientRequest::CallTool(params) => {
-                    Box::new(handler.call_tool(cx, params).await?)
+                    Box::new(handler.call_tool(cx, *params).await?)
                 }
                 ClientRequest::ListTools(params) => {
-                    Box::new(handler.list_tools(cx, params).await?)
+                    Box::new(handler.list_tools(cx, *params).await?)
                 }
             },
         )
@@ -16278,26 +17284,26 @@ pub mod handler {
         Ok(
             match request {
                 ServerRequest::Elicit(params) => {
-                    Box::new(handler.elicit(cx, params).await?)
+                    Box::new(handler.elicit(cx, *params).await?)
                 }
-                ServerRequest::Ping(params) => Box::new(handler.ping(cx, params).await?),
+                ServerRequest::Ping(params) => Box::new(handler.ping(cx, *params).await?),
                 ServerRequest::ListRoots(params) => {
-                    Box::new(handler.list_roots(cx, params).await?)
+                    Box::new(handler.list_roots(cx, *params).await?)
                 }
                 ServerRequest::CreateMessage(params) => {
-                    Box::new(handler.create_message(cx, params).await?)
+                    Box::new(handler.create_message(cx, *params).await?)
                 }
                 ServerRequest::CancelTask(params) => {
-                    Box::new(handler.cancel_task(cx, params).await?)
+                    Box::new(handler.cancel_task(cx, *params).await?)
                 }
                 ServerRequest::GetTask(params) => {
-                    Box::new(handler.get_task(cx, params).await?)
+                    Box::new(handler.get_task(cx, *params).await?)
                 }
                 ServerRequest::ListTasks(params) => {
-                    Box::new(handler.list_tasks(cx, params).await?)
+                    Box::new(handler.list_tasks(cx, *params).await?)
                 }
                 ServerRequest::GetTaskPayload(params) => {
-                    Box::new(handler.get_task_payload(cx, params).await?)
+                    Box::new(handler.get_task_payload(cx, *params).await?)
                 }
             },
         )

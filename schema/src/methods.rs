@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::{Conform, Method};
+use crate::{Conform, InputRequiredResult, Method};
 
 #[doc(inline)]
 pub use crate::generated::markers::*;
@@ -19,21 +19,27 @@ pub use crate::generated::markers::*;
 /// fn params_of<R: Request>(_: R::Params) -> Method { R::METHOD }
 /// assert_eq!(params_of::<CallTool>(CallToolRequestParams::new("add")), Method::CallTool);
 /// ```
-pub trait Request {
+pub trait Request: 'static {
     /// The method.
     const METHOD: Method;
     /// Its params.
-    type Params: Conform + DeserializeOwned + 'static;
+    type Params: Conform + DeserializeOwned + Send + Sync + 'static;
     /// Its result; an outcome enum where there are several.
-    type Result: Conform + DeserializeOwned;
+    type Result: Conform + DeserializeOwned + Send + 'static;
 }
 
 /// A notification.
-pub trait Notification {
+pub trait Notification: 'static {
     /// The method.
     const METHOD: Method;
     /// Its params.
-    type Params: Conform + DeserializeOwned;
+    type Params: Conform + DeserializeOwned + Send + Sync + 'static;
+}
+
+/// A request that may be answered with questions to the client.
+pub trait MayAsk: Request {
+    /// The result that asks `questions`.
+    fn input_required(questions: InputRequiredResult) -> Self::Result;
 }
 
 /// Writes the name on the wire, such as `tools/call`.

@@ -41,6 +41,16 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
             &mut handlers,
         );
     }
+    // Only the core is dispatched to by the engine; an extension is asked through `Methods`.
+    if cx.extension.is_none() {
+        out.push_str(
+            "/// What each side answers, for an engine: every method reaches its function through one `match`.\npub mod serve {\n",
+        );
+        for (side, peer) in [("server", "client"), ("client", "server")] {
+            serve(cx, side, peer, out);
+        }
+        out.push_str("}\n");
+    }
     if !handlers.is_empty() {
         let _ = write!(
             out,
@@ -88,7 +98,7 @@ fn messages(
     for method in methods {
         let _ = writeln!(
             out,
-            "/// `{}`.\n{}({}),",
+            "/// `{}`.\n{}(Box<{}>),",
             method.wire,
             method.name,
             rust(&method.params)
@@ -114,7 +124,7 @@ fn messages(
             method.name
         );
     }
-    if !cx.has_method() || methods.len() < cx.model.methods.len() || cx.extension.is_none() {
+    if !covers(cx, methods) {
         let _ = writeln!(
             out,
             "_ => return Err(support::foreign({sender:?}, method.as_str())),"
@@ -129,8 +139,21 @@ fn messages(
         let _ = writeln!(out, "Self::{0}(_) => Method::{0},", method.name);
     }
     out.push_str("}\n}\n");
+    let own: Vec<String> = methods
+        .iter()
+        .map(|method| format!("Method::{}", method.name))
+        .collect();
+    let _ = write!(
+        out,
+        "/// Whether a {sender} sends `method`, at any revision.\n#[must_use]\n\
+         pub const fn has(method: Method) -> bool {{ matches!(method, {}) }}\n\
+         /// Decodes the params of `method` where a deserializer stands at them. A method that a {sender} does not send is an error.\n\
+         #[must_use]\npub const fn seed(method: Method) -> {name}Seed {{ {name}Seed(method) }}\n",
+        own.join(" | ")
+    );
     results(sender, methods, out);
     out.push_str("}\n");
+    seed(cx, name, sender, methods, out);
     let _ = write!(
         out,
         "/// Writes the params.\nimpl Encode for {name} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\nmatch self {{\n"
@@ -155,6 +178,36 @@ fn messages(
         );
     }
     out.push_str("}\n}\n}\n");
+}
+
+/// What decodes the params of one method in place, without a text of their own.
+fn seed(cx: &Context<'_>, name: &str, sender: &str, methods: &[&MethodDef], out: &mut String) {
+    let _ = write!(
+        out,
+        "/// Decodes the params of one method, see [`{name}::seed`].\n#[derive(Clone, Copy, Debug)]\npub struct {name}Seed(Method);\n\
+         impl<'de> serde::de::DeserializeSeed<'de> for {name}Seed {{\ntype Value = {name};\n\
+         fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<{name}, D::Error> {{\n\
+         use serde::Deserialize as _;\nmatch self.0 {{\n"
+    );
+    for method in methods {
+        let _ = writeln!(
+            out,
+            "Method::{0} => Box::deserialize(deserializer).map({name}::{0}),",
+            method.name
+        );
+    }
+    if !covers(cx, methods) {
+        let _ = writeln!(
+            out,
+            "method => Err(serde::de::Error::custom(support::foreign({sender:?}, method.as_str()))),"
+        );
+    }
+    out.push_str("}\n}\n}\n");
+}
+
+/// Whether `methods` are all that `Method` has.
+fn covers(cx: &Context<'_>, methods: &[&MethodDef]) -> bool {
+    cx.extension.is_some() && cx.has_method() && methods.len() == cx.model.methods.len()
 }
 
 /// Decoding of the results, for requests. Inline, as all decoding of a union of methods is: it pulls in every type, which costs a
@@ -183,6 +236,109 @@ fn results(sender: &str, methods: &[&MethodDef], out: &mut String) {
          #[inline]\npub fn decode_result(method: Method, result: &str) -> Result<Box<dyn Conform + Send>, DecodeError> {{\n\
          Ok(match method {{\n{arms}_ => return Err(support::foreign({sender:?}, method.as_str())),\n}})\n}}\n"
     );
+}
+
+/// The side of an engine: a trait for the requests that reach it, one for the notifications, and what calls their functions.
+fn serve(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
+    let title = match peer {
+        "client" => "Client",
+        _ => "Server",
+    };
+    let requests = sent(cx, peer, false);
+    let notifications = sent(cx, peer, true);
+    let _ = writeln!(
+        out,
+        "/// What a {side} answers, and what it hears.\npub mod {side} {{\nuse super::super::*;\nuse crate::methods;"
+    );
+    if !requests.is_empty() {
+        serve_requests(side, title, &requests, out);
+    }
+    if !notifications.is_empty() {
+        serve_notifications(side, title, &notifications, out);
+    }
+    out.push_str("}\n");
+}
+
+fn serve_requests(side: &str, peer: &str, requests: &[&MethodDef], out: &mut String) {
+    let _ = write!(
+        out,
+        "/// What a {side} answers: one function for each request. `None` says that the method is not served.\n\
+         pub trait ServeMethods {{\n\
+         /// What comes with a request: who calls, from where, with which id.\ntype Cx<'a>;\n\
+         /// What a function replies: now or later, tied to the result of its method.\ntype Reply<M: methods::Request>;\n\
+         /// What becomes of a request.\ntype Answer;\n\
+         /// Sends `reply`; every reply leaves through here.\n\
+         fn answer<M: methods::Request>(&self, cx: Self::Cx<'_>, reply: Self::Reply<M>) -> Self::Answer;\n\
+         /// Refuses `method`, which is not served.\n\
+         fn not_served(&self, cx: Self::Cx<'_>, method: Method) -> Self::Answer;\n"
+    );
+    for method in requests {
+        let _ = write!(
+            out,
+            "/// Replies to `{}`.\n#[inline]\nfn {}(&self, cx: &mut Self::Cx<'_>, params: Box<{}>) -> Option<Self::Reply<methods::{}>> {{\n\
+             let _ = (cx, params);\nNone\n}}\n",
+            method.wire,
+            snake(&method.name),
+            rust(&method.params),
+            method.name
+        );
+    }
+    let _ = write!(
+        out,
+        "}}\n/// Calls the function of `handler` that replies to `request`.\n#[inline]\n\
+         pub fn dispatch<H: ServeMethods>(handler: &H, mut cx: H::Cx<'_>, request: {peer}Request) -> H::Answer {{\n\
+         match request {{\n"
+    );
+    for method in requests {
+        let _ = writeln!(
+            out,
+            "{peer}Request::{0}(params) => conclude::<H, methods::{0}>(handler, handler.{1}(&mut cx, params), cx),",
+            method.name,
+            snake(&method.name)
+        );
+    }
+    out.push_str(
+        "}\n}\n#[inline]\n\
+         fn conclude<H: ServeMethods, M: methods::Request>(handler: &H, reply: Option<H::Reply<M>>, cx: H::Cx<'_>) -> H::Answer {\n\
+         match reply {\nSome(reply) => handler.answer::<M>(cx, reply),\nNone => handler.not_served(cx, M::METHOD),\n}\n}\n",
+    );
+}
+
+fn serve_notifications(side: &str, peer: &str, notifications: &[&MethodDef], out: &mut String) {
+    let _ = write!(
+        out,
+        "/// What a {side} hears: one function for each notification.\n\
+         pub trait ServeNotifications {{\n\
+         /// What comes with a notification: who sent it, and from where.\ntype Cx<'a>;\n\
+         /// Takes note of a notification that has no function.\n\
+         fn ignored(&self, cx: Self::Cx<'_>, method: Method);\n"
+    );
+    for method in notifications {
+        let _ = write!(
+            out,
+            "/// Takes `{}`.\n#[inline]\nfn {}(&self, cx: Self::Cx<'_>, params: Box<{}>) {{\n\
+             drop(params);\nself.ignored(cx, Method::{});\n}}\n",
+            method.wire,
+            snake(&method.name),
+            rust(&method.params),
+            method.name
+        );
+    }
+    let _ = write!(
+        out,
+        "}}\n/// Calls the function of `handler` that takes `notification`.\n#[inline]\n\
+         pub fn dispatch_notification<H: ServeNotifications>(handler: &H, cx: H::Cx<'_>, notification: {peer}Notification) {{\n\
+         match notification {{\n"
+    );
+    for method in notifications {
+        let _ = writeln!(
+            out,
+            "{peer}Notification::{}(params) => handler.{}(cx, params),",
+            method.name,
+            snake(&method.name)
+        );
+    }
+    out.push_str("}\n}\n");
 }
 
 fn handler(
@@ -232,7 +388,7 @@ fn handler(
     for method in methods {
         let _ = writeln!(
             out,
-            "{request}::{}(params) => Box::new(handler.{}(cx, params).await?),",
+            "{request}::{}(params) => Box::new(handler.{}(cx, *params).await?),",
             method.name,
             snake(&method.name)
         );

@@ -175,7 +175,11 @@ fn markers(cx: &Context<'_>, out: &mut String) {
         None => "pub(crate) mod markers {\n",
         Some(_) => "/// Markers of the methods.\npub mod methods {\n",
     });
+    let may_ask = |method: &MethodDef| method.rules.values().any(|rules| rules.input_required);
     out.push_str("use super::{Method, Notification, Request};\n");
+    if cx.model.methods.values().any(may_ask) {
+        out.push_str("use super::{InputRequiredResult, MayAsk};\n");
+    }
     for method in cx.model.methods.values() {
         let name = &method.name;
         let _ = write!(
@@ -196,6 +200,12 @@ fn markers(cx: &Context<'_>, out: &mut String) {
                 "impl Notification for {name} {{ const METHOD: Method = Method::{name}; type Params = super::{params}; }}"
             ),
         };
+        if may_ask(method) {
+            let _ = writeln!(
+                out,
+                "impl MayAsk for {name} {{ fn input_required(questions: InputRequiredResult) -> Self::Result {{ questions.into() }} }}"
+            );
+        }
     }
     out.push_str("}\n");
 }

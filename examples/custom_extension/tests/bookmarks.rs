@@ -91,7 +91,7 @@ fn the_table_says_who_sends_what_and_when() {
     );
     let params = BookmarkAddedNotificationParams::new(Bookmark::new("https://a.example", "A"), "1");
     assert_eq!(
-        ServerNotification::BookmarkAdded(params).method(),
+        ServerNotification::BookmarkAdded(Box::new(params)).method(),
         Method::BookmarkAdded
     );
     _ = AddBookmarkRequestParams::new(Bookmark::new("https://a.example", "A"));

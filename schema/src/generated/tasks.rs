@@ -4,7 +4,7 @@
 use crate::{
     conform::{Conform, Flow, Need, Path, Walk},
     decode, methods::{Direction, Notification, Request, Rules},
-    support::{self, Members, ObjectWriter, Record, serde::de::MapAccess},
+    support::{self, Members, ObjectWriter, Record, serde::{self, de::MapAccess}},
     CallToolResult, DecodeError, Encode, ErrorObject, Extras, InputRequest,
     InputRequiredResult, InputResponse, Json, JsonObject, Map, Method,
     NotificationMetaObject, RequestMetaObject, ResultMetaObject, Revision, Revisions,
@@ -1455,11 +1455,11 @@ pub mod methods {
 #[non_exhaustive]
 pub enum ClientRequest {
     /// `tasks/cancel`.
-    CancelTask(CancelTaskRequestParams),
+    CancelTask(Box<CancelTaskRequestParams>),
     /// `tasks/get`.
-    GetTask(GetTaskRequestParams),
+    GetTask(Box<GetTaskRequestParams>),
     /// `tasks/update`.
-    UpdateTask(UpdateTaskRequestParams),
+    UpdateTask(Box<UpdateTaskRequestParams>),
 }
 impl ClientRequest {
     /// Decodes the params of `method`, straight into their one type; absent params are an empty object.
@@ -1497,6 +1497,16 @@ impl ClientRequest {
             Self::UpdateTask(_) => Method::UpdateTask,
         }
     }
+    /// Whether a client sends `method`, at any revision.
+    #[must_use]
+    pub const fn has(method: Method) -> bool {
+        matches!(method, Method::CancelTask | Method::GetTask | Method::UpdateTask)
+    }
+    /// Decodes the params of `method` where a deserializer stands at them. A method that a client does not send is an error.
+    #[must_use]
+    pub const fn seed(method: Method) -> ClientRequestSeed {
+        ClientRequestSeed(method)
+    }
     /// Decodes the result that answers `method`, straight into its one type.
     ///
     /// # Errors
@@ -1519,6 +1529,32 @@ impl ClientRequest {
                 _ => return Err(support::foreign("client", method.as_str())),
             },
         )
+    }
+}
+/// Decodes the params of one method, see [`ClientRequest::seed`].
+#[derive(Clone, Copy, Debug)]
+pub struct ClientRequestSeed(Method);
+impl<'de> serde::de::DeserializeSeed<'de> for ClientRequestSeed {
+    type Value = ClientRequest;
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<ClientRequest, D::Error> {
+        use serde::Deserialize as _;
+        match self.0 {
+            Method::CancelTask => {
+                Box::deserialize(deserializer).map(ClientRequest::CancelTask)
+            }
+            Method::GetTask => Box::deserialize(deserializer).map(ClientRequest::GetTask),
+            Method::UpdateTask => {
+                Box::deserialize(deserializer).map(ClientRequest::UpdateTask)
+            }
+            method => {
+                Err(
+                    serde::de::Error::custom(support::foreign("client", method.as_str())),
+                )
+            }
+        }
     }
 }
 /// Writes the params.
@@ -1545,7 +1581,7 @@ impl Conform for ClientRequest {
 #[non_exhaustive]
 pub enum ServerNotification {
     /// `notifications/tasks`.
-    TaskUpdated(TaskStatusNotificationParams),
+    TaskUpdated(Box<TaskStatusNotificationParams>),
 }
 impl ServerNotification {
     /// Decodes the params of `method`, straight into their one type; absent params are an empty object.
@@ -1577,6 +1613,38 @@ impl ServerNotification {
     pub const fn method(&self) -> Method {
         match self {
             Self::TaskUpdated(_) => Method::TaskUpdated,
+        }
+    }
+    /// Whether a server sends `method`, at any revision.
+    #[must_use]
+    pub const fn has(method: Method) -> bool {
+        matches!(method, Method::TaskUpdated)
+    }
+    /// Decodes the params of `method` where a deserializer stands at them. A method that a server does not send is an error.
+    #[must_use]
+    pub const fn seed(method: Method) -> ServerNotificationSeed {
+        ServerNotificationSeed(method)
+    }
+}
+/// Decodes the params of one method, see [`ServerNotification::seed`].
+#[derive(Clone, Copy, Debug)]
+pub struct ServerNotificationSeed(Method);
+impl<'de> serde::de::DeserializeSeed<'de> for ServerNotificationSeed {
+    type Value = ServerNotification;
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<ServerNotification, D::Error> {
+        use serde::Deserialize as _;
+        match self.0 {
+            Method::TaskUpdated => {
+                Box::deserialize(deserializer).map(ServerNotification::TaskUpdated)
+            }
+            method => {
+                Err(
+                    serde::de::Error::custom(support::foreign("server", method.as_str())),
+                )
+            }
         }
     }
 }
@@ -1647,13 +1715,13 @@ pub mod handler {
         Ok(
             match request {
                 ClientRequest::CancelTask(params) => {
-                    Box::new(handler.cancel_task(cx, params).await?)
+                    Box::new(handler.cancel_task(cx, *params).await?)
                 }
                 ClientRequest::GetTask(params) => {
-                    Box::new(handler.get_task(cx, params).await?)
+                    Box::new(handler.get_task(cx, *params).await?)
                 }
                 ClientRequest::UpdateTask(params) => {
-                    Box::new(handler.update_task(cx, params).await?)
+                    Box::new(handler.update_task(cx, *params).await?)
                 }
             },
         )

@@ -7,10 +7,12 @@ use std::{
 };
 
 use trueform_schema::{
-    At, CallToolOutcome, CallToolRequestParams, CallToolResult, ClientRequest, ErrorObject, Method,
-    Revision, TYPES, ext,
+    At, CallToolOutcome, CallToolRequestParams, CallToolResult, CancelledNotificationParams,
+    ClientNotification, ClientRequest, ErrorObject, InputRequiredResult, Method, Revision,
+    ServerNotification, ServerRequest, TYPES, conform, ext,
     handler::{ServerHandler, dispatch_to_server},
-    methods::{CallTool, Direction, Request},
+    methods::{CallTool, Direction, GetPrompt, MayAsk, ReadResource, Request},
+    serve::server,
     types,
 };
 
@@ -98,6 +100,113 @@ fn markers_tie_params_and_result() {
         R::METHOD
     }
     assert_eq!(method::<CallTool>(), Method::CallTool);
+}
+
+/// T-1: the types say which requests may be answered with questions.
+#[test]
+fn requests_that_may_be_answered_with_questions() {
+    fn asks<M: MayAsk>() {
+        let questions = InputRequiredResult::new().with_request_state("s");
+        let result = M::input_required(questions);
+        assert!(conform(&result, Revision::V2026_07_28).is_ok());
+        assert_eq!(
+            At::new(&result, Revision::V2026_07_28).to_string(),
+            r#"{"resultType":"input_required","requestState":"s"}"#
+        );
+    }
+    asks::<CallTool>();
+    asks::<GetPrompt>();
+    asks::<ReadResource>();
+    let asking: Vec<_> = Method::ALL
+        .into_iter()
+        .filter(|method| {
+            let rules = method.rules(Revision::V2026_07_28);
+            rules.is_some_and(|rules| rules.input_required)
+        })
+        .collect();
+    assert_eq!(
+        asking,
+        [Method::GetPrompt, Method::ReadResource, Method::CallTool]
+    );
+}
+
+#[test]
+fn messages_are_small() {
+    assert_eq!(size_of::<ClientRequest>(), 16);
+    assert_eq!(size_of::<ServerRequest>(), 16);
+    assert_eq!(size_of::<ClientNotification>(), 16);
+    assert_eq!(size_of::<ServerNotification>(), 16);
+}
+
+/// Records which function was reached, and with what.
+struct Engine;
+
+impl server::ServeMethods for Engine {
+    type Cx<'a> = &'a mut Vec<String>;
+    type Reply<M: Request> = M::Result;
+    type Answer = String;
+
+    fn answer<M: Request>(&self, cx: Self::Cx<'_>, reply: M::Result) -> String {
+        let text = At::new(&reply, Revision::V2025_06_18).to_string();
+        format!("{cx:?} {}: {text}", M::METHOD)
+    }
+
+    fn not_served(&self, cx: Self::Cx<'_>, method: Method) -> String {
+        format!("{cx:?} {method} is not served")
+    }
+
+    fn call_tool(
+        &self,
+        cx: &mut Self::Cx<'_>,
+        params: Box<CallToolRequestParams>,
+    ) -> Option<CallToolOutcome> {
+        cx.push(params.name.clone());
+        Some(CallToolResult::new(Vec::new()).into())
+    }
+}
+
+#[test]
+fn a_request_reaches_its_function_and_leaves_through_one() {
+    let dispatch = |method, params: &str| {
+        let revision = Revision::V2025_06_18;
+        let request = ClientRequest::decode(revision, method, Some(params)).unwrap();
+        server::dispatch(&Engine, &mut vec!["peer".to_owned()], request)
+    };
+    assert_eq!(
+        dispatch(Method::CallTool, r#"{"name":"add"}"#),
+        r#"["peer", "add"] tools/call: {"content":[]}"#
+    );
+    assert_eq!(
+        dispatch(Method::ListTools, "{}"),
+        r#"["peer"] tools/list is not served"#
+    );
+}
+
+/// Records which notification was heard, and which was ignored.
+impl server::ServeNotifications for Engine {
+    type Cx<'a> = &'a mut Vec<String>;
+
+    fn ignored(&self, cx: Self::Cx<'_>, method: Method) {
+        cx.push(format!("{method} is ignored"));
+    }
+
+    fn cancelled(&self, cx: Self::Cx<'_>, params: Box<CancelledNotificationParams>) {
+        cx.push(params.reason.unwrap_or_default());
+    }
+}
+
+#[test]
+fn a_notification_reaches_its_function_or_is_ignored() {
+    let mut heard = Vec::new();
+    for (method, params) in [
+        (Method::Cancelled, r#"{"requestId":1,"reason":"late"}"#),
+        (Method::Initialized, "{}"),
+    ] {
+        let notification =
+            ClientNotification::decode(Revision::V2025_06_18, method, Some(params)).unwrap();
+        server::dispatch_notification(&Engine, &mut heard, notification);
+    }
+    assert_eq!(heard, ["late", "notifications/initialized is ignored"]);
 }
 
 struct Echo;

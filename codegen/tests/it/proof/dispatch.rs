@@ -1,5 +1,6 @@
 //! Every envelope of every revision reaches its one params type, and nothing else.
 
+use serde::de::DeserializeSeed;
 use serde_json::Value;
 use trueform_schema::{
     ClientNotification, ClientRequest, DecodeError, Encode, Method, Revision, ServerNotification,
@@ -12,6 +13,12 @@ use crate::values::Values;
 
 /// Decodes params as what one side sends, and writes them again.
 type Side = fn(Revision, Method, Option<&str>) -> Result<Vec<u8>, DecodeError>;
+
+/// Reads params where a deserializer stands at them, as what one side sends, and writes them again.
+type Seed = fn(Revision, Method, &str) -> serde_json::Result<Vec<u8>>;
+
+/// Whether one side sends a method.
+type Has = fn(Method) -> bool;
 
 fn written(message: &dyn Encode, revision: Revision) -> Vec<u8> {
     let mut out = Vec::new();
@@ -34,6 +41,80 @@ const SIDES: [(bool, bool, Side); 4] = [
         ServerNotification::decode(r, m, p).map(|message| written(&message, r))
     }),
 ];
+
+/// The same sides, read by their seeds.
+const SEEDS: [(Seed, Has); 4] = [
+    (
+        |r, m, p| seeded(ClientRequest::seed(m), p).map(|message| written(&message, r)),
+        ClientRequest::has,
+    ),
+    (
+        |r, m, p| seeded(ClientNotification::seed(m), p).map(|message| written(&message, r)),
+        ClientNotification::has,
+    ),
+    (
+        |r, m, p| seeded(ServerRequest::seed(m), p).map(|message| written(&message, r)),
+        ServerRequest::has,
+    ),
+    (
+        |r, m, p| seeded(ServerNotification::seed(m), p).map(|message| written(&message, r)),
+        ServerNotification::has,
+    ),
+];
+
+fn seeded<'de, S: DeserializeSeed<'de>>(seed: S, params: &'de str) -> serde_json::Result<S::Value> {
+    let mut deserializer = serde_json::Deserializer::from_str(params);
+    let message = seed.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(message)
+}
+
+/// A seed reads what `decode` reads, refuses what it refuses, and each side has exactly the methods that it decodes.
+#[test]
+fn seeds_agree_with_decode() {
+    let mut read = 0;
+    for (name, revision) in REVISIONS.into_iter().zip(Revision::ALL) {
+        let document = committed(name);
+        for definition in definitions(&document) {
+            let wire = document["$defs"][&definition].pointer("/properties/method/const");
+            let Some(method) = wire.and_then(Value::as_str).and_then(Method::from_wire) else {
+                continue;
+            };
+            let mut values = Values::new(&document, 17);
+            for _ in 0..10 {
+                let message = values.random(&definition);
+                let params = message
+                    .get("params")
+                    .map_or_else(|| "{}".to_owned(), Value::to_string);
+                for ((_, _, decode), (seed, has)) in SIDES.iter().zip(SEEDS) {
+                    // Text that is no object is refused by both.
+                    for params in [&*params, "[]"] {
+                        let decoded = decode(revision, method, Some(params));
+                        let seeded = seed(revision, method, params);
+                        assert!(has(method) || decoded.is_err(), "{name}, `{definition}`");
+                        match (decoded, seeded) {
+                            (Ok(decoded), Ok(seeded)) => {
+                                assert_eq!(decoded, seeded, "{name}, `{definition}`");
+                                read += 1;
+                            }
+                            (Err(decoded), Err(seeded)) => {
+                                let (full, seeded) = (decoded.to_string(), seeded.to_string());
+                                assert!(
+                                    has(method) || seeded.starts_with(&full),
+                                    "{full}, {seeded}"
+                                );
+                            }
+                            (decoded, seeded) => {
+                                panic!("{name}, `{definition}`: {decoded:?}, {seeded:?}\n{params}")
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(read > 1_000, "{read}");
+}
 
 #[test]
 fn envelopes_reach_exactly_one_params_type() {
