@@ -454,7 +454,7 @@ mod tests {
                 events,
                 200,
                 stream,
-                "data: 1\n\n",
+                "event: message\ndata: 1\n\n",
             ),
             (vec![answer(400, "1")], false, events, 400, json, "1"),
             (vec![answer(200, "1")], true, both, 200, json, "[1]"),
@@ -472,7 +472,7 @@ mod tests {
                 events,
                 200,
                 stream,
-                "data: 1\n\ndata: 2\n\n",
+                "event: message\ndata: 1\n\nevent: message\ndata: 2\n\n",
             ),
             (vec![], false, both, 202, "", ""),
         ] {

@@ -351,7 +351,10 @@ mod tests {
         let (pipe, _near, mut told) = streaming(Duration::ZERO).await;
         for message in ["{}", r#"{"a":1}"#, &format!(r#""{}""#, "x".repeat(30_000))] {
             let event = sse::event(None, message.as_bytes());
-            let expected = format!("{:X}\r\ndata: {message}\n\n\r\n", event.len());
+            let expected = format!(
+                "{:X}\r\nevent: message\ndata: {message}\n\n\r\n",
+                event.len()
+            );
             pipe.push(event).unwrap();
             assert_eq!(told.recv().await.unwrap(), expected);
         }
@@ -372,7 +375,10 @@ mod tests {
         }
         tokio::time::sleep(Duration::from_secs(10)).await;
         pipe.push(sse::event(None, b"{}")).unwrap();
-        assert_eq!(told.recv().await.unwrap(), "A\r\ndata: {}\n\n\r\n");
+        assert_eq!(
+            told.recv().await.unwrap(),
+            "19\r\nevent: message\ndata: {}\n\n\r\n"
+        );
         assert_eq!(told.recv().await.unwrap(), "3\r\n:\n\n\r\n");
         assert_eq!(seconds(), 40 + 15, "the silence began with the event");
     }

@@ -9,17 +9,18 @@ use crate::store::EventId;
 /// A comment that keeps proxies from taking a silent stream for a dead one; clients skip it (F-31, G-13).
 pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
-/// `message`, one JSON text, as an event.
+/// `message`, one JSON text, as an event of the type `message`.
 ///
+/// The name is what parsers assume without it, but some clients take events with this name only (DEC-7).
 /// A line end between the tokens of the JSON would end the `data` field, and inside strings JSON has none: it becomes a
 /// space.
 pub(super) fn event(id: Option<EventId>, message: &[u8]) -> Bytes {
     tracing::trace!(message = %String::from_utf8_lossy(message), "sent as an event");
-    let mut out = Vec::with_capacity(message.len() + if id.is_some() { 64 } else { 8 });
+    let mut out = Vec::with_capacity(message.len() + if id.is_some() { 80 } else { 24 });
     if let Some(id) = id {
         push_id(&mut out, id);
     }
-    out.extend_from_slice(b"data: ");
+    out.extend_from_slice(b"event: message\ndata: ");
     let start = out.len();
     out.extend_from_slice(message);
     for byte in &mut out[start..] {
@@ -31,7 +32,7 @@ pub(super) fn event(id: Option<EventId>, message: &[u8]) -> Bytes {
     out.into()
 }
 
-/// The event that opens a resumable stream: it has an id to resume from, and no message (F-11).
+/// The event that opens a resumable stream: it has an id to resume from, no message (F-11) and so no name (DEC-7).
 pub(super) fn priming(id: EventId, retry: Duration) -> Bytes {
     let mut out = Vec::with_capacity(64);
     push_id(&mut out, id);
@@ -51,23 +52,30 @@ fn push_id(out: &mut Vec<u8>, id: EventId) {
 mod tests {
     use super::*;
 
+    // DEC-7
     #[test]
-    fn one_message_is_one_data_line() {
-        assert_eq!(event(None, b"{\"a\":1}"), "data: {\"a\":1}\n\n");
-        assert_eq!(event(None, b"{\r\n\"a\":\n1}"), "data: {  \"a\": 1}\n\n");
+    fn one_message_is_one_named_event_with_one_data_line() {
+        assert_eq!(
+            event(None, b"{\"a\":1}"),
+            "event: message\ndata: {\"a\":1}\n\n"
+        );
+        assert_eq!(
+            event(None, b"{\r\n\"a\":\n1}"),
+            "event: message\ndata: {  \"a\": 1}\n\n"
+        );
         let id = EventId {
             stream: 1,
             position: 2,
         };
         assert_eq!(
             event(Some(id), b"{}"),
-            "id: 0000000000000001-2\ndata: {}\n\n"
+            "id: 0000000000000001-2\nevent: message\ndata: {}\n\n"
         );
     }
 
-    // F-11
+    // F-11, DEC-7
     #[test]
-    fn a_priming_event_has_an_id_a_delay_and_empty_data() {
+    fn a_priming_event_has_an_id_a_delay_empty_data_and_no_name() {
         let id = EventId {
             stream: 0xab,
             position: 0,

@@ -455,6 +455,7 @@ impl Event {
     fn parse(text: &str) -> Option<Self> {
         let mut event = Self::default();
         let mut known = false;
+        let mut name = None;
         for line in text.lines() {
             let (field, value) = line.split_once(':').expect("a field or a comment");
             let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
@@ -462,11 +463,15 @@ impl Event {
                 "" => continue,
                 "id" => event.id = Some(value),
                 "retry" => event.retry = value.parse().ok(),
+                "event" => name = Some(value),
                 "data" => event.data = value,
                 other => panic!("unexpected field `{other}`"),
             }
             known = true;
         }
+        // DEC-7: messages are named, and nothing else is.
+        let expected = (!event.data.is_empty()).then_some("message");
+        assert_eq!(name.as_deref(), expected, "the name of {text:?}");
         known.then_some(event)
     }
 }
