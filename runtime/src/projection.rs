@@ -13,7 +13,7 @@ use trueform_schema::{
     rewrite::Wrapped,
 };
 
-use crate::check::{Holds, holds};
+use crate::check::{Holds, holds, lint::add_properties};
 
 #[doc(inline)]
 pub use trueform_schema::projection::Rule;
@@ -94,13 +94,21 @@ pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {
     projected
 }
 
-/// `params` as `revision` can decode them, if anything about them has to be rewritten.
+/// `params` as `revision` can decode them, if anything about them has to be rewritten. The input schemas of the tools get the
+/// `properties` that they may lack, as those of the server's own tools do.
 pub(crate) fn sampling(
     params: &CreateMessageRequestParams,
     revision: Revision,
 ) -> Option<CreateMessageRequestParams> {
     let tools = params.tools.as_ref()?;
-    let projected: Vec<_> = tools.iter().map(|item| tool(item, revision)).collect();
+    let complete = |item| {
+        let mut projected = tool(item, revision);
+        if let Some(schema) = with_properties(&projected.input_schema) {
+            projected.to_mut().input_schema = schema;
+        }
+        projected
+    };
+    let projected: Vec<_> = tools.iter().map(complete).collect();
     if projected
         .iter()
         .all(|item| matches!(item, Cow::Borrowed(_)))
@@ -183,6 +191,14 @@ fn follow_root(schema: &mut Value) {
             _ => {}
         }
     }
+}
+
+/// The schema with `properties` at its root, where it has none.
+pub(crate) fn with_properties(schema: &JsonObject) -> Option<JsonObject> {
+    let Value::Object(mut root) = schema.to_value() else {
+        return None;
+    };
+    add_properties(&mut root).then(|| JsonObject::from(root))
 }
 
 /// The schema without boolean ones directly under `properties`, which clients of older revisions refuse; `None` if there
@@ -275,6 +291,15 @@ mod tests {
             older.tools.unwrap()[0].input_schema.to_value()["properties"],
             json!({"x": {}})
         );
+        let bare = json!({"type": "object", "additionalProperties": false});
+        params.tools = Some(vec![Tool::new(object(&bare), "t")]);
+        for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+            let complete = sampling(&params, revision).unwrap().tools.unwrap();
+            assert_eq!(
+                complete[0].input_schema.get(),
+                r#"{"type":"object","properties":{},"additionalProperties":false}"#
+            );
+        }
     }
 
     // GAP-15, TRAP-11

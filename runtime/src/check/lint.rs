@@ -36,6 +36,18 @@ impl Profile {
     }
 }
 
+/// Adds `"properties": {}` to an object schema that has no `properties`, right after `type`: several clients refuse tools whose
+/// input schema lacks them. The same values are accepted. Whether anything was added.
+pub(crate) fn add_properties(schema: &mut Map<String, Value>) -> bool {
+    if schema.contains_key("properties") {
+        return false;
+    }
+    let place = schema.keys().position(|keyword| keyword == "type");
+    let after = place.map_or(0, |place| place + 1);
+    schema.shift_insert(after, "properties".to_owned(), Value::Object(Map::new()));
+    true
+}
+
 /// Which schema of a tool is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {

@@ -168,12 +168,10 @@ impl InputSchema {
         self.names.closed = true;
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
-        if !self.properties.is_empty() {
-            schema.insert(
-                "properties".to_owned(),
-                Value::Object(std::mem::take(&mut self.properties)),
-            );
-        }
+        schema.insert(
+            "properties".to_owned(),
+            Value::Object(std::mem::take(&mut self.properties)),
+        );
         if !self.required.is_empty() {
             schema.insert(
                 "required".to_owned(),

@@ -84,12 +84,16 @@ impl fmt::Display for Place {
 }
 
 impl ToolRoute {
-    /// Compiles the schemas and checks what clients would stumble over.
+    /// Compiles the schemas and checks what clients would stumble over. The input schema gets the `properties` that it may lack.
     pub(super) fn new(
-        definition: Definition,
+        mut definition: Definition,
         handler: Handler,
         server: Server,
     ) -> Result<Self, Rejected> {
+        // What is advertised is what is enforced, so this comes first.
+        if let Some(schema) = projection::with_properties(&definition.tool.input_schema) {
+            definition.tool.input_schema = schema;
+        }
         let Definition { tool, place, .. } = &definition;
         let mut problems = Vec::new();
         if !is_tool_name(&tool.name) {

@@ -59,6 +59,83 @@ async fn listed(service: &trueform::Service, name: &str) -> Value {
     serde_json::to_value(&tool).unwrap()
 }
 
+/// Nothing.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "trueform::serde")]
+#[schemars(crate = "trueform::schemars")]
+struct Nothing {}
+
+/// Takes nothing.
+#[tool]
+fn without_parameters() {}
+
+/// Takes a context.
+#[tool]
+fn injected_only(_context: Context) {}
+
+/// Takes an empty struct.
+#[tool]
+fn empty_struct(Args(Nothing {}): Args<Nothing>) {}
+
+// Z-5: some clients refuse a tool whose input schema has no `properties`. At every revision, in both profiles.
+#[tokio::test]
+async fn every_input_schema_has_properties() {
+    let dynamic = |name: &str, schema: Value| {
+        DynamicTool::new(name, schema).handler(|_, arguments| async move { arguments.to_string() })
+    };
+    let open = json!({"title": "T", "type": "object", "minProperties": 1});
+    let last = json!({"additionalProperties": false, "type": "object"});
+    for profile in [Profile::Strict2020, Profile::Portable] {
+        let service = Server::new("s", "1")
+            .tools(tools![without_parameters, injected_only, empty_struct])
+            .tools(dynamic("open", open.clone()))
+            .tools(dynamic("last", last.clone()))
+            .profile(profile)
+            .build()
+            .unwrap();
+        for revision in Revision::ALL {
+            let client = service
+                .connect_as(ClientOptions::at(revision))
+                .await
+                .unwrap();
+            let tools = client.list_tools().await.unwrap();
+            let schemas: Vec<_> = tools
+                .iter()
+                .map(|tool| format!("{} {}", tool.name, tool.input_schema))
+                .collect();
+            let closed = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+            assert_eq!(
+                schemas,
+                [
+                    format!("without_parameters {closed}"),
+                    format!("injected_only {closed}"),
+                    format!("empty_struct {closed}"),
+                    r#"open {"title":"T","type":"object","properties":{},"minProperties":1}"#
+                        .to_owned(),
+                    r#"last {"additionalProperties":false,"type":"object","properties":{}}"#
+                        .to_owned(),
+                ],
+                "{profile:?} {revision}"
+            );
+            for (name, arguments, accepted) in [
+                ("empty_struct", json!({}), true),
+                ("empty_struct", json!({"a": 1}), false),
+                ("open", json!({"a": 1}), true),
+                ("open", json!({}), false),
+                ("last", json!({}), true),
+                ("last", json!({"a": 1}), false),
+            ] {
+                let result = client.call_tool(name, arguments.clone()).await.unwrap();
+                assert_eq!(
+                    result.is_error != Some(true),
+                    accepted,
+                    "{name} {arguments}"
+                );
+            }
+        }
+    }
+}
+
 /// The input schema that is advertised is the one that is enforced.
 #[tokio::test]
 async fn what_is_advertised_is_enforced() {

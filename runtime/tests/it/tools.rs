@@ -331,7 +331,7 @@ async fn no_arguments() {
     let tools = client.list_tools().await.unwrap();
     assert_eq!(
         tools[1].input_schema.get(),
-        r#"{"type":"object","additionalProperties":false}"#
+        r#"{"type":"object","properties":{},"additionalProperties":false}"#
     );
     for name in ["nothing", "at_all"] {
         // `null` is sent as no `arguments` at all.
@@ -411,47 +411,48 @@ async fn all_arguments_as_one_struct() {
     check(
         &tools[1].input_schema,
         expect![[r#"
-        {
-          "type": "object",
-          "oneOf": [
             {
               "type": "object",
-              "properties": {
-                "op": {
-                  "type": "string",
-                  "const": "get"
+              "properties": {},
+              "oneOf": [
+                {
+                  "type": "object",
+                  "properties": {
+                    "op": {
+                      "type": "string",
+                      "const": "get"
+                    },
+                    "key": {
+                      "type": "string"
+                    }
+                  },
+                  "required": [
+                    "op",
+                    "key"
+                  ]
                 },
-                "key": {
-                  "type": "string"
+                {
+                  "type": "object",
+                  "properties": {
+                    "op": {
+                      "type": "string",
+                      "const": "put"
+                    },
+                    "key": {
+                      "type": "string"
+                    },
+                    "value": {
+                      "type": "integer"
+                    }
+                  },
+                  "required": [
+                    "op",
+                    "key",
+                    "value"
+                  ]
                 }
-              },
-              "required": [
-                "op",
-                "key"
               ]
-            },
-            {
-              "type": "object",
-              "properties": {
-                "op": {
-                  "type": "string",
-                  "const": "put"
-                },
-                "key": {
-                  "type": "string"
-                },
-                "value": {
-                  "type": "integer"
-                }
-              },
-              "required": [
-                "op",
-                "key",
-                "value"
-              ]
-            }
-          ]
-        }"#]],
+            }"#]],
     );
     assert_eq!(
         text(&called(set(), "find", json!({"searchText": "x", "limit": 3})).await),

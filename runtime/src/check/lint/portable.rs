@@ -1,7 +1,8 @@
 //! A schema rewritten for clients that read little: same values accepted, fewer features used.
 //!
 //! References are inlined unless they recurse, boolean subschemas become objects, schemars' numeric formats go,
-//! `anyOf` with `null` becomes a list of types, and combinators at the root are merged where that changes nothing.
+//! `anyOf` with `null` becomes a list of types, combinators at the root are merged where that changes nothing, and every object
+//! schema gets `properties`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,6 +13,7 @@ use super::{
         compile::percent_decoded,
         positions::{Holds, holds, is_annotation, is_numeric_format},
     },
+    add_properties,
     merge::{merge_branches, merged, with_null_as_type},
 };
 
@@ -27,7 +29,7 @@ const MAX_DEPTH: usize = super::super::MAX_SCHEMA_DEPTH;
 /// The schema in the plainest terms that accept the same values.
 ///
 /// Where moving a schema would not be safe (other dialects, anchors, references to other documents) or would make it larger
-/// than some thousand subschemas, only the numeric formats go.
+/// than some thousand subschemas, only the numeric formats go and `properties` are added.
 ///
 /// ```
 /// use trueform::check::lint::portable;
@@ -44,7 +46,52 @@ const MAX_DEPTH: usize = super::super::MAX_SCHEMA_DEPTH;
 /// ```
 #[must_use]
 pub fn portable(schema: &Value) -> Value {
-    inlined(schema).unwrap_or_else(|| without_numeric_formats(schema, 0))
+    let mut plain = inlined(schema).unwrap_or_else(|| without_numeric_formats(schema, 0));
+    complete_objects(&mut plain, 0);
+    plain
+}
+
+/// Gives `properties` to every schema that is of type `object`, or of several types with `object` among them.
+fn complete_objects(schema: &mut Value, depth: usize) {
+    let Some(members) = schema.as_object_mut().filter(|_| depth < MAX_DEPTH) else {
+        return;
+    };
+    let is_of_objects = match members.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|name| name == "object"),
+        Some(name) => name == "object",
+        None => false,
+    };
+    if is_of_objects {
+        add_properties(members);
+    }
+    for (keyword, value) in members.iter_mut() {
+        match (holds(keyword, value), value) {
+            (Holds::One, schema) => complete_objects(schema, depth + 1),
+            (Holds::List, Value::Array(list)) => {
+                for schema in list {
+                    complete_objects(schema, depth + 1);
+                }
+            }
+            (Holds::Map, Value::Object(map)) => {
+                for schema in map.values_mut() {
+                    complete_objects(schema, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `"properties": {}` beside what a schema is put together from. It says nothing, and would keep the parts apart.
+fn is_empty_beside_parts(members: &Map<String, Value>, keyword: &str) -> bool {
+    keyword == "properties"
+        && members
+            .get(keyword)
+            .and_then(Value::as_object)
+            .is_some_and(Map::is_empty)
+        && ["$ref", "allOf", "anyOf", "oneOf"]
+            .iter()
+            .any(|part| members.contains_key(*part))
 }
 
 fn inlined(schema: &Value) -> Option<Value> {
@@ -100,10 +147,12 @@ impl<'v> Rewrite<'v> {
                 let Value::Object(target) = self.schema(self.targets.get(reference)?, 0)? else {
                     return None;
                 };
-                let own = schema
-                    .as_object()?
-                    .iter()
-                    .filter(|(keyword, _)| !is_dropped(keyword) && *keyword != "$ref");
+                let members = schema.as_object()?;
+                let own = members.iter().filter(|(keyword, _)| {
+                    !is_dropped(keyword)
+                        && *keyword != "$ref"
+                        && !is_empty_beside_parts(members, keyword)
+                });
                 let own: Map<String, Value> = own
                     .map(|(keyword, value)| (keyword.clone(), value.clone()))
                     .collect();
@@ -150,7 +199,8 @@ impl<'v> Rewrite<'v> {
         let mut out = Map::new();
         for (keyword, value) in members {
             let numeric = keyword == "format" && value.as_str().is_some_and(is_numeric_format);
-            if !numeric && !is_dropped(keyword) && keyword != "$ref" {
+            let skipped = numeric || is_dropped(keyword) || is_empty_beside_parts(members, keyword);
+            if !skipped && keyword != "$ref" {
                 out.insert(keyword.clone(), self.keyword(keyword, value, depth + 1)?);
             }
         }
@@ -399,6 +449,47 @@ mod tests {
             &json!({"properties": {"a": fixed}}),
             &json!({"properties": {"a": fixed}}),
         );
+    }
+
+    // Clients that refuse an object schema without `properties` do so at any depth.
+    #[test]
+    fn objects_have_properties() {
+        check(
+            &json!({"title": "T", "type": "object", "additionalProperties": false}),
+            &json!({"title": "T", "type": "object", "properties": {}, "additionalProperties": false}),
+        );
+        assert_eq!(
+            portable(&json!({"title": "T", "type": "object", "minProperties": 1})).to_string(),
+            r#"{"title":"T","type":"object","properties":{},"minProperties":1}"#,
+            "right after `type`"
+        );
+        check(
+            &json!({"type": "object", "properties": {
+                "type": {"type": "array", "items": {"type": "object"}},
+                "maybe": {"anyOf": [{"type": "object", "additionalProperties": {"type": "object"}}, {"type": "null"}]},
+                "word": {"type": "string"}, "object": {"const": {"type": "object"}}}}),
+            &json!({"type": "object", "properties": {
+                "type": {"type": "array", "items": {"type": "object", "properties": {}}},
+                "maybe": {"type": ["object", "null"], "properties": {},
+                    "additionalProperties": {"type": "object", "properties": {}}},
+                "word": {"type": "string"}, "object": {"const": {"type": "object"}}}}),
+        );
+        // What cannot be moved too.
+        check(
+            &json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": {"$ref": "#/definitions/A"}},
+                "definitions": {"A": {"type": "object"}}}),
+            &json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": {"$ref": "#/definitions/A"}},
+                "definitions": {"A": {"type": "object", "properties": {}}}}),
+        );
+        // Empty ones do not keep apart what can be merged.
+        let closed =
+            json!({"type": "object", "properties": {"b": {}}, "additionalProperties": false});
+        for root in [
+            json!({"type": "object", "properties": {}, "$ref": "#/$defs/B", "$defs": {"B": closed}}),
+            json!({"type": "object", "properties": {}, "anyOf": [closed]}),
+        ] {
+            check(&root, &closed);
+        }
     }
 
     #[test]

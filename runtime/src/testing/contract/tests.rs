@@ -141,6 +141,7 @@ fn the_contract_reads_well() {
               "description": "Comes tomorrow.",
               "inputSchema": {
                 "additionalProperties": false,
+                "properties": {},
                 "type": "object"
               }
             },
