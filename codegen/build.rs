@@ -7,8 +7,14 @@ use std::path::Path;
 use std::{env, fs};
 
 fn main() {
-    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("core");
     println!("cargo::rerun-if-changed=core");
+    // At run time, because two checkouts with one target folder share the compiled script.
+    println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
+    let Some(folder) = env::var_os("CARGO_MANIFEST_DIR") else {
+        println!("cargo::error=cargo sets CARGO_MANIFEST_DIR for build scripts");
+        return;
+    };
+    let core = Path::new(&folder).join("core");
     if let Err(error) = embed(&core) {
         println!("cargo::error=cannot embed `{}`: {error}", core.display());
     }

@@ -11,7 +11,13 @@ fn main() {
     for input in INPUTS.iter().chain(&["src/generated.rs", "src/generated"]) {
         println!("cargo::rerun-if-changed={input}");
     }
-    if let Err(message) = build(Path::new(env!("CARGO_MANIFEST_DIR"))) {
+    // At run time, because two checkouts with one target folder share the compiled script.
+    println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
+    let built = match std::env::var_os("CARGO_MANIFEST_DIR") {
+        Some(schema) => build(Path::new(&schema)),
+        None => Err("cargo sets CARGO_MANIFEST_DIR for build scripts".to_owned()),
+    };
+    if let Err(message) = built {
         println!("cargo::error={message}");
     }
 }

@@ -7,6 +7,7 @@ mod cli;
 mod diff;
 mod import;
 mod made_up;
+mod moved;
 mod proof;
 mod regenerate;
 mod report;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::made_up;
-use crate::support::{codegen, schema_folder, scratch};
+use crate::support::{codegen, copy, schema_folder, scratch};
 
 /// Imports the made-up revision into a copy of the schema folder and answers where that is.
 fn imported(name: &str) -> std::path::PathBuf {
@@ -135,17 +135,4 @@ fn crate_of(root: &Path, name: &str, file: &str, code: &str, dependencies: &str)
     );
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     fs::write(folder.join("src").join(file), code).unwrap();
-}
-
-/// Copies a folder.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &target),
-            false => _ = fs::copy(entry.path(), target).unwrap(),
-        }
-    }
 }

@@ -60,6 +60,19 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     folder
 }
 
+/// Copies a folder.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => _ = std::fs::copy(entry.path(), target).unwrap(),
+        }
+    }
+}
+
 /// Runs the command line.
 pub(crate) fn codegen<A: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = A>) -> Output {
     let binary = env!("CARGO_BIN_EXE_trueform-codegen");
