@@ -9,7 +9,6 @@ use std::{env, fs};
 fn main() {
     println!("cargo::rerun-if-changed=core");
     // At run time, because two checkouts with one target folder share the compiled script.
-    println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
     let Some(folder) = env::var_os("CARGO_MANIFEST_DIR") else {
         println!("cargo::error=cargo sets CARGO_MANIFEST_DIR for build scripts");
         return;

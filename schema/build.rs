@@ -12,7 +12,6 @@ fn main() {
         println!("cargo::rerun-if-changed={input}");
     }
     // At run time, because two checkouts with one target folder share the compiled script.
-    println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
     let built = match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(schema) => build(Path::new(&schema)),
         None => Err("cargo sets CARGO_MANIFEST_DIR for build scripts".to_owned()),
