@@ -18,11 +18,13 @@ pub(crate) use self::{
         capability_missing, header_mismatch, internal, invalid_params, invalid_request,
         method_not_found, params_error, shortened, unsupported_version,
     },
-    fault::{Fault, NOTHING, described, escaped},
+    fault::{Fault, NOTHING, described},
     frame::{Frame, Incoming, Kind, Malformed, Text},
     read::{malformed_from, parse, parse_early},
     write::{NoId, write_error, write_notification, write_request, write_result},
 };
+/// The gate's name for it.
+pub(crate) use trueform_schema::pointer::escape as escaped;
 
 /// Deepest nesting of arrays and objects in a message. Same as the limit of `serde_json`, which holds only where a value
 /// is decoded; this one holds for raw members too.

@@ -14,7 +14,7 @@ mod walk;
 
 use std::{fmt, ops::ControlFlow};
 
-use crate::{Encode, JsonKind, Revision, Revisions};
+use crate::{Encode, JsonKind, Revision, Revisions, pointer};
 
 pub use self::{
     formats::{Format, is_base64, is_uri, is_uri_template},
@@ -340,22 +340,11 @@ impl<'a> Path<'a> {
         };
         match self.step {
             Step::Root => {}
-            Step::Key(key) => push_key(key.chars(), &mut pointer),
-            Step::Quoted(name) => push_key(quoted::chars(name), &mut pointer),
+            Step::Key(key) => pointer::push(&mut pointer, key.chars()),
+            Step::Quoted(name) => pointer::push(&mut pointer, quoted::chars(name)),
             Step::Index(index) => pointer.push_str(&format!("/{index}")),
         }
         pointer
-    }
-}
-
-fn push_key(key: impl Iterator<Item = char>, pointer: &mut String) {
-    pointer.push('/');
-    for c in key {
-        match c {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            c => pointer.push(c),
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::{collections::HashMap, fmt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::JsonKind;
+use crate::{JsonKind, pointer};
 
 /// Decodes `text`.
 ///
@@ -181,7 +181,7 @@ fn found(text: &str, pointer: &str) -> Option<(JsonKind, usize)> {
         value = match JsonKind::of(value.get()) {
             JsonKind::Object => {
                 let members: HashMap<String, &RawValue> = serde_json::from_str(value.get()).ok()?;
-                *members.get(&token.replace("~1", "/").replace("~0", "~"))?
+                *members.get(&*pointer::unescape(token))?
             }
             _ => {
                 let items: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
@@ -198,7 +198,7 @@ const REPEATED: &str = "duplicate member `";
 /// The message of an error in the value of member `key`, for errors that do not know their place: values that were
 /// read before, and what is checked after `serde_json` has read it. [`DecodeError::locate`] makes a pointer of it.
 pub(crate) fn in_member(key: &str, error: &DecodeError) -> String {
-    let key = key.replace('~', "~0").replace('/', "~1");
+    let key = pointer::escape(key);
     let (inner, message) = match error
         .message
         .strip_prefix(MEMBER)
@@ -285,8 +285,7 @@ fn pointer_at(text: &[u8], end: usize) -> (String, bool) {
     for (depth, step) in path.iter().enumerate() {
         match step {
             Step::Member { key, in_value } if *in_value || depth + 1 < path.len() => {
-                pointer.push('/');
-                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                pointer::push(&mut pointer, key.chars());
             }
             Step::Member { .. } => {}
             Step::Item(index) => {

@@ -11,7 +11,6 @@ mod refs;
 
 #[cfg(feature = "json-schema")]
 pub(super) use self::outline::{Outline, outline};
-pub(super) use self::refs::percent_decoded;
 #[cfg(feature = "json-schema")]
 pub(super) use self::refs::remote_reason;
 

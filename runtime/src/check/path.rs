@@ -1,5 +1,7 @@
 //! Where a walk stands in the value: a linked list on the stack, turned into a JSON pointer only when needed.
 
+use trueform_schema::pointer;
+
 use super::violation::MAX_POINTER;
 
 #[derive(Clone, Copy)]
@@ -59,17 +61,10 @@ pub(super) fn cut(mut pointer: String) -> String {
     pointer
 }
 
-/// Appends `/name` with `~` and `/` escaped.
+/// Appends the step `name`.
 pub(super) fn push_escaped(out: &mut String, name: &str) {
-    out.push('/');
     // A name longer than any pointer is cut here already, so that huge names are not copied.
-    for c in name.chars().take(MAX_POINTER + 1) {
-        match c {
-            '~' => out.push_str("~0"),
-            '/' => out.push_str("~1"),
-            c => out.push(c),
-        }
-    }
+    pointer::push(out, name.chars().take(MAX_POINTER + 1));
 }
 
 #[cfg(test)]

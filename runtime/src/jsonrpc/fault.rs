@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use trueform_schema::{DecodeError, Json, JsonKind, Violation, conform::Rule};
+use trueform_schema::{DecodeError, Json, JsonKind, Violation, conform::Rule, pointer};
 
 /// One thing that is wrong with a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +44,12 @@ impl Fault {
     pub(crate) fn of_decoding(error: &DecodeError, prefix: &str) -> Self {
         let pointer = format!("{prefix}{}", error.pointer());
         if let Some(name) = error.missing() {
-            let name = escaped(name);
+            let name = pointer::escape(name);
             return Self::missing(format!("{pointer}/{name}"), "a value");
         }
         if error.rule() == "duplicate" {
             let within = error.repeated_in_object();
-            let member = within.map(escaped);
+            let member = within.map(pointer::escape);
             let pointer = match member {
                 Some(member) => format!("{pointer}/{member}"),
                 None => pointer,
@@ -81,11 +81,6 @@ impl Fault {
             "pointer": self.pointer, "rule": self.rule, "expected": self.expected, "found": self.found,
         }))
     }
-}
-
-/// `name` as a step of a JSON pointer (RFC 6901).
-pub(crate) fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// What stands for a value that is not there.

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use serde_json::Value;
-use trueform_schema::{At, Encode, Revision, Revisions, View};
+use trueform_schema::{At, Encode, Revision, Revisions, View, pointer};
 
 use super::Service;
 use crate::{engine::Engine, tool::ToolRoute};
@@ -220,7 +220,7 @@ fn compare(found: &mut Vec<(String, LossRule)>, pointer: &str, all: &Value, seen
     match (all, seen) {
         (Value::Object(all), Value::Object(seen)) => {
             for (name, value) in all {
-                let pointer = format!("{pointer}/{}", crate::jsonrpc::escaped(name));
+                let pointer = format!("{pointer}/{}", pointer::escape(name));
                 let is_schema = matches!(&*pointer, "/inputSchema" | "/outputSchema");
                 match seen.get(name) {
                     None if pointer == "/outputSchema" => {

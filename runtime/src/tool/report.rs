@@ -1,6 +1,6 @@
 //! Why arguments do not fit, in words for the model. All of it is off the path of calls that fit.
 
-use trueform_schema::DecodeError;
+use trueform_schema::{DecodeError, pointer};
 
 use super::{
     arguments::{Names, Unfit},
@@ -56,7 +56,7 @@ impl Failure {
                 // It was split before, or no argument would have been refused.
                 let _ = names.split(text, &mut slots);
                 let name = &names.parameters[index];
-                let pointer = format!("/{}", jsonrpc::escaped(name));
+                let pointer = format!("/{}", pointer::escape(name));
                 match slots[index] {
                     Some(argument) => DecodeError::locate(argument, &error)
                         .under(&pointer)

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use trueform_schema::pointer::decode_fragment;
 
 use super::{
     super::{
@@ -56,7 +57,7 @@ impl<'v> Compiler<'v> {
     }
 
     fn resolve(&mut self, fragment: &str) -> Option<(&'v Value, String)> {
-        let fragment = percent_decoded(fragment)?;
+        let fragment = decode_fragment(fragment)?;
         if fragment.is_empty() {
             return Some((self.root, String::new()));
         }
@@ -138,19 +139,4 @@ fn anchors(root: &Value) -> HashMap<&str, (&Value, String)> {
         }
     }
     found
-}
-
-pub(in crate::check) fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(c) = rest.next() {
-        if c != b'%' {
-            bytes.push(c);
-            continue;
-        }
-        let high = char::from(rest.next()?).to_digit(16)?;
-        let low = char::from(rest.next()?).to_digit(16)?;
-        bytes.push(u8::try_from(high * 16 + low).ok()?);
-    }
-    String::from_utf8(bytes).ok()
 }

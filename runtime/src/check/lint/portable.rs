@@ -7,12 +7,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
+use trueform_schema::pointer::decode_fragment;
 
 use super::{
-    super::{
-        compile::percent_decoded,
-        positions::{Holds, holds, is_annotation, is_numeric_format},
-    },
+    super::positions::{Holds, holds, is_annotation, is_numeric_format},
     add_properties,
     merge::{merge_branches, merged, with_null_as_type},
 };
@@ -309,7 +307,7 @@ fn targets(root: &Value) -> Option<HashMap<&str, &Value>> {
     while let Some(schema) = todo.pop() {
         for reference in references(schema)? {
             if !targets.contains_key(reference) {
-                let pointer = percent_decoded(reference.strip_prefix('#')?)?;
+                let pointer = decode_fragment(reference.strip_prefix('#')?)?;
                 let target = root.pointer(&pointer)?;
                 targets.insert(reference, target);
                 todo.push(target);

@@ -8,6 +8,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value, value::RawValue};
+use trueform_schema::pointer::push;
 
 use super::Report;
 use crate::jsonrpc::MAX_DEPTH;
@@ -147,8 +148,7 @@ fn branch(
     }
     let length = pointer.len();
     let mut below = |step: &str, raw: &RawValue, unreadable: &mut Vec<Unreadable>| {
-        pointer.push('/');
-        pointer.push_str(&crate::jsonrpc::escaped(step));
+        push(pointer, step.chars());
         let value = branch(raw.get(), pointer, depth + 1, unreadable);
         pointer.truncate(length);
         value

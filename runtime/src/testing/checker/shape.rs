@@ -9,7 +9,7 @@ use trueform_schema::{
     conform::{self, Conform},
     decode,
     methods::{self, Notification, Request},
-    types,
+    pointer, types,
 };
 
 use super::{Report, reading::Text};
@@ -318,7 +318,7 @@ fn check_members(
 fn dropped(said: &Value, kept: &Value) -> Option<String> {
     match (said, kept) {
         (Value::Object(said), Value::Object(kept)) => said.iter().find_map(|(name, value)| {
-            let step = || format!("/{}", crate::jsonrpc::escaped(name));
+            let step = || format!("/{}", pointer::escape(name));
             match kept.get(name) {
                 None => Some(step()),
                 Some(other) => dropped(value, other).map(|below| step() + &below),
