@@ -15,13 +15,11 @@ mod error;
 mod format;
 #[cfg(feature = "json-schema")]
 mod full;
-mod header_params;
-pub mod lint;
 mod node;
 mod number;
 mod path;
 mod pattern;
-mod positions;
+pub mod positions;
 mod stream;
 mod suggest;
 #[cfg(test)]
@@ -33,14 +31,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub(crate) use self::{
-    positions::{Holds, holds},
-    suggest::closest as did_you_mean,
-};
-
 pub use self::{
     error::{SchemaError, SchemaErrorKind},
-    header_params::{HeaderKind, HeaderParam, header_params},
+    suggest::closest as did_you_mean,
     violation::{Found, MAX_POINTER, MAX_SHOWN, MAX_VIOLATIONS, Violation, Violations},
 };
 

@@ -43,6 +43,7 @@ mod error;
 mod exchange;
 mod gate;
 pub mod jsonrpc;
+pub mod lint;
 mod logging;
 mod needs;
 mod outbox;
@@ -73,12 +74,12 @@ pub use trueform_schema as schema;
 #[doc(inline)]
 pub use self::{
     ask::AskError,
-    check::lint::Profile,
     client::Client,
     context::Context,
     engine::MAX_SUBSCRIPTIONS,
     error::{Error, Result},
     gate::{Leniencies, Leniency, Policy},
+    lint::Profile,
     logging::DEFAULT_LOG_LEVEL,
     needs::ClientNeeds,
     outbox::OUTBOX_LIMIT,

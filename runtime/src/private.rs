@@ -4,7 +4,7 @@
 pub use std::vec::Vec;
 
 pub use crate::{
-    check::lint::Profile,
+    lint::Profile,
     needs::ClientNeeds,
     tool::{IntoToolResult, ToolParameter, ToolSet, macro_support::*},
 };

@@ -13,7 +13,10 @@ use trueform_schema::{
     rewrite::Wrapped,
 };
 
-use crate::check::{Holds, holds, lint::add_properties};
+use crate::{
+    check::positions::{Holds, holds},
+    lint::add_properties,
+};
 
 #[doc(inline)]
 pub use trueform_schema::projection::Rule;

@@ -11,10 +11,10 @@ use trueform_schema::{Icon, Implementation, Revision, Revisions, View, violation
 
 use crate::{
     catalog::{Catalog, Entry},
-    check::lint::Profile,
     engine::{Engine, Settings, States},
     error::{Error, Result},
     gate::{Inbound, Leniencies, Policy},
+    lint::Profile,
     tool::{Gathered, IntoTools, Place, ToolRoute, ToolSet},
 };
 

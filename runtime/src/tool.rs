@@ -10,6 +10,7 @@ mod call;
 mod content;
 mod dynamic;
 mod error;
+mod header_params;
 mod injected;
 mod input;
 mod lost;
@@ -30,6 +31,7 @@ pub use self::{
     content::{Audio, Blob, Image, IntoContent},
     dynamic::DynamicTool,
     error::ToolError,
+    header_params::{HeaderKind, HeaderParam, header_params},
     injected::{Extension, FromContext, State},
     parameter::{Args, ToolArgs, ToolParameter},
     result::{IntoToolError, IntoToolResult, Json},

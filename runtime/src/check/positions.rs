@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// What the value of a keyword is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub enum Holds {
     /// One schema.
     One,
     /// An array of schemas.
@@ -15,7 +15,18 @@ pub(crate) enum Holds {
     Data,
 }
 
-pub(crate) fn holds(keyword: &str, value: &Value) -> Holds {
+/// What the `value` of `keyword` is.
+///
+/// ```
+/// use serde_json::json;
+/// use trueform::check::positions::{Holds, holds};
+///
+/// let schema = json!({"not": {"type": "null"}, "const": {"type": "null"}});
+/// assert_eq!(holds("not", &schema["not"]), Holds::One);
+/// assert_eq!(holds("const", &schema["const"]), Holds::Data);
+/// ```
+#[must_use]
+pub fn holds(keyword: &str, value: &Value) -> Holds {
     match (keyword, value) {
         ("items", Value::Array(_)) => Holds::List,
         (
@@ -43,7 +54,8 @@ pub(crate) fn holds(keyword: &str, value: &Value) -> Holds {
 }
 
 /// Whether a keyword says something about a schema without restricting values.
-pub(super) fn is_annotation(keyword: &str) -> bool {
+#[must_use]
+pub fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,
         "title"
@@ -55,25 +67,4 @@ pub(super) fn is_annotation(keyword: &str) -> bool {
             | "writeOnly"
             | "$comment"
     ) || keyword.starts_with("x-")
-}
-
-/// The numeric formats that schemars writes; JSON Schema knows none of them.
-pub(super) fn is_numeric_format(format: &str) -> bool {
-    matches!(
-        format,
-        "int"
-            | "int8"
-            | "int16"
-            | "int32"
-            | "int64"
-            | "int128"
-            | "uint"
-            | "uint8"
-            | "uint16"
-            | "uint32"
-            | "uint64"
-            | "uint128"
-            | "float"
-            | "double"
-    )
 }

@@ -10,10 +10,15 @@ const MOST: usize = 200;
 ///
 /// `tokenBudget` finds `token_budget` at distance 0: case, `_` and `-` do not count. Otherwise a third of the
 /// letters may differ.
-pub(crate) fn closest<'a>(
-    name: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+///
+/// ```
+/// # use trueform::check::did_you_mean;
+/// let names = ["token_budget", "path"];
+/// assert_eq!(did_you_mean("paht", names.into_iter()), Some("path"));
+/// assert_eq!(did_you_mean("query", names.into_iter()), None);
+/// ```
+#[must_use]
+pub fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if LONGEST < name.len() {
         return None;
     }

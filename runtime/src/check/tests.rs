@@ -3,6 +3,7 @@
 
 #[cfg(feature = "json-schema")]
 mod full;
+mod generator;
 mod oracle;
 mod schemas;
 mod words;

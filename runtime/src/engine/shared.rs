@@ -19,8 +19,8 @@ use trueform_schema::{
 use super::{Answer, Reply, listen::Listener};
 use crate::{
     catalog::Catalog,
-    check::lint::Profile,
     gate::{self, Inbound, Policy},
+    lint::Profile,
     session::Session,
     signal::Signal,
 };

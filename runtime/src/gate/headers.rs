@@ -8,9 +8,9 @@ use trueform_schema::{ErrorObject, Json};
 
 use super::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, VERSION_HEADER};
 use crate::{
-    check::{HeaderKind, HeaderParam},
     engine::Look,
     jsonrpc::{Fault, described, header_mismatch, invalid_params},
+    tool::{HeaderKind, HeaderParam},
 };
 
 /// The headers of a request, whatever carries them.

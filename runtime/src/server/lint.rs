@@ -1,4 +1,4 @@
-//! What known clients make of the tools a server lists: the lint of [`check::lint`](crate::check::lint), over what is advertised.
+//! What known clients make of the tools a server lists: the lint of [`lint`](crate::lint), over what is advertised.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use trueform_schema::{At, Era, Revision, Revisions};
 use super::Service;
 use crate::{
     catalog::Entry,
-    check::lint::{Effect, Finding, Position, Profile, lint},
     engine::Engine,
+    lint::{Effect, Finding, Position, Profile, lint},
 };
 
 /// A finding about one of a server's tools. `Display` is one line.
@@ -55,7 +55,7 @@ impl Service {
     ///
     /// ```
     /// use serde_json::json;
-    /// use trueform::{check::lint::Profile, prelude::*};
+    /// use trueform::{lint::Profile, prelude::*};
     ///
     /// fn tool() -> DynamicTool {
     ///     let node = json!({"type": "object", "properties": {"size": {"type": "integer", "format": "uint32"}}});

@@ -13,7 +13,7 @@ use super::{
     route::{Definition, Place, ToolRoute},
     set::{IntoTools, ToolSet},
 };
-use crate::{check::lint::Profile, context::Context, needs::ClientNeeds};
+use crate::{context::Context, lint::Profile, needs::ClientNeeds};
 
 /// A tool whose schema is not written as Rust types: loaded from a file, a database, another server.
 ///

@@ -12,15 +12,17 @@ use super::{
     arguments::Names,
     call::{Call, Called, Handler, Outcome, Reason, Server, Timeout},
     error::{Chain, ToolError},
+    header_params::{HeaderParam, header_params},
     injected::RequiredState,
     lost::Told,
     rejected::Rejected,
     report::{self, Failure},
 };
 use crate::{
-    check::{CompileOptions, HeaderParam, Schema, SchemaError, lint::Profile},
+    check::{CompileOptions, Schema, SchemaError},
     context::Context,
     jsonrpc,
+    lint::Profile,
     needs::ClientNeeds,
     projection,
 };
@@ -124,7 +126,7 @@ impl ToolRoute {
             .output_schema
             .as_ref()
             .map(|schema| compile(&schema.to_value(), "output"));
-        let header_params = match crate::check::header_params(&input_schema) {
+        let header_params = match header_params(&input_schema) {
             Ok(params) => params,
             Err(errors) => {
                 let complain = |error: String| {

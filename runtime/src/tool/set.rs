@@ -9,7 +9,7 @@ use super::{
     route::{Place, ToolRoute},
     spec::ToolSpec,
 };
-use crate::check::lint::Profile;
+use crate::lint::Profile;
 
 /// Tools to be registered, and what is wrong with them. Nothing here fails: building the server tells all problems.
 ///

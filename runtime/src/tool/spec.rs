@@ -12,7 +12,7 @@ use super::{
     rejected::Rejected,
     route::{Definition, Place, ToolRoute},
 };
-use crate::{check::lint::Profile, needs::ClientNeeds};
+use crate::{lint::Profile, needs::ClientNeeds};
 
 /// A tool in the making.
 pub struct ToolSpec {

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use trueform::{
-    Loss, LossRule,
-    check::lint::Profile,
+    Loss, LossRule, Profile,
     client::ClientOptions,
     prelude::*,
     schema::{Icon, ToolAnnotations},

@@ -56,7 +56,7 @@ fn exotic_schemas_are_start_errors_that_name_the_feature() {
 
 #[cfg(feature = "json-schema")]
 mod full {
-    use trueform::{check::lint::Profile, client::ClientError};
+    use trueform::{Profile, client::ClientError};
 
     use super::*;
 

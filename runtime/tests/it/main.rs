@@ -30,6 +30,7 @@ mod logged;
 mod lost;
 #[cfg(feature = "testing")]
 mod newest;
+mod portable;
 mod projection;
 mod stream;
 mod support;

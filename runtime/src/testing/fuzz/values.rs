@@ -13,9 +13,10 @@ use trueform_schema::{
 };
 
 use crate::{
-    check::{CompileOptions, HeaderKind, HeaderParam, MAX_VIOLATIONS, Schema},
+    check::{CompileOptions, MAX_VIOLATIONS, Schema},
     gate::{HeaderValue, Headers, check_param_headers},
     projection,
+    tool::{HeaderKind, HeaderParam},
 };
 
 /// Params of any method at any revision, from either side, and results: what is accepted is written again, and that is read as

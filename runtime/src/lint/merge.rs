@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::positions::is_annotation;
+use crate::check::positions::is_annotation;
 
 /// `target` with annotations laid over it, which come first as the author wrote them first.
 pub(super) fn merged(

@@ -10,9 +10,12 @@ use serde_json::{Map, Value, json};
 use trueform_schema::pointer::decode_fragment;
 
 use super::{
-    super::positions::{Holds, holds, is_annotation, is_numeric_format},
-    add_properties,
+    add_properties, is_numeric_format,
     merge::{merge_branches, merged, with_null_as_type},
+};
+use crate::check::{
+    MAX_SCHEMA_DEPTH,
+    positions::{Holds, holds, is_annotation},
 };
 
 /// Inlining stops here: a schema that would grow beyond keeps its references.
@@ -22,7 +25,7 @@ const MAX_NODES: usize = 5_000;
 const MAX_REFERENCES: usize = 500;
 
 /// Deeper schemas keep their references.
-const MAX_DEPTH: usize = super::super::MAX_SCHEMA_DEPTH;
+const MAX_DEPTH: usize = MAX_SCHEMA_DEPTH;
 
 /// The schema in the plainest terms that accept the same values.
 ///
@@ -30,7 +33,7 @@ const MAX_DEPTH: usize = super::super::MAX_SCHEMA_DEPTH;
 /// than some thousand subschemas, only the numeric formats go and `properties` are added.
 ///
 /// ```
-/// use trueform::check::lint::portable;
+/// use trueform::lint::portable;
 /// use serde_json::json;
 /// let schema = json!({
 ///     "type": "object",

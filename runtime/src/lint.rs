@@ -8,11 +8,12 @@ mod portable;
 use std::{borrow::Cow, fmt};
 
 use serde_json::{Map, Value};
+use trueform_schema::pointer::push;
 
 pub use self::portable::portable;
-use super::{
-    path::push_escaped,
-    positions::{Holds, holds, is_numeric_format},
+use crate::check::{
+    MAX_SCHEMA_DEPTH,
+    positions::{Holds, holds},
 };
 
 /// How the schemas of tools are advertised.
@@ -116,7 +117,7 @@ const EVERYBODY: &[&str] = &["every client that follows the specification"];
 /// What known clients would stumble over, in document order; empty for a schema that all of them take.
 ///
 /// ```
-/// use trueform::check::lint::{Position, lint, portable};
+/// use trueform::lint::{Position, lint, portable};
 /// let schema = serde_json::json!({"type": "object", "properties": {"any": true}});
 /// assert_eq!(lint(&schema, Position::Output)[0].code, "boolean-subschema");
 /// assert!(lint(&portable(&schema), Position::Output).is_empty());
@@ -133,7 +134,7 @@ pub fn lint(schema: &Value, position: Position) -> Vec<Finding> {
 }
 
 /// Deeper subschemas are not looked at; the compiler refuses them anyway.
-const DEEPEST: usize = super::MAX_SCHEMA_DEPTH;
+const DEEPEST: usize = MAX_SCHEMA_DEPTH;
 
 struct Lint<'v> {
     root: &'v Value,
@@ -225,7 +226,7 @@ impl Lint<'_> {
         self.own(members, pointer);
         for (keyword, value) in members {
             let mut at = pointer.to_owned();
-            push_escaped(&mut at, keyword);
+            push(&mut at, keyword.chars());
             match (holds(keyword, value), value) {
                 (Holds::One, _) => self.child(keyword, value, at, depth),
                 (Holds::List, Value::Array(list)) => {
@@ -236,7 +237,7 @@ impl Lint<'_> {
                 (Holds::Map, Value::Object(map)) => {
                     for (name, value) in map.iter().filter(|(_, value)| !value.is_array()) {
                         let mut at = at.clone();
-                        push_escaped(&mut at, name);
+                        push(&mut at, name.chars());
                         self.child(keyword, value, at, depth);
                     }
                 }
@@ -308,6 +309,27 @@ impl Lint<'_> {
             );
         }
     }
+}
+
+/// The numeric formats that schemars writes; JSON Schema knows none of them.
+fn is_numeric_format(format: &str) -> bool {
+    matches!(
+        format,
+        "int"
+            | "int8"
+            | "int16"
+            | "int32"
+            | "int64"
+            | "int128"
+            | "uint"
+            | "uint8"
+            | "uint16"
+            | "uint32"
+            | "uint64"
+            | "uint128"
+            | "float"
+            | "double"
+    )
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Arguments that HTTP headers repeat: the `x-mcp-header` annotations of an input schema (Z-8, Z-9, TRAP-15).
 
 use serde_json::{Map, Value};
+use trueform_schema::pointer::escape;
 
 /// The annotation.
 const KEYWORD: &str = "x-mcp-header";
@@ -64,14 +65,14 @@ impl Found {
     /// Looks at the properties of an object schema, and for annotations everywhere else, where none may be.
     fn object(&mut self, schema: &Map<String, Value>, path: &mut Vec<Box<str>>, pointer: &str) {
         for (keyword, value) in schema {
-            let pointer = format!("{pointer}/{}", escaped(keyword));
+            let pointer = format!("{pointer}/{}", escape(keyword));
             match (keyword.as_str(), value) {
                 ("properties", Value::Object(properties)) => {
                     for (name, property) in properties {
                         let Value::Object(property) = property else {
                             continue;
                         };
-                        let pointer = format!("{pointer}/{}", escaped(name));
+                        let pointer = format!("{pointer}/{}", escape(name));
                         path.push(name.as_str().into());
                         if let Some(header) = property.get(KEYWORD) {
                             self.annotated(header, property, path, &pointer);
@@ -144,7 +145,7 @@ impl Found {
                     ));
                 }
                 for (name, value) in members {
-                    self.nowhere(value, &format!("{pointer}/{}", escaped(name)));
+                    self.nowhere(value, &format!("{pointer}/{}", escape(name)));
                 }
             }
             Value::Array(items) => {
@@ -160,10 +161,6 @@ impl Found {
 /// Characters of an HTTP token.
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
