@@ -34,7 +34,6 @@ extern crate self as trueform;
 pub mod __private;
 mod ask;
 mod catalog;
-pub mod check;
 pub mod client;
 mod context;
 mod drive;
@@ -63,6 +62,7 @@ pub mod transport;
 
 pub use schemars;
 pub use serde;
+pub use trueform_check as check;
 #[doc = include_str!("tool/server.md")]
 #[doc(inline)]
 pub use trueform_macros::server;

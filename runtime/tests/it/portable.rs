@@ -1,6 +1,6 @@
 //! That a schema written for clients that read little accepts what it accepted before.
 
-#[path = "../../src/check/tests/generator.rs"]
+#[path = "../../check/src/tests/generator.rs"]
 mod generator;
 
 use proptest::{collection::vec, prelude::*};

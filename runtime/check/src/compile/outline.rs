@@ -17,20 +17,17 @@ use super::{
 };
 
 /// The nodes of what is covered.
-pub(in crate::check) struct Outline {
-    pub(in crate::check) nodes: Nodes,
+pub(crate) struct Outline {
+    pub(crate) nodes: Nodes,
     /// The node of each subschema, by its place in the document. Empty where places do not say enough.
-    pub(in crate::check) places: HashMap<String, NodeId>,
+    pub(crate) places: HashMap<String, NodeId>,
 }
 
 /// Outlines a document.
 ///
 /// # Errors
 /// Faults in what is covered.
-pub(in crate::check) fn outline(
-    root: &Value,
-    options: &CompileOptions,
-) -> Result<Outline, Vec<SchemaError>> {
+pub(crate) fn outline(root: &Value, options: &CompileOptions) -> Result<Outline, Vec<SchemaError>> {
     let named = root.get("$schema");
     let other = named.and_then(other_dialect);
     let dialect = match other {

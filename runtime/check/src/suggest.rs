@@ -12,7 +12,7 @@ const MOST: usize = 200;
 /// letters may differ.
 ///
 /// ```
-/// # use trueform::check::did_you_mean;
+/// # use trueform_check::did_you_mean;
 /// let names = ["token_budget", "path"];
 /// assert_eq!(did_you_mean("paht", names.into_iter()), Some("path"));
 /// assert_eq!(did_you_mean("query", names.into_iter()), None);

@@ -106,25 +106,6 @@ impl TypeSet {
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
-
-    /// Names in the order people expect; `integer or null`, `number`.
-    pub(super) fn words(self) -> String {
-        let names: Vec<&str> = [
-            (Self::STRING, "string"),
-            (Self::NUMBER, "number"),
-            (Self::INTEGER, "integer"),
-            (Self::BOOLEAN, "boolean"),
-            (Self::ARRAY, "array"),
-            (Self::OBJECT, "object"),
-            (Self::NULL, "null"),
-        ]
-        .into_iter()
-        .filter(|&(set, _)| set.intersection(self) == set)
-        .filter(|&(set, _)| set != Self::INTEGER || !self.intersects(Self::FRACTION))
-        .map(|(_, name)| name)
-        .collect();
-        super::describe::or_list(&names)
-    }
 }
 
 impl Default for TypeSet {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use proptest::{collection::vec, prelude::*};
+use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -350,4 +350,55 @@ fn formats_agree() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Texts made of what URIs are made of, with a mistake here and there.
+fn uri() -> impl Strategy<Value = String> {
+    // Parts between spaces; the first ones are drawn more often.
+    let part = |usual: &'static str, rare: &'static str| {
+        let drawn = |parts: &'static str| select(parts.split(' ').collect::<Vec<_>>());
+        prop_oneof![9 => drawn(usual), 1 => drawn(rare)]
+    };
+    let scheme = part(" a: http: a+1.-:", "1a: ü: : a/:");
+    let slashes = part(" // /", "///");
+    let user = part("  u@ u:p@ u%40@ @", "u@v@ [@ %@");
+    let host = part(
+        " h example.com 1.2.3.4 [::1] [v1.a:b] h%41",
+        "[1::2::3] [::1 ::1] [] [v.a] h%4 é a\tb",
+    );
+    let port = part("  : :80", ":x :80:90");
+    let piece = part(
+        "/ a b.c ~ %20 : @ !$&'()*+,;= ? # -_",
+        "%2 %zz % [ ] { \t ü \\ ^ \" \0 |",
+    );
+    let tail = vec(piece, 0..4);
+    let cut = part(" / ? #", "\\");
+    (scheme, slashes, user, host, port, cut, tail).prop_map(
+        |(scheme, slashes, user, host, port, cut, tail)| {
+            [scheme, slashes, user, host, port, cut, &tail.concat()].concat()
+        },
+    )
+}
+
+#[test]
+fn uris_agree() {
+    let schemas = ["uri", "uri-reference"].map(|format| json!({"format": format}));
+    let counts = [Cell::new(0_u32), Cell::new(0)];
+    for schema in schemas {
+        let oracle = oracle(&schema, true);
+        let ours = Schema::compile(&schema, CompileOptions::default()).expect("a schema");
+        let run = runner(CASES * 10).run(&uri(), |text| {
+            let value = Value::from(text);
+            let expected = oracle.is_valid(&value);
+            counts[usize::from(expected)].update(|count| count + 1);
+            prop_assert_eq!(ours.accepts(&value), expected, "{} on {}", schema, value);
+            Ok(())
+        });
+        run.unwrap_or_else(|error| panic!("{error}"));
+    }
+    let [refused, accepted] = [counts[0].get(), counts[1].get()];
+    assert!(
+        refused / 5 < accepted && accepted / 5 < refused,
+        "the generator is one-sided: {counts:?}"
+    );
 }

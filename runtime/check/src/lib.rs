@@ -1,11 +1,45 @@
-//! JSON Schema, compiled: the check of arguments and structured results, and what it says when they are wrong.
+//! JSON Schema, compiled: the check of values and of JSON text, and what it says when they are wrong.
 //!
-//! Covers what schemars writes and people use, of 2020-12 and draft-07: types, `enum`, `const`, objects, arrays,
-//! strings with `pattern` and the common formats, numbers compared exactly, `allOf`/`anyOf`/`oneOf`/`not`,
-//! conditions, dependencies, and references inside of the document. The rest (`unevaluatedProperties`, dynamic
-//! references, `$id` below the root, look-around in patterns, older dialects) is a compile error that says so, never
-//! silently skipped; with the feature `json-schema`, the `jsonschema` crate checks such documents, and what it finds
-//! reads the same. Nothing is ever fetched. Knows nothing of MCP.
+//! ```
+//! use serde_json::json;
+//! use trueform_check::{CompileOptions, Schema};
+//!
+//! let schema = json!({"type": "object", "properties": {"unit": {"enum": ["m", "km"]}}, "required": ["unit"]});
+//! let schema = Schema::compile(&schema, CompileOptions::default()).expect("a valid schema");
+//!
+//! assert!(schema.check_str(r#"{"unit":"km"}"#).is_ok());
+//! let violations = schema.check_str(r#"{"unit":"Km"}"#).expect_err("units are lower case");
+//! assert_eq!(violations.to_string(), r#"/unit: expected one of "m", "km", found string "Km"; did you mean "km"?"#);
+//! ```
+//!
+//! A schema is compiled once. Text is checked as it is read, without a tree and without an allocation, where the schema
+//! allows; only a value that is wrong is walked a second time, to find the words. Nothing is ever fetched.
+//!
+//! # Vocabulary
+//!
+//! Covered is what schemars writes and people use, of 2020-12 and draft-07:
+//!
+//! | about | keywords |
+//! | --- | --- |
+//! | any value | `type`, `enum`, `const` |
+//! | objects | `properties`, `required`, `additionalProperties`, `patternProperties`, `propertyNames`, `minProperties`, `maxProperties`, `dependentRequired`, `dependentSchemas`, `dependencies` |
+//! | arrays | `items`, `prefixItems`, `additionalItems`, `contains`, `minContains`, `maxContains`, `minItems`, `maxItems`, `uniqueItems` |
+//! | strings | `minLength`, `maxLength`, `pattern` (ECMA-262, matched in linear time), `format` ([`Formats`] lists those that are checked) |
+//! | numbers | `minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, `multipleOf`; all compared exactly |
+//! | combinations | `allOf`, `anyOf`, `oneOf`, `not`, `if`, `then`, `else` |
+//! | references | `$ref` inside of the document: JSON pointers, `$anchor`, the root's own `$id`; `$defs`, `definitions` |
+//!
+//! The rest (`unevaluatedProperties`, dynamic references, `$id` below the root, look-around in patterns, older dialects) is a
+//! compile error that says so, never silently skipped. With the feature `json-schema`, the `jsonschema` crate checks such
+//! documents, and what it finds reads the same. Unknown keywords are annotations.
+//!
+//! # Features
+//!
+//! | feature | default? | what it adds |
+//! | --- | --- | --- |
+//! | `json-schema` | no | the rest of the vocabulary, and the dialects 2019-09, draft-06 and draft-04 |
+//!
+//! The crate checks the arguments and results of tools for the library `trueform`, and knows nothing of the protocol.
 
 mod coerce;
 mod compile;
@@ -52,7 +86,7 @@ pub const MAX_STEPS: u64 = 20_000_000;
 /// A JSON Schema, ready to check values.
 ///
 /// ```
-/// # use trueform::check::{CompileOptions, Schema};
+/// # use trueform_check::{CompileOptions, Schema};
 /// # use serde_json::json;
 /// let schema = Schema::compile(
 ///     &json!({
@@ -185,6 +219,7 @@ impl Schema {
     ///
     /// # Errors
     /// As [`check`](Self::check); text that is not JSON is a violation of the keyword `json`.
+    #[inline]
     pub fn check_str(&self, text: &str) -> Result<(), Violations> {
         let accepted = match &self.engine {
             Engine::Nodes(nodes) => stream::accepts(nodes, text),

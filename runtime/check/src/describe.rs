@@ -147,6 +147,27 @@ pub(super) fn literal(value: &Value) -> String {
     }
 }
 
+impl TypeSet {
+    /// Names in the order people expect; `integer or null`, `number`.
+    pub(super) fn words(self) -> String {
+        let names: Vec<&str> = [
+            (Self::STRING, "string"),
+            (Self::NUMBER, "number"),
+            (Self::INTEGER, "integer"),
+            (Self::BOOLEAN, "boolean"),
+            (Self::ARRAY, "array"),
+            (Self::OBJECT, "object"),
+            (Self::NULL, "null"),
+        ]
+        .into_iter()
+        .filter(|&(set, _)| set.intersection(self) == set)
+        .filter(|&(set, _)| set != Self::INTEGER || !self.intersects(Self::FRACTION))
+        .map(|(_, name)| name)
+        .collect();
+        or_list(&names)
+    }
+}
+
 /// `a`, `a or b`, `a, b or c`.
 pub(super) fn or_list<S: AsRef<str>>(words: &[S]) -> String {
     match words {

@@ -42,7 +42,7 @@ pub(super) fn literals(rules: &Rules, value: &Value, at: &Path<'_>, out: &mut Ou
     ok
 }
 
-pub(in crate::check) fn literal_violation<'a>(
+pub(crate) fn literal_violation<'a>(
     keyword: &'static str,
     allowed: impl IntoIterator<Item = &'a Value> + Clone,
     value: &Value,
@@ -79,7 +79,7 @@ pub(super) fn numbers(
 type Broken = Option<(&'static str, &'static str, Num)>;
 
 /// The bounds that `number` breaks: keyword, words, bound.
-pub(in crate::check) fn broken_bounds(rules: &NumberRules, number: Num) -> [Broken; 5] {
+pub(crate) fn broken_bounds(rules: &NumberRules, number: Num) -> [Broken; 5] {
     let broken = |bound: Option<Num>, keyword, words, breaks: fn(Num, Num) -> bool| {
         bound
             .filter(|&bound| breaks(number, bound))
@@ -131,7 +131,7 @@ pub(super) fn strings(
 type BrokenString = Option<(&'static str, Cow<'static, str>)>;
 
 /// The string rules that `text` breaks: keyword and words. Allocates only for broken ones.
-pub(in crate::check) fn broken_strings(rules: &StringRules, text: &str) -> [BrokenString; 4] {
+pub(crate) fn broken_strings(rules: &StringRules, text: &str) -> [BrokenString; 4] {
     // Only as many characters are counted as the bounds ask about.
     let short = 0 < rules.min
         && text.len() < rules.min.saturating_mul(4)

@@ -93,7 +93,7 @@ impl<'v> Compiler<'v> {
 }
 
 /// Why a reference to `target` is refused.
-pub(in crate::check) fn remote_reason(target: &str) -> String {
+pub(crate) fn remote_reason(target: &str) -> String {
     format!(
         "`{target}` is another document, and those are never fetched; copy it below `$defs` and refer to `#/$defs/…`"
     )

@@ -19,7 +19,7 @@ pub enum Holds {
 ///
 /// ```
 /// use serde_json::json;
-/// use trueform::check::positions::{Holds, holds};
+/// use trueform_check::positions::{Holds, holds};
 ///
 /// let schema = json!({"not": {"type": "null"}, "const": {"type": "null"}});
 /// assert_eq!(holds("not", &schema["not"]), Holds::One);
