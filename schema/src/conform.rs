@@ -17,7 +17,7 @@ use std::{fmt, ops::ControlFlow};
 use crate::{Encode, JsonKind, Revision, Revisions, pointer};
 
 pub use self::{
-    formats::{Format, is_base64, is_uri, is_uri_template},
+    formats::{Format, is_base64, is_uri, is_uri_reference, is_uri_template},
     needs::{Need, Needs},
     shape::{Member, Shape},
     walk::{ObjectWalk, Walk},

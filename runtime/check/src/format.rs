@@ -1,8 +1,10 @@
 //! The string formats that are asserted; everything else named by `format` is an annotation.
 //!
-//! Each check is a small reader of its RFC's grammar. None allocates.
+//! Each check is a small reader of its RFC's grammar; that of URIs is the one that messages are held to. None allocates.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+
+use trueform_schema::conform::{is_uri, is_uri_reference};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -64,8 +66,8 @@ impl Format {
             Self::Hostname => hostname(text),
             Self::Ipv4 => text.parse::<Ipv4Addr>().is_ok(),
             Self::Ipv6 => text.parse::<Ipv6Addr>().is_ok(),
-            Self::Uri => uri(text),
-            Self::UriReference => uri_reference(text),
+            Self::Uri => is_uri(text),
+            Self::UriReference => is_uri_reference(text),
             Self::Uuid => uuid(text),
         }
     }
@@ -223,98 +225,4 @@ fn uuid(text: &str) -> bool {
             8 | 13 | 18 | 23 => *c == b'-',
             _ => c.is_ascii_hexdigit(),
         })
-}
-
-/// RFC 3986 `URI`: a scheme, then a hierarchical part.
-fn uri(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once(':') else {
-        return false;
-    };
-    is_scheme(scheme) && after_scheme(rest)
-}
-
-fn uri_reference(text: &str) -> bool {
-    if uri(text) {
-        return true;
-    }
-    // A colon in the first segment of a relative path would read as a scheme.
-    let first = text.split(['/', '?', '#']).next().unwrap_or("");
-    !first.contains(':') && after_scheme(text)
-}
-
-fn is_scheme(scheme: &str) -> bool {
-    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme
-            .bytes()
-            .all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c))
-}
-
-fn after_scheme(rest: &str) -> bool {
-    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    if !spelled(fragment, b"!$&'()*+,;=:@/?") || !spelled(query, b"!$&'()*+,;=:@/?") {
-        return false;
-    }
-    match rest.strip_prefix("//") {
-        Some(rest) => {
-            let end = rest.find('/').unwrap_or(rest.len());
-            authority(&rest[..end]) && spelled(&rest[end..], b"!$&'()*+,;=:@/")
-        }
-        None => spelled(rest, b"!$&'()*+,;=:@/"),
-    }
-}
-
-fn authority(text: &str) -> bool {
-    let (user, host_port) = text.rsplit_once('@').unwrap_or(("", text));
-    if !spelled(user, b"!$&'()*+,;=:") {
-        return false;
-    }
-    let (host_ok, port) = match host_port.strip_prefix('[') {
-        Some(literal) => match literal.split_once(']') {
-            Some((address, after)) => (ip_literal(address), after),
-            None => return false,
-        },
-        None => {
-            let end = host_port.find(':').unwrap_or(host_port.len());
-            (
-                spelled(&host_port[..end], b"!$&'()*+,;="),
-                &host_port[end..],
-            )
-        }
-    };
-    host_ok
-        && (port.is_empty()
-            || port
-                .strip_prefix(':')
-                .is_some_and(|p| p.bytes().all(|c| c.is_ascii_digit())))
-}
-
-fn ip_literal(address: &str) -> bool {
-    let Some(future) = address.strip_prefix(['v', 'V']) else {
-        return address.parse::<Ipv6Addr>().is_ok();
-    };
-    future.split_once('.').is_some_and(|(version, rest)| {
-        !version.is_empty()
-            && version.bytes().all(|c| c.is_ascii_hexdigit())
-            && !rest.is_empty()
-            && !rest.contains('%')
-            && spelled(rest, b"!$&'()*+,;=:")
-    })
-}
-
-/// Unreserved characters, percent triplets and the given others.
-fn spelled(text: &str, others: &[u8]) -> bool {
-    let mut bytes = text.bytes();
-    while let Some(c) = bytes.next() {
-        match c {
-            b'%' => match (bytes.next(), bytes.next()) {
-                (Some(a), Some(b)) if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => {}
-                _ => return false,
-            },
-            b'-' | b'.' | b'_' | b'~' => {}
-            c if c.is_ascii_alphanumeric() || others.contains(&c) => {}
-            _ => return false,
-        }
-    }
-    true
 }

@@ -59,10 +59,32 @@ pub fn is_uri(text: &str) -> bool {
     let mut letters = scheme.bytes();
     let named = letters.next().is_some_and(|b| b.is_ascii_alphabetic())
         && letters.all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-    if !named {
-        return false;
+    named && is_after_scheme(rest)
+}
+
+/// Whether `text` is a URI of RFC 3986, or a reference relative to one, such as a path.
+///
+/// ```
+/// use trueform_schema::conform::is_uri_reference;
+///
+/// assert!(is_uri_reference("notes/a.txt#top"));
+/// assert!(is_uri_reference("file:///notes/a.txt"));
+/// assert!(!is_uri_reference("notes/a b.txt"));
+/// ```
+#[must_use]
+pub fn is_uri_reference(text: &str) -> bool {
+    // A colon in the first segment of a relative path would end a scheme.
+    let first = text.split(['/', '?', '#']).next().unwrap_or("");
+    if first.contains(':') {
+        is_uri(text)
+    } else {
+        is_after_scheme(text)
     }
-    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+}
+
+/// What follows the colon of a scheme; without a scheme, a relative reference.
+fn is_after_scheme(text: &str) -> bool {
+    let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let path = match rest.strip_prefix("//") {
         None => rest,
