@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Measures what one `tools/call` of `add` costs the server: CPU instructions (callgrind) and heap allocations (memcheck).
+
+    instructions.py SERVER        SERVER is the release build of `bench_server`
+
+The cost of one call is (a run with 2,500 calls - a run with 500 calls) / 2,000, for the whole process, which has one core.
+The calls go one after the other over one connection. Over HTTP it is the server's second connection; calls over the first of
+all cost 1 % less. Timers make the instructions of a run vary by 0.1 %, so each run is made three times and the median counts.
+The limits come from the table in the README's section "Speed":
+102 % of the instructions, and one allocation more. Exits with 1 where a limit is exceeded.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+FEW, MANY = 500, 2500
+INSTRUCTIONS, ALLOCATIONS = 1.02, 1
+# A run takes a few seconds. A server that does not answer must not hold up the rest.
+SECONDS = 120
+
+# The requests, byte for byte. `@ID@` stands for a number of ten digits, from 1000000000 upwards, `@LENGTH@` for the length of
+# the body, `@PORT@` for the port of the server and `@SESSION@` for the session that it opened.
+META = (
+    b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    b'"io.modelcontextprotocol/clientInfo":{"name":"mcpload","version":"1.0.0"},'
+    b'"io.modelcontextprotocol/clientCapabilities":{}}'
+)
+MODERN_CALL = (
+    b'{"jsonrpc":"2.0","id":@ID@,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3},' + META + b"}}"
+)
+LEGACY_CALL = b'{"jsonrpc":"2.0","id":@ID@,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}'
+DISCOVER = b'{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{' + META + b"}}"
+INITIALIZE = (
+    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+    b'"clientInfo":{"name":"mcpload","version":"1.0.0"}}}'
+)
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+HEAD = (
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:@PORT@\r\nContent-Type: application/json\r\n"
+    b"Accept: application/json, text/event-stream\r\n"
+)
+MODERN_HEAD = HEAD + b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: add\r\n"
+SESSION_HEAD = HEAD + b"MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: @SESSION@\r\n"
+END = b"Content-Length: @LENGTH@\r\n\r\n"
+
+# Options of valgrind, where its output has the number, and how many runs that takes.
+TOOLS = {
+    "instructions": (
+        ["--tool=callgrind", "--callgrind-out-file={out}"],
+        r"^totals: (\d+)$",
+        3,
+    ),
+    "allocations": (
+        ["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no", "--log-file={out}"],
+        r"total heap usage: ([\d,]+) allocs",
+        1,
+    ),
+}
+
+
+class Wrong(Exception):
+    """The measurement cannot be trusted."""
+
+
+def limits(readme):
+    """Instructions and allocations of one call for each row of the README's table."""
+    found = {}
+    for name in MEASURED:
+        row = re.search(rf"^\| {re.escape(name)} \| ([\d,]+) / (\d+) \|", readme, re.MULTILINE)
+        if row is None:
+            raise Wrong(f"the README's table has no row `{name}` with `instructions / allocations`")
+        found[name] = {"instructions": int(row[1].replace(",", "")), "allocations": int(row[2])}
+    return found
+
+
+def answered(answer, number):
+    """Fails unless this is the result of call `number`: a refusal costs less than a call."""
+    for part in (b'"id":%d,' % number, b'"structuredContent":{"sum":5}', b'"result":{'):
+        if part not in answer:
+            raise Wrong(f"not what `add` answers to call {number}: {answer[:500]!r}")
+
+
+def one_core():
+    """With one core the runtime starts one worker, so that the figures do not depend on the machine."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+class Http:
+    """A server on a port, and one connection to it."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            [*command, "--http", "127.0.0.1:0"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            preexec_fn=one_core,
+        )
+        self.port = None
+        for line in self.process.stderr:
+            if found := re.search(rb"listening on http://127\.0\.0\.1:(\d+)", line):
+                self.port = found[1]
+                break
+        if self.port is None:
+            raise Wrong("the server ended before it listened")
+        self.connect().close()
+        # Until the server has seen the end of the first connection.
+        time.sleep(0.2)
+        self.connection = self.connect()
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", int(self.port)), SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def post(self, head, body):
+        """Status, headers and body of the answer."""
+        head = (head + END).replace(b"@PORT@", self.port).replace(b"@LENGTH@", b"%d" % len(body))
+        self.connection.sendall(head + body)
+        received = b""
+        while b"\r\n\r\n" not in received:
+            received += self.more()
+        head, _, body = received.partition(b"\r\n\r\n")
+        length = re.search(rb"\r\ncontent-length: (\d+)", head, re.IGNORECASE)
+        while len(body) < (int(length[1]) if length else 0):
+            body += self.more()
+        return head, body
+
+    def more(self):
+        part = self.connection.recv(1 << 16)
+        if not part:
+            raise Wrong("the server closed the connection")
+        return part
+
+    def end(self):
+        self.connection.close()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.stderr.close()
+
+
+class Stdio:
+    """A server that speaks over its standard input and output."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=one_core
+        )
+
+    def send(self, line):
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise Wrong("the server closed its standard output")
+        return answer
+
+    def end(self):
+        self.process.stdin.close()
+
+
+def http_modern(command, calls):
+    server = Http(command)
+    for number in range(1_000_000_000, 1_000_000_000 + calls):
+        answered(server.post(MODERN_HEAD, MODERN_CALL.replace(b"@ID@", b"%d" % number))[1], number)
+    return server
+
+
+def http_session(command, calls):
+    server = Http(command)
+    head, _ = server.post(HEAD, INITIALIZE)
+    session = re.search(rb"\r\nmcp-session-id: ([!-~]+)", head, re.IGNORECASE)
+    if session is None:
+        raise Wrong(f"no session was opened: {head!r}")
+    within = SESSION_HEAD.replace(b"@SESSION@", session[1])
+    server.post(within, INITIALIZED)
+    for number in range(1_000_000_000, 1_000_000_000 + calls):
+        answered(server.post(within, LEGACY_CALL.replace(b"@ID@", b"%d" % number))[1], number)
+    return server
+
+
+def stdio_modern(command, calls):
+    server = Stdio(command)
+    server.send(DISCOVER)
+    for number in range(1_000_000_000, 1_000_000_000 + calls):
+        answered(server.send(MODERN_CALL.replace(b"@ID@", b"%d" % number)), number)
+    return server
+
+
+MEASURED = {
+    "HTTP, 2026-07-28": http_modern,
+    "HTTP, session of 2025-11-25": http_session,
+    "stdio, 2026-07-28": stdio_modern,
+}
+
+
+def total(server, run, calls, tool):
+    """What a process counts that answers so many calls, from its start to its end."""
+    options, pattern, _ = TOOLS[tool]
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out"
+        running = run(["valgrind", *(option.format(out=out) for option in options), server], calls)
+        running.end()
+        code = running.process.wait(SECONDS)
+        if code != 0:
+            raise Wrong(f"the server ended with {code}")
+        found = re.search(pattern, out.read_text(), re.MULTILINE)
+    if found is None:
+        raise Wrong(f"valgrind did not report {tool}")
+    return int(found[1].replace(",", ""))
+
+
+def cost(server, run, tool):
+    runs = TOOLS[tool][2]
+    few, many = (statistics.median(total(server, run, calls, tool) for _ in range(runs)) for calls in (FEW, MANY))
+    return (many - few) / (MANY - FEW)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("server")
+    server = arguments.parse_args().server
+    readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+    exceeded = False
+    # One deadline for all, because a read from a pipe has none of its own.
+    signal.alarm(SECONDS * len(MEASURED) * len(TOOLS))
+    for name, promised in limits(readme.read_text()).items():
+        for tool, most in (
+            ("instructions", promised["instructions"] * INSTRUCTIONS),
+            ("allocations", promised["allocations"] + ALLOCATIONS),
+        ):
+            one = cost(server, MEASURED[name], tool)
+            word = "ok" if one <= most else "TOO MANY"
+            exceeded |= one > most
+            print(f"{name}: {one:,.1f} {tool}, README {promised[tool]:,}, at most {most:,.0f}: {word}", flush=True)
+    return int(exceeded)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Wrong as wrong:
+        sys.exit(f"instructions.py: {wrong}")
