@@ -23,6 +23,7 @@ mod hostile;
 mod http;
 mod hygiene;
 mod inbound;
+mod layers;
 mod levels;
 mod lifecycle;
 mod listing;

@@ -1,0 +1,321 @@
+//! The rooms of the crate import each other as a table says, and without cycles.
+//!
+//! A room is a module directly below the crate, with all below it. `UPDATE_EXPECT=1` writes the tables of imports; the order of
+//! the rooms and the imports that break it are lists to be changed by hand.
+
+mod imports;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    path::Path,
+};
+
+use expect_test::{Expect, expect};
+
+use self::imports::Imports;
+
+/// An import: who imports, and what.
+type Edge = (String, String);
+
+/// The rooms in the order of their dependencies: each may import those above it.
+const ROOMS: &[&str] = &[
+    "error",
+    "principal",
+    "signal",
+    "needs",
+    "jsonrpc",
+    "check",
+    "gate",
+    "store",
+    "projection",
+    "outbox",
+    "logging",
+    "session",
+    "exchange",
+    "context",
+    "ask",
+    "tool",
+    "catalog",
+    "slow",
+    "drive",
+    "engine",
+    "transport",
+    "server",
+    "client",
+    "testing",
+    "prelude",
+    "__private",
+];
+
+/// Imports of rooms further down, which make cycles. The list may only get shorter.
+const KNOT: &[(&str, &str)] = &[
+    ("context", "server"),
+    ("drive", "engine"),
+    ("exchange", "engine"),
+    ("gate", "engine"),
+    ("session", "exchange"),
+    ("tool", "server"),
+    ("transport", "client"),
+    ("transport", "server"),
+];
+
+/// The same for the modules of `transport/http`.
+const HTTP: &[&str] = &[
+    "config",
+    "limit",
+    "pipe",
+    "sse",
+    "live",
+    "standalone",
+    "sessions",
+    "calls",
+    "refusal",
+    "admit",
+    "body",
+    "reply",
+    "connection",
+    "endpoint",
+    "shared",
+    "post",
+    "listen",
+    "http",
+    "serve",
+];
+
+const HTTP_KNOT: &[(&str, &str)] = &[
+    ("endpoint", "listen"),
+    ("endpoint", "post"),
+    ("refusal", "serve"),
+];
+
+fn the_crate() -> Imports {
+    Imports::of_crate(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))
+}
+
+#[test]
+fn rooms() {
+    check(
+        &the_crate(),
+        &[],
+        ROOMS,
+        KNOT,
+        &expect![[r#"
+            error:
+            principal:
+            signal:
+            needs:
+            jsonrpc:
+            check:
+            gate: jsonrpc check engine
+            store:
+            projection: check
+            outbox:
+            logging: jsonrpc
+            session: principal outbox logging exchange
+            exchange: principal signal jsonrpc gate outbox logging session engine
+            context: principal signal exchange server
+            ask: needs jsonrpc gate projection outbox session context
+            tool: principal needs jsonrpc check projection context server
+            catalog: jsonrpc check tool
+            slow: tool
+            drive: signal tool slow engine
+            engine: signal jsonrpc check gate outbox logging session exchange context tool catalog slow
+            transport: error principal signal jsonrpc gate store outbox session exchange drive engine server client
+            server: error jsonrpc check gate tool catalog engine transport
+            client: error needs jsonrpc gate transport
+            testing: needs jsonrpc check gate projection tool server client
+            prelude: principal context tool server client
+            __private: needs check tool
+        "#]],
+    );
+}
+
+#[test]
+fn rooms_of_http() {
+    let http = &["transport", "http"];
+    check(
+        &the_crate(),
+        http,
+        HTTP,
+        HTTP_KNOT,
+        &expect![[r#"
+            config:
+            limit:
+            pipe:
+            sse:
+            live: pipe sse
+            standalone: live
+            sessions: live standalone
+            calls: limit sessions
+            refusal: serve
+            admit: config refusal
+            body: pipe sse live standalone sessions calls
+            reply: config pipe sse live sessions calls refusal admit body
+            connection: config admit
+            endpoint: config limit sessions refusal admit post listen
+            shared: sessions refusal endpoint
+            post: config limit sessions calls refusal admit reply endpoint shared
+            listen: pipe sse live sessions refusal admit body reply endpoint shared
+            http: config pipe sessions admit endpoint
+            serve: config connection endpoint http
+        "#]],
+    );
+}
+
+/// Holds the imports among the children of `parent` to the table `expected`, to the order of `rooms`, and to having no cycles
+/// but those of `knot`.
+fn check(
+    imports: &Imports,
+    parent: &[&str],
+    rooms: &[&str],
+    knot: &[(&str, &str)],
+    expected: &Expect,
+) {
+    let edges = imports.edges(parent);
+    let segments: Vec<String> = parent.iter().map(|&segment| segment.to_owned()).collect();
+    let mut found = imports.children(&segments);
+    found.extend(parent.last().map(|&own| own.to_owned()));
+    let listed: BTreeSet<String> = rooms.iter().map(|&room| room.to_owned()).collect();
+    assert_eq!(found, listed, "the order lists every room once");
+    assert_eq!(rooms.len(), listed.len(), "the order lists every room once");
+
+    expected.assert_eq(&table(rooms, &edges));
+
+    let knot: BTreeSet<Edge> = knot
+        .iter()
+        .map(|&(from, to)| (from.to_owned(), to.to_owned()))
+        .collect();
+    let downwards = downwards(rooms, &edges);
+    let new: Vec<&Edge> = downwards.difference(&knot).collect();
+    let mended: Vec<&Edge> = knot.difference(&downwards).collect();
+    let cycles_now = cycles(&edges);
+    assert!(
+        new.is_empty(),
+        "imports of rooms further down: {new:?}; cycles: {cycles_now:?}"
+    );
+    assert!(
+        mended.is_empty(),
+        "no longer there, or upwards now, so not to be listed: {mended:?}"
+    );
+    let rest: BTreeSet<Edge> = edges.difference(&knot).cloned().collect();
+    assert_eq!(cycles(&rest), Vec::<Vec<String>>::new());
+}
+
+/// One line for each room: what it imports, in the order of `rooms`.
+fn table(rooms: &[&str], edges: &BTreeSet<Edge>) -> String {
+    let mut out = String::new();
+    for &room in rooms {
+        let imported = rooms
+            .iter()
+            .filter(|&&to| edges.contains(&(room.to_owned(), to.to_owned())));
+        let imported: Vec<&str> = imported.copied().collect();
+        let line = format!("{room}: {}", imported.join(" "));
+        writeln!(out, "{}", line.trim_end()).unwrap();
+    }
+    out
+}
+
+/// The imports of a room that does not stand above the importer.
+fn downwards(rooms: &[&str], edges: &BTreeSet<Edge>) -> BTreeSet<Edge> {
+    let place = |room: &str| rooms.iter().position(|&listed| listed == room);
+    edges
+        .iter()
+        .filter(|(from, to)| place(from) <= place(to))
+        .cloned()
+        .collect()
+}
+
+/// The groups of rooms that import each other, whatever order they are listed in.
+fn cycles(edges: &BTreeSet<Edge>) -> Vec<Vec<String>> {
+    let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (from, to) in edges {
+        next.entry(from).or_default().push(to);
+    }
+    let reached = |start: &str| {
+        let mut reached = BTreeSet::new();
+        let mut open = next.get(start).cloned().unwrap_or_default();
+        while let Some(room) = open.pop() {
+            if reached.insert(room.to_owned()) {
+                open.extend(next.get(room).into_iter().flatten());
+            }
+        }
+        reached
+    };
+    let reaches: BTreeMap<&str, BTreeSet<String>> =
+        next.keys().map(|&room| (room, reached(room))).collect();
+    let mut cycles = BTreeSet::new();
+    for (&room, to) in reaches.iter().filter(|&(&room, to)| to.contains(room)) {
+        let back = |other: &&String| {
+            reaches
+                .get(other.as_str())
+                .is_some_and(|from| from.contains(room))
+        };
+        cycles.insert(to.iter().filter(back).cloned().collect::<Vec<_>>());
+    }
+    cycles.into_iter().collect()
+}
+
+/// The edges that a source gives, without those of its root.
+fn edges_of(source: &str) -> String {
+    let imports = Imports::of_source(source);
+    let children = imports.children(&[]);
+    let rooms: Vec<&str> = children.iter().map(String::as_str).collect();
+    table(&rooms, &imports.edges(&[]))
+}
+
+#[test]
+fn what_counts_as_an_import() {
+    let source = r##"
+        pub use self::c::Thing;
+        pub use std::sync::Arc as Shared;
+        mod a {
+            // use crate::b;
+            /* crate::b::x() */
+            /// See [`crate::b`].
+            fn f() -> &'static str { "crate::b::x()"; r#"crate::b"# }
+            pub(crate) fn g(self_: u8) -> impl Sized + use<> { std::crate_::b }
+            macro_rules! m { () => { $crate::b::x() } }
+            #[cfg(test)]
+            mod tests { use crate::b::x; use super::super::b; }
+            #[cfg(all(test, unix))]
+            use crate::b;
+            #[cfg(test)]
+            const fn of_tests() -> u8 { crate::b::x() }
+            use crate::d;
+        }
+        mod b { use {std::fmt, crate::{c::{self, Thing as Other}, d::*}}; }
+        mod c { fn f(x: crate::Thing) -> super::d::Y { match x { _ => super::a::g::<u8>(1) } } }
+        mod d { mod inner { use super::super::b::x; pub(in crate::d) fn f(_: self::b::Z) {} } fn f() { select! { x = crate::c::f() => 1 } } }
+        mod e { use crate::Thing; use crate::Shared; mod b { use super::b; } fn f() { ::crate_::x() } }
+    "##;
+    expect![[r#"
+        a: d
+        b: c d
+        c: a d
+        d: b c
+        e: c
+    "#]]
+    .assert_eq(&edges_of(source));
+}
+
+#[test]
+fn cycles_are_found_however_long() {
+    let edges = |text: &str| -> BTreeSet<Edge> {
+        let pairs = text.split(' ').filter_map(|pair| pair.split_once('>'));
+        pairs
+            .map(|(from, to)| (from.to_owned(), to.to_owned()))
+            .collect()
+    };
+    let none = Vec::<Vec<String>>::new();
+    assert_eq!(cycles(&edges("")), none);
+    assert_eq!(cycles(&edges("a>b a>c b>c c>d")), none);
+    assert_eq!(cycles(&edges("a>b b>a")), [["a", "b"]]);
+    assert_eq!(
+        cycles(&edges("x>a a>b b>c c>a c>d d>e e>d")),
+        [vec!["a", "b", "c"], vec!["d", "e"]]
+    );
+    let rooms = ["a", "b", "c"];
+    assert_eq!(downwards(&rooms, &edges("c>a b>a")), edges(""));
+    assert_eq!(downwards(&rooms, &edges("c>a a>b")), edges("a>b"));
+}
