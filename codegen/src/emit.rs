@@ -174,35 +174,44 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
     // The sets of revisions are defined after the body was written.
     names.retain(|name| name == "Revisions" || words.contains(&**name));
     let names: Vec<String> = names.into_iter().collect();
-    // The words of a type that is checked; only modules without types have none.
-    let conform = match body.contains("impl Conform for") {
-        true => {
-            let mut names = vec!["Conform", "Flow", "Path", "Walk"];
-            names.extend(
-                ["Format", "Member", "Need", "Shape"]
-                    .iter()
-                    .filter(|name| words.contains(**name)),
-            );
-            names.sort_unstable();
-            format!("conform::{{{}}}, ", names.join(", "))
+    let group = |path: &str, of: &[&str]| {
+        let used: Vec<&str> = of
+            .iter()
+            .filter(|name| words.contains(**name))
+            .copied()
+            .collect();
+        match used.is_empty() {
+            true => String::new(),
+            false => format!("{path}::{{{}}}, ", used.join(", ")),
         }
-        false => String::new(),
     };
-    let (root, traits) = match cx.home {
-        Home::Schema if body.contains("impl MayAsk for") => {
-            ("crate", "MayAsk, Notification, Request, ")
-        }
-        Home::Schema => ("crate", "Notification, Request, "),
-        Home::Elsewhere => ("trueform_schema", ""),
+    let conform = group(
+        "conform",
+        &[
+            "Conform", "Flow", "Format", "Member", "Need", "Path", "Shape", "Walk",
+        ],
+    );
+    let decode = match words.contains("decode") {
+        true => "decode, ",
+        false => "",
     };
-    let serde = if body.contains("serde::") {
-        "serde::{self, de::MapAccess}"
-    } else {
-        "serde::de::MapAccess"
+    let methods = group("methods", &["Direction", "Rules"]);
+    let mut support = vec!["self"];
+    support.extend(
+        ["Members", "ObjectWriter", "Record"]
+            .iter()
+            .filter(|name| words.contains(**name)),
+    );
+    let serde = match (body.contains("serde::"), words.contains("MapAccess")) {
+        (true, true) => ", serde::{self, de::MapAccess}",
+        (true, false) => ", serde",
+        (false, true) => ", serde::de::MapAccess",
+        (false, false) => "",
     };
     format!(
-        "use {root}::{{{conform}decode, methods::{{Direction, {traits}Rules}}, \
-         support::{{self, Members, ObjectWriter, Record, {serde}}}, {}}};\n",
+        "use {}::{{{conform}{decode}{methods}support::{{{}{serde}}}, {}}};\n",
+        cx.root(),
+        support.join(", "),
         names.join(", ")
     )
 }
@@ -228,6 +237,10 @@ fn collect_leaves(model: &Model, names: &mut BTreeSet<String>) {
     }
     for ty in model.types.values() {
         ty.each_ref(&mut |ty| leaf(ty, names));
+    }
+    for method in model.methods.values() {
+        leaf(&method.params, names);
+        method.result.iter().for_each(|result| leaf(result, names));
     }
 }
 
@@ -259,6 +272,21 @@ impl Context<'_> {
     /// Whether the module defines `Method`, and does not use the core's.
     fn has_method(&self) -> bool {
         self.extension.is_none() || self.home == Home::Elsewhere
+    }
+
+    /// The path of `trueform-schema`.
+    fn root(&self) -> &'static str {
+        match self.home {
+            Home::Schema => "crate",
+            Home::Elsewhere => "trueform_schema",
+        }
+    }
+
+    /// The identifier of the extension.
+    fn identifier(&self) -> Option<&str> {
+        let (name, _) = self.extension?;
+        let facts = self.inputs.overlay.extensions.get(name)?;
+        Some(&facts.identifier)
     }
 
     /// What a type is, where nobody has said it better.

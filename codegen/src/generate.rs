@@ -73,6 +73,13 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
             );
             return Err(Problem::at("", message).in_file("overlay.toml"));
         };
+        if !is_identifier(&facts.identifier) {
+            let message = format!(
+                "the extension `{name}` needs an `identifier` with a vendor prefix, such as `com.example/{name}`; found `{}`",
+                facts.identifier
+            );
+            return Err(Problem::at("", message).in_file("overlay.toml"));
+        }
         let file = format!("extensions/{name}.json");
         let core_document = &inputs.revisions[&facts.revision];
         let mut shared = shared(document, core_document);
@@ -106,6 +113,13 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
     model.extensions = extensions;
     docs::check(&model, inputs)?;
     Ok(model)
+}
+
+/// Whether `identifier` can be declared in `capabilities.extensions`: a vendor prefix, a slash and a name.
+fn is_identifier(identifier: &str) -> bool {
+    identifier
+        .split_once('/')
+        .is_some_and(|(vendor, name)| !vendor.is_empty() && !name.is_empty())
 }
 
 fn definitions(document: &Value) -> Result<Definitions, Problem> {

@@ -3,7 +3,7 @@
 
 use crate::{
     conform::{Conform, Flow, Format, Member, Need, Path, Shape, Walk},
-    decode, methods::{Direction, MayAsk, Notification, Request, Rules},
+    decode, methods::{Direction, Rules},
     support::{self, Members, ObjectWriter, Record, serde::{self, de::MapAccess}},
     DecodeError, Encode, Extras, Json, JsonKind, JsonObject, Map, Meta, ProgressToken,
     RequestId, Revisions, View,
@@ -15107,280 +15107,278 @@ impl Method {
     }
 }
 pub(crate) mod markers {
-    use super::{Method, Notification, Request};
-    use super::{InputRequiredResult, MayAsk};
     /// Marker of `completion/complete`.
     #[derive(Clone, Copy, Debug)]
     pub enum Complete {}
-    impl Request for Complete {
-        const METHOD: Method = Method::Complete;
+    impl crate::methods::Request for Complete {
+        const METHOD: super::Method = super::Method::Complete;
         type Params = super::CompleteRequestParams;
         type Result = super::CompleteResult;
     }
     /// Marker of `elicitation/create`.
     #[derive(Clone, Copy, Debug)]
     pub enum Elicit {}
-    impl Request for Elicit {
-        const METHOD: Method = Method::Elicit;
+    impl crate::methods::Request for Elicit {
+        const METHOD: super::Method = super::Method::Elicit;
         type Params = super::ElicitRequestParams;
         type Result = super::ElicitOutcome;
     }
     /// Marker of `initialize`.
     #[derive(Clone, Copy, Debug)]
     pub enum Initialize {}
-    impl Request for Initialize {
-        const METHOD: Method = Method::Initialize;
+    impl crate::methods::Request for Initialize {
+        const METHOD: super::Method = super::Method::Initialize;
         type Params = super::InitializeRequestParams;
         type Result = super::InitializeResult;
     }
     /// Marker of `logging/setLevel`.
     #[derive(Clone, Copy, Debug)]
     pub enum SetLevel {}
-    impl Request for SetLevel {
-        const METHOD: Method = Method::SetLevel;
+    impl crate::methods::Request for SetLevel {
+        const METHOD: super::Method = super::Method::SetLevel;
         type Params = super::SetLevelRequestParams;
         type Result = super::EmptyResult;
     }
     /// Marker of `notifications/cancelled`.
     #[derive(Clone, Copy, Debug)]
     pub enum Cancelled {}
-    impl Notification for Cancelled {
-        const METHOD: Method = Method::Cancelled;
+    impl crate::methods::Notification for Cancelled {
+        const METHOD: super::Method = super::Method::Cancelled;
         type Params = super::CancelledNotificationParams;
     }
     /// Marker of `notifications/elicitation/complete`.
     #[derive(Clone, Copy, Debug)]
     pub enum ElicitationComplete {}
-    impl Notification for ElicitationComplete {
-        const METHOD: Method = Method::ElicitationComplete;
+    impl crate::methods::Notification for ElicitationComplete {
+        const METHOD: super::Method = super::Method::ElicitationComplete;
         type Params = super::ElicitationCompleteNotificationParams;
     }
     /// Marker of `notifications/initialized`.
     #[derive(Clone, Copy, Debug)]
     pub enum Initialized {}
-    impl Notification for Initialized {
-        const METHOD: Method = Method::Initialized;
+    impl crate::methods::Notification for Initialized {
+        const METHOD: super::Method = super::Method::Initialized;
         type Params = super::NotificationParams;
     }
     /// Marker of `notifications/message`.
     #[derive(Clone, Copy, Debug)]
     pub enum LoggingMessage {}
-    impl Notification for LoggingMessage {
-        const METHOD: Method = Method::LoggingMessage;
+    impl crate::methods::Notification for LoggingMessage {
+        const METHOD: super::Method = super::Method::LoggingMessage;
         type Params = super::LoggingMessageNotificationParams;
     }
     /// Marker of `notifications/progress`.
     #[derive(Clone, Copy, Debug)]
     pub enum Progress {}
-    impl Notification for Progress {
-        const METHOD: Method = Method::Progress;
+    impl crate::methods::Notification for Progress {
+        const METHOD: super::Method = super::Method::Progress;
         type Params = super::ProgressNotificationParams;
     }
     /// Marker of `notifications/prompts/list_changed`.
     #[derive(Clone, Copy, Debug)]
     pub enum PromptListChanged {}
-    impl Notification for PromptListChanged {
-        const METHOD: Method = Method::PromptListChanged;
+    impl crate::methods::Notification for PromptListChanged {
+        const METHOD: super::Method = super::Method::PromptListChanged;
         type Params = super::NotificationParams;
     }
     /// Marker of `notifications/resources/list_changed`.
     #[derive(Clone, Copy, Debug)]
     pub enum ResourceListChanged {}
-    impl Notification for ResourceListChanged {
-        const METHOD: Method = Method::ResourceListChanged;
+    impl crate::methods::Notification for ResourceListChanged {
+        const METHOD: super::Method = super::Method::ResourceListChanged;
         type Params = super::NotificationParams;
     }
     /// Marker of `notifications/resources/updated`.
     #[derive(Clone, Copy, Debug)]
     pub enum ResourceUpdated {}
-    impl Notification for ResourceUpdated {
-        const METHOD: Method = Method::ResourceUpdated;
+    impl crate::methods::Notification for ResourceUpdated {
+        const METHOD: super::Method = super::Method::ResourceUpdated;
         type Params = super::ResourceUpdatedNotificationParams;
     }
     /// Marker of `notifications/roots/list_changed`.
     #[derive(Clone, Copy, Debug)]
     pub enum RootsListChanged {}
-    impl Notification for RootsListChanged {
-        const METHOD: Method = Method::RootsListChanged;
+    impl crate::methods::Notification for RootsListChanged {
+        const METHOD: super::Method = super::Method::RootsListChanged;
         type Params = super::NotificationParams;
     }
     /// Marker of `notifications/subscriptions/acknowledged`.
     #[derive(Clone, Copy, Debug)]
     pub enum SubscriptionsAcknowledged {}
-    impl Notification for SubscriptionsAcknowledged {
-        const METHOD: Method = Method::SubscriptionsAcknowledged;
+    impl crate::methods::Notification for SubscriptionsAcknowledged {
+        const METHOD: super::Method = super::Method::SubscriptionsAcknowledged;
         type Params = super::SubscriptionsAcknowledgedNotificationParams;
     }
     /// Marker of `notifications/tasks/status`.
     #[derive(Clone, Copy, Debug)]
     pub enum TaskStatus {}
-    impl Notification for TaskStatus {
-        const METHOD: Method = Method::TaskStatus;
+    impl crate::methods::Notification for TaskStatus {
+        const METHOD: super::Method = super::Method::TaskStatus;
         type Params = super::TaskStatusNotificationParams;
     }
     /// Marker of `notifications/tools/list_changed`.
     #[derive(Clone, Copy, Debug)]
     pub enum ToolListChanged {}
-    impl Notification for ToolListChanged {
-        const METHOD: Method = Method::ToolListChanged;
+    impl crate::methods::Notification for ToolListChanged {
+        const METHOD: super::Method = super::Method::ToolListChanged;
         type Params = super::NotificationParams;
     }
     /// Marker of `ping`.
     #[derive(Clone, Copy, Debug)]
     pub enum Ping {}
-    impl Request for Ping {
-        const METHOD: Method = Method::Ping;
+    impl crate::methods::Request for Ping {
+        const METHOD: super::Method = super::Method::Ping;
         type Params = super::RequestParams;
         type Result = super::EmptyResult;
     }
     /// Marker of `prompts/get`.
     #[derive(Clone, Copy, Debug)]
     pub enum GetPrompt {}
-    impl Request for GetPrompt {
-        const METHOD: Method = Method::GetPrompt;
+    impl crate::methods::Request for GetPrompt {
+        const METHOD: super::Method = super::Method::GetPrompt;
         type Params = super::GetPromptRequestParams;
         type Result = super::GetPromptOutcome;
     }
-    impl MayAsk for GetPrompt {
-        fn input_required(questions: InputRequiredResult) -> Self::Result {
+    impl crate::methods::MayAsk for GetPrompt {
+        fn input_required(questions: super::InputRequiredResult) -> Self::Result {
             questions.into()
         }
     }
     /// Marker of `prompts/list`.
     #[derive(Clone, Copy, Debug)]
     pub enum ListPrompts {}
-    impl Request for ListPrompts {
-        const METHOD: Method = Method::ListPrompts;
+    impl crate::methods::Request for ListPrompts {
+        const METHOD: super::Method = super::Method::ListPrompts;
         type Params = super::PaginatedRequestParams;
         type Result = super::ListPromptsResult;
     }
     /// Marker of `resources/list`.
     #[derive(Clone, Copy, Debug)]
     pub enum ListResources {}
-    impl Request for ListResources {
-        const METHOD: Method = Method::ListResources;
+    impl crate::methods::Request for ListResources {
+        const METHOD: super::Method = super::Method::ListResources;
         type Params = super::PaginatedRequestParams;
         type Result = super::ListResourcesResult;
     }
     /// Marker of `resources/read`.
     #[derive(Clone, Copy, Debug)]
     pub enum ReadResource {}
-    impl Request for ReadResource {
-        const METHOD: Method = Method::ReadResource;
+    impl crate::methods::Request for ReadResource {
+        const METHOD: super::Method = super::Method::ReadResource;
         type Params = super::ReadResourceRequestParams;
         type Result = super::ReadResourceOutcome;
     }
-    impl MayAsk for ReadResource {
-        fn input_required(questions: InputRequiredResult) -> Self::Result {
+    impl crate::methods::MayAsk for ReadResource {
+        fn input_required(questions: super::InputRequiredResult) -> Self::Result {
             questions.into()
         }
     }
     /// Marker of `resources/subscribe`.
     #[derive(Clone, Copy, Debug)]
     pub enum Subscribe {}
-    impl Request for Subscribe {
-        const METHOD: Method = Method::Subscribe;
+    impl crate::methods::Request for Subscribe {
+        const METHOD: super::Method = super::Method::Subscribe;
         type Params = super::SubscribeRequestParams;
         type Result = super::EmptyResult;
     }
     /// Marker of `resources/templates/list`.
     #[derive(Clone, Copy, Debug)]
     pub enum ListResourceTemplates {}
-    impl Request for ListResourceTemplates {
-        const METHOD: Method = Method::ListResourceTemplates;
+    impl crate::methods::Request for ListResourceTemplates {
+        const METHOD: super::Method = super::Method::ListResourceTemplates;
         type Params = super::PaginatedRequestParams;
         type Result = super::ListResourceTemplatesResult;
     }
     /// Marker of `resources/unsubscribe`.
     #[derive(Clone, Copy, Debug)]
     pub enum Unsubscribe {}
-    impl Request for Unsubscribe {
-        const METHOD: Method = Method::Unsubscribe;
+    impl crate::methods::Request for Unsubscribe {
+        const METHOD: super::Method = super::Method::Unsubscribe;
         type Params = super::UnsubscribeRequestParams;
         type Result = super::EmptyResult;
     }
     /// Marker of `roots/list`.
     #[derive(Clone, Copy, Debug)]
     pub enum ListRoots {}
-    impl Request for ListRoots {
-        const METHOD: Method = Method::ListRoots;
+    impl crate::methods::Request for ListRoots {
+        const METHOD: super::Method = super::Method::ListRoots;
         type Params = super::ListRootsRequestParams;
         type Result = super::ListRootsResult;
     }
     /// Marker of `sampling/createMessage`.
     #[derive(Clone, Copy, Debug)]
     pub enum CreateMessage {}
-    impl Request for CreateMessage {
-        const METHOD: Method = Method::CreateMessage;
+    impl crate::methods::Request for CreateMessage {
+        const METHOD: super::Method = super::Method::CreateMessage;
         type Params = super::CreateMessageRequestParams;
         type Result = super::CreateMessageOutcome;
     }
     /// Marker of `server/discover`.
     #[derive(Clone, Copy, Debug)]
     pub enum Discover {}
-    impl Request for Discover {
-        const METHOD: Method = Method::Discover;
+    impl crate::methods::Request for Discover {
+        const METHOD: super::Method = super::Method::Discover;
         type Params = super::RequestParams;
         type Result = super::DiscoverResult;
     }
     /// Marker of `subscriptions/listen`.
     #[derive(Clone, Copy, Debug)]
     pub enum SubscriptionsListen {}
-    impl Request for SubscriptionsListen {
-        const METHOD: Method = Method::SubscriptionsListen;
+    impl crate::methods::Request for SubscriptionsListen {
+        const METHOD: super::Method = super::Method::SubscriptionsListen;
         type Params = super::SubscriptionsListenRequestParams;
         type Result = super::SubscriptionsListenResult;
     }
     /// Marker of `tasks/cancel`.
     #[derive(Clone, Copy, Debug)]
     pub enum CancelTask {}
-    impl Request for CancelTask {
-        const METHOD: Method = Method::CancelTask;
+    impl crate::methods::Request for CancelTask {
+        const METHOD: super::Method = super::Method::CancelTask;
         type Params = super::CancelTaskRequestParams;
         type Result = super::CancelTaskResult;
     }
     /// Marker of `tasks/get`.
     #[derive(Clone, Copy, Debug)]
     pub enum GetTask {}
-    impl Request for GetTask {
-        const METHOD: Method = Method::GetTask;
+    impl crate::methods::Request for GetTask {
+        const METHOD: super::Method = super::Method::GetTask;
         type Params = super::GetTaskRequestParams;
         type Result = super::GetTaskResult;
     }
     /// Marker of `tasks/list`.
     #[derive(Clone, Copy, Debug)]
     pub enum ListTasks {}
-    impl Request for ListTasks {
-        const METHOD: Method = Method::ListTasks;
+    impl crate::methods::Request for ListTasks {
+        const METHOD: super::Method = super::Method::ListTasks;
         type Params = super::PaginatedRequestParams;
         type Result = super::ListTasksResult;
     }
     /// Marker of `tasks/result`.
     #[derive(Clone, Copy, Debug)]
     pub enum GetTaskPayload {}
-    impl Request for GetTaskPayload {
-        const METHOD: Method = Method::GetTaskPayload;
+    impl crate::methods::Request for GetTaskPayload {
+        const METHOD: super::Method = super::Method::GetTaskPayload;
         type Params = super::GetTaskPayloadRequestParams;
         type Result = super::GetTaskPayloadResult;
     }
     /// Marker of `tools/call`.
     #[derive(Clone, Copy, Debug)]
     pub enum CallTool {}
-    impl Request for CallTool {
-        const METHOD: Method = Method::CallTool;
+    impl crate::methods::Request for CallTool {
+        const METHOD: super::Method = super::Method::CallTool;
         type Params = super::CallToolRequestParams;
         type Result = super::CallToolOutcome;
     }
-    impl MayAsk for CallTool {
-        fn input_required(questions: InputRequiredResult) -> Self::Result {
+    impl crate::methods::MayAsk for CallTool {
+        fn input_required(questions: super::InputRequiredResult) -> Self::Result {
             questions.into()
         }
     }
     /// Marker of `tools/list`.
     #[derive(Clone, Copy, Debug)]
     pub enum ListTools {}
-    impl Request for ListTools {
-        const METHOD: Method = Method::ListTools;
+    impl crate::methods::Request for ListTools {
+        const METHOD: super::Method = super::Method::ListTools;
         type Params = super::PaginatedRequestParams;
         type Result = super::ListToolsResult;
     }
@@ -16934,14 +16932,50 @@ pub mod serve {
         }
     }
 }
-/// Handler traits for both sides, and what calls their methods.
+/// Handler traits for both sides, and what serves them.
 pub mod handler {
-    use std::future::Future;
     use super::*;
-    /// What a server answers. A method that is not implemented answers "method not found".
+    const NAMES: &[&str] = &[
+        "completion/complete",
+        "elicitation/create",
+        "initialize",
+        "logging/setLevel",
+        "notifications/cancelled",
+        "notifications/elicitation/complete",
+        "notifications/initialized",
+        "notifications/message",
+        "notifications/progress",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/roots/list_changed",
+        "notifications/subscriptions/acknowledged",
+        "notifications/tasks/status",
+        "notifications/tools/list_changed",
+        "ping",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/templates/list",
+        "resources/unsubscribe",
+        "roots/list",
+        "sampling/createMessage",
+        "server/discover",
+        "subscriptions/listen",
+        "tasks/cancel",
+        "tasks/get",
+        "tasks/list",
+        "tasks/result",
+        "tools/call",
+        "tools/list",
+    ];
+    /// What a server answers, and what it takes note of. A request that is not implemented is answered with "method not
+    /// found", and a notification is ignored.
     pub trait ServerHandler {
-        /// What comes with every request: the peer, its revision, the session.
-        type Context: ?Sized + Sync;
+        /// What comes with every message: the peer, its revision, the session.
+        type Context: Send + Sync + 'static;
         /// Answers `completion/complete`.
         fn complete(
             &self,
@@ -16949,7 +16983,7 @@ pub mod handler {
             params: CompleteRequestParams,
         ) -> impl Future<Output = Result<CompleteResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::Complete.as_str())
+            support::method_not_found("completion/complete")
         }
         /// Answers `initialize`.
         fn initialize(
@@ -16958,7 +16992,7 @@ pub mod handler {
             params: InitializeRequestParams,
         ) -> impl Future<Output = Result<InitializeResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::Initialize.as_str())
+            support::method_not_found("initialize")
         }
         /// Answers `logging/setLevel`.
         fn set_level(
@@ -16967,7 +17001,7 @@ pub mod handler {
             params: SetLevelRequestParams,
         ) -> impl Future<Output = Result<EmptyResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::SetLevel.as_str())
+            support::method_not_found("logging/setLevel")
         }
         /// Answers `ping`.
         fn ping(
@@ -16976,7 +17010,7 @@ pub mod handler {
             params: RequestParams,
         ) -> impl Future<Output = Result<EmptyResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::Ping.as_str())
+            support::method_not_found("ping")
         }
         /// Answers `prompts/get`.
         fn get_prompt(
@@ -16985,7 +17019,7 @@ pub mod handler {
             params: GetPromptRequestParams,
         ) -> impl Future<Output = Result<GetPromptOutcome, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::GetPrompt.as_str())
+            support::method_not_found("prompts/get")
         }
         /// Answers `prompts/list`.
         fn list_prompts(
@@ -16994,7 +17028,7 @@ pub mod handler {
             params: PaginatedRequestParams,
         ) -> impl Future<Output = Result<ListPromptsResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::ListPrompts.as_str())
+            support::method_not_found("prompts/list")
         }
         /// Answers `resources/list`.
         fn list_resources(
@@ -17003,7 +17037,7 @@ pub mod handler {
             params: PaginatedRequestParams,
         ) -> impl Future<Output = Result<ListResourcesResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::ListResources.as_str())
+            support::method_not_found("resources/list")
         }
         /// Answers `resources/read`.
         fn read_resource(
@@ -17012,7 +17046,7 @@ pub mod handler {
             params: ReadResourceRequestParams,
         ) -> impl Future<Output = Result<ReadResourceOutcome, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::ReadResource.as_str())
+            support::method_not_found("resources/read")
         }
         /// Answers `resources/subscribe`.
         fn subscribe(
@@ -17021,7 +17055,7 @@ pub mod handler {
             params: SubscribeRequestParams,
         ) -> impl Future<Output = Result<EmptyResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::Subscribe.as_str())
+            support::method_not_found("resources/subscribe")
         }
         /// Answers `resources/templates/list`.
         fn list_resource_templates(
@@ -17032,7 +17066,7 @@ pub mod handler {
             Output = Result<ListResourceTemplatesResult, ErrorObject>,
         > + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::ListResourceTemplates.as_str())
+            support::method_not_found("resources/templates/list")
         }
         /// Answers `resources/unsubscribe`.
         fn unsubscribe(
@@ -17041,7 +17075,7 @@ pub mod handler {
             params: UnsubscribeRequestParams,
         ) -> impl Future<Output = Result<EmptyResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::Unsubscribe.as_str())
+            support::method_not_found("resources/unsubscribe")
         }
         /// Answers `server/discover`.
         fn discover(
@@ -17050,7 +17084,7 @@ pub mod handler {
             params: RequestParams,
         ) -> impl Future<Output = Result<DiscoverResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::Discover.as_str())
+            support::method_not_found("server/discover")
         }
         /// Answers `subscriptions/listen`.
         fn subscriptions_listen(
@@ -17061,7 +17095,7 @@ pub mod handler {
             Output = Result<SubscriptionsListenResult, ErrorObject>,
         > + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::SubscriptionsListen.as_str())
+            support::method_not_found("subscriptions/listen")
         }
         /// Answers `tasks/cancel`.
         fn cancel_task(
@@ -17070,7 +17104,7 @@ pub mod handler {
             params: CancelTaskRequestParams,
         ) -> impl Future<Output = Result<CancelTaskResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::CancelTask.as_str())
+            support::method_not_found("tasks/cancel")
         }
         /// Answers `tasks/get`.
         fn get_task(
@@ -17079,7 +17113,7 @@ pub mod handler {
             params: GetTaskRequestParams,
         ) -> impl Future<Output = Result<GetTaskResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::GetTask.as_str())
+            support::method_not_found("tasks/get")
         }
         /// Answers `tasks/list`.
         fn list_tasks(
@@ -17088,7 +17122,7 @@ pub mod handler {
             params: PaginatedRequestParams,
         ) -> impl Future<Output = Result<ListTasksResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::ListTasks.as_str())
+            support::method_not_found("tasks/list")
         }
         /// Answers `tasks/result`.
         fn get_task_payload(
@@ -17097,7 +17131,7 @@ pub mod handler {
             params: GetTaskPayloadRequestParams,
         ) -> impl Future<Output = Result<GetTaskPayloadResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::GetTaskPayload.as_str())
+            support::method_not_found("tasks/result")
         }
         /// Answers `tools/call`.
         fn call_tool(
@@ -17106,7 +17140,7 @@ pub mod handler {
             params: CallToolRequestParams,
         ) -> impl Future<Output = Result<CallToolOutcome, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::CallTool.as_str())
+            support::method_not_found("tools/call")
         }
         /// Answers `tools/list`.
         fn list_tools(
@@ -17115,86 +17149,218 @@ pub mod handler {
             params: PaginatedRequestParams,
         ) -> impl Future<Output = Result<ListToolsResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::ListTools.as_str())
+            support::method_not_found("tools/list")
+        }
+        /// Takes note of `notifications/cancelled`.
+        fn cancelled(
+            &self,
+            cx: &Self::Context,
+            params: CancelledNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/initialized`.
+        fn initialized(
+            &self,
+            cx: &Self::Context,
+            params: NotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/progress`.
+        fn progress(
+            &self,
+            cx: &Self::Context,
+            params: ProgressNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/roots/list_changed`.
+        fn roots_list_changed(
+            &self,
+            cx: &Self::Context,
+            params: NotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/tasks/status`.
+        fn task_status(
+            &self,
+            cx: &Self::Context,
+            params: TaskStatusNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
         }
     }
-    /// Calls the method of `handler` that answers `request`.
-    ///
-    /// # Errors
-    /// What the handler answers with, or "method not found" where `revision` does not have the method.
-    pub async fn dispatch_to_server<H: ServerHandler>(
-        handler: &H,
-        cx: &H::Context,
-        revision: Revision,
-        request: ClientRequest,
-    ) -> Result<Box<dyn Conform + Send>, ErrorObject> {
-        if request.method().rules(revision).is_none() {
-            return Err(support::not_found(request.method().as_str()));
+    /// Serves a [`ServerHandler`] as [`Methods`](crate::methods::Methods).
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Server<H>(pub H);
+    impl<H: ServerHandler + Send + Sync + 'static> crate::methods::Methods<H::Context>
+    for Server<H> {
+        fn identifier(&self) -> Option<&'static str> {
+            None
         }
-        Ok(
-            match request {
+        fn names(&self) -> &'static [&'static str] {
+            NAMES
+        }
+        fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules> {
+            let known = Method::from_wire(method)?;
+            known.rules(revision)
+        }
+        fn request(
+            self: std::sync::Arc<Self>,
+            revision: Revision,
+            method: &str,
+            params: Option<&str>,
+        ) -> Result<
+            crate::methods::Decoded<H::Context, crate::methods::Response>,
+            DecodeError,
+        > {
+            let known = Method::from_wire(method)
+                .filter(|known| known.rules(revision).is_some());
+            let known = known.ok_or_else(|| support::absent(method, revision))?;
+            let message = ClientRequest::decode(revision, known, params)?;
+            Ok(crate::methods::Decoded::new(self, message, Self::answer))
+        }
+        fn notification(
+            self: std::sync::Arc<Self>,
+            revision: Revision,
+            method: &str,
+            params: Option<&str>,
+        ) -> Result<crate::methods::Decoded<H::Context, ()>, DecodeError> {
+            let known = Method::from_wire(method)
+                .filter(|known| known.rules(revision).is_some());
+            let known = known.ok_or_else(|| support::absent(method, revision))?;
+            let message = ClientNotification::decode(revision, known, params)?;
+            Ok(crate::methods::Decoded::new(self, message, Self::take_note))
+        }
+    }
+    impl<H: ServerHandler + Send + Sync + 'static> Server<H> {
+        fn answer(
+            self: std::sync::Arc<Self>,
+            cx: H::Context,
+            message: ClientRequest,
+        ) -> crate::methods::BoxFuture<'static, crate::methods::Response> {
+            match message {
                 ClientRequest::Complete(params) => {
-                    Box::new(handler.complete(cx, *params).await?)
+                    support::respond(async move { self.0.complete(&cx, *params).await })
                 }
                 ClientRequest::Initialize(params) => {
-                    Box::new(handler.initialize(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.initialize(&cx, *params).await
+                    })
                 }
                 ClientRequest::SetLevel(params) => {
-                    Box::new(handler.set_level(cx, *params).await?)
+                    support::respond(async move { self.0.set_level(&cx, *params).await })
                 }
-                ClientRequest::Ping(params) => Box::new(handler.ping(cx, *params).await?),
+                ClientRequest::Ping(params) => {
+                    support::respond(async move { self.0.ping(&cx, *params).await })
+                }
                 ClientRequest::GetPrompt(params) => {
-                    Box::new(handler.get_prompt(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.get_prompt(&cx, *params).await
+                    })
                 }
                 ClientRequest::ListPrompts(params) => {
-                    Box::new(handler.list_prompts(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.list_prompts(&cx, *params).await
+                    })
                 }
                 ClientRequest::ListResources(params) => {
-                    Box::new(handler.list_resources(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.list_resources(&cx, *params).await
+                    })
                 }
                 ClientRequest::ReadResource(params) => {
-                    Box::new(handler.read_resource(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.read_resource(&cx, *params).await
+                    })
                 }
                 ClientRequest::Subscribe(params) => {
-                    Box::new(handler.subscribe(cx, *params).await?)
+                    support::respond(async move { self.0.subscribe(&cx, *params).await })
                 }
                 ClientRequest::ListResourceTemplates(params) => {
-                    Box::new(handler.list_resource_templates(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.list_resource_templates(&cx, *params).await
+                    })
                 }
                 ClientRequest::Unsubscribe(params) => {
-                    Box::new(handler.unsubscribe(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.unsubscribe(&cx, *params).await
+                    })
                 }
                 ClientRequest::Discover(params) => {
-                    Box::new(handler.discover(cx, *params).await?)
+                    support::respond(async move { self.0.discover(&cx, *params).await })
                 }
                 ClientRequest::SubscriptionsListen(params) => {
-                    Box::new(handler.subscriptions_listen(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.subscriptions_listen(&cx, *params).await
+                    })
                 }
                 ClientRequest::CancelTask(params) => {
-                    Box::new(handler.cancel_task(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.cancel_task(&cx, *params).await
+                    })
                 }
                 ClientRequest::GetTask(params) => {
-                    Box::new(handler.get_task(cx, *params).await?)
+                    support::respond(async move { self.0.get_task(&cx, *params).await })
                 }
                 ClientRequest::ListTasks(params) => {
-                    Box::new(handler.list_tasks(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.list_tasks(&cx, *params).await
+                    })
                 }
                 ClientRequest::GetTaskPayload(params) => {
-                    Box::new(handler.get_task_payload(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.get_task_payload(&cx, *params).await
+                    })
                 }
                 ClientRequest::CallTool(params) => {
-                    Box::new(handler.call_tool(cx, *params).await?)
+                    support::respond(async move { self.0.call_tool(&cx, *params).await })
                 }
                 ClientRequest::ListTools(params) => {
-                    Box::new(handler.list_tools(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.list_tools(&cx, *params).await
+                    })
                 }
-            },
-        )
+            }
+        }
+        fn take_note(
+            self: std::sync::Arc<Self>,
+            cx: H::Context,
+            message: ClientNotification,
+        ) -> crate::methods::BoxFuture<'static, ()> {
+            match message {
+                ClientNotification::Cancelled(params) => {
+                    Box::pin(async move { self.0.cancelled(&cx, *params).await })
+                }
+                ClientNotification::Initialized(params) => {
+                    Box::pin(async move { self.0.initialized(&cx, *params).await })
+                }
+                ClientNotification::Progress(params) => {
+                    Box::pin(async move { self.0.progress(&cx, *params).await })
+                }
+                ClientNotification::RootsListChanged(params) => {
+                    Box::pin(async move {
+                        self.0.roots_list_changed(&cx, *params).await
+                    })
+                }
+                ClientNotification::TaskStatus(params) => {
+                    Box::pin(async move { self.0.task_status(&cx, *params).await })
+                }
+            }
+        }
     }
-    /// What a client answers. A method that is not implemented answers "method not found".
+    /// What a client answers, and what it takes note of. A request that is not implemented is answered with "method not
+    /// found", and a notification is ignored.
     pub trait ClientHandler {
-        /// What comes with every request: the peer, its revision, the session.
-        type Context: ?Sized + Sync;
+        /// What comes with every message: the peer, its revision, the session.
+        type Context: Send + Sync + 'static;
         /// Answers `elicitation/create`.
         fn elicit(
             &self,
@@ -17202,7 +17368,7 @@ pub mod handler {
             params: ElicitRequestParams,
         ) -> impl Future<Output = Result<ElicitOutcome, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::Elicit.as_str())
+            support::method_not_found("elicitation/create")
         }
         /// Answers `ping`.
         fn ping(
@@ -17211,7 +17377,7 @@ pub mod handler {
             params: RequestParams,
         ) -> impl Future<Output = Result<EmptyResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::Ping.as_str())
+            support::method_not_found("ping")
         }
         /// Answers `roots/list`.
         fn list_roots(
@@ -17220,7 +17386,7 @@ pub mod handler {
             params: ListRootsRequestParams,
         ) -> impl Future<Output = Result<ListRootsResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::ListRoots.as_str())
+            support::method_not_found("roots/list")
         }
         /// Answers `sampling/createMessage`.
         fn create_message(
@@ -17229,7 +17395,7 @@ pub mod handler {
             params: CreateMessageRequestParams,
         ) -> impl Future<Output = Result<CreateMessageOutcome, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::CreateMessage.as_str())
+            support::method_not_found("sampling/createMessage")
         }
         /// Answers `tasks/cancel`.
         fn cancel_task(
@@ -17238,7 +17404,7 @@ pub mod handler {
             params: CancelTaskRequestParams,
         ) -> impl Future<Output = Result<CancelTaskResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::CancelTask.as_str())
+            support::method_not_found("tasks/cancel")
         }
         /// Answers `tasks/get`.
         fn get_task(
@@ -17247,7 +17413,7 @@ pub mod handler {
             params: GetTaskRequestParams,
         ) -> impl Future<Output = Result<GetTaskResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::GetTask.as_str())
+            support::method_not_found("tasks/get")
         }
         /// Answers `tasks/list`.
         fn list_tasks(
@@ -17256,7 +17422,7 @@ pub mod handler {
             params: PaginatedRequestParams,
         ) -> impl Future<Output = Result<ListTasksResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::ListTasks.as_str())
+            support::method_not_found("tasks/list")
         }
         /// Answers `tasks/result`.
         fn get_task_payload(
@@ -17265,48 +17431,231 @@ pub mod handler {
             params: GetTaskPayloadRequestParams,
         ) -> impl Future<Output = Result<GetTaskPayloadResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::GetTaskPayload.as_str())
+            support::method_not_found("tasks/result")
+        }
+        /// Takes note of `notifications/cancelled`.
+        fn cancelled(
+            &self,
+            cx: &Self::Context,
+            params: CancelledNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/elicitation/complete`.
+        fn elicitation_complete(
+            &self,
+            cx: &Self::Context,
+            params: ElicitationCompleteNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/message`.
+        fn logging_message(
+            &self,
+            cx: &Self::Context,
+            params: LoggingMessageNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/progress`.
+        fn progress(
+            &self,
+            cx: &Self::Context,
+            params: ProgressNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/prompts/list_changed`.
+        fn prompt_list_changed(
+            &self,
+            cx: &Self::Context,
+            params: NotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/resources/list_changed`.
+        fn resource_list_changed(
+            &self,
+            cx: &Self::Context,
+            params: NotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/resources/updated`.
+        fn resource_updated(
+            &self,
+            cx: &Self::Context,
+            params: ResourceUpdatedNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/subscriptions/acknowledged`.
+        fn subscriptions_acknowledged(
+            &self,
+            cx: &Self::Context,
+            params: SubscriptionsAcknowledgedNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/tasks/status`.
+        fn task_status(
+            &self,
+            cx: &Self::Context,
+            params: TaskStatusNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+        /// Takes note of `notifications/tools/list_changed`.
+        fn tool_list_changed(
+            &self,
+            cx: &Self::Context,
+            params: NotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
         }
     }
-    /// Calls the method of `handler` that answers `request`.
-    ///
-    /// # Errors
-    /// What the handler answers with, or "method not found" where `revision` does not have the method.
-    pub async fn dispatch_to_client<H: ClientHandler>(
-        handler: &H,
-        cx: &H::Context,
-        revision: Revision,
-        request: ServerRequest,
-    ) -> Result<Box<dyn Conform + Send>, ErrorObject> {
-        if request.method().rules(revision).is_none() {
-            return Err(support::not_found(request.method().as_str()));
+    /// Serves a [`ClientHandler`] as [`Methods`](crate::methods::Methods).
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Client<H>(pub H);
+    impl<H: ClientHandler + Send + Sync + 'static> crate::methods::Methods<H::Context>
+    for Client<H> {
+        fn identifier(&self) -> Option<&'static str> {
+            None
         }
-        Ok(
-            match request {
+        fn names(&self) -> &'static [&'static str] {
+            NAMES
+        }
+        fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules> {
+            let known = Method::from_wire(method)?;
+            known.rules(revision)
+        }
+        fn request(
+            self: std::sync::Arc<Self>,
+            revision: Revision,
+            method: &str,
+            params: Option<&str>,
+        ) -> Result<
+            crate::methods::Decoded<H::Context, crate::methods::Response>,
+            DecodeError,
+        > {
+            let known = Method::from_wire(method)
+                .filter(|known| known.rules(revision).is_some());
+            let known = known.ok_or_else(|| support::absent(method, revision))?;
+            let message = ServerRequest::decode(revision, known, params)?;
+            Ok(crate::methods::Decoded::new(self, message, Self::answer))
+        }
+        fn notification(
+            self: std::sync::Arc<Self>,
+            revision: Revision,
+            method: &str,
+            params: Option<&str>,
+        ) -> Result<crate::methods::Decoded<H::Context, ()>, DecodeError> {
+            let known = Method::from_wire(method)
+                .filter(|known| known.rules(revision).is_some());
+            let known = known.ok_or_else(|| support::absent(method, revision))?;
+            let message = ServerNotification::decode(revision, known, params)?;
+            Ok(crate::methods::Decoded::new(self, message, Self::take_note))
+        }
+    }
+    impl<H: ClientHandler + Send + Sync + 'static> Client<H> {
+        fn answer(
+            self: std::sync::Arc<Self>,
+            cx: H::Context,
+            message: ServerRequest,
+        ) -> crate::methods::BoxFuture<'static, crate::methods::Response> {
+            match message {
                 ServerRequest::Elicit(params) => {
-                    Box::new(handler.elicit(cx, *params).await?)
+                    support::respond(async move { self.0.elicit(&cx, *params).await })
                 }
-                ServerRequest::Ping(params) => Box::new(handler.ping(cx, *params).await?),
+                ServerRequest::Ping(params) => {
+                    support::respond(async move { self.0.ping(&cx, *params).await })
+                }
                 ServerRequest::ListRoots(params) => {
-                    Box::new(handler.list_roots(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.list_roots(&cx, *params).await
+                    })
                 }
                 ServerRequest::CreateMessage(params) => {
-                    Box::new(handler.create_message(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.create_message(&cx, *params).await
+                    })
                 }
                 ServerRequest::CancelTask(params) => {
-                    Box::new(handler.cancel_task(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.cancel_task(&cx, *params).await
+                    })
                 }
                 ServerRequest::GetTask(params) => {
-                    Box::new(handler.get_task(cx, *params).await?)
+                    support::respond(async move { self.0.get_task(&cx, *params).await })
                 }
                 ServerRequest::ListTasks(params) => {
-                    Box::new(handler.list_tasks(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.list_tasks(&cx, *params).await
+                    })
                 }
                 ServerRequest::GetTaskPayload(params) => {
-                    Box::new(handler.get_task_payload(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.get_task_payload(&cx, *params).await
+                    })
                 }
-            },
-        )
+            }
+        }
+        fn take_note(
+            self: std::sync::Arc<Self>,
+            cx: H::Context,
+            message: ServerNotification,
+        ) -> crate::methods::BoxFuture<'static, ()> {
+            match message {
+                ServerNotification::Cancelled(params) => {
+                    Box::pin(async move { self.0.cancelled(&cx, *params).await })
+                }
+                ServerNotification::ElicitationComplete(params) => {
+                    Box::pin(async move {
+                        self.0.elicitation_complete(&cx, *params).await
+                    })
+                }
+                ServerNotification::LoggingMessage(params) => {
+                    Box::pin(async move { self.0.logging_message(&cx, *params).await })
+                }
+                ServerNotification::Progress(params) => {
+                    Box::pin(async move { self.0.progress(&cx, *params).await })
+                }
+                ServerNotification::PromptListChanged(params) => {
+                    Box::pin(async move {
+                        self.0.prompt_list_changed(&cx, *params).await
+                    })
+                }
+                ServerNotification::ResourceListChanged(params) => {
+                    Box::pin(async move {
+                        self.0.resource_list_changed(&cx, *params).await
+                    })
+                }
+                ServerNotification::ResourceUpdated(params) => {
+                    Box::pin(async move { self.0.resource_updated(&cx, *params).await })
+                }
+                ServerNotification::SubscriptionsAcknowledged(params) => {
+                    Box::pin(async move {
+                        self.0.subscriptions_acknowledged(&cx, *params).await
+                    })
+                }
+                ServerNotification::TaskStatus(params) => {
+                    Box::pin(async move { self.0.task_status(&cx, *params).await })
+                }
+                ServerNotification::ToolListChanged(params) => {
+                    Box::pin(async move { self.0.tool_list_changed(&cx, *params).await })
+                }
+            }
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! The markers and the table are generated; this file holds the forms they fill.
 
-use std::fmt;
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use serde::de::DeserializeOwned;
 
-use crate::{Conform, InputRequiredResult, Method};
+use crate::{Conform, DecodeError, ErrorObject, InputRequiredResult, Method, Revision};
 
 #[doc(inline)]
 pub use crate::generated::markers::*;
@@ -26,6 +26,14 @@ pub trait Request: 'static {
     type Params: Conform + DeserializeOwned + Send + Sync + 'static;
     /// Its result; an outcome enum where there are several.
     type Result: Conform + DeserializeOwned + Send + 'static;
+    /// The identifier of the extension that it belongs to; `None` for the core.
+    const EXTENSION: Option<&'static str> = None;
+
+    /// What `revision` says about the method; `None` if it does not have it.
+    #[must_use]
+    fn rules(revision: Revision) -> Option<&'static Rules> {
+        Self::METHOD.rules(revision)
+    }
 }
 
 /// A notification.
@@ -34,12 +42,190 @@ pub trait Notification: 'static {
     const METHOD: Method;
     /// Its params.
     type Params: Conform + DeserializeOwned + Send + Sync + 'static;
+    /// The identifier of the extension that it belongs to; `None` for the core.
+    const EXTENSION: Option<&'static str> = None;
+
+    /// What `revision` says about the method; `None` if it does not have it.
+    #[must_use]
+    fn rules(revision: Revision) -> Option<&'static Rules> {
+        Self::METHOD.rules(revision)
+    }
 }
 
 /// A request that may be answered with questions to the client.
 pub trait MayAsk: Request {
     /// The result that asks `questions`.
     fn input_required(questions: InputRequiredResult) -> Self::Result;
+}
+
+/// A request of any binding: of this crate, or of an extension that another crate generated.
+///
+/// ```
+/// use trueform_schema::{Revision, ext::tasks, methods::{AnyRequest, CallTool}};
+///
+/// fn name<R: AnyRequest>() -> (&'static str, Option<&'static str>) {
+///     (R::METHOD, R::EXTENSION)
+/// }
+/// assert_eq!(name::<CallTool>(), ("tools/call", None));
+/// assert_eq!(name::<tasks::methods::GetTask>(), ("tasks/get", Some(tasks::IDENTIFIER)));
+/// ```
+pub trait AnyRequest: 'static {
+    /// The method on the wire.
+    const METHOD: &'static str;
+    /// The identifier of the extension that it belongs to; `None` for the core.
+    const EXTENSION: Option<&'static str>;
+    /// Its params.
+    type Params: Conform + DeserializeOwned + Send + Sync + 'static;
+    /// Its result; an outcome enum where there are several.
+    type Result: Conform + DeserializeOwned + Send + 'static;
+
+    /// What its binding says about the method at `revision`; `None` if it does not have it there.
+    #[must_use]
+    fn rules(revision: Revision) -> Option<&'static Rules>;
+}
+
+impl<R: Request> AnyRequest for R {
+    const METHOD: &'static str = <R as Request>::METHOD.as_str();
+    const EXTENSION: Option<&'static str> = <R as Request>::EXTENSION;
+    type Params = <R as Request>::Params;
+    type Result = <R as Request>::Result;
+
+    fn rules(revision: Revision) -> Option<&'static Rules> {
+        <R as Request>::rules(revision)
+    }
+}
+
+/// A notification of any binding: of this crate, or of an extension that another crate generated.
+pub trait AnyNotification: 'static {
+    /// The method on the wire.
+    const METHOD: &'static str;
+    /// The identifier of the extension that it belongs to; `None` for the core.
+    const EXTENSION: Option<&'static str>;
+    /// Its params.
+    type Params: Conform + DeserializeOwned + Send + Sync + 'static;
+
+    /// What its binding says about the method at `revision`; `None` if it does not have it there.
+    #[must_use]
+    fn rules(revision: Revision) -> Option<&'static Rules>;
+}
+
+impl<N: Notification> AnyNotification for N {
+    const METHOD: &'static str = <N as Notification>::METHOD.as_str();
+    const EXTENSION: Option<&'static str> = <N as Notification>::EXTENSION;
+    type Params = <N as Notification>::Params;
+
+    fn rules(revision: Revision) -> Option<&'static Rules> {
+        <N as Notification>::rules(revision)
+    }
+}
+
+/// A future that owns what it needs, without its type.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a handler answers a request with.
+pub type Response = Result<Box<dyn Conform + Send>, ErrorObject>;
+
+/// What one side serves of a binding, for an engine that does not know its types.
+///
+/// Every binding generates an adapter, `handler::Server` for the server and `handler::Client` for the client, that serves an
+/// implementation of the side's handler trait. `Cx` is what the engine passes to every call.
+pub trait Methods<Cx>: Send + Sync {
+    /// The identifier to declare in `capabilities.extensions`; `None` for the core, which is not declared there.
+    fn identifier(&self) -> Option<&'static str>;
+
+    /// Every method of the binding, whoever sends it.
+    fn names(&self) -> &'static [&'static str];
+
+    /// What the binding says about `method` at `revision`; `None` if it does not have it there.
+    fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules>;
+
+    /// Decodes a request; what is returned has the params to check, and answers it.
+    ///
+    /// # Errors
+    /// The params do not have the form of the method's type, or the other side does not send `method` at `revision`. The pointer
+    /// is relative to the params.
+    fn request(
+        self: Arc<Self>,
+        revision: Revision,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<Decoded<Cx, Response>, DecodeError>;
+
+    /// Decodes a notification; what is returned has the params to check, and takes note of it.
+    ///
+    /// # Errors
+    /// As for [`request`](Self::request).
+    fn notification(
+        self: Arc<Self>,
+        revision: Revision,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<Decoded<Cx, ()>, DecodeError>;
+}
+
+/// A message that was decoded for a handler and not yet passed to it.
+pub struct Decoded<Cx, T>(Box<dyn Call<Cx, T>>);
+
+impl<Cx: 'static, T: 'static> Decoded<Cx, T> {
+    /// `message` for `handler`, to which `call` passes it.
+    #[must_use]
+    pub fn new<H, M>(
+        handler: Arc<H>,
+        message: M,
+        call: fn(Arc<H>, Cx, M) -> BoxFuture<'static, T>,
+    ) -> Self
+    where
+        H: Send + Sync + 'static,
+        M: Conform + Send + 'static,
+    {
+        Self(Box::new(Bound {
+            handler,
+            message,
+            call,
+        }))
+    }
+}
+
+impl<Cx, T> Decoded<Cx, T> {
+    /// The params, to check with [`conform`](crate::conform()) before the call.
+    #[must_use]
+    pub fn params(&self) -> &dyn Conform {
+        self.0.params()
+    }
+
+    /// Calls the function of the handler. The future borrows nothing.
+    #[must_use]
+    pub fn call(self, cx: Cx) -> BoxFuture<'static, T> {
+        self.0.call(cx)
+    }
+}
+
+impl<Cx, T> fmt::Debug for Decoded<Cx, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoded").finish_non_exhaustive()
+    }
+}
+
+/// A message and its handler, without their types.
+trait Call<Cx, T>: Send {
+    fn params(&self) -> &dyn Conform;
+    fn call(self: Box<Self>, cx: Cx) -> BoxFuture<'static, T>;
+}
+
+struct Bound<H, M, Cx, T> {
+    handler: Arc<H>,
+    message: M,
+    call: fn(Arc<H>, Cx, M) -> BoxFuture<'static, T>,
+}
+
+impl<H: Send + Sync, M: Conform + Send, Cx, T> Call<Cx, T> for Bound<H, M, Cx, T> {
+    fn params(&self) -> &dyn Conform {
+        &self.message
+    }
+
+    fn call(self: Box<Self>, cx: Cx) -> BoxFuture<'static, T> {
+        (self.call)(self.handler, cx, self.message)
+    }
 }
 
 /// Writes the name on the wire, such as `tools/call`.

@@ -22,15 +22,15 @@ pub use crate::{
     types::{TypeInfo, TypeKind},
 };
 
-use std::future::{Ready, ready};
+use std::future::{Future, Ready, ready};
 
 // Generated code names it through here, so that another crate needs no dependency of its own.
 pub use serde;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    DecodeError, Encode, ErrorObject, Json, JsonObject, Revision, View,
-    methods::{Direction, Rules},
+    Conform, DecodeError, Encode, ErrorObject, Json, JsonObject, Revision, View,
+    methods::{BoxFuture, Direction, Response, Rules},
 };
 
 /// Appends `integer`.
@@ -189,16 +189,34 @@ pub fn foreign(sender: &str, method: &str) -> DecodeError {
     )
 }
 
-/// The answer of a handler that does not implement `method`.
-pub fn method_not_found<T>(method: &str) -> Ready<Result<T, ErrorObject>> {
-    ready(Err(not_found(method)))
-}
-
-/// `-32601` for `method`.
+/// The error for a method that a binding does not have at `revision`.
 #[cold]
 #[must_use]
-pub fn not_found(method: &str) -> ErrorObject {
-    ErrorObject::new(-32601, format!("method not found: `{method}`"))
+pub fn absent(method: &str, revision: Revision) -> DecodeError {
+    DecodeError::new("", format!("`{method}` does not exist at {revision}"))
+}
+
+/// The answer of a handler that does not implement `method`.
+pub fn method_not_found<T>(method: &str) -> Ready<Result<T, ErrorObject>> {
+    ready(Err(ErrorObject::new(
+        -32601,
+        format!("method not found: `{method}`"),
+    )))
+}
+
+/// What a handler does about a notification that it does not implement.
+pub fn ignored() -> Ready<()> {
+    ready(())
+}
+
+/// The answer of `future` without the type of its result.
+pub fn respond<T: Conform + Send + 'static>(
+    future: impl Future<Output = Result<T, ErrorObject>> + Send + 'static,
+) -> BoxFuture<'static, Response> {
+    Box::pin(async move {
+        let result = future.await?;
+        Ok(Box::new(result) as Box<dyn Conform + Send>)
+    })
 }
 
 /// `Serialize` and `Deserialize` of generated types: written through `Encode`, read by the named algorithm.

@@ -18,29 +18,6 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
             messages(cx, name, sender, notification, &methods, out);
         }
     }
-    let client = sent(cx, "client", false);
-    let server = sent(cx, "server", false);
-    let mut handlers = String::new();
-    if !client.is_empty() {
-        handler(
-            cx,
-            "ServerHandler",
-            "ClientRequest",
-            "server",
-            &client,
-            &mut handlers,
-        );
-    }
-    if !server.is_empty() {
-        handler(
-            cx,
-            "ClientHandler",
-            "ServerRequest",
-            "client",
-            &server,
-            &mut handlers,
-        );
-    }
     // Only the core is dispatched to by the engine; an extension is asked through `Methods`.
     if cx.extension.is_none() {
         out.push_str(
@@ -51,11 +28,21 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
         }
         out.push_str("}\n");
     }
+    let mut handlers = String::new();
+    for (side, peer) in [("server", "client"), ("client", "server")] {
+        handler(cx, side, peer, &mut handlers);
+    }
     if !handlers.is_empty() {
+        let names: String = cx
+            .model
+            .methods
+            .keys()
+            .map(|wire| format!("{wire:?},"))
+            .collect();
         let _ = write!(
             out,
-            "/// Handler traits for both sides, and what calls their methods.\npub mod handler {{\n\
-             use std::future::Future;\nuse super::*;\n{handlers}}}\n"
+            "/// Handler traits for both sides, and what serves them.\npub mod handler {{\n\
+             use super::*;\nconst NAMES: &[&str] = &[{names}];\n{handlers}}}\n"
         );
     }
 }
@@ -151,7 +138,7 @@ fn messages(
          #[must_use]\npub const fn seed(method: Method) -> {name}Seed {{ {name}Seed(method) }}\n",
         own.join(" | ")
     );
-    results(sender, methods, out);
+    results(cx, sender, methods, out);
     out.push_str("}\n");
     seed(cx, name, sender, methods, out);
     let _ = write!(
@@ -212,7 +199,7 @@ fn covers(cx: &Context<'_>, methods: &[&MethodDef]) -> bool {
 
 /// Decoding of the results, for requests. Inline, as all decoding of a union of methods is: it pulls in every type, which costs a
 /// fifth of the functions of the crate, so whoever uses it compiles it.
-fn results(sender: &str, methods: &[&MethodDef], out: &mut String) {
+fn results(cx: &Context<'_>, sender: &str, methods: &[&MethodDef], out: &mut String) {
     let results = methods
         .iter()
         .filter_map(|method| Some((method, method.result.as_ref()?)));
@@ -228,22 +215,22 @@ fn results(sender: &str, methods: &[&MethodDef], out: &mut String) {
     if arms.is_empty() {
         return;
     }
+    let rest = match covers(cx, methods) {
+        true => String::new(),
+        false => format!("_ => return Err(support::foreign({sender:?}, method.as_str())),\n"),
+    };
     let _ = write!(
         out,
         "/// Decodes the result that answers `method`, straight into its one type.\n///\n\
          /// # Errors\n/// The result does not have the form of the type, or the {sender} does not send `method`. The pointer of the\n\
          /// error is relative to the result.\n\
          #[inline]\npub fn decode_result(method: Method, result: &str) -> Result<Box<dyn Conform + Send>, DecodeError> {{\n\
-         Ok(match method {{\n{arms}_ => return Err(support::foreign({sender:?}, method.as_str())),\n}})\n}}\n"
+         Ok(match method {{\n{arms}{rest}}})\n}}\n"
     );
 }
 
 /// The side of an engine: a trait for the requests that reach it, one for the notifications, and what calls their functions.
 fn serve(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
-    let title = match peer {
-        "client" => "Client",
-        _ => "Server",
-    };
     let requests = sent(cx, peer, false);
     let notifications = sent(cx, peer, true);
     let _ = writeln!(
@@ -251,10 +238,10 @@ fn serve(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
         "/// What a {side} answers, and what it hears.\npub mod {side} {{\nuse super::super::*;\nuse crate::methods;"
     );
     if !requests.is_empty() {
-        serve_requests(side, title, &requests, out);
+        serve_requests(side, title(peer), &requests, out);
     }
     if !notifications.is_empty() {
-        serve_notifications(side, title, &notifications, out);
+        serve_notifications(side, title(peer), &notifications, out);
     }
     out.push_str("}\n");
 }
@@ -341,57 +328,141 @@ fn serve_notifications(side: &str, peer: &str, notifications: &[&MethodDef], out
     out.push_str("}\n}\n");
 }
 
-fn handler(
-    cx: &Context<'_>,
-    name: &str,
-    request: &str,
-    side: &str,
-    methods: &[&MethodDef],
-    out: &mut String,
-) {
+/// `client` as `Client`.
+fn title(side: &str) -> &'static str {
+    match side {
+        "client" => "Client",
+        _ => "Server",
+    }
+}
+
+/// The trait that authors implement, and the adapter that serves it.
+fn handler(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
+    let requests = sent(cx, peer, false);
+    let notifications = sent(cx, peer, true);
+    if requests.is_empty() && notifications.is_empty() {
+        return;
+    }
     let of = match cx.extension {
         Some((extension, _)) => format!(" of the {extension} extension"),
         None => String::new(),
     };
     let _ = write!(
         out,
-        "/// What a {side} answers{of}. A method that is not implemented answers \"method not found\".\npub trait {name} {{\n\
-         /// What comes with every request: the peer, its revision, the session.\ntype Context: ?Sized + Sync;\n"
+        "/// What a {side} answers{of}, and what it takes note of. A request that is not implemented is answered with \"method not\n\
+         /// found\", and a notification is ignored.\npub trait {}Handler {{\n\
+         /// What comes with every message: the peer, its revision, the session.\ntype Context: Send + Sync + 'static;\n",
+        title(side)
     );
-    for method in methods {
-        let Some(result) = &method.result else {
-            continue;
+    for method in requests.iter().chain(&notifications) {
+        let (verb, output, default) = match &method.result {
+            Some(result) => (
+                "Answers",
+                format!("Result<{}, ErrorObject>", rust(result)),
+                format!("support::method_not_found({:?})", method.wire),
+            ),
+            None => (
+                "Takes note of",
+                "()".to_owned(),
+                "support::ignored()".to_owned(),
+            ),
         };
         let _ = write!(
             out,
-            "/// Answers `{}`.\nfn {}(&self, cx: &Self::Context, params: {}) -> impl Future<Output = Result<{}, ErrorObject>> + Send {{\n\
-             let _ = (cx, params);\nsupport::method_not_found(Method::{}.as_str())\n}}\n",
+            "/// {verb} `{}`.\nfn {}(&self, cx: &Self::Context, params: {}) -> impl Future<Output = {output}> + Send {{\n\
+             let _ = (cx, params);\n{default}\n}}\n",
             method.wire,
             snake(&method.name),
-            rust(&method.params),
-            rust(result),
-            method.name
+            rust(&method.params)
         );
     }
+    out.push_str("}\n");
+    adapter(cx, side, peer, &requests, &notifications, out);
+}
+
+fn adapter(
+    cx: &Context<'_>,
+    side: &str,
+    peer: &str,
+    requests: &[&MethodDef],
+    notifications: &[&MethodDef],
+    out: &mut String,
+) {
+    let (root, name, sends) = (cx.root(), title(side), title(peer));
+    let identifier = match cx.identifier() {
+        Some(_) => "Some(IDENTIFIER)",
+        None => "None",
+    };
+    let rules = match cx.has_method() {
+        true => "known.rules(revision)",
+        false => "rules(known, revision)",
+    };
+    let bounds = format!("H: {name}Handler + Send + Sync + 'static");
     let _ = write!(
         out,
-        "}}\n/// Calls the method of `handler` that answers `request`.\n///\n/// # Errors\n\
-         /// What the handler answers with, or \"method not found\" where `revision` does not have the method.\n\
-         pub async fn dispatch_to_{side}<H: {name}>(handler: &H, cx: &H::Context, revision: Revision, request: {request}) \
-         -> Result<Box<dyn Conform + Send>, ErrorObject> {{\n\
-         if {}.is_none() {{ return Err(support::not_found(request.method().as_str())); }}\nOk(match request {{\n",
-        match cx.has_method() {
-            true => "request.method().rules(revision)",
-            false => "rules(request.method(), revision)",
-        }
+        "/// Serves a [`{name}Handler`] as [`Methods`]({root}::methods::Methods).\n\
+         #[derive(Clone, Copy, Debug, Default)]\npub struct {name}<H>(pub H);\n\
+         impl<{bounds}> {root}::methods::Methods<H::Context> for {name}<H> {{\n\
+         fn identifier(&self) -> Option<&'static str> {{ {identifier} }}\n\
+         fn names(&self) -> &'static [&'static str] {{ NAMES }}\n\
+         fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules> {{\n\
+         let known = Method::from_wire(method)?;\n{rules}\n}}\n"
     );
-    for method in methods {
+    let response = format!("{root}::methods::Response");
+    for (kind, methods, output, call) in [
+        ("Request", requests, &*response, "answer"),
+        ("Notification", notifications, "()", "take_note"),
+    ] {
+        let function = kind.to_lowercase();
         let _ = writeln!(
             out,
-            "{request}::{}(params) => Box::new(handler.{}(cx, *params).await?),",
-            method.name,
-            snake(&method.name)
+            "fn {function}(self: std::sync::Arc<Self>, revision: Revision, method: &str, params: Option<&str>) \
+             -> Result<{root}::methods::Decoded<H::Context, {output}>, DecodeError> {{"
         );
+        let _ = match methods.is_empty() {
+            true => write!(
+                out,
+                "let _ = (revision, params);\nErr(support::foreign({peer:?}, method))\n}}\n"
+            ),
+            false => write!(
+                out,
+                "let known = Method::from_wire(method).filter(|known| {}.is_some());\n\
+                 let known = known.ok_or_else(|| support::absent(method, revision))?;\n\
+                 let message = {sends}{kind}::decode(revision, known, params)?;\n\
+                 Ok({root}::methods::Decoded::new(self, message, Self::{call}))\n}}\n",
+                match cx.has_method() {
+                    true => "known.rules(revision)",
+                    false => "rules(*known, revision)",
+                }
+            ),
+        };
     }
-    out.push_str("})\n}\n");
+    let _ = writeln!(out, "}}\nimpl<{bounds}> {name}<H> {{");
+    for (kind, methods, output, call) in [
+        ("Request", requests, &*response, "answer"),
+        ("Notification", notifications, "()", "take_note"),
+    ] {
+        if methods.is_empty() {
+            continue;
+        }
+        let _ = writeln!(
+            out,
+            "fn {call}(self: std::sync::Arc<Self>, cx: H::Context, message: {sends}{kind}) \
+             -> {root}::methods::BoxFuture<'static, {output}> {{\nmatch message {{"
+        );
+        for method in methods {
+            let boxed = match method.notification {
+                false => "support::respond",
+                true => "Box::pin",
+            };
+            let _ = writeln!(
+                out,
+                "{sends}{kind}::{}(params) => {boxed}(async move {{ self.0.{}(&cx, *params).await }}),",
+                method.name,
+                snake(&method.name)
+            );
+        }
+        out.push_str("}\n}\n");
+    }
+    out.push_str("}\n");
 }

@@ -6,6 +6,16 @@ use super::{Context, Home, rust};
 use crate::model::{Bits, MethodDef, MethodRules};
 
 pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
+    if let Some(identifier) = cx.identifier() {
+        let _ = writeln!(
+            out,
+            "/// The identifier of the extension, as `capabilities.extensions` has it.\npub const IDENTIFIER: &str = {identifier:?};"
+        );
+    }
+    // An extension may only add types.
+    if cx.model.methods.is_empty() {
+        return;
+    }
     match cx.has_method() {
         true => {
             enumeration(cx, out);
@@ -25,10 +35,7 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
             out,
         ),
     }
-    // Markers tie a method of the core's enumeration to its types; another crate's methods are not in it.
-    if cx.home == Home::Schema {
-        markers(cx, out);
-    }
+    markers(cx, out);
 }
 
 fn enumeration(cx: &Context<'_>, out: &mut String) {
@@ -89,13 +96,20 @@ fn enumeration(cx: &Context<'_>, out: &mut String) {
     for (method, _) in &methods {
         let _ = writeln!(out, "Self::{} => {:?},", method.name, method.wire);
     }
-    out.push_str("}\n}\n/// Whether it is a notification, which is never answered.\n#[must_use]\npub const fn is_notification(self) -> bool {\nmatches!(self, ");
+    out.push_str("}\n}\n/// Whether it is a notification, which is never answered.\n#[must_use]\npub const fn is_notification(self) -> bool {\n");
     let notifications: Vec<String> = methods
         .iter()
         .filter(|(method, _)| method.notification)
         .map(|(method, _)| format!("Self::{}", method.name))
         .collect();
-    let _ = write!(out, "{})\n}}\n}}\n", notifications.join(" | "));
+    let _ = match notifications.is_empty() {
+        true => write!(out, "false\n}}\n}}\n"),
+        false => write!(
+            out,
+            "matches!(self, {})\n}}\n}}\n",
+            notifications.join(" | ")
+        ),
+    };
 }
 
 fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
@@ -169,41 +183,54 @@ fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
     );
 }
 
+/// Markers tie a method to its types. Those of this crate name it by the core's enumeration; those of another crate, whose methods
+/// are not in it, by their name on the wire.
 fn markers(cx: &Context<'_>, out: &mut String) {
     out.push_str(match cx.extension {
         // The core's are re-exported beside the traits.
         None => "pub(crate) mod markers {\n",
         Some(_) => "/// Markers of the methods.\npub mod methods {\n",
     });
-    let may_ask = |method: &MethodDef| method.rules.values().any(|rules| rules.input_required);
-    out.push_str("use super::{Method, Notification, Request};\n");
-    if cx.model.methods.values().any(may_ask) {
-        out.push_str("use super::{InputRequiredResult, MayAsk};\n");
-    }
+    let root = cx.root();
     for method in cx.model.methods.values() {
         let name = &method.name;
+        let form = match (&method.result, cx.home) {
+            (Some(_), Home::Schema) => "Request",
+            (Some(_), Home::Elsewhere) => "AnyRequest",
+            (None, Home::Schema) => "Notification",
+            (None, Home::Elsewhere) => "AnyNotification",
+        };
         let _ = write!(
             out,
-            "/// Marker of `{}`.\n#[derive(Clone, Copy, Debug)]\npub enum {name} {{}}\n",
+            "/// Marker of `{}`.\n#[derive(Clone, Copy, Debug)]\npub enum {name} {{}}\n\
+             impl {root}::methods::{form} for {name} {{\n",
             method.wire
         );
-        let params = rust(&method.params);
-        let _ = match &method.result {
-            Some(result) => writeln!(
-                out,
-                "impl Request for {name} {{ const METHOD: Method = Method::{name}; type Params = super::{params}; \
-                 type Result = super::{}; }}",
-                rust(result)
-            ),
-            None => writeln!(
-                out,
-                "impl Notification for {name} {{ const METHOD: Method = Method::{name}; type Params = super::{params}; }}"
-            ),
+        let _ = match cx.home {
+            Home::Schema => writeln!(out, "const METHOD: super::Method = super::Method::{name};"),
+            Home::Elsewhere => writeln!(out, "const METHOD: &'static str = {:?};", method.wire),
         };
-        if may_ask(method) {
+        let _ = writeln!(out, "type Params = super::{};", rust(&method.params));
+        if let Some(result) = &method.result {
+            let _ = writeln!(out, "type Result = super::{};", rust(result));
+        }
+        if cx.extension.is_some() {
+            let rules = match cx.home {
+                Home::Schema => format!("super::rules(super::Method::{name}, revision)"),
+                Home::Elsewhere => format!("super::Method::{name}.rules(revision)"),
+            };
             let _ = writeln!(
                 out,
-                "impl MayAsk for {name} {{ fn input_required(questions: InputRequiredResult) -> Self::Result {{ questions.into() }} }}"
+                "const EXTENSION: Option<&'static str> = Some(super::IDENTIFIER);\n\
+                 fn rules(revision: {root}::Revision) -> Option<&'static {root}::methods::Rules> {{ {rules} }}"
+            );
+        }
+        out.push_str("}\n");
+        if cx.home == Home::Schema && method.rules.values().any(|rules| rules.input_required) {
+            let _ = writeln!(
+                out,
+                "impl crate::methods::MayAsk for {name} {{\n\
+                 fn input_required(questions: super::InputRequiredResult) -> Self::Result {{ questions.into() }}\n}}"
             );
         }
     }

@@ -1,6 +1,6 @@
 //! Bindings of a user's own extension: what is generated, what is reused, and what is said when it cannot be.
 
-use std::fs;
+use std::{fs, path::Path, process::Command};
 
 use trueform_codegen::bind::Extension;
 
@@ -113,6 +113,12 @@ fn problems_name_the_place() {
             "the extension `notes` extends the unknown revision `1999-01-01`",
         ),
         (
+            "identifier",
+            schema().to_string(),
+            FACTS.replace("com.example/notes", "notes"),
+            "the extension `notes` needs an `identifier` with a vendor prefix, such as `com.example/notes`; found `notes`",
+        ),
+        (
             "method",
             schema().to_string(),
             FACTS.replace("notes/take", "notes/lose"),
@@ -124,4 +130,74 @@ fn problems_name_the_place() {
         assert!(problem.contains(expected), "{name}: {problem}");
     }
     assert!(Extension::new("No/Name").generate().is_err());
+}
+
+/// Bindings compile without a warning whichever kinds of methods an extension has.
+#[test]
+fn extensions_of_every_shape_compile() {
+    let request = schema();
+    let mut notification = request.clone();
+    let definitions = notification["$defs"].as_object_mut().unwrap();
+    let envelope = definitions.shift_remove("TakeNoteRequest").unwrap();
+    definitions.shift_remove("TakeNoteResult");
+    definitions.insert("NoteTakenNotification".to_owned(), envelope);
+    notification["$defs"]["NoteTakenNotification"]["properties"]["method"]["const"] =
+        "notifications/notes/taken".into();
+    let of_notification = |direction| {
+        FACTS
+            .replace("notes/take", "notifications/notes/taken")
+            .replace("client-to-server", direction)
+    };
+    let mut nothing = request.clone();
+    let definitions = nothing["$defs"].as_object_mut().unwrap();
+    definitions.shift_remove("TakeNoteRequest");
+    definitions.shift_remove("TakeNoteResult");
+    let types_only =
+        "identifier = \"com.example/notes\"\nrevision = \"2026-07-28\"\nroots.Note = [\"Note\"]\n";
+    let shapes = [
+        ("request", &request, FACTS.to_owned()),
+        (
+            "question",
+            &request,
+            FACTS.replace("client-to-server", "server-to-client"),
+        ),
+        ("both", &request, FACTS.replace("client-to-server", "both")),
+        ("heard", &notification, of_notification("client-to-server")),
+        ("told", &notification, of_notification("server-to-client")),
+        ("types", &nothing, types_only.to_owned()),
+    ];
+
+    let folder = scratch("bind-shapes");
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let schema_crate = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema");
+    let manifest = format!(
+        "[package]\nname = \"shapes\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [workspace]\n\n[dependencies]\ntrueform-schema = {{ path = {schema_crate:?} }}\n"
+    );
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    let lock = schema_crate.join("../Cargo.lock");
+    if lock.exists() {
+        fs::copy(lock, folder.join("Cargo.lock")).unwrap();
+    }
+    let mut lib = "#![deny(warnings)]\n".to_owned();
+    for (name, schema, facts) in &shapes {
+        let text = bind(&format!("shape-{name}"), &schema.to_string(), facts).unwrap();
+        fs::write(folder.join(format!("src/{name}.rs")), text).unwrap();
+        lib.push_str(&format!("pub mod {name};\n"));
+    }
+    fs::write(folder.join("src/lib.rs"), lib).unwrap();
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--quiet", "--offline"])
+        .current_dir(&folder)
+        .env(
+            "CARGO_TARGET_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("bind-target"),
+        )
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

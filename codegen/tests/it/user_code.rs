@@ -1,12 +1,15 @@
 //! Code of a user of the bindings, written before any later revision. It is compiled here against the committed bindings and,
 //! by the test of regeneration, against those that know the made-up revision: neither may break it.
 
-use trueform_schema::handler::{ServerHandler, dispatch_to_server};
+use std::sync::Arc;
+
+use trueform_schema::handler::{Server, ServerHandler};
+use trueform_schema::methods::Methods;
 use trueform_schema::{
-    At, CallToolOutcome, CallToolRequestParams, CallToolResult, ClientRequest,
-    CompleteRequestParams, CompleteResult, Completion, ContentBlock, DecodeError, ErrorObject,
-    JsonObject, ListToolsResult, LoggingLevel, Method, PaginatedRequestParams, Revision, Role,
-    TextContent, Tool, decode,
+    At, CallToolOutcome, CallToolRequestParams, CallToolResult, CompleteRequestParams,
+    CompleteResult, Completion, ContentBlock, DecodeError, ErrorObject, JsonObject,
+    ListToolsResult, LoggingLevel, PaginatedRequestParams, Revision, Role, TextContent, Tool,
+    decode,
 };
 
 /// A server of one tool, which also completes.
@@ -55,11 +58,14 @@ pub async fn answer(
     method: &str,
     params: Option<&str>,
 ) -> Result<String, ErrorObject> {
-    let method =
-        Method::from_wire(method).ok_or_else(|| ErrorObject::new(-32601, "method not found"))?;
-    let request = ClientRequest::decode(revision, method, params)
+    let server: Arc<dyn Methods<()>> = Arc::new(Server(Echo));
+    if server.rules(method, revision).is_none() {
+        return Err(ErrorObject::new(-32601, "method not found"));
+    }
+    let request = server
+        .request(revision, method, params)
         .map_err(|error| ErrorObject::new(-32602, error.to_string()))?;
-    let result = dispatch_to_server(&Echo, &(), revision, request).await?;
+    let result = request.call(()).await?;
     Ok(At::new(&*result, revision).to_string())
 }
 

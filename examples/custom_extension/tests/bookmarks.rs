@@ -1,12 +1,15 @@
 //! The bindings of an extension of one's own, as its author uses them.
 
+use std::sync::{Arc, Mutex};
+
 use custom_extension::Shelves;
-use custom_extension::bookmarks::handler::dispatch_to_server;
+use custom_extension::bookmarks::handler::{Client, ClientHandler, Server};
 use custom_extension::bookmarks::{
-    AddBookmarkRequestParams, Bookmark, BookmarkAddedNotificationParams, ClientRequest,
-    ListBookmarksResult, Method, ServerNotification, Shelf,
+    self, AddBookmarkRequestParams, Bookmark, BookmarkAddedNotificationParams, ListBookmarksResult,
+    Method, ServerNotification, Shelf,
 };
-use trueform_schema::{Annotations, At, Icon, Revision, Role, decode};
+use trueform_schema::methods::{AnyNotification, AnyRequest, Methods};
+use trueform_schema::{Annotations, At, Icon, Revision, Role, conform, decode};
 
 const NOW: Revision = Revision::V2026_07_28;
 
@@ -22,13 +25,12 @@ fn definitions_equal_to_the_cores_are_the_cores_types() {
 
 #[test]
 fn requests_go_from_text_to_handler_to_text() {
-    let shelves = Shelves::default();
+    let shelves: Arc<dyn Methods<()>> = Arc::new(Server(Shelves::default()));
     let call = |method: &str, params: &str| {
-        let method = Method::from_wire(method).expect("a method of the extension");
-        let request =
-            ClientRequest::decode(NOW, method, Some(params)).map_err(|error| error.to_string())?;
-        let answer = ready(dispatch_to_server(&shelves, &(), NOW, request))
-            .map_err(|error| error.message)?;
+        let request = shelves.clone().request(NOW, method, Some(params));
+        let request = request.map_err(|error| error.to_string())?;
+        conform(request.params(), NOW).map_err(|violation| violation.to_string())?;
+        let answer = ready(request.call(())).map_err(|error| error.message)?;
         Ok::<_, String>(At::new(&*answer, NOW).to_string())
     };
     let added = call(
@@ -60,10 +62,67 @@ fn requests_go_from_text_to_handler_to_text() {
         error.starts_with("/bookmark: missing") && error.contains("title"),
         "{error}"
     );
+    // The core's types are checked as well: an icon's source is a URI.
+    let icon = r#"{"bookmark":{"uri":"https://a.example","title":"A","icons":[{"src":"no uri"}]}}"#;
+    let error = call("bookmarks/add", icon).unwrap_err();
+    assert!(error.starts_with("`/bookmark/icons/0/src`"), "{error}");
+
     let error = call("notifications/bookmarks/added", "{}").unwrap_err();
     assert_eq!(
         error,
         "`notifications/bookmarks/added` is not sent by the client in this form"
+    );
+}
+
+/// Collects the titles of what was added.
+#[derive(Default)]
+struct Feed(Mutex<Vec<String>>);
+
+impl ClientHandler for Feed {
+    type Context = ();
+
+    async fn bookmark_added(&self, (): &(), params: BookmarkAddedNotificationParams) {
+        self.0
+            .lock()
+            .expect("no test poisons it")
+            .push(params.bookmark.title);
+    }
+}
+
+#[test]
+fn a_client_hears_notifications() {
+    let feed = Arc::new(Client(Feed::default()));
+    let params = r#"{"id":"1","bookmark":{"uri":"https://a.example","title":"A"}}"#;
+    let added = bookmarks::methods::BookmarkAdded::METHOD;
+    let heard = feed.clone().notification(NOW, added, Some(params)).unwrap();
+    ready(heard.call(()));
+    assert_eq!(*feed.0.0.lock().unwrap(), ["A"]);
+    // The server asks nothing of the client.
+    let error = feed.request(NOW, "bookmarks/add", None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`bookmarks/add` is not sent by the server in this form"
+    );
+}
+
+#[test]
+fn markers_and_adapter_name_the_extension() {
+    fn name<R: AnyRequest>() -> (&'static str, Option<&'static str>) {
+        (R::METHOD, R::EXTENSION)
+    }
+    assert_eq!(
+        name::<bookmarks::methods::AddBookmark>(),
+        ("bookmarks/add", Some("com.example/bookmarks"))
+    );
+    let shelves = Server(Shelves::default());
+    assert_eq!(shelves.identifier(), Some(bookmarks::IDENTIFIER));
+    assert_eq!(
+        shelves.names(),
+        [
+            "bookmarks/add",
+            "bookmarks/list",
+            "notifications/bookmarks/added"
+        ]
     );
 }
 

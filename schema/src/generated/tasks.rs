@@ -3,7 +3,7 @@
 
 use crate::{
     conform::{Conform, Flow, Need, Path, Walk},
-    decode, methods::{Direction, Notification, Request, Rules},
+    decode, methods::{Direction, Rules},
     support::{self, Members, ObjectWriter, Record, serde::{self, de::MapAccess}},
     CallToolResult, DecodeError, Encode, ErrorObject, Extras, InputRequest,
     InputRequiredResult, InputResponse, Json, JsonObject, Map, Method,
@@ -1347,6 +1347,8 @@ impl Conform for UpdateTaskResult {
         object.end(&self.extras, Self::MEMBERS)
     }
 }
+/// The identifier of the extension, as `capabilities.extensions` has it.
+pub const IDENTIFIER: &str = "io.modelcontextprotocol/tasks";
 /// What the extension says about `method` at `revision`; `None` if it does not have it.
 #[must_use]
 pub fn rules(method: Method, revision: Revision) -> Option<&'static Rules> {
@@ -1417,37 +1419,52 @@ pub fn rules(method: Method, revision: Revision) -> Option<&'static Rules> {
 }
 /// Markers of the methods.
 pub mod methods {
-    use super::{Method, Notification, Request};
     /// Marker of `notifications/tasks`.
     #[derive(Clone, Copy, Debug)]
     pub enum TaskUpdated {}
-    impl Notification for TaskUpdated {
-        const METHOD: Method = Method::TaskUpdated;
+    impl crate::methods::Notification for TaskUpdated {
+        const METHOD: super::Method = super::Method::TaskUpdated;
         type Params = super::TaskStatusNotificationParams;
+        const EXTENSION: Option<&'static str> = Some(super::IDENTIFIER);
+        fn rules(revision: crate::Revision) -> Option<&'static crate::methods::Rules> {
+            super::rules(super::Method::TaskUpdated, revision)
+        }
     }
     /// Marker of `tasks/cancel`.
     #[derive(Clone, Copy, Debug)]
     pub enum CancelTask {}
-    impl Request for CancelTask {
-        const METHOD: Method = Method::CancelTask;
+    impl crate::methods::Request for CancelTask {
+        const METHOD: super::Method = super::Method::CancelTask;
         type Params = super::CancelTaskRequestParams;
         type Result = super::CancelTaskResult;
+        const EXTENSION: Option<&'static str> = Some(super::IDENTIFIER);
+        fn rules(revision: crate::Revision) -> Option<&'static crate::methods::Rules> {
+            super::rules(super::Method::CancelTask, revision)
+        }
     }
     /// Marker of `tasks/get`.
     #[derive(Clone, Copy, Debug)]
     pub enum GetTask {}
-    impl Request for GetTask {
-        const METHOD: Method = Method::GetTask;
+    impl crate::methods::Request for GetTask {
+        const METHOD: super::Method = super::Method::GetTask;
         type Params = super::GetTaskRequestParams;
         type Result = super::GetTaskResult;
+        const EXTENSION: Option<&'static str> = Some(super::IDENTIFIER);
+        fn rules(revision: crate::Revision) -> Option<&'static crate::methods::Rules> {
+            super::rules(super::Method::GetTask, revision)
+        }
     }
     /// Marker of `tasks/update`.
     #[derive(Clone, Copy, Debug)]
     pub enum UpdateTask {}
-    impl Request for UpdateTask {
-        const METHOD: Method = Method::UpdateTask;
+    impl crate::methods::Request for UpdateTask {
+        const METHOD: super::Method = super::Method::UpdateTask;
         type Params = super::UpdateTaskRequestParams;
         type Result = super::UpdateTaskResult;
+        const EXTENSION: Option<&'static str> = Some(super::IDENTIFIER);
+        fn rules(revision: crate::Revision) -> Option<&'static crate::methods::Rules> {
+            super::rules(super::Method::UpdateTask, revision)
+        }
     }
 }
 /// A request that a client sends of the tasks extension, with its params.
@@ -1663,14 +1680,20 @@ impl Conform for ServerNotification {
         }
     }
 }
-/// Handler traits for both sides, and what calls their methods.
+/// Handler traits for both sides, and what serves them.
 pub mod handler {
-    use std::future::Future;
     use super::*;
-    /// What a server answers of the tasks extension. A method that is not implemented answers "method not found".
+    const NAMES: &[&str] = &[
+        "notifications/tasks",
+        "tasks/cancel",
+        "tasks/get",
+        "tasks/update",
+    ];
+    /// What a server answers of the tasks extension, and what it takes note of. A request that is not implemented is answered with "method not
+    /// found", and a notification is ignored.
     pub trait ServerHandler {
-        /// What comes with every request: the peer, its revision, the session.
-        type Context: ?Sized + Sync;
+        /// What comes with every message: the peer, its revision, the session.
+        type Context: Send + Sync + 'static;
         /// Answers `tasks/cancel`.
         fn cancel_task(
             &self,
@@ -1678,7 +1701,7 @@ pub mod handler {
             params: CancelTaskRequestParams,
         ) -> impl Future<Output = Result<CancelTaskResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::CancelTask.as_str())
+            support::method_not_found("tasks/cancel")
         }
         /// Answers `tasks/get`.
         fn get_task(
@@ -1687,7 +1710,7 @@ pub mod handler {
             params: GetTaskRequestParams,
         ) -> impl Future<Output = Result<GetTaskResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::GetTask.as_str())
+            support::method_not_found("tasks/get")
         }
         /// Answers `tasks/update`.
         fn update_task(
@@ -1696,35 +1719,139 @@ pub mod handler {
             params: UpdateTaskRequestParams,
         ) -> impl Future<Output = Result<UpdateTaskResult, ErrorObject>> + Send {
             let _ = (cx, params);
-            support::method_not_found(Method::UpdateTask.as_str())
+            support::method_not_found("tasks/update")
         }
     }
-    /// Calls the method of `handler` that answers `request`.
-    ///
-    /// # Errors
-    /// What the handler answers with, or "method not found" where `revision` does not have the method.
-    pub async fn dispatch_to_server<H: ServerHandler>(
-        handler: &H,
-        cx: &H::Context,
-        revision: Revision,
-        request: ClientRequest,
-    ) -> Result<Box<dyn Conform + Send>, ErrorObject> {
-        if rules(request.method(), revision).is_none() {
-            return Err(support::not_found(request.method().as_str()));
+    /// Serves a [`ServerHandler`] as [`Methods`](crate::methods::Methods).
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Server<H>(pub H);
+    impl<H: ServerHandler + Send + Sync + 'static> crate::methods::Methods<H::Context>
+    for Server<H> {
+        fn identifier(&self) -> Option<&'static str> {
+            Some(IDENTIFIER)
         }
-        Ok(
-            match request {
+        fn names(&self) -> &'static [&'static str] {
+            NAMES
+        }
+        fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules> {
+            let known = Method::from_wire(method)?;
+            rules(known, revision)
+        }
+        fn request(
+            self: std::sync::Arc<Self>,
+            revision: Revision,
+            method: &str,
+            params: Option<&str>,
+        ) -> Result<
+            crate::methods::Decoded<H::Context, crate::methods::Response>,
+            DecodeError,
+        > {
+            let known = Method::from_wire(method)
+                .filter(|known| rules(*known, revision).is_some());
+            let known = known.ok_or_else(|| support::absent(method, revision))?;
+            let message = ClientRequest::decode(revision, known, params)?;
+            Ok(crate::methods::Decoded::new(self, message, Self::answer))
+        }
+        fn notification(
+            self: std::sync::Arc<Self>,
+            revision: Revision,
+            method: &str,
+            params: Option<&str>,
+        ) -> Result<crate::methods::Decoded<H::Context, ()>, DecodeError> {
+            let _ = (revision, params);
+            Err(support::foreign("client", method))
+        }
+    }
+    impl<H: ServerHandler + Send + Sync + 'static> Server<H> {
+        fn answer(
+            self: std::sync::Arc<Self>,
+            cx: H::Context,
+            message: ClientRequest,
+        ) -> crate::methods::BoxFuture<'static, crate::methods::Response> {
+            match message {
                 ClientRequest::CancelTask(params) => {
-                    Box::new(handler.cancel_task(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.cancel_task(&cx, *params).await
+                    })
                 }
                 ClientRequest::GetTask(params) => {
-                    Box::new(handler.get_task(cx, *params).await?)
+                    support::respond(async move { self.0.get_task(&cx, *params).await })
                 }
                 ClientRequest::UpdateTask(params) => {
-                    Box::new(handler.update_task(cx, *params).await?)
+                    support::respond(async move {
+                        self.0.update_task(&cx, *params).await
+                    })
                 }
-            },
-        )
+            }
+        }
+    }
+    /// What a client answers of the tasks extension, and what it takes note of. A request that is not implemented is answered with "method not
+    /// found", and a notification is ignored.
+    pub trait ClientHandler {
+        /// What comes with every message: the peer, its revision, the session.
+        type Context: Send + Sync + 'static;
+        /// Takes note of `notifications/tasks`.
+        fn task_updated(
+            &self,
+            cx: &Self::Context,
+            params: TaskStatusNotificationParams,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (cx, params);
+            support::ignored()
+        }
+    }
+    /// Serves a [`ClientHandler`] as [`Methods`](crate::methods::Methods).
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Client<H>(pub H);
+    impl<H: ClientHandler + Send + Sync + 'static> crate::methods::Methods<H::Context>
+    for Client<H> {
+        fn identifier(&self) -> Option<&'static str> {
+            Some(IDENTIFIER)
+        }
+        fn names(&self) -> &'static [&'static str] {
+            NAMES
+        }
+        fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules> {
+            let known = Method::from_wire(method)?;
+            rules(known, revision)
+        }
+        fn request(
+            self: std::sync::Arc<Self>,
+            revision: Revision,
+            method: &str,
+            params: Option<&str>,
+        ) -> Result<
+            crate::methods::Decoded<H::Context, crate::methods::Response>,
+            DecodeError,
+        > {
+            let _ = (revision, params);
+            Err(support::foreign("server", method))
+        }
+        fn notification(
+            self: std::sync::Arc<Self>,
+            revision: Revision,
+            method: &str,
+            params: Option<&str>,
+        ) -> Result<crate::methods::Decoded<H::Context, ()>, DecodeError> {
+            let known = Method::from_wire(method)
+                .filter(|known| rules(*known, revision).is_some());
+            let known = known.ok_or_else(|| support::absent(method, revision))?;
+            let message = ServerNotification::decode(revision, known, params)?;
+            Ok(crate::methods::Decoded::new(self, message, Self::take_note))
+        }
+    }
+    impl<H: ClientHandler + Send + Sync + 'static> Client<H> {
+        fn take_note(
+            self: std::sync::Arc<Self>,
+            cx: H::Context,
+            message: ServerNotification,
+        ) -> crate::methods::BoxFuture<'static, ()> {
+            match message {
+                ServerNotification::TaskUpdated(params) => {
+                    Box::pin(async move { self.0.task_updated(&cx, *params).await })
+                }
+            }
+        }
     }
 }
 

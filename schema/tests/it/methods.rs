@@ -3,6 +3,10 @@
 use std::{
     future::Future,
     pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll, Waker},
 };
 
@@ -10,8 +14,11 @@ use trueform_schema::{
     At, CallToolOutcome, CallToolRequestParams, CallToolResult, CancelledNotificationParams,
     ClientNotification, ClientRequest, ErrorObject, InputRequiredResult, Method, Revision,
     ServerNotification, ServerRequest, TYPES, conform, ext,
-    handler::{ServerHandler, dispatch_to_server},
-    methods::{CallTool, Direction, GetPrompt, MayAsk, ReadResource, Request},
+    handler::{Server, ServerHandler},
+    methods::{
+        AnyNotification, AnyRequest, CallTool, Cancelled, Direction, GetPrompt, MayAsk, Methods,
+        ReadResource, Request,
+    },
     serve::server,
     types,
 };
@@ -209,19 +216,28 @@ fn a_notification_reaches_its_function_or_is_ignored() {
     assert_eq!(heard, ["late", "notifications/initialized is ignored"]);
 }
 
-struct Echo;
+/// Answers one tool, and counts the cancellations it hears of.
+#[derive(Default)]
+struct Echo {
+    cancelled: AtomicUsize,
+}
 
 impl ServerHandler for Echo {
-    type Context = str;
+    type Context = &'static str;
 
     async fn call_tool(
         &self,
-        cx: &str,
+        cx: &Self::Context,
         params: CallToolRequestParams,
     ) -> Result<CallToolOutcome, ErrorObject> {
-        assert_eq!(cx, "peer");
+        assert_eq!(*cx, "peer");
         assert_eq!(params.name, "echo");
         Ok(CallToolResult::new(Vec::new()).into())
+    }
+
+    async fn cancelled(&self, cx: &Self::Context, params: CancelledNotificationParams) {
+        assert_eq!((*cx, params.reason.as_deref()), ("peer", Some("late")));
+        self.cancelled.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -233,21 +249,113 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn dispatch_reaches_the_one_method() {
+fn a_handler_is_served_without_its_types() {
     let revision = Revision::V2025_06_18;
-    let request =
-        ClientRequest::decode(revision, Method::CallTool, Some(r#"{"name":"echo"}"#)).unwrap();
-    let Ok(result) = now(dispatch_to_server(&Echo, "peer", revision, request)) else {
+    let echo: Arc<dyn Methods<&'static str>> = Arc::new(Server(Echo::default()));
+    let request = |method, params| echo.clone().request(revision, method, params);
+
+    let call = request("tools/call", Some(r#"{"name":"echo"}"#)).unwrap();
+    assert_eq!(
+        At::new(call.params(), revision).to_string(),
+        r#"{"name":"echo"}"#
+    );
+    let Ok(result) = now(call.call("peer")) else {
         panic!()
     };
     assert_eq!(At::new(&*result, revision).to_string(), r#"{"content":[]}"#);
 
-    let request = ClientRequest::decode(revision, Method::ListTools, None).unwrap();
-    let Err(error) = now(dispatch_to_server(&Echo, "peer", revision, request)) else {
+    // A method of the protocol that the handler does not implement.
+    let Err(error) = now(request("tools/list", None).unwrap().call("peer")) else {
         panic!()
     };
     assert_eq!(
         (error.code, &*error.message),
         (-32601, "method not found: `tools/list`")
+    );
+
+    // What cannot be decoded is known before anything is called.
+    for (method, params, problem) in [
+        ("tools/call", "{}", "missing field `name`"),
+        (
+            "server/discover",
+            "{}",
+            "`server/discover` does not exist at 2025-06-18",
+        ),
+        ("nope", "{}", "`nope` does not exist at 2025-06-18"),
+        (
+            "roots/list",
+            "{}",
+            "`roots/list` is not sent by the client in this form",
+        ),
+        (
+            "notifications/cancelled",
+            "{}",
+            "`notifications/cancelled` is not sent by the client in this form",
+        ),
+    ] {
+        let error = request(method, Some(params)).unwrap_err();
+        assert_eq!(error.to_string(), problem);
+    }
+}
+
+#[test]
+fn a_handler_hears_notifications() {
+    let revision = Revision::V2025_06_18;
+    let echo = Arc::new(Server(Echo::default()));
+    let hear = |method, params| {
+        let heard = echo.clone().notification(revision, method, Some(params));
+        heard.map(|heard| now(heard.call("peer")))
+    };
+    let cancelled = r#"{"requestId":1,"reason":"late"}"#;
+    hear("notifications/cancelled", cancelled).unwrap();
+    hear("notifications/initialized", "{}").unwrap();
+    assert_eq!(echo.0.cancelled.load(Ordering::Relaxed), 1);
+    let error = hear("notifications/cancelled", r#"{"reason":5}"#).unwrap_err();
+    assert_eq!(error.pointer(), "/reason");
+}
+
+#[test]
+fn bindings_say_what_they_are() {
+    struct Nothing;
+    impl ext::tasks::handler::ServerHandler for Nothing {
+        type Context = ();
+    }
+    let revision = Revision::V2026_07_28;
+    let tasks: Arc<dyn Methods<()>> = Arc::new(ext::tasks::handler::Server(Nothing));
+    assert_eq!(tasks.identifier(), Some("io.modelcontextprotocol/tasks"));
+    assert_eq!(
+        tasks.names(),
+        [
+            "notifications/tasks",
+            "tasks/cancel",
+            "tasks/get",
+            "tasks/update"
+        ]
+    );
+    assert_eq!(
+        tasks.rules("tasks/update", revision),
+        ext::tasks::rules(Method::UpdateTask, revision)
+    );
+    assert_eq!(tasks.rules("tools/call", revision), None);
+    let echo = Server(Echo::default());
+    assert_eq!(echo.identifier(), None);
+    assert!(echo.names().contains(&"tools/call") && !echo.names().contains(&"tasks/update"));
+
+    fn request<R: AnyRequest>(at: Revision) -> (&'static str, Option<&'static str>, bool) {
+        (R::METHOD, R::EXTENSION, R::rules(at).is_some())
+    }
+    assert_eq!(request::<CallTool>(revision), ("tools/call", None, true));
+    let update = request::<ext::tasks::methods::UpdateTask>(revision);
+    assert_eq!(update, ("tasks/update", Some(ext::tasks::IDENTIFIER), true));
+    // The core has it too, at another revision.
+    let get = request::<ext::tasks::methods::GetTask>(Revision::V2025_11_25);
+    assert_eq!(get, ("tasks/get", Some(ext::tasks::IDENTIFIER), false));
+    assert_eq!(
+        <Cancelled as AnyNotification>::METHOD,
+        "notifications/cancelled"
+    );
+    assert_eq!(
+        <ext::tasks::methods::TaskUpdated as AnyNotification>::EXTENSION,
+        Some(ext::tasks::IDENTIFIER)
     );
 }
