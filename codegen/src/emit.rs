@@ -18,6 +18,7 @@ use crate::{
     docs,
     generate::Generated,
     load::Inputs,
+    methods::distinct,
     model::{Bits, Field, Model, Shape, TypeRef},
     problem::Problem,
     types::{self, FieldTypes},
@@ -25,6 +26,10 @@ use crate::{
 
 /// The files of all modules.
 pub(crate) fn emit(model: &Model, inputs: &Inputs) -> Result<Generated, Problem> {
+    // One enumeration names the methods of all modules of this crate.
+    let modules = model.extensions.values().chain([model]);
+    let all = modules.flat_map(|module| module.methods.values());
+    distinct(all.map(|method| (method.wire.as_str(), method.name.as_str())))?;
     let mut files = Generated::new();
     let core = module(model, inputs, None, Home::Schema)?;
     files.insert("generated.rs".to_owned(), core);

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     merge::Sources,
     model::MethodRules,
+    names::snake,
     normalise::{Definitions, Object, Schema},
     overlay::MethodFacts,
     problem::{Problem, child},
@@ -98,7 +99,46 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
             return Err(Problem::at("", message).in_file("overlay.toml"));
         }
     }
+    distinct(
+        drafts
+            .values()
+            .map(|draft| (draft.wire.as_str(), draft.name.as_str())),
+    )?;
     Ok(drafts)
+}
+
+/// Functions of the generated traits that no method may be called like.
+const TAKEN: [&str; 3] = ["answer", "ignored", "not_served"];
+
+/// Whether every method of one module has a Rust name of its own, given wire names and Rust names. A method that one revision
+/// renames on the wire keeps the name of its definition, so the overlay has to name one of the two.
+pub(crate) fn distinct<'a>(
+    methods: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<(), Problem> {
+    let mut functions: BTreeMap<String, (&str, &str)> = BTreeMap::new();
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    for (wire, name) in methods {
+        let function = snake(name);
+        let message = match (names.insert(wire, name), functions.get(&function)) {
+            _ if TAKEN.contains(&&*function) => format!(
+                "the method `{wire}` would be the Rust function `{function}`, which the generated traits need; give it another \
+                 `name` in `methods.\"{wire}\"`"
+            ),
+            (Some(other), _) if other != name => format!(
+                "the method `{wire}` is `{other}` in one module and `{name}` in another; give it the same `name` in both"
+            ),
+            (_, Some((other, same))) if *other != wire => format!(
+                "the methods `{other}` and `{wire}` would both be `{same}` in Rust; give one of them a `name` in \
+                 `methods.\"{other}\"` or `methods.\"{wire}\"`"
+            ),
+            _ => {
+                functions.insert(function, (wire, name));
+                continue;
+            }
+        };
+        return Err(Problem::at("", message).in_file("overlay.toml"));
+    }
+    Ok(())
 }
 
 /// Gives inline params the `_meta` of the base request or notification, which the official files lose where a

@@ -25,6 +25,14 @@ pub(crate) fn official() -> Value {
     document
 }
 
+/// The same revision, with `tools/list` called `tools/enumerate` on the wire; its definitions keep their names.
+pub(crate) fn with_a_renamed_method() -> Value {
+    let mut document = official();
+    document["$defs"]["ListToolsRequest"]["properties"]["method"]["const"] =
+        "tools/enumerate".into();
+    document
+}
+
 /// What `diff` has to report from 2026-07-28 on, and nothing else.
 pub(crate) const DIFF: &str = "\
 5 breaking, 3 risky, 4 additive

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use trueform_codegen::{Inputs, generate, import::normal_form};
+
 use crate::made_up;
 use crate::support::{codegen, copy, schema_folder, scratch};
 
@@ -37,6 +39,69 @@ fn diff_reports_exactly_what_a_later_revision_changes() {
     let output = codegen(["diff", "2026-07-28", made_up::REVISION, "--schema", schema]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), made_up::DIFF);
+}
+
+/// Two methods of one Rust name would not compile, so the generator asks for another name, and takes it.
+#[test]
+fn a_renamed_method_needs_a_name() {
+    let mut inputs = Inputs::read(&schema_folder()).unwrap();
+    let renamed = normal_form(&made_up::with_a_renamed_method().to_string()).unwrap();
+    inputs.revisions.insert(
+        made_up::REVISION.to_owned(),
+        serde_json::from_str(&renamed).unwrap(),
+    );
+    let problem = generate(&inputs).map(|_| ()).unwrap_err();
+    assert_eq!(
+        problem.to_string(),
+        "`overlay.toml`: the methods `tools/enumerate` and `tools/list` would both be `ListTools` in Rust; give one of them a \
+         `name` in `methods.\"tools/enumerate\"` or `methods.\"tools/list\"`"
+    );
+
+    let mut name = |wire: &str, name: &str| {
+        let facts = inputs.overlay.methods.entry(wire.to_owned()).or_default();
+        facts.name = Some(name.to_owned());
+        generate(&inputs).map_err(|problem| problem.to_string())
+    };
+    let text = &name("tools/enumerate", "EnumerateTools").unwrap()["generated.rs"];
+    assert!(text.contains("Self::EnumerateTools => \"tools/enumerate\""));
+    assert!(text.contains("Self::ListTools => \"tools/list\""));
+
+    // Names that only differ in capitals are one function; and some functions are taken.
+    let problem = name("tools/enumerate", "LISTTools")
+        .map(|_| ())
+        .unwrap_err();
+    assert!(problem.contains("give one of them a `name`"), "{problem}");
+    let problem = name("tools/enumerate", "NotServed")
+        .map(|_| ())
+        .unwrap_err();
+    assert!(
+        problem.contains("the Rust function `not_served`"),
+        "{problem}"
+    );
+}
+
+/// One enumeration names the methods of the core and of its extensions.
+#[test]
+fn an_extension_names_a_method_as_the_core_does() {
+    let mut inputs = Inputs::read(&schema_folder()).unwrap();
+    let tasks = inputs.overlay.extensions.get_mut("tasks").unwrap();
+    tasks.methods.get_mut("tasks/get").unwrap().name = Some("FetchTask".to_owned());
+    let problem = generate(&inputs).map(|_| ()).unwrap_err().to_string();
+    assert!(
+        problem.contains("`tasks/get` is `FetchTask` in one module and `GetTask` in another"),
+        "{problem}"
+    );
+
+    let tasks = inputs.overlay.extensions.get_mut("tasks").unwrap();
+    tasks.methods.get_mut("tasks/get").unwrap().name = None;
+    tasks.methods.get_mut("tasks/update").unwrap().name = Some("ListTools".to_owned());
+    // They describe `Method.UpdateTask`.
+    inputs.docs.clear();
+    let problem = generate(&inputs).map(|_| ()).unwrap_err().to_string();
+    assert!(
+        problem.contains("`tasks/update` and `tools/list` would both be `ListTools`"),
+        "{problem}"
+    );
 }
 
 /// Imported, generated, built: the bindings have all of it, and code written for the old ones goes on working.
