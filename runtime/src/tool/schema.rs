@@ -68,7 +68,8 @@ pub(super) fn is_enforced_by_type(schema: &Value) -> bool {
             "minimum" | "maximum" => schema
                 .get("format")
                 .and_then(Value::as_str)
-                .is_some_and(|format| bound(format, keyword) == value.as_i64()),
+                .and_then(|format| bound(format, keyword))
+                .is_some_and(|bound| value.as_i64() == Some(bound)),
             _ => false,
         })
 }
@@ -147,6 +148,20 @@ mod tests {
 
     #[expect(dead_code, reason = "only its schema is used")]
     #[derive(JsonSchema)]
+    struct RangedDouble {
+        #[schemars(range(min = 1e-9))]
+        a: f64,
+    }
+
+    #[expect(dead_code, reason = "only its schema is used")]
+    #[derive(JsonSchema)]
+    struct RangedWide {
+        #[schemars(range(max = 10_000_000_000_000_000_000_u64))]
+        a: u64,
+    }
+
+    #[expect(dead_code, reason = "only its schema is used")]
+    #[derive(JsonSchema)]
     struct Long {
         #[schemars(length(max = 9))]
         a: String,
@@ -173,6 +188,8 @@ mod tests {
             (of::<Plain>(), false), // the tuple has a length
             (of::<Vec<Option<Ranged>>>(), false),
             (of::<Ranged>(), false),
+            (of::<RangedDouble>(), false),
+            (of::<RangedWide>(), false),
             (of::<Long>(), false),
             (of::<BTreeSet<u8>>(), false),
         ] {
