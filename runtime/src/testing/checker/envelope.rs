@@ -1,5 +1,7 @@
 //! JSON-RPC itself: what a text is that is no message, and which error it deserves.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, value::RawValue};
 use trueform_schema::RequestId;
 
@@ -39,6 +41,13 @@ impl Fault {
             stream: None,
         }
     }
+}
+
+/// Whether `text`, a request, has members beside those of JSON-RPC.
+pub(super) fn is_extended(text: &str) -> bool {
+    const MEMBERS: [&str; 4] = ["jsonrpc", "id", "method", "params"];
+    serde_json::from_str::<HashMap<String, &RawValue>>(text)
+        .is_ok_and(|members| members.keys().any(|name| !MEMBERS.contains(&&**name)))
 }
 
 /// What is wrong with `text`, which `jsonrpc::parse` refused.

@@ -78,6 +78,8 @@ pub(super) struct Sending {
     /// The least severe log message that it asked for.
     pub(super) level: Option<usize>,
     pub(super) due: Due,
+    /// Whether its envelope has members that JSON-RPC does not define: a strict peer refuses it for that, whatever else it deserves.
+    pub(super) is_extended: bool,
     pub(super) cancelled: Option<u64>,
     pub(super) answered: bool,
     pub(super) listening: Option<Listening>,
@@ -228,7 +230,9 @@ impl Link {
                 if in_batch && method == "initialize" {
                     report.error(&["A-10"], "`initialize` may not be part of a batch");
                 }
-                self.request(report, &id, &method, params.map(RawValue::get));
+                let is_extended = envelope::is_extended(text);
+                let params = params.map(RawValue::get);
+                self.request(report, &id, &method, params, is_extended);
             }
             Ok(Incoming::Single(Frame::Notification { method, params })) => {
                 self.notification(report, &method, params.map(RawValue::get));

@@ -83,6 +83,7 @@ impl Link {
         id: &RequestId,
         method: &str,
         raw: Option<&str>,
+        is_extended: bool,
     ) {
         let from = report.now.from;
         let (params, text) = reading::read(report, "params", raw);
@@ -106,6 +107,7 @@ impl Link {
             stream: report.now.stream.clone(),
             last_progress: f64::NEG_INFINITY,
             due: Due::Anything,
+            is_extended,
             cancelled: None,
             answered: false,
             listening: None,

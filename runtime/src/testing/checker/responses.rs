@@ -192,8 +192,9 @@ impl Link {
             && sending
                 .revision
                 .is_none_or(|revision| revision.era() == Era::Modern);
+        let is_strict = sending.is_extended && *code == code::INVALID_REQUEST;
         match sending.due {
-            _ if is_probe => {}
+            _ if is_probe || is_strict => {}
             Due::Error(codes, requirements) if !codes.contains(code) => {
                 report.error(
                     requirements,
