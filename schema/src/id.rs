@@ -38,6 +38,9 @@ pub type ProgressToken = RequestId;
 /// The longest number taken as an id, in bytes.
 const MAX_NUMBER: usize = 64;
 
+/// The largest exponent: that of the largest double.
+const MAX_EXPONENT: i32 = 308;
+
 impl RequestId {
     /// The id that the JSON `text` holds.
     ///
@@ -88,7 +91,7 @@ fn is_integral(text: &str) -> bool {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let significant = fraction.trim_end_matches('0').len();
     if exponent >= 0 {
-        return significant <= exponent.unsigned_abs() as usize && exponent < MAX_NUMBER as i32;
+        return significant <= exponent.unsigned_abs() as usize && exponent <= MAX_EXPONENT;
     }
     let zeros = whole.len() - whole.trim_end_matches('0').len();
     significant == 0 && zeros >= exponent.unsigned_abs() as usize
@@ -168,6 +171,7 @@ mod tests {
             "1.0",
             "10e-1",
             "1e3",
+            "1.9186950687442522e+242",
             "\"1\"",
             "\"a\\\"b\"",
             "-0",

@@ -23,7 +23,18 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
 pub(crate) fn order(a: &Number, b: &Number) -> Option<Ordering> {
     match (a.as_i128(), b.as_i128()) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
-        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+        (Some(a), None) => Some(order_mixed(a, b.as_f64()?)),
+        (None, Some(b)) => Some(order_mixed(b, a.as_f64()?).reverse()),
+        (None, None) => a.as_f64()?.partial_cmp(&b.as_f64()?),
+    }
+}
+
+/// An integer of 64 bits against a float, which is finite in JSON.
+fn order_mixed(integer: i128, float: f64) -> Ordering {
+    // Saturates, far beyond 64 bits.
+    match integer.cmp(&(float.floor() as i128)) {
+        Ordering::Equal if float.fract() != 0.0 => Ordering::Less,
+        order => order,
     }
 }
 
@@ -64,6 +75,34 @@ mod tests {
             &json!(18_446_744_073_709_551_615_u64),
             &json!(18_446_744_073_709_551_614_u64)
         ));
+        for (integer, float, expected) in [
+            (
+                9_007_199_254_740_993_u64,
+                9_007_199_254_740_992.0,
+                Ordering::Greater,
+            ),
+            (
+                9_007_199_254_740_992,
+                9_007_199_254_740_992.0,
+                Ordering::Equal,
+            ),
+            (u64::MAX, 18_446_744_073_709_551_616.0, Ordering::Less),
+            (2, 2.5, Ordering::Less),
+            (3, 2.5, Ordering::Greater),
+            (0, 1e300, Ordering::Less),
+            (0, -1e300, Ordering::Greater),
+        ] {
+            let (integer, float) = (
+                Number::from(integer),
+                Number::from_f64(float).expect("finite"),
+            );
+            assert_eq!(order(&integer, &float), Some(expected), "{integer} {float}");
+            assert_eq!(
+                order(&float, &integer),
+                Some(expected.reverse()),
+                "{integer} {float}"
+            );
+        }
         assert_eq!(
             [kind(&json!(1.0)), kind(&json!(1.5))],
             ["integer", "number"]

@@ -35,6 +35,43 @@ impl Choices {
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
+
+    /// A finite double: of any magnitude, with up to 17 digits, subnormal, or where doubles and integers part ways.
+    pub(crate) fn double(&mut self) -> f64 {
+        const EDGES: [f64; 12] = [
+            0.5,
+            0.0,
+            -1.25,
+            1e300,
+            1e-7,
+            3.0,
+            959.508_203_747_186_3,
+            1_816_189_213_876_457.0,
+            7_243_816_442_868_929.0,
+            1e16,
+            9_223_372_036_854_775_808.0,
+            5e-324,
+        ];
+        match self.below(4) {
+            0 => *self.of(&EDGES),
+            1 => Some(f64::from_bits(self.next()))
+                .filter(|double| double.is_finite())
+                .unwrap_or(f64::MAX),
+            2 => {
+                let fraction = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+                fraction * 10_f64.powi(self.below(20) as i32)
+            }
+            _ => f64::from_bits(self.next() & 0x000f_ffff_ffff_ffff),
+        }
+    }
+
+    /// An integer of 64 bits, most of them with 16 or 17 digits.
+    pub(crate) fn wide(&mut self) -> i64 {
+        match self.below(4) {
+            0 => *self.of(&[i64::MAX, i64::MIN, 10_000_000_000_000_000, (1 << 53) + 1]),
+            _ => self.next().cast_signed() % 100_000_000_000_000_000,
+        }
+    }
 }
 
 /// How much to generate.
@@ -309,10 +346,10 @@ impl<'a> Values<'a> {
             9_007_199_254_740_991,
             -9_007_199_254_740_991,
         ];
-        let wanted = if size == Size::Smallest {
-            0
-        } else {
-            *self.choices.of(&NUMBERS)
+        let wanted = match size {
+            Size::Smallest => 0,
+            _ if self.choices.one_in(3) => self.choices.wide(),
+            _ => *self.choices.of(&NUMBERS),
         };
         // A limit may be written as a float.
         let limit = |keyword| {
@@ -328,12 +365,19 @@ impl<'a> Values<'a> {
     }
 
     fn number(&mut self, schema: &Value, size: Size) -> Value {
-        const NUMBERS: [f64; 6] = [0.5, 0.0, -1.25, 1e300, 1e-7, 3.0];
+        /// A double does not hold all integers beyond this.
+        const EXACT: u64 = 1 << 53;
         if size == Size::Smallest || self.choices.one_in(2) {
-            return self.integer(schema, size);
+            let integer = self.integer(schema, size);
+            if integer
+                .as_i64()
+                .is_some_and(|integer| integer.unsigned_abs() <= EXACT)
+            {
+                return integer;
+            }
         }
         let limit = |keyword| schema.get(keyword).and_then(Value::as_f64);
-        let wanted = *self.choices.of(&NUMBERS);
+        let wanted = self.choices.double();
         let number = wanted
             .max(limit("minimum").unwrap_or(f64::MIN))
             .min(limit("maximum").unwrap_or(f64::MAX));
@@ -375,7 +419,10 @@ fn anything(choices: &mut Choices, depth: usize) -> Value {
         0 => Value::Null,
         1 => json!(true),
         2 => json!(-3),
-        3 => json!(0.5),
+        3 => match choices.one_in(2) {
+            true => choices.double().into(),
+            false => choices.next().into(),
+        },
         4 => json!("any \u{1F600}"),
         5 => json!({}),
         6 => json!([]),

@@ -150,17 +150,25 @@ fn agrees(sent: &str, value: &Value, kind: HeaderKind) -> bool {
         (HeaderKind::String, Value::String(text)) => sent == text,
         (HeaderKind::Boolean, Value::Bool(flag)) => sent == if *flag { "true" } else { "false" },
         (HeaderKind::Integer, Value::Number(number)) => {
-            match (sent.parse::<i64>(), number.as_i64()) {
-                (Ok(sent), Some(number)) => sent == number,
-                // 42.0 and 42 are the same integer, however either side wrote it.
-                _ => sent
-                    .parse::<f64>()
-                    .is_ok_and(|sent| number.as_f64() == Some(sent)),
+            let float = sent.parse::<f64>().ok();
+            // 42.0 and 42 are the same integer, however either side wrote it.
+            let sent = sent.parse().ok().or(float.and_then(whole));
+            let found = number.as_i128().or(number.as_f64().and_then(whole));
+            match (sent, found) {
+                (None, None) => float.is_some() && float == number.as_f64(),
+                (sent, found) => sent == found,
             }
         }
         // The argument has a type that its schema forbids: the argument check tells that better than a header error.
         _ => true,
     }
+}
+
+/// The integer that a float without a fraction is.
+fn whole(float: f64) -> Option<i128> {
+    /// Below this they fit.
+    const LARGEST: f64 = 1e38;
+    (float.fract() == 0.0 && float.abs() < LARGEST).then_some(float as i128)
 }
 
 fn required<'h>(
@@ -278,6 +286,23 @@ mod tests {
             ),
             Ok(())
         );
+        // 42.0 and 42 are one integer, and two large ones are not one because their doubles are.
+        for (header, argument, agrees) in [
+            ("42", "42.0", true),
+            ("1816189213876457", "1816189213876457.0", true),
+            ("9007199254740993", "9007199254740993", true),
+            ("9007199254740993", "9007199254740992.0", false),
+            ("18446744073709551615", "18446744073709551615", true),
+            ("18446744073709551615", "18446744073709551614", false),
+            ("10000000000000000", "1e16", true),
+            ("9.5", "9.5", true),
+            ("9", "9.5", false),
+            ("x", "9", false),
+        ] {
+            let arguments = format!(r#"{{"where":{{"region":{argument}}}}}"#);
+            let got = check(Some(header), HeaderKind::Integer, &arguments);
+            assert_eq!(got.is_ok(), agrees, "{header} and {argument}");
+        }
         assert_eq!(
             check(
                 Some("43"),

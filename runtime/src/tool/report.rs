@@ -48,9 +48,7 @@ impl Failure {
             }
             Self::Names(Unfit::Malformed) | Self::Schema => "no object that can be read".to_owned(),
             Self::Refused(Reason::Injected(error)) => error.to_string(),
-            Self::Refused(Reason::Arguments(error)) => {
-                DecodeError::locate(text, &error).to_string()
-            }
+            Self::Refused(Reason::Arguments(error)) => worded(&DecodeError::locate(text, &error)),
             Self::Refused(Reason::Argument { index, error }) => {
                 let mut slots = vec![None; names.parameters.len()];
                 // It was split before, or no argument would have been refused.
@@ -58,14 +56,57 @@ impl Failure {
                 let name = &names.parameters[index];
                 let pointer = format!("/{}", pointer::escape(name));
                 match slots[index] {
-                    Some(argument) => DecodeError::locate(argument, &error)
-                        .under(&pointer)
-                        .to_string(),
+                    Some(argument) => {
+                        worded(&DecodeError::locate(argument, &error).under(&pointer))
+                    }
                     None => format!("{pointer}: {error}"),
                 }
             }
         }
     }
+}
+
+/// `error` in words for the model. For integers that their Rust type does not take, which is what is left when the schema finds
+/// nothing, it says what to do.
+fn worded(error: &DecodeError) -> String {
+    let Some(problem) = unfit_integer(error.message()) else {
+        return error.to_string();
+    };
+    match error.pointer() {
+        "" => problem,
+        pointer => format!("{pointer}: {problem}"),
+    }
+}
+
+/// The message of serde for an integer that is out of range or written as a float, with what to send instead.
+fn unfit_integer(message: &str) -> Option<String> {
+    let (found, expected) = message.rsplit_once(", expected ")?;
+    let range = range(expected)?;
+    if let Some(integer) = quoted(found, "invalid value: integer `") {
+        return Some(format!("expected an integer from {range}, found {integer}"));
+    }
+    let float = quoted(found, "invalid type: floating point `")?;
+    // Smaller ones were taken as integers.
+    Some(format!(
+        "expected an integer from {range}, written in digits alone where it is beyond ±2^53, found {float}"
+    ))
+}
+
+fn quoted<'m>(message: &'m str, beginning: &str) -> Option<&'m str> {
+    message.strip_prefix(beginning)?.strip_suffix('`')
+}
+
+/// What an integer type of Rust holds.
+fn range(name: &str) -> Option<String> {
+    macro_rules! range {
+        ($($integer:ident)*) => {
+            match name {
+                $(stringify!($integer) => Some(format!("{} to {}", $integer::MIN, $integer::MAX)),)*
+                _ => None,
+            }
+        };
+    }
+    range!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize)
 }
 
 /// Arguments that passed as JSON but cannot be a tree. A number beyond `f64` is the model's to mend; a string that is not

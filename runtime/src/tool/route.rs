@@ -292,12 +292,15 @@ impl ToolRoute {
             return self.refuse(&violations.to_string());
         }
         // Models write 30.0 for 30: an integer to JSON Schema, a float to serde.
-        if !self.input.normalise_integral_floats(&mut value).is_empty()
-            && let Ok(called) = self.attempt(context, &value.to_string())
-        {
-            return called;
+        if self.input.normalise_integral_floats(&mut value).is_empty() {
+            return self.refuse(&failure.told(text, &self.definition.names));
         }
-        self.refuse(&failure.told(text, &self.definition.names))
+        let text = value.to_string();
+        match self.attempt(context, &text) {
+            Ok(called) => called,
+            // What was wrong before may be right now.
+            Err(failure) => self.refuse(&failure.told(&text, &self.definition.names)),
+        }
     }
 
     fn refuse(&self, problem: &str) -> Called {

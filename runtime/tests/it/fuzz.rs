@@ -294,6 +294,18 @@ impl Generator {
         Some((start, value_end(input, start)))
     }
 
+    /// Doubles of all magnitudes, subnormal ones, and integers of 16 and 17 digits, some written as floats.
+    fn number(&mut self) -> String {
+        let bits = self.next();
+        match self.below(4) {
+            0 => f64::from_bits(bits & 0x000f_ffff_ffff_ffff).to_string(),
+            1 => (bits % 100_000_000_000_000_000).to_string(),
+            2 => format!("{}.0", bits % 10_000_000_000_000_000),
+            // Infinity and what is not a number are not JSON.
+            _ => serde_json::Value::from(f64::from_bits(bits)).to_string(),
+        }
+    }
+
     fn json(&mut self, out: &mut String, depth: usize) {
         const NAMES: &[&str] = &[
             "a",
@@ -320,6 +332,7 @@ impl Generator {
             "c",
         ];
         match self.below(if depth > 4 { 3 } else { 6 }) {
+            0 if self.below(3) == 0 => out.push_str(&self.number()),
             0..=2 => {
                 let value: &str = self.of::<&str>(VALUES);
                 out.push_str(value);

@@ -185,6 +185,9 @@ pub trait ByType: Sized {
     }
 }
 
+/// What is expected of an integer that no double equals, so that none changes in silence.
+const A_DOUBLE: &str = "a number that a double holds exactly, such as an integer up to ±2^53";
+
 /// `Deserialize` of a [`ByType`] union.
 pub fn by_type<'de, T: ByType, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Union<T>(PhantomData<T>);
@@ -208,14 +211,22 @@ pub fn by_type<'de, T: ByType, D: Deserializer<'de>>(deserializer: D) -> Result<
             T::number(number).ok_or_else(|| E::invalid_type(Unexpected::Float(number), &self))
         }
 
-        #[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
+        #[expect(clippy::cast_precision_loss, reason = "what is lost is refused")]
         fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
-            self.visit_f64(number as f64)
+            let double = number as f64;
+            if double as i128 != i128::from(number) {
+                return Err(E::invalid_value(Unexpected::Signed(number), &A_DOUBLE));
+            }
+            self.visit_f64(double)
         }
 
-        #[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
+        #[expect(clippy::cast_precision_loss, reason = "what is lost is refused")]
         fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
-            self.visit_f64(number as f64)
+            let double = number as f64;
+            if double as i128 != i128::from(number) {
+                return Err(E::invalid_value(Unexpected::Unsigned(number), &A_DOUBLE));
+            }
+            self.visit_f64(double)
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<T, A::Error> {
@@ -612,9 +623,9 @@ impl<'de> Deserialize<'de> for Integral {
             }
 
             fn visit_u64<E: Error>(self, integer: u64) -> Result<Integral, E> {
-                i64::try_from(integer)
-                    .map(Integral)
-                    .map_err(|_| E::invalid_value(Unexpected::Unsigned(integer), &self))
+                i64::try_from(integer).map(Integral).map_err(|_| {
+                    E::invalid_value(Unexpected::Unsigned(integer), &"an integer of 64 bits")
+                })
             }
 
             fn visit_f64<E: Error>(self, number: f64) -> Result<Integral, E> {
@@ -627,7 +638,11 @@ impl<'de> Deserialize<'de> for Integral {
                     )]
                     return Ok(Integral(number as i64));
                 }
-                Err(E::invalid_value(Unexpected::Float(number), &self))
+                let expected = match number.fract() == 0.0 {
+                    true => "an integer of 64 bits, in digits alone where it is beyond ±2^53",
+                    false => "an integer",
+                };
+                Err(E::invalid_value(Unexpected::Float(number), &expected))
             }
         }
 

@@ -289,10 +289,84 @@ fn integers_may_be_written_as_floats_and_floats_as_integers() {
     let result: ListToolsResult = decode::from_str(r#"{"tools":[],"ttlMs":1e3}"#).unwrap();
     assert_eq!(result.ttl_ms, Some(1000));
     refused::<ListToolsResult>(
-        r#"{"tools":[],"ttlMs":1e300}"#,
+        r#"{"tools":[],"ttlMs":1.5}"#,
         "/ttlMs",
         "expected an integer",
     );
+    // Up to 2^53 every integer has a float of its own.
+    let result: ListToolsResult =
+        decode::from_str(r#"{"tools":[],"ttlMs":1816189213876457.0}"#).unwrap();
+    assert_eq!(result.ttl_ms, Some(1_816_189_213_876_457));
+    let result: ListToolsResult =
+        decode::from_str(r#"{"tools":[],"ttlMs":9223372036854775807}"#).unwrap();
+    assert_eq!(result.ttl_ms, Some(i64::MAX));
+    for beyond in ["1e16", "1e300", "-9007199254740994.0"] {
+        refused::<ListToolsResult>(
+            &format!(r#"{{"tools":[],"ttlMs":{beyond}}}"#),
+            "/ttlMs",
+            "expected an integer of 64 bits, in digits alone where it is beyond ±2^53",
+        );
+    }
+    refused::<ListToolsResult>(
+        r#"{"tools":[],"ttlMs":9223372036854775808}"#,
+        "/ttlMs",
+        "expected an integer of 64 bits",
+    );
+}
+
+// An integer that would change is refused with what to do.
+#[test]
+fn integers_that_no_double_equals() {
+    let kept = r#"{"action":"accept","content":{"a":9007199254740992}}"#;
+    let result: ElicitResult = decode::from_str(kept).unwrap();
+    assert_eq!(serde_json::to_string(&result).unwrap(), kept);
+    for integer in [
+        "9007199254740993",
+        "-9007199254740993",
+        "18446744073709551615",
+    ] {
+        refused::<ElicitResult>(
+            &format!(r#"{{"action":"accept","content":{{"a":{integer}}}}}"#),
+            "/content/a",
+            "expected a number that a double holds exactly, such as an integer up to ±2^53",
+        );
+    }
+}
+
+// Numbers are read and written as they are: the shortest text of a double leads back to it.
+#[test]
+fn doubles_are_read_exactly() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let random = std::iter::from_fn(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        Some(f64::from_bits(state))
+    });
+    let edges = [
+        959.508_203_747_186_3,
+        5e-324,
+        -2.225_073_858_507_201e-308,
+        f64::MAX,
+        1e16,
+        -0.0,
+    ];
+    for double in edges
+        .into_iter()
+        .chain(random.filter(|double| double.is_finite()).take(20_000))
+    {
+        let text = format!(r#"{{"progressToken":"t","progress":{double:?}}}"#);
+        let progress: ProgressNotificationParams = decode::from_str(&text).unwrap();
+        assert_eq!(progress.progress.to_bits(), double.to_bits(), "{text}");
+        let written = serde_json::to_string(&progress).unwrap();
+        let (_, number) = written.split_once(r#""progress":"#).unwrap();
+        let (number, _) = number.split_once([',', '}']).unwrap();
+        assert_eq!(
+            number.parse::<f64>().unwrap().to_bits(),
+            double.to_bits(),
+            "{written}"
+        );
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use trueform_schema::{
 
 use super::judge::{documents, judges};
 use super::model_schema::superset;
-use super::refused::is_excused;
+use super::refused::{is_excused, is_inexact};
 use super::rows::{Kind, Rows};
 use super::{read, report};
 use crate::support::comparisons;
@@ -307,6 +307,7 @@ fn compare(
         each_value(pass, documents, model, merged, &mut |name, value| {
             let seen = match looks[name](&value.to_string()) {
                 Ok(seen) => seen,
+                Err(error) if is_inexact(&error) => return,
                 Err(error) => {
                     for (revision, judges) in judges[name].iter().enumerate() {
                         for (place, _) in judges.iter().filter(|(_, judge)| judge.is_valid(value)) {

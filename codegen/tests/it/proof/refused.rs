@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use trueform_codegen::model::{Model, Shape, TypeRef};
+use trueform_schema::DecodeError;
 
 /// What is refused although it is accepted: as members of which type, and the reason.
 const LISTED: [(&str, &[&str], &str); 5] = [
@@ -35,6 +36,11 @@ const OF_SOME: &[&str] = &["error", "inputRequests", "result"];
 
 const OF_ONE_STATE: &str = "the schema has a type for each state of a task, and elsewhere these are extra members that may be \
     anything; the model has one type for all states";
+
+/// Whether `error` is of an integer that the type of its member, a double, would change: it is refused, with what to do.
+pub(super) fn is_inexact(error: &DecodeError) -> bool {
+    error.rule() == "value" && error.expected().contains("a double holds exactly")
+}
 
 /// Whether a value of the type `name` may be refused for what is at `pointer`, although the schema `of_place` of `revision`
 /// accepts it. The type is of the first of `models`, and what that refers to may be of the others.

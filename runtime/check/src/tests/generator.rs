@@ -25,6 +25,7 @@ fn scalar() -> impl Strategy<Value = Value> {
             9_007_199_254_740_992
         ])
         .prop_map(Value::from),
+        double().prop_map(Value::from),
         select(vec![
             0.0,
             -0.0,
@@ -41,6 +42,25 @@ fn scalar() -> impl Strategy<Value = Value> {
         .prop_map(Value::from),
         text().prop_map(Value::from),
     ]
+}
+
+/// Doubles that a parser without `float_roundtrip` reads as their neighbours, these neighbours, what lies beyond 2^53, and
+/// subnormal ones.
+const DOUBLES: [f64; 9] = [
+    959.508_203_747_186_3,
+    959.508_203_747_186_4,
+    1_816_189_213_876_457.0,
+    7_243_816_442_868_929.0,
+    1e16,
+    9_223_372_036_854_775_808.0,
+    5e-324,
+    2.225_073_858_507_201e-308,
+    1e300,
+];
+
+pub(super) fn double() -> impl Strategy<Value = f64> {
+    let any = proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL | proptest::num::f64::ZERO;
+    prop_oneof![select(DOUBLES.to_vec()), any]
 }
 
 fn text() -> impl Strategy<Value = &'static str> {
@@ -82,7 +102,7 @@ fn types() -> impl Strategy<Value = Value> {
 }
 
 fn bound() -> impl Strategy<Value = Value> {
-    select(vec![
+    let simple = select(vec![
         json!(0),
         json!(1),
         json!(-1),
@@ -91,7 +111,8 @@ fn bound() -> impl Strategy<Value = Value> {
         json!(2),
         json!(9_007_199_254_740_992_u64),
         json!(u64::MAX),
-    ])
+    ]);
+    prop_oneof![3 => simple, 1 => double().prop_map(Value::from)]
 }
 
 fn count() -> impl Strategy<Value = Value> {
