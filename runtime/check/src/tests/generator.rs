@@ -58,7 +58,7 @@ const DOUBLES: [f64; 9] = [
     1e300,
 ];
 
-pub(super) fn double() -> impl Strategy<Value = f64> {
+pub(crate) fn double() -> impl Strategy<Value = f64> {
     let any = proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL | proptest::num::f64::ZERO;
     prop_oneof![select(DOUBLES.to_vec()), any]
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{CompileOptions, Formats, Schema},
-    generator::{object, runner, schema, value},
+    generator::{double, object, runner, schema, value},
 };
 
 const CASES: u32 = 800;
