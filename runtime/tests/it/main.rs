@@ -31,6 +31,8 @@ mod logged;
 mod lost;
 #[cfg(feature = "testing")]
 mod newest;
+#[cfg(feature = "http")]
+mod parity;
 mod portable;
 mod projection;
 mod stream;

@@ -1,0 +1,352 @@
+//! One message, two transports, one answer: code, `data` and message are equal on a byte stream and over HTTP.
+//!
+//! The rows are in `table.rs`. Where the specification demands a difference, the row has it, with the requirement.
+
+mod table;
+
+use std::collections::BTreeSet;
+
+use axum::{body::Body, http::Request};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+use trueform::{
+    Service,
+    prelude::*,
+    schema::{Era, Revision},
+    transport::http::HttpService,
+};
+
+use crate::support::{add, conversation, echo, initialize, modern, soon};
+
+/// Rows that fail. The list is exact: what is mended must leave it.
+const KNOWN_FAULTS: &[&str] = &[
+    // A refusal over HTTP without `data`.
+    "a cold batch",
+    "a modern batch",
+    "cold list",
+    "cold notification",
+    "cold unknown method",
+    "legacy only: cold list",
+    "modern only: a batch",
+    "modern response",
+    // A server of one era that answers as if it had both.
+    "modern only: cold list",
+    "modern only: cold list with a legacy header",
+    "modern only: cold ping",
+    "modern only: notification",
+    // DEC-9
+    "call of a tool that needs more",
+];
+
+/// Which revisions the server of a row serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Serves {
+    All,
+    Modern,
+    Legacy,
+}
+
+/// What the client did before, and what it says of its era.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Door {
+    /// A session of 2025-11-25; over HTTP with its headers.
+    Session,
+    /// A session of 2025-03-26.
+    OldSession,
+    /// Nothing before; over HTTP the headers of 2026-07-28, made from the body.
+    Stateless,
+    /// Nothing before, and no headers of the protocol.
+    Cold,
+}
+
+/// What a message is answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Answer {
+    Result,
+    Silence,
+    /// The code, and the pointer in `data` if it has one.
+    Error(i64, Option<&'static str>),
+}
+
+/// One message and its answers.
+struct Row {
+    name: String,
+    serves: Serves,
+    door: Door,
+    message: Vec<u8>,
+    /// Headers of HTTP in place of those of the door; `None` leaves one out.
+    headers: Vec<(&'static str, Option<&'static str>)>,
+    /// The answer, on both transports unless `over_http` says otherwise.
+    answer: Answer,
+    /// The status over HTTP.
+    status: u16,
+    /// The answer over HTTP where the specification demands another one, and the requirement.
+    over_http: Option<(Answer, &'static str)>,
+}
+
+/// What came back.
+#[derive(Debug)]
+struct Got {
+    /// Over HTTP.
+    status: Option<u16>,
+    message: Option<Value>,
+}
+
+/// Needs what no client of these tests declares.
+#[tool(needs(sampling))]
+fn needy() -> String {
+    "not reached".to_owned()
+}
+
+fn service(serves: Serves) -> Service {
+    let server = Server::new("test", "1.0.0").tools(tools![add, echo, needy]);
+    let of = |era| {
+        Revision::ALL
+            .iter()
+            .copied()
+            .filter(move |revision| revision.era() == era)
+    };
+    let server = match serves {
+        Serves::All => server,
+        Serves::Modern => server.revisions(of(Era::Modern)),
+        Serves::Legacy => server.revisions(of(Era::Legacy)),
+    };
+    server.build().expect("the tools are fine")
+}
+
+impl Door {
+    /// The revision of the session that is opened before.
+    fn session(self) -> Option<&'static str> {
+        match self {
+            Self::Session => Some("2025-11-25"),
+            Self::OldSession => Some("2025-03-26"),
+            Self::Stateless | Self::Cold => None,
+        }
+    }
+}
+
+impl Row {
+    /// What the stream writes for the message, which has the stream to itself.
+    async fn on_a_stream(&self, service: &Service) -> Got {
+        let before: Vec<String> = self
+            .door
+            .session()
+            .map(initialize)
+            .into_iter()
+            .flatten()
+            .collect();
+        let mut input = before
+            .iter()
+            .flat_map(|line| [line.as_bytes(), b"\n"])
+            .flatten()
+            .copied()
+            .collect::<Vec<u8>>();
+        input.extend_from_slice(&self.message);
+        input.push(b'\n');
+        let answers = conversation(service, input).await;
+        let own = &answers[usize::from(!before.is_empty())..];
+        assert!(own.len() <= 1, "{}: {own:?}", self.name);
+        Got {
+            status: None,
+            message: own.first().map(|line| serde_json::from_str(line).unwrap()),
+        }
+    }
+
+    /// What a POST of the message is answered with.
+    async fn as_a_post(&self, service: &Service) -> Got {
+        let http = service
+            .clone()
+            .into_http_service()
+            .expect("the settings are fine");
+        let mut headers: Vec<(String, String)> = Vec::new();
+        if let Some(revision) = self.door.session() {
+            let [initialize, initialized] = initialize(revision);
+            let (_, opened, _) = post(&http, &[], initialize.into_bytes()).await;
+            headers.push(("mcp-session-id".to_owned(), opened.expect("a session")));
+            headers.push(("mcp-protocol-version".to_owned(), revision.to_owned()));
+            post(&http, &headers, initialized.into_bytes()).await;
+        }
+        if self.door == Door::Stateless {
+            headers.extend(headers_of(&self.message));
+        }
+        for (name, value) in &self.headers {
+            headers.retain(|(known, _)| known != name);
+            headers.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
+        }
+        let (status, _, body) = post(&http, &headers, self.message.clone()).await;
+        Got {
+            status: Some(status),
+            message: body,
+        }
+    }
+
+    /// What is wrong with the answers.
+    fn problems(&self, stream: &Got, http: &Got) -> Vec<String> {
+        let mut problems = Vec::new();
+        let wanted_over_http = self
+            .over_http
+            .as_ref()
+            .map_or(&self.answer, |(answer, _)| answer);
+        for (transport, got, wanted) in [
+            ("stream", stream, &self.answer),
+            ("HTTP", http, wanted_over_http),
+        ] {
+            let found = answer_of(got.message.as_ref());
+            if found != wanted.shown() {
+                problems.push(format!(
+                    "{transport}: wanted {}, got {found}",
+                    wanted.shown()
+                ));
+            }
+            let incomplete =
+                [without_data, without_header].map(|check| check(got.message.as_ref()));
+            let incomplete = incomplete.into_iter().flatten();
+            problems.extend(incomplete.map(|problem| format!("{transport}: {problem}")));
+        }
+        if http.status != Some(self.status) {
+            problems.push(format!(
+                "HTTP: wanted status {}, got {:?}",
+                self.status, http.status
+            ));
+        }
+        if self.over_http.is_none() && stream.message != http.message {
+            problems.push("the answers differ".to_owned());
+        }
+        problems
+    }
+}
+
+impl Answer {
+    fn shown(&self) -> String {
+        match self {
+            Self::Result => "a result".to_owned(),
+            Self::Silence => "silence".to_owned(),
+            Self::Error(code, None) => code.to_string(),
+            Self::Error(code, Some(pointer)) => format!("{code} at `{pointer}`"),
+        }
+    }
+}
+
+/// An answer as [`Answer::shown`] shows it.
+fn answer_of(message: Option<&Value>) -> String {
+    match message {
+        None => "silence".to_owned(),
+        Some(Value::Array(_)) => "a batch".to_owned(),
+        Some(message) => match (
+            &message["error"]["code"],
+            &message["error"]["data"]["pointer"],
+        ) {
+            (Value::Null, _) if message["result"].is_object() => "a result".to_owned(),
+            (code, Value::String(pointer)) => format!("{code} at `{pointer}`"),
+            (code, _) => code.to_string(),
+        },
+    }
+}
+
+/// Whether a refusal lacks what the README promises of its `data`.
+fn without_data(message: Option<&Value>) -> Option<String> {
+    let error = message?.get("error")?;
+    if !matches!(error["code"].as_i64(), Some(-32600 | -32602)) {
+        return None;
+    }
+    let lacks = |member: &&&str| !error["data"][**member].is_string();
+    let lacking: Vec<_> = ["pointer", "rule", "expected", "found"]
+        .iter()
+        .filter(lacks)
+        .collect();
+    (!lacking.is_empty()).then(|| format!("{error} lacks {lacking:?} in its `data`"))
+}
+
+/// Whether a refusal of headers says nothing of which.
+fn without_header(message: Option<&Value>) -> Option<String> {
+    let error = message?.get("error")?;
+    let told = error["message"].as_str().unwrap_or_default();
+    (error["code"] == -32020 && !told.contains("MCP-Protocol-Version"))
+        .then(|| format!("{error} does not name the header"))
+}
+
+/// The headers that repeat a modern message.
+fn headers_of(message: &[u8]) -> Vec<(String, String)> {
+    let message: Value = serde_json::from_slice(message).unwrap_or_default();
+    let version = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+    let mut headers = vec![("mcp-protocol-version", version.unwrap_or("2026-07-28"))];
+    headers.extend(
+        message["method"]
+            .as_str()
+            .map(|method| ("mcp-method", method)),
+    );
+    headers.extend(
+        message["params"]["name"]
+            .as_str()
+            .map(|name| ("mcp-name", name)),
+    );
+    headers.extend(
+        message["params"]["uri"]
+            .as_str()
+            .map(|uri| ("mcp-name", uri)),
+    );
+    headers
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// The status, the session that was opened, and the message.
+async fn post(
+    http: &HttpService,
+    headers: &[(String, String)],
+    body: Vec<u8>,
+) -> (u16, Option<String>, Option<Value>) {
+    let mut request = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream");
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(Body::from(body)).unwrap();
+    let response = soon(http.clone().oneshot(request)).await.unwrap();
+    let status = response.status().as_u16();
+    let session = response
+        .headers()
+        .get("mcp-session-id")
+        .map(|id| id.to_str().unwrap().to_owned());
+    let body = soon(response.into_body().collect())
+        .await
+        .unwrap()
+        .to_bytes();
+    let message = (!body.is_empty()).then(|| serde_json::from_slice(&body).unwrap());
+    (status, session, message)
+}
+
+// D-3, D-4, F-5, F-20, F-24, F-25, F-32, GAP-2, GAP-13
+#[tokio::test]
+async fn the_same_answer_on_both_transports() {
+    let rows = table::rows();
+    assert!(60 <= rows.len(), "{} rows", rows.len());
+    let names: BTreeSet<_> = rows.iter().map(|row| &row.name).collect();
+    assert_eq!(names.len(), rows.len(), "names are unique");
+
+    let services =
+        [Serves::All, Serves::Modern, Serves::Legacy].map(|serves| (serves, service(serves)));
+    let mut failing = BTreeSet::new();
+    let mut told = String::new();
+    for row in &rows {
+        let (_, service) = services
+            .iter()
+            .find(|(serves, _)| *serves == row.serves)
+            .unwrap();
+        let (stream, http) = (row.on_a_stream(service).await, row.as_a_post(service).await);
+        let problems = row.problems(&stream, &http);
+        if !problems.is_empty() {
+            failing.insert(&*row.name);
+            told += &format!(
+                "{}: {problems:#?}\n  stream {stream:?}\n  HTTP {http:?}\n",
+                row.name
+            );
+        }
+    }
+    let known: BTreeSet<_> = KNOWN_FAULTS.iter().copied().collect();
+    assert_eq!(failing, known, "\n{told}");
+}
