@@ -7,6 +7,7 @@ mod conform;
 mod dispatch;
 mod enums;
 mod methods;
+mod parts;
 mod revisions;
 mod structs;
 mod table;
@@ -110,6 +111,10 @@ fn module(
     }
     methods::emit(&cx, &mut body);
     dispatch::emit(&cx, &mut body);
+    // The revisions of an extension do not differ, and its results hold what the core's do.
+    if extension.is_none() {
+        parts::emit(&cx, &mut body);
+    }
     kinds.sort_unstable();
     let mut wires = String::new();
     if extension.is_none() {
@@ -201,6 +206,10 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
         false => "",
     };
     let methods = group("methods", &["Direction", "Rules"]);
+    let parts = match body.contains("parts::Part") {
+        true => "parts, ",
+        false => "",
+    };
     let mut support = vec!["self"];
     support.extend(
         ["Members", "ObjectWriter", "Record"]
@@ -214,7 +223,7 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
         (false, false) => "",
     };
     format!(
-        "use {}::{{{conform}{decode}{methods}support::{{{}{serde}}}, {}}};\n",
+        "use {}::{{{conform}{decode}{methods}{parts}support::{{{}{serde}}}, {}}};\n",
         cx.root(),
         support.join(", "),
         names.join(", ")

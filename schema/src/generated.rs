@@ -4,7 +4,7 @@
 use crate::{
     conform::{Conform, Flow, Format, Member, Need, Path, Shape, Walk},
     decode, methods::{Direction, Rules},
-    support::{self, Members, ObjectWriter, Record, serde::{self, de::MapAccess}},
+    parts, support::{self, Members, ObjectWriter, Record, serde::{self, de::MapAccess}},
     DecodeError, Encode, Extras, Json, JsonKind, JsonObject, Map, Meta, ProgressToken,
     RequestId, Revisions, View,
 };
@@ -2409,6 +2409,32 @@ impl Encode for ContentBlock {
         }
     }
 }
+impl ContentBlock {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Text(value) => value.meta.as_ref(),
+            Self::Image(value) => value.meta.as_ref(),
+            Self::Audio(value) => value.meta.as_ref(),
+            Self::ResourceLink(value) => value.meta.as_ref(),
+            Self::EmbeddedResource(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
+        }
+    }
+    /// The `annotations` of the value, whichever variant it is.
+    #[must_use]
+    pub fn annotations(&self) -> Option<&Annotations> {
+        match self {
+            Self::Text(value) => value.annotations.as_ref(),
+            Self::Image(value) => value.annotations.as_ref(),
+            Self::Audio(value) => value.annotations.as_ref(),
+            Self::ResourceLink(value) => value.annotations.as_ref(),
+            Self::EmbeddedResource(value) => value.annotations.as_ref(),
+            Self::Unknown(_) => None,
+        }
+    }
+}
 impl support::Tagged for ContentBlock {
     const TAG: &'static str = "type";
     fn pick<'de, A: MapAccess<'de>>(
@@ -2471,6 +2497,17 @@ impl Encode for CreateMessageOutcome {
             Self::Complete(value) => value.encode(view, out),
             Self::Task(value) => value.encode(view, out),
             Self::Unknown(json) => json.encode(view, out),
+        }
+    }
+}
+impl CreateMessageOutcome {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Complete(value) => value.meta.as_ref(),
+            Self::Task(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
         }
     }
 }
@@ -3258,6 +3295,17 @@ impl Encode for ElicitOutcome {
         }
     }
 }
+impl ElicitOutcome {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Complete(value) => value.meta.as_ref(),
+            Self::Task(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
+        }
+    }
+}
 impl support::Cases for ElicitOutcome {
     fn pick<'de, A: MapAccess<'de>>(
         members: &mut Members<'de, A>,
@@ -3507,6 +3555,17 @@ impl Encode for ElicitRequestParams {
             Self::Form(value) => value.encode(view, out),
             Self::Url(value) => value.encode(view, out),
             Self::Unknown(json) => json.encode(view, out),
+        }
+    }
+}
+impl ElicitRequestParams {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&RequestMetaObject> {
+        match self {
+            Self::Form(value) => value.meta.as_ref(),
+            Self::Url(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
         }
     }
 }
@@ -4382,6 +4441,17 @@ impl Encode for GetPromptOutcome {
             Self::InputRequired(value) => value.encode(view, out),
             Self::Complete(value) => value.encode(view, out),
             Self::Unknown(json) => json.encode(view, out),
+        }
+    }
+}
+impl GetPromptOutcome {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&ResultMetaObject> {
+        match self {
+            Self::InputRequired(value) => value.meta.as_ref(),
+            Self::Complete(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
         }
     }
 }
@@ -5932,6 +6002,18 @@ impl Encode for InputResponse {
             Self::ListRoots(value) => value.encode(view, out),
             Self::Elicit(value) => value.encode(view, out),
             Self::Unknown(json) => json.encode(view, out),
+        }
+    }
+}
+impl InputResponse {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::CreateMessage(value) => value.meta.as_ref(),
+            Self::ListRoots(value) => value.meta.as_ref(),
+            Self::Elicit(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
         }
     }
 }
@@ -8576,6 +8658,17 @@ impl Encode for ReadResourceOutcome {
         }
     }
 }
+impl ReadResourceOutcome {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&ResultMetaObject> {
+        match self {
+            Self::InputRequired(value) => value.meta.as_ref(),
+            Self::Complete(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
+        }
+    }
+}
 impl support::Cases for ReadResourceOutcome {
     fn pick<'de, A: MapAccess<'de>>(
         members: &mut Members<'de, A>,
@@ -9416,6 +9509,17 @@ impl Encode for ResourceContents {
             Self::Text(value) => value.encode(view, out),
             Self::Blob(value) => value.encode(view, out),
             Self::Unknown(json) => json.encode(view, out),
+        }
+    }
+}
+impl ResourceContents {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Text(value) => value.meta.as_ref(),
+            Self::Blob(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
         }
     }
 }
@@ -10381,6 +10485,20 @@ impl Encode for SamplingMessageContentBlock {
             Self::ToolUse(value) => value.encode(view, out),
             Self::ToolResult(value) => value.encode(view, out),
             Self::Unknown(json) => json.encode(view, out),
+        }
+    }
+}
+impl SamplingMessageContentBlock {
+    /// The `_meta` of the value, whichever variant it is.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Text(value) => value.meta.as_ref(),
+            Self::Image(value) => value.meta.as_ref(),
+            Self::Audio(value) => value.meta.as_ref(),
+            Self::ToolUse(value) => value.meta.as_ref(),
+            Self::ToolResult(value) => value.meta.as_ref(),
+            Self::Unknown(_) => None,
         }
     }
 }
@@ -17655,6 +17773,1140 @@ pub mod handler {
                     Box::pin(async move { self.0.tool_list_changed(&cx, *params).await })
                 }
             }
+        }
+    }
+}
+impl parts::Parts for Annotations {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.last_modified.is_some() {
+            visit(parts::Part::Item {
+                of: "Annotations",
+                item: "lastModified",
+            });
+        }
+    }
+}
+impl parts::Parts for AudioContent {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "AudioContent",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.annotations.each_part(visit);
+    }
+}
+impl parts::Parts for BlobResourceContents {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "BlobResourceContents",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for CallToolOutcome {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::InputRequired(value) => {
+                visit(parts::Part::Item {
+                    of: "CallToolOutcome",
+                    item: "InputRequired",
+                });
+                value.each_part(visit);
+            }
+            Self::Complete(value) => {
+                value.each_part(visit);
+            }
+            Self::Task(value) => {
+                visit(parts::Part::Item {
+                    of: "CallToolOutcome",
+                    item: "Task",
+                });
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for CallToolResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        self.content.each_part(visit);
+        if self.structured_content.is_some() {
+            visit(parts::Part::Item {
+                of: "CallToolResult",
+                item: "structuredContent",
+            });
+        }
+    }
+}
+impl parts::Parts for CancelTaskResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for ClientCapabilities {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.elicitation.is_some() {
+            visit(parts::Part::Item {
+                of: "ClientCapabilities",
+                item: "elicitation",
+            });
+        }
+        self.elicitation.each_part(visit);
+        if self.extensions.is_some() {
+            visit(parts::Part::Item {
+                of: "ClientCapabilities",
+                item: "extensions",
+            });
+        }
+        self.roots.each_part(visit);
+        self.sampling.each_part(visit);
+        if self.tasks.is_some() {
+            visit(parts::Part::Item {
+                of: "ClientCapabilities",
+                item: "tasks",
+            });
+        }
+    }
+}
+impl parts::Parts for ClientCapabilitiesElicitation {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.form.is_some() {
+            visit(parts::Part::Item {
+                of: "ClientCapabilitiesElicitation",
+                item: "form",
+            });
+        }
+        if self.url.is_some() {
+            visit(parts::Part::Item {
+                of: "ClientCapabilitiesElicitation",
+                item: "url",
+            });
+        }
+    }
+}
+impl parts::Parts for ClientCapabilitiesRoots {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.list_changed.is_some() {
+            visit(parts::Part::Item {
+                of: "ClientCapabilitiesRoots",
+                item: "listChanged",
+            });
+        }
+    }
+}
+impl parts::Parts for ClientCapabilitiesSampling {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.context.is_some() {
+            visit(parts::Part::Item {
+                of: "ClientCapabilitiesSampling",
+                item: "context",
+            });
+        }
+        if self.tools.is_some() {
+            visit(parts::Part::Item {
+                of: "ClientCapabilitiesSampling",
+                item: "tools",
+            });
+        }
+    }
+}
+impl parts::Parts for CompleteResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+    }
+}
+impl parts::Parts for ContentBlock {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::Text(value) => {
+                value.each_part(visit);
+            }
+            Self::Image(value) => {
+                value.each_part(visit);
+            }
+            Self::Audio(value) => {
+                visit(parts::Part::Item {
+                    of: "ContentBlock",
+                    item: "Audio",
+                });
+                value.each_part(visit);
+            }
+            Self::ResourceLink(value) => {
+                visit(parts::Part::Item {
+                    of: "ContentBlock",
+                    item: "ResourceLink",
+                });
+                value.each_part(visit);
+            }
+            Self::EmbeddedResource(value) => {
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for CreateMessageOutcome {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::Complete(value) => {
+                value.each_part(visit);
+            }
+            Self::Task(value) => {
+                visit(parts::Part::Item {
+                    of: "CreateMessageOutcome",
+                    item: "Task",
+                });
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for CreateMessageRequest {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        self.params.each_part(visit);
+    }
+}
+impl parts::Parts for CreateMessageRequestParams {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "CreateMessageRequestParams",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        self.messages.each_part(visit);
+        if self.task.is_some() {
+            visit(parts::Part::Item {
+                of: "CreateMessageRequestParams",
+                item: "task",
+            });
+        }
+        if self.tool_choice.is_some() {
+            visit(parts::Part::Item {
+                of: "CreateMessageRequestParams",
+                item: "toolChoice",
+            });
+        }
+        if self.tools.is_some() {
+            visit(parts::Part::Item {
+                of: "CreateMessageRequestParams",
+                item: "tools",
+            });
+        }
+        self.tools.each_part(visit);
+    }
+}
+impl parts::Parts for CreateMessageResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.content.each_part(visit);
+    }
+}
+impl parts::Parts for CreateTaskResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for DiscoverResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        self.capabilities.each_part(visit);
+    }
+}
+impl parts::Parts for ElicitOutcome {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::Complete(value) => {
+                value.each_part(visit);
+            }
+            Self::Task(value) => {
+                visit(parts::Part::Item {
+                    of: "ElicitOutcome",
+                    item: "Task",
+                });
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for ElicitRequest {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        self.params.each_part(visit);
+    }
+}
+impl parts::Parts for ElicitRequestFormParams {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "ElicitRequestFormParams",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        self.requested_schema.each_part(visit);
+        if self.task.is_some() {
+            visit(parts::Part::Item {
+                of: "ElicitRequestFormParams",
+                item: "task",
+            });
+        }
+    }
+}
+impl parts::Parts for ElicitRequestParams {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::Form(value) => {
+                value.each_part(visit);
+            }
+            Self::Url(value) => {
+                visit(parts::Part::Item {
+                    of: "ElicitRequestParams",
+                    item: "Url",
+                });
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for ElicitRequestURLParams {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "ElicitRequestURLParams",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        if self.elicitation_id.is_some() {
+            visit(parts::Part::Item {
+                of: "ElicitRequestURLParams",
+                item: "elicitationId",
+            });
+        }
+        if self.task.is_some() {
+            visit(parts::Part::Item {
+                of: "ElicitRequestURLParams",
+                item: "task",
+            });
+        }
+    }
+}
+impl parts::Parts for ElicitRequestedSchema {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.schema.is_some() {
+            visit(parts::Part::Item {
+                of: "ElicitRequestedSchema",
+                item: "$schema",
+            });
+        }
+        self.properties.each_part(visit);
+    }
+}
+impl parts::Parts for ElicitResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "ElicitResult",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.content.each_part(visit);
+    }
+}
+impl parts::Parts for ElicitValue {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::Array(_) => {
+                visit(parts::Part::Item {
+                    of: "ElicitValue",
+                    item: "Array",
+                });
+            }
+            Self::String(_) => {}
+            Self::Number(_) => {}
+            Self::Boolean(_) => {}
+        }
+    }
+}
+impl parts::Parts for EmbeddedResource {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "EmbeddedResource",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.annotations.each_part(visit);
+        self.resource.each_part(visit);
+    }
+}
+impl parts::Parts for EmptyResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+    }
+}
+impl parts::Parts for GetPromptOutcome {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::InputRequired(value) => {
+                visit(parts::Part::Item {
+                    of: "GetPromptOutcome",
+                    item: "InputRequired",
+                });
+                value.each_part(visit);
+            }
+            Self::Complete(value) => {
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for GetPromptResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        self.messages.each_part(visit);
+    }
+}
+impl parts::Parts for GetTaskPayloadResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for GetTaskResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for ImageContent {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "ImageContent",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.annotations.each_part(visit);
+    }
+}
+impl parts::Parts for Implementation {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.description.is_some() {
+            visit(parts::Part::Item {
+                of: "Implementation",
+                item: "description",
+            });
+        }
+        if self.icons.is_some() {
+            visit(parts::Part::Item {
+                of: "Implementation",
+                item: "icons",
+            });
+        }
+        if self.title.is_some() {
+            visit(parts::Part::Item {
+                of: "Implementation",
+                item: "title",
+            });
+        }
+        if self.website_url.is_some() {
+            visit(parts::Part::Item {
+                of: "Implementation",
+                item: "websiteUrl",
+            });
+        }
+    }
+}
+impl parts::Parts for InitializeResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.capabilities.each_part(visit);
+        self.server_info.each_part(visit);
+    }
+}
+impl parts::Parts for InputRequest {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::CreateMessage(value) => {
+                value.each_part(visit);
+            }
+            Self::ListRoots(value) => {
+                value.each_part(visit);
+            }
+            Self::Elicit(value) => {
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for InputRequiredResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        self.input_requests.each_part(visit);
+    }
+}
+impl parts::Parts for LegacyTitledEnumSchema {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.default.is_some() {
+            visit(parts::Part::Item {
+                of: "LegacyTitledEnumSchema",
+                item: "default",
+            });
+        }
+    }
+}
+impl parts::Parts for ListPromptsResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        if self.cache_scope.is_some() {
+            visit(parts::Part::Item {
+                of: "ListPromptsResult",
+                item: "cacheScope",
+            });
+        }
+        self.prompts.each_part(visit);
+        if self.ttl_ms.is_some() {
+            visit(parts::Part::Item {
+                of: "ListPromptsResult",
+                item: "ttlMs",
+            });
+        }
+    }
+}
+impl parts::Parts for ListResourceTemplatesResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        if self.cache_scope.is_some() {
+            visit(parts::Part::Item {
+                of: "ListResourceTemplatesResult",
+                item: "cacheScope",
+            });
+        }
+        self.resource_templates.each_part(visit);
+        if self.ttl_ms.is_some() {
+            visit(parts::Part::Item {
+                of: "ListResourceTemplatesResult",
+                item: "ttlMs",
+            });
+        }
+    }
+}
+impl parts::Parts for ListResourcesResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        if self.cache_scope.is_some() {
+            visit(parts::Part::Item {
+                of: "ListResourcesResult",
+                item: "cacheScope",
+            });
+        }
+        self.resources.each_part(visit);
+        if self.ttl_ms.is_some() {
+            visit(parts::Part::Item {
+                of: "ListResourcesResult",
+                item: "ttlMs",
+            });
+        }
+    }
+}
+impl parts::Parts for ListRootsRequest {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        self.params.each_part(visit);
+    }
+}
+impl parts::Parts for ListRootsRequestMetaObject {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.progress_token.is_some() {
+            visit(parts::Part::Item {
+                of: "ListRootsRequestMetaObject",
+                item: "progressToken",
+            });
+        }
+    }
+}
+impl parts::Parts for ListRootsRequestParams {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+    }
+}
+impl parts::Parts for ListRootsResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "ListRootsResult",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.roots.each_part(visit);
+    }
+}
+impl parts::Parts for ListTasksResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for ListToolsResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        if self.cache_scope.is_some() {
+            visit(parts::Part::Item {
+                of: "ListToolsResult",
+                item: "cacheScope",
+            });
+        }
+        self.tools.each_part(visit);
+        if self.ttl_ms.is_some() {
+            visit(parts::Part::Item {
+                of: "ListToolsResult",
+                item: "ttlMs",
+            });
+        }
+    }
+}
+impl parts::Parts for NumberSchema {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.default.is_some() {
+            visit(parts::Part::Item {
+                of: "NumberSchema",
+                item: "default",
+            });
+        }
+    }
+}
+impl parts::Parts for PrimitiveSchemaDefinition {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::String(value) => {
+                value.each_part(visit);
+            }
+            Self::Number(value) => {
+                value.each_part(visit);
+            }
+            Self::Boolean(_) => {}
+            Self::UntitledSingleSelectEnum(value) => {
+                value.each_part(visit);
+            }
+            Self::TitledSingleSelectEnum(_) => {
+                visit(parts::Part::Item {
+                    of: "PrimitiveSchemaDefinition",
+                    item: "TitledSingleSelectEnum",
+                });
+            }
+            Self::UntitledMultiSelectEnum(_) => {
+                visit(parts::Part::Item {
+                    of: "PrimitiveSchemaDefinition",
+                    item: "UntitledMultiSelectEnum",
+                });
+            }
+            Self::TitledMultiSelectEnum(_) => {
+                visit(parts::Part::Item {
+                    of: "PrimitiveSchemaDefinition",
+                    item: "TitledMultiSelectEnum",
+                });
+            }
+            Self::LegacyTitledEnum(value) => {
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for Prompt {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "Prompt",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.arguments.each_part(visit);
+        if self.icons.is_some() {
+            visit(parts::Part::Item {
+                of: "Prompt",
+                item: "icons",
+            });
+        }
+        if self.title.is_some() {
+            visit(parts::Part::Item {
+                of: "Prompt",
+                item: "title",
+            });
+        }
+    }
+}
+impl parts::Parts for PromptArgument {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.title.is_some() {
+            visit(parts::Part::Item {
+                of: "PromptArgument",
+                item: "title",
+            });
+        }
+    }
+}
+impl parts::Parts for PromptMessage {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        self.content.each_part(visit);
+    }
+}
+impl parts::Parts for ReadResourceOutcome {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::InputRequired(value) => {
+                visit(parts::Part::Item {
+                    of: "ReadResourceOutcome",
+                    item: "InputRequired",
+                });
+                value.each_part(visit);
+            }
+            Self::Complete(value) => {
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for ReadResourceResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.meta.each_part(visit);
+        if self.cache_scope.is_some() {
+            visit(parts::Part::Item {
+                of: "ReadResourceResult",
+                item: "cacheScope",
+            });
+        }
+        self.contents.each_part(visit);
+        if self.ttl_ms.is_some() {
+            visit(parts::Part::Item {
+                of: "ReadResourceResult",
+                item: "ttlMs",
+            });
+        }
+    }
+}
+impl parts::Parts for RequestMetaObject {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.client_capabilities.is_some() {
+            visit(parts::Part::Item {
+                of: "RequestMetaObject",
+                item: "io.modelcontextprotocol/clientCapabilities",
+            });
+        }
+        self.client_capabilities.each_part(visit);
+        if self.client_info.is_some() {
+            visit(parts::Part::Item {
+                of: "RequestMetaObject",
+                item: "io.modelcontextprotocol/clientInfo",
+            });
+        }
+        self.client_info.each_part(visit);
+        if self.log_level.is_some() {
+            visit(parts::Part::Item {
+                of: "RequestMetaObject",
+                item: "io.modelcontextprotocol/logLevel",
+            });
+        }
+        if self.protocol_version.is_some() {
+            visit(parts::Part::Item {
+                of: "RequestMetaObject",
+                item: "io.modelcontextprotocol/protocolVersion",
+            });
+        }
+    }
+}
+impl parts::Parts for Resource {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "Resource",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.annotations.each_part(visit);
+        if self.icons.is_some() {
+            visit(parts::Part::Item {
+                of: "Resource",
+                item: "icons",
+            });
+        }
+        if self.title.is_some() {
+            visit(parts::Part::Item {
+                of: "Resource",
+                item: "title",
+            });
+        }
+    }
+}
+impl parts::Parts for ResourceContents {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::Text(value) => {
+                value.each_part(visit);
+            }
+            Self::Blob(value) => {
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for ResourceLink {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.annotations.each_part(visit);
+        if self.icons.is_some() {
+            visit(parts::Part::Item {
+                of: "ResourceLink",
+                item: "icons",
+            });
+        }
+    }
+}
+impl parts::Parts for ResourceTemplate {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "ResourceTemplate",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.annotations.each_part(visit);
+        if self.icons.is_some() {
+            visit(parts::Part::Item {
+                of: "ResourceTemplate",
+                item: "icons",
+            });
+        }
+        if self.title.is_some() {
+            visit(parts::Part::Item {
+                of: "ResourceTemplate",
+                item: "title",
+            });
+        }
+    }
+}
+impl parts::Parts for ResultMetaObject {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.server_info.is_some() {
+            visit(parts::Part::Item {
+                of: "ResultMetaObject",
+                item: "io.modelcontextprotocol/serverInfo",
+            });
+        }
+        self.server_info.each_part(visit);
+    }
+}
+impl parts::Parts for Root {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "Root",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for SamplingMessage {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "SamplingMessage",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.content.each_part(visit);
+    }
+}
+impl parts::Parts for SamplingMessageContent {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::Single(value) => {
+                value.each_part(visit);
+            }
+            Self::Many(value) => {
+                visit(parts::Part::Item {
+                    of: "SamplingMessageContent",
+                    item: "Many",
+                });
+                value.each_part(visit);
+            }
+        }
+    }
+}
+impl parts::Parts for SamplingMessageContentBlock {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        match self {
+            Self::Text(value) => {
+                value.each_part(visit);
+            }
+            Self::Image(value) => {
+                value.each_part(visit);
+            }
+            Self::Audio(value) => {
+                visit(parts::Part::Item {
+                    of: "SamplingMessageContentBlock",
+                    item: "Audio",
+                });
+                value.each_part(visit);
+            }
+            Self::ToolUse(value) => {
+                visit(parts::Part::Item {
+                    of: "SamplingMessageContentBlock",
+                    item: "ToolUse",
+                });
+                value.each_part(visit);
+            }
+            Self::ToolResult(value) => {
+                visit(parts::Part::Item {
+                    of: "SamplingMessageContentBlock",
+                    item: "ToolResult",
+                });
+                value.each_part(visit);
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+impl parts::Parts for ServerCapabilities {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.completions.is_some() {
+            visit(parts::Part::Item {
+                of: "ServerCapabilities",
+                item: "completions",
+            });
+        }
+        if self.extensions.is_some() {
+            visit(parts::Part::Item {
+                of: "ServerCapabilities",
+                item: "extensions",
+            });
+        }
+        if self.tasks.is_some() {
+            visit(parts::Part::Item {
+                of: "ServerCapabilities",
+                item: "tasks",
+            });
+        }
+    }
+}
+impl parts::Parts for StringSchema {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.default.is_some() {
+            visit(parts::Part::Item {
+                of: "StringSchema",
+                item: "default",
+            });
+        }
+    }
+}
+impl parts::Parts for SubscriptionsListenResult {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        let meta = &self.meta;
+        meta.extras().iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        self.meta.each_part(visit);
+    }
+}
+impl parts::Parts for SubscriptionsListenResultMetaObject {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        self.server_info.each_part(visit);
+    }
+}
+impl parts::Parts for TextContent {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "TextContent",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.annotations.each_part(visit);
+    }
+}
+impl parts::Parts for TextResourceContents {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "TextResourceContents",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for Tool {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.meta.is_some() {
+            visit(parts::Part::Item {
+                of: "Tool",
+                item: "_meta",
+            });
+        }
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        if self.annotations.is_some() {
+            visit(parts::Part::Item {
+                of: "Tool",
+                item: "annotations",
+            });
+        }
+        if self.execution.is_some() {
+            visit(parts::Part::Item {
+                of: "Tool",
+                item: "execution",
+            });
+        }
+        if self.icons.is_some() {
+            visit(parts::Part::Item {
+                of: "Tool",
+                item: "icons",
+            });
+        }
+        if self.output_schema.is_some() {
+            visit(parts::Part::Item {
+                of: "Tool",
+                item: "outputSchema",
+            });
+        }
+        if self.title.is_some() {
+            visit(parts::Part::Item {
+                of: "Tool",
+                item: "title",
+            });
+        }
+    }
+}
+impl parts::Parts for ToolResultContent {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+        self.content.each_part(visit);
+    }
+}
+impl parts::Parts for ToolUseContent {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if let Some(meta) = &self.meta {
+            meta.iter().for_each(|(key, _)| visit(parts::Part::MetaKey(key)));
+        }
+    }
+}
+impl parts::Parts for UntitledSingleSelectEnumSchema {
+    fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
+        if self.default.is_some() {
+            visit(parts::Part::Item {
+                of: "UntitledSingleSelectEnumSchema",
+                item: "default",
+            });
         }
     }
 }

@@ -46,6 +46,7 @@ mod id;
 mod json;
 mod map;
 pub mod methods;
+pub mod parts;
 pub mod pointer;
 pub mod projection;
 pub mod rewrite;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Context, rust};
 use crate::{
-    model::{Bits, Older, Rule, TypeDef, TypeRef, Variant},
+    model::{Bits, Field, Older, Rule, Shape, TypeDef, TypeRef, Variant},
     problem::Problem,
 };
 
@@ -79,7 +79,55 @@ pub(super) fn emit(
         out.push_str("Self::Unknown(json) => json.encode(view, out),\n");
     }
     out.push_str("}\n}\n}\n");
+    accessors(cx, name, variants, open, out);
     read(name, variants, rule, out)
+}
+
+/// Members that are asked for without regard to the variant, where every variant has them with one type.
+const SHARED: [&str; 2] = ["_meta", "annotations"];
+
+fn accessors(cx: &Context<'_>, name: &str, variants: &[Variant], open: bool, out: &mut String) {
+    let mut functions = String::new();
+    for member in SHARED {
+        let fields: Option<Vec<(&Variant, &Field, String)>> = variants
+            .iter()
+            .map(|variant| {
+                let ty = variant.ty.named()?;
+                let Shape::Struct { fields } = &cx.model.types.get(ty)?.shape else {
+                    return None;
+                };
+                let field = fields.iter().find(|field| field.json_name == member)?;
+                Some((variant, field, cx.field_type(ty, field)))
+            })
+            .collect();
+        let Some(fields) = fields else { continue };
+        let Some((_, first, ty)) = fields.first() else {
+            continue;
+        };
+        if fields.iter().any(|(_, _, other)| other != ty) {
+            continue;
+        }
+        let _ = writeln!(
+            functions,
+            "/// The `{member}` of the value, whichever variant it is.\n#[must_use]\n\
+             pub fn {}(&self) -> Option<&{ty}> {{\nmatch self {{",
+            first.rust_name
+        );
+        for (variant, field, _) in &fields {
+            let value = match field.always {
+                true => format!("Some(&value.{})", field.rust_name),
+                false => format!("value.{}.as_ref()", field.rust_name),
+            };
+            let _ = writeln!(functions, "Self::{}(value) => {value},", variant.name);
+        }
+        if open {
+            functions.push_str("Self::Unknown(_) => None,\n");
+        }
+        functions.push_str("}\n}\n");
+    }
+    if !functions.is_empty() {
+        let _ = writeln!(out, "impl {name} {{\n{functions}}}");
+    }
 }
 
 fn read(

@@ -7,6 +7,7 @@ mod dispatch;
 mod formats;
 mod judge;
 mod model_schema;
+mod parts;
 mod refused;
 mod rows;
 mod table;

@@ -3,19 +3,23 @@
 //! Where a result can lose something is known here; what becomes of it there, and at which revisions, is looked up in the
 //! table of [`projection`]. Values are never told.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU8, Ordering},
+};
 
 use trueform_schema::{
-    CallToolResult, ContentBlock, Meta, ResourceContents, Revision, Revisions,
+    CallToolResult, Revision, Revisions,
+    parts::{Part, Parts},
     projection::{Becomes, Rule},
     rewrite::Wrapped,
 };
 
 use crate::projection;
 
-/// What the log already says of one tool: for each place the revisions.
+/// What the log already says of one tool: for each rule the revisions.
 #[derive(Debug, Default)]
-pub(super) struct Told([AtomicU8; PLACES.len()]);
+pub(super) struct Told(OnceLock<Box<[AtomicU8]>>);
 
 impl Told {
     /// Logs what `revision` loses of `result`, as far as it was not said before. `wraps` says whether structured content is
@@ -28,11 +32,8 @@ impl Told {
         wraps: bool,
         revision: Revision,
     ) {
-        visit(result, wraps, revision, &mut |place| {
-            if !self.is_new(place, revision) {
-                return;
-            }
-            if let Some(rule) = place.rule(revision) {
+        each_loss(result, wraps, revision, &mut |index, rule| {
+            if self.is_new(index, revision) {
                 tracing::debug!(
                     tool,
                     %revision,
@@ -44,53 +45,14 @@ impl Told {
         });
     }
 
-    fn is_new(&self, place: Place, revision: Revision) -> bool {
+    fn is_new(&self, rule: usize, revision: Revision) -> bool {
         let bit = Revisions::of(revision).bits();
-        let told = &self.0[place as usize];
+        let told = self
+            .0
+            .get_or_init(|| projection::rules().map(|_| AtomicU8::new(0)).collect());
+        let told = &told[rule];
         // Most of the time it was said, and then nothing is written.
         told.load(Ordering::Relaxed) & bit == 0 && told.fetch_or(bit, Ordering::Relaxed) & bit == 0
-    }
-}
-
-/// A member or an alternative that not all revisions have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Structured,
-    ServerInfo,
-    Audio,
-    Link,
-    LinkIcons,
-    LastModified,
-    TextMeta,
-    ImageMeta,
-    AudioMeta,
-    EmbeddedMeta,
-    TextContentsMeta,
-    BlobContentsMeta,
-}
-
-/// All places, in order: the type and the item as the table has them.
-const PLACES: [(&str, &str); 12] = [
-    ("CallToolResult", "structuredContent"),
-    ("ResultMetaObject", "io.modelcontextprotocol/serverInfo"),
-    ("ContentBlock", "Audio"),
-    ("ContentBlock", "ResourceLink"),
-    ("ResourceLink", "icons"),
-    ("Annotations", "lastModified"),
-    ("TextContent", "_meta"),
-    ("ImageContent", "_meta"),
-    ("AudioContent", "_meta"),
-    ("EmbeddedResource", "_meta"),
-    ("TextResourceContents", "_meta"),
-    ("BlobResourceContents", "_meta"),
-];
-
-impl Place {
-    /// The rule by which `revision` loses what is there, if it does.
-    fn rule(self, revision: Revision) -> Option<Rule> {
-        let (of, item) = PLACES[self as usize];
-        projection::rules()
-            .find(|rule| rule.is(of, item) && rule.at.contains(revision) && is_loss(&rule.becomes))
     }
 }
 
@@ -99,137 +61,110 @@ fn is_loss(becomes: &Becomes) -> bool {
     matches!(becomes, Becomes::LeftOut | Becomes::Rewritten(_))
 }
 
-/// Calls `found` with every place that `result` has something at, as often as it has.
-fn visit(result: &CallToolResult, wraps: bool, revision: Revision, found: &mut dyn FnMut(Place)) {
-    let mut look = |there: bool, place| {
-        if there {
-            found(place);
-        }
-    };
+/// Calls `found` with every rule by which `revision` loses something of `result`, and its index, as often as it does.
+fn each_loss(
+    result: &CallToolResult,
+    wraps: bool,
+    revision: Revision,
+    found: &mut dyn FnMut(usize, Rule),
+) {
     // Where structured content must be an object, one that is an object stays as it is.
     let stays = Wrapped::REVISIONS.contains(revision) && !wraps;
-    look(
-        result.structured_content.is_some() && !stays,
-        Place::Structured,
-    );
-    let meta = result.meta.as_ref();
-    look(
-        meta.is_some_and(|meta| meta.server_info.is_some()),
-        Place::ServerInfo,
-    );
-    let has = Option::<Meta>::is_some;
-    for block in &result.content {
-        let annotations = match block {
-            ContentBlock::Text(text) => {
-                look(has(&text.meta), Place::TextMeta);
-                &text.annotations
-            }
-            ContentBlock::Image(image) => {
-                look(has(&image.meta), Place::ImageMeta);
-                &image.annotations
-            }
-            ContentBlock::Audio(audio) => {
-                look(true, Place::Audio);
-                look(has(&audio.meta), Place::AudioMeta);
-                &audio.annotations
-            }
-            ContentBlock::ResourceLink(link) => {
-                look(true, Place::Link);
-                look(link.icons.is_some(), Place::LinkIcons);
-                &link.annotations
-            }
-            ContentBlock::EmbeddedResource(embedded) => {
-                look(has(&embedded.meta), Place::EmbeddedMeta);
-                match &embedded.resource {
-                    ResourceContents::Text(text) => look(has(&text.meta), Place::TextContentsMeta),
-                    ResourceContents::Blob(blob) => look(has(&blob.meta), Place::BlobContentsMeta),
-                    _ => {}
-                }
-                &embedded.annotations
-            }
-            _ => continue,
+    result.each_part(&mut |part| {
+        let Part::Item { of, item } = part else {
+            return;
         };
-        let modified = annotations
-            .as_ref()
-            .is_some_and(|annotations| annotations.last_modified.is_some());
-        look(modified, Place::LastModified);
-    }
+        if stays && (of, item) == STRUCTURED {
+            return;
+        }
+        let rule = projection::rules().enumerate().find(|(_, rule)| {
+            rule.is(of, item) && rule.at.contains(revision) && is_loss(&rule.becomes)
+        });
+        if let Some((index, rule)) = rule {
+            found(index, rule);
+        }
+    });
 }
+
+const STRUCTURED: (&str, &str) = ("CallToolResult", "structuredContent");
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use trueform_schema::{TYPES, types};
+    use trueform_schema::decode;
 
     use super::*;
 
-    /// The types that a result of a tool may hold.
-    const HELD: &[&str] = &[
-        "Annotations",
-        "AudioContent",
-        "BlobResourceContents",
-        "CallToolResult",
-        "ContentBlock",
-        "EmbeddedResource",
-        "Icon",
-        "IconTheme",
-        "ImageContent",
-        "ResourceContents",
-        "ResourceLink",
-        "ResultMetaObject",
-        "Role",
-        "TextContent",
-        "TextResourceContents",
-    ];
+    /// A result with everything in it that some revision lacks.
+    const ALL: &str = r#"{
+        "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}},
+        "structuredContent": [1],
+        "content": [
+            {"type": "text", "text": "", "_meta": {}, "annotations": {"lastModified": "2026-01-01T00:00:00Z"}},
+            {"type": "image", "data": "", "mimeType": "image/png", "_meta": {}},
+            {"type": "audio", "data": "", "mimeType": "audio/wav", "_meta": {}},
+            {"type": "resource_link", "uri": "a:b", "name": "n", "icons": []},
+            {"type": "resource", "_meta": {}, "resource": {"uri": "a:b", "text": "", "_meta": {}}},
+            {"type": "resource", "resource": {"uri": "a:b", "blob": "", "_meta": {}}}
+        ]
+    }"#;
+
+    fn losses(wraps: bool, revision: Revision) -> Vec<(&'static str, &'static str)> {
+        let result: CallToolResult = decode::from_str(ALL).unwrap();
+        let mut losses = Vec::new();
+        each_loss(&result, wraps, revision, &mut |index, rule| {
+            let indexed = projection::rules().nth(index).unwrap();
+            assert_eq!((indexed.of, indexed.item), (rule.of, rule.item));
+            losses.push((rule.of, rule.item));
+        });
+        losses
+    }
 
     #[test]
-    fn every_rule_for_what_a_result_holds_has_a_place() {
-        let listed: BTreeSet<_> = projection::rules()
-            // What is always written is not the author's.
-            .filter(|rule| {
-                HELD.contains(&rule.of) && is_loss(&rule.becomes) && rule.item != "resultType"
-            })
-            .map(|rule| (rule.of, rule.item))
+    fn every_loss_is_found() {
+        let all: BTreeSet<_> = Revision::ALL
+            .into_iter()
+            .flat_map(|revision| losses(false, revision))
             .collect();
-        assert_eq!(listed, BTreeSet::from(PLACES));
-    }
-
-    /// Alternatives that come later must be looked into too.
-    #[test]
-    fn every_alternative_is_looked_into() {
-        for (union, alternatives) in [
-            (
-                "ContentBlock",
-                &["Text", "Image", "Audio", "ResourceLink", "EmbeddedResource"][..],
-            ),
-            ("ResourceContents", &["Text", "Blob"]),
-        ] {
-            let info = types::find(TYPES, union).unwrap();
-            let names: Vec<_> = info.members().map(|variant| variant.name).collect();
-            assert_eq!(names, alternatives, "{union}");
-        }
-    }
-
-    /// That of the newest is never asked.
-    #[test]
-    fn the_modern_era_loses_nothing() {
-        for rule in projection::rules() {
-            if PLACES.contains(&(rule.of, rule.item)) && is_loss(&rule.becomes) {
-                let legacy = Revisions::until(Revision::LATEST_LEGACY);
-                assert!(rule.at.iter().all(|at| legacy.contains(at)), "{rule:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn places_are_in_order() {
-        let last = Place::BlobContentsMeta;
-        assert_eq!(last as usize + 1, PLACES.len());
         assert_eq!(
-            PLACES[Place::Link as usize],
-            ("ContentBlock", "ResourceLink")
+            all.into_iter().collect::<Vec<_>>(),
+            [
+                ("Annotations", "lastModified"),
+                ("AudioContent", "_meta"),
+                ("BlobResourceContents", "_meta"),
+                ("CallToolResult", "structuredContent"),
+                ("ContentBlock", "Audio"),
+                ("ContentBlock", "ResourceLink"),
+                ("EmbeddedResource", "_meta"),
+                ("ImageContent", "_meta"),
+                ("ResourceLink", "icons"),
+                ("ResultMetaObject", "io.modelcontextprotocol/serverInfo"),
+                ("TextContent", "_meta"),
+                ("TextResourceContents", "_meta"),
+            ]
         );
-        assert_eq!(PLACES[Place::ImageMeta as usize], ("ImageContent", "_meta"));
+        assert_eq!(losses(false, Revision::V2026_07_28), []);
+    }
+
+    #[test]
+    fn structured_content_is_lost_where_it_is_left_out_or_wrapped() {
+        for (wraps, revision, lost) in [
+            (true, Revision::V2025_06_18, true),
+            (false, Revision::V2025_06_18, false),
+            (false, Revision::V2025_03_26, true),
+        ] {
+            let found = losses(wraps, revision).contains(&STRUCTURED);
+            assert_eq!(found, lost, "{revision}, {wraps}");
+        }
+    }
+
+    #[test]
+    fn it_is_said_once_for_each_rule_and_revision() {
+        let told = Told::default();
+        assert!(told.is_new(3, Revision::V2025_06_18));
+        assert!(!told.is_new(3, Revision::V2025_06_18));
+        assert!(told.is_new(3, Revision::V2025_03_26));
+        assert!(told.is_new(4, Revision::V2025_06_18));
     }
 }

@@ -4,8 +4,9 @@ use std::{fmt, sync::Arc};
 
 use serde_json::Value;
 use trueform_schema::{
-    CallToolResult, ContentBlock, Era, ErrorObject, Json, JsonObject, Meta, ResourceContents,
-    Revision, TextContent, Tool, View,
+    CallToolResult, ContentBlock, Era, ErrorObject, Json, JsonObject, Revision, TextContent, Tool,
+    View,
+    parts::{Part, Parts},
 };
 
 use super::{
@@ -356,11 +357,16 @@ impl ToolRoute {
 
     /// Z-10, Z-11: what the members of `_meta` may be called, in a result and in its content.
     fn check_meta(&self, result: &CallToolResult) -> Result<(), ErrorObject> {
-        let own = result
-            .meta
-            .as_ref()
-            .and_then(|meta| illegal(meta.extras().iter().map(|(key, _)| key)));
-        let Some(key) = own.or_else(|| result.content.iter().find_map(illegal_within)) else {
+        let mut first = None;
+        result.each_part(&mut |part| {
+            if let Part::MetaKey(key) = part
+                && first.is_none()
+                && is_illegal(key)
+            {
+                first = Some(key);
+            }
+        });
+        let Some(key) = first else {
             return Ok(());
         };
         tracing::error!(
@@ -422,34 +428,9 @@ fn illegal_name(name: &str, place: &Place) -> String {
     )
 }
 
-/// The first key that `_meta` may not have.
-fn illegal<'k>(mut keys: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    keys.find(|key| is_reserved(key) || !is_meta_key(key))
-}
-
-fn illegal_in(meta: &Meta) -> Option<&str> {
-    illegal(meta.iter().map(|(key, _)| key))
-}
-
-/// The same, in every `_meta` of a content block.
-fn illegal_within(block: &ContentBlock) -> Option<&str> {
-    let (own, inner) = match block {
-        ContentBlock::Text(text) => (text.meta.as_ref(), None),
-        ContentBlock::Image(image) => (image.meta.as_ref(), None),
-        ContentBlock::Audio(audio) => (audio.meta.as_ref(), None),
-        ContentBlock::ResourceLink(link) => (link.meta.as_ref(), None),
-        ContentBlock::EmbeddedResource(embedded) => {
-            let inner = match &embedded.resource {
-                ResourceContents::Text(text) => text.meta.as_ref(),
-                ResourceContents::Blob(blob) => blob.meta.as_ref(),
-                _ => None,
-            };
-            (embedded.meta.as_ref(), inner)
-        }
-        _ => (None, None),
-    };
-    own.and_then(illegal_in)
-        .or_else(|| inner.and_then(illegal_in))
+/// Whether `_meta` may not have `key`.
+fn is_illegal(key: &str) -> bool {
+    is_reserved(key) || !is_meta_key(key)
 }
 
 /// Whether a `_meta` key has the form of one (Z-10): a prefix of dotted labels and a slash, which may be missing, and a name.

@@ -2,6 +2,7 @@
 
 use old_user::{answer, is_urgent, kind, older, other};
 use trueform_schema::methods::{DescribeTool, Request};
+use trueform_schema::parts::{Part, Parts};
 use trueform_schema::{
     At, ContentBlock, DescribeToolRequestParams, DescribeToolResult, Era, JsonObject, LoggingLevel,
     Method, RequestMetaObject, Revision, Role, Tool, VideoContent, decode,
@@ -45,13 +46,30 @@ fn main() {
     );
 
     // A new union member and a new value.
-    let video: ContentBlock =
+    let plain: ContentBlock =
         decode::from_str(r#"{"type":"video","data":"","mimeType":"video/mp4"}"#).unwrap();
     assert_eq!(
-        video,
+        plain,
         ContentBlock::Video(VideoContent::new("", "video/mp4"))
     );
     assert_eq!(LoggingLevel::from("trace"), LoggingLevel::Trace);
+
+    // Checks that visit the parts of a result reach the new member, and members of all kinds are asked alike.
+    let video: ContentBlock = decode::from_str(
+        r#"{"type":"video","data":"","mimeType":"video/mp4","_meta":{"com.example/a":1},"annotations":{"lastModified":""}}"#,
+    )
+    .unwrap();
+    let mut parts = Vec::new();
+    video.each_part(&mut |part| parts.push(part));
+    assert_eq!(
+        parts,
+        [
+            Part::Item { of: "ContentBlock", item: "Video" },
+            Part::MetaKey("com.example/a"),
+            Part::Item { of: "Annotations", item: "lastModified" },
+        ]
+    );
+    assert!(video.meta().is_some() && video.annotations().is_some());
 
     // Old code meets new things and goes on.
     assert_eq!(kind(&video), "something else");
