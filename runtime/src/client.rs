@@ -25,7 +25,6 @@
 //! # }
 //! ```
 
-mod contained;
 mod error;
 mod gate;
 mod handler;
@@ -34,9 +33,10 @@ mod link;
 mod mailbox;
 mod notified;
 mod options;
-mod outgoing;
 mod questions;
 mod request;
+mod served;
+mod sink;
 mod subscription;
 mod tool_call;
 
@@ -59,10 +59,13 @@ use trueform_schema::{
 };
 
 use self::{
+    gate::Call,
     handshake::Server,
     link::{Link, Outcome},
     request::Plan,
 };
+
+use crate::gate::{CheckedParams, Outgoing};
 
 pub use self::{
     error::{ClientError, LocalError},
@@ -175,10 +178,14 @@ impl Client {
         let mut params = PaginatedRequestParams::default();
         let mut bytes = 0;
         for pages in 1..=MOST_PAGES {
-            let page = self.send(Method::ListTools, &params, Plan::default())?;
+            let page = self.send(
+                &Call::of(Method::ListTools, self.revision()),
+                &params,
+                Plan::default(),
+            )?;
             let page = page.await?;
             bytes += page.get().len();
-            let page: ListToolsResult = self.received(Method::ListTools, &page)?;
+            let page: ListToolsResult = self.received(Method::ListTools.as_str(), &page)?;
             tools.extend(page.tools);
             // TRAP-19: only an absent cursor ends the list. Cursors that come again would never end.
             match page.next_cursor {
@@ -218,7 +225,7 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn request<M: methods::Request>(&self, params: M::Params) -> Request<M> {
+    pub fn request<M: methods::AnyRequest>(&self, params: M::Params) -> Request<M> {
         Request::new(self.clone(), params)
     }
 
@@ -228,12 +235,13 @@ impl Client {
     /// [`LocalError::Closed`] when the connection is closed.
     pub fn notify<N>(&self, params: &N::Params) -> Result<(), ClientError>
     where
-        N: methods::Notification,
+        N: methods::AnyNotification,
     {
         let gate = &self.inner.link.gate;
-        gate.let_out(N::METHOD, self.revision(), params)?;
-        let params = At::new(params, self.revision()).to_json();
-        self.inner.link.notify(N::METHOD.as_str(), Some(&params))
+        let call = Call::of_notification::<N>(self.revision());
+        gate.let_out(&call, self.revision(), params)?;
+        let params = CheckedParams::stamped(At::new(params, self.revision()).to_json());
+        self.inner.link.notify(N::METHOD, Some(&params))
     }
 
     /// Every notification from now on that belongs to no subscription, progress reports included.
@@ -254,7 +262,8 @@ impl Client {
         let asked = filter.clone();
         let params = SubscriptionsListenRequestParams::new(RequestMetaObject::new(), filter);
         let gate = &self.inner.link.gate;
-        gate.let_out(Method::SubscriptionsListen, self.revision(), &params)?;
+        let call = Call::of(Method::SubscriptionsListen, self.revision());
+        gate.let_out(&call, self.revision(), &params)?;
         let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
         let id = self.inner.link.new_id();
         // Before the request leaves, so that no notification is missed.
@@ -280,7 +289,7 @@ impl Client {
     /// # Errors
     /// [`LocalError::Closed`] when the connection is closed.
     pub fn send_raw(&self, line: impl Into<Vec<u8>>) -> Result<(), ClientError> {
-        self.inner.link.send(line.into())
+        self.inner.link.send(Outgoing::unchecked(line.into()))
     }
 
     /// The next message from the server that is no answer to a typed request, as it was written; `None` when the connection
@@ -312,17 +321,19 @@ impl Client {
     /// Sends a request; what it returns completes with the raw result.
     fn send(
         &self,
-        method: Method,
+        call: &Call,
         params: &dyn Conform,
         mut plan: Plan,
     ) -> Result<impl Future<Output = Outcome> + use<>, ClientError> {
         let Inner { link, options, .. } = &*self.inner;
-        link.gate.let_out(method, self.revision(), params)?;
+        link.gate.let_out(call, self.revision(), params)?;
         let id = link.new_id();
         let wants_progress = plan.on_progress.is_some() || options.reset_by_progress;
         let token = wants_progress.then_some(&id);
         let params = match options.negotiation {
-            Negotiation::Nothing => At::new(params, self.revision()).to_json(),
+            Negotiation::Nothing => {
+                CheckedParams::stamped(At::new(params, self.revision()).to_json())
+            }
             _ => request::stamped(
                 params,
                 self.revision(),
@@ -333,7 +344,7 @@ impl Client {
         };
         let pending = link.request(
             id.clone(),
-            method.as_str(),
+            call.method,
             Some(&params),
             plan.on_progress.take(),
             true,
@@ -349,7 +360,7 @@ impl Client {
     /// The answer `text` to a request of `method`, as the revision allows it.
     fn received<T: Conform + serde::de::DeserializeOwned>(
         &self,
-        method: Method,
+        method: &str,
         text: &Json,
     ) -> Result<T, ClientError> {
         let gate = &self.inner.link.gate;

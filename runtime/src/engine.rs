@@ -1,121 +1,275 @@
-//! The protocol engine: bytes in, an answer or a running call out. State and functions, no sockets and no async runtime.
+//! The protocol engine: bytes in, a reply out. State and functions, no sockets and no async runtime.
 //!
-//! Transports hand it frames ([`Engine::receive_line`], [`Engine::post_modern`], …) and write what it returns. It decides
-//! everything about MCP: era, phase, method, capabilities, which of the two kinds of error an answer is.
+//! Transports hand it bytes and where they came from ([`Engine::receive`]) and write what it replies. A message takes one road,
+//! whatever its era and its transport: [`route`] says which door it comes in by, [`admit`] checks everything once, the
+//! generated dispatch selects the function that answers, in [`serve`].
 
-mod legacy;
-mod line;
-mod listen;
-mod look;
-mod modern;
-#[cfg(feature = "http")]
-mod post;
-mod running;
-mod shared;
-mod tools;
+mod admit;
+mod batch;
+mod lifecycle;
+mod methods;
+mod notified;
+mod route;
+mod serve;
+mod source;
 
-use trueform_schema::{ErrorObject, RequestId, Revision, View};
+use std::{any::Any, fmt, ops::Deref, sync::Arc};
 
-pub use self::listen::MAX_SUBSCRIPTIONS;
-pub(crate) use self::{
-    line::Link,
-    look::{Look, Read},
-    running::{End, Pending, Running, Work},
-    shared::{Engine, Settings, Shared, States},
-};
+use trueform_schema::{ErrorObject, RequestId, Revision, ServerCapabilities};
+
+use self::methods::MethodTable;
+pub(crate) use self::source::{HttpSource, Named, Source};
 use crate::{
-    gate,
-    jsonrpc::{self, NoId, code},
+    feature::{
+        callable::{Called, Job},
+        extension::Extensions,
+        layer::{CallLayer, Layers},
+        logging,
+        subscriptions::{Subscriptions, Topic},
+    },
+    gate::{self, Outcome, Outgoing, Read, Stage},
+    host::{Host, HostOwner, HostRef, Settings, States},
+    jsonrpc::{self, Frame, Malformed},
+    peer::Session,
+    tool::{TOPIC as TOOLS_CHANGED, ToolRoute, Tools},
 };
 
 /// What became of a message.
-#[derive(Debug)]
 pub(crate) enum Reply {
     /// Nothing is answered. HTTP: 202.
     Silent,
-    Ready(Answer),
-    Running(Box<Running>),
+    Ready(Outgoing),
+    /// The response to an `initialize`, whose id comes first, that opened a session of its own.
+    Opened(RequestId, Arc<Session>, Outgoing),
+    Running(Box<dyn Job>),
+    /// Work for a notification, which is never answered. HTTP: 202.
+    Background(Box<dyn Job>),
     /// One reply each for the messages of a batch.
     Batch(Vec<Reply>),
 }
 
-/// One complete JSON-RPC message that answers a request.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    /// HTTP status, where nothing was sent before.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "what HTTP adds"))]
-    pub(crate) status: u16,
-    /// The message, without a line end.
-    pub(crate) body: Vec<u8>,
-    /// Whether it refuses the request, so that the log shows what was asked.
-    pub(crate) is_refusal: bool,
+/// A handle on the engine; clones share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Engine(Arc<Shared>);
+
+/// What the handles share.
+pub(crate) struct Shared {
+    pub(crate) host: Host,
+    /// `None` if the server offers no tools.
+    pub(crate) tools: Option<Tools>,
+    pub(crate) subscriptions: Subscriptions,
+    extensions: Extensions,
+    /// Around every call, outermost first.
+    layers: Box<Layers>,
+    /// What the server declares it can do (B-9), at the newest revision that it serves.
+    capabilities: ServerCapabilities,
+    methods: MethodTable,
 }
 
-impl Answer {
-    /// The result that `write` appends.
-    pub(crate) fn result(
-        id: &RequestId,
-        view: View<'_>,
-        write: impl FnOnce(View<'_>, &mut Vec<u8>),
+impl Engine {
+    pub(crate) fn new(
+        settings: Settings,
+        states: States,
+        tools: Option<Tools>,
+        extensions: Extensions,
+        layers: Vec<Arc<dyn CallLayer>>,
     ) -> Self {
-        let mut body = Vec::with_capacity(256);
-        jsonrpc::write_result(id, view, &mut body, write);
-        Self {
-            status: 200,
-            body,
-            is_refusal: false,
+        let mut capabilities = ServerCapabilities::default();
+        logging::declare(&mut capabilities);
+        if let Some(tools) = &tools {
+            tools.declare(&mut capabilities);
         }
+        extensions.declare(&mut capabilities);
+        Self(Arc::new(Shared {
+            methods: MethodTable::new(&capabilities),
+            host: Host::new(settings, states),
+            tools,
+            subscriptions: Subscriptions::new(),
+            extensions,
+            layers: layers.into(),
+            capabilities,
+        }))
     }
 
-    /// An error at `revision`, with the status that goes with its code there (A-16, GAP-6).
-    pub(crate) fn error(
-        id: Option<&RequestId>,
-        revision: Option<Revision>,
-        error: &ErrorObject,
-    ) -> Self {
-        let modern =
-            revision.is_some_and(|revision| revision.era() == trueform_schema::Era::Modern);
-        let status = match error.code {
-            code::PARSE_ERROR | code::INVALID_REQUEST => 400,
-            code::METHOD_NOT_FOUND if modern => 404,
-            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {
-                400
+    /// The engine that a request belongs to.
+    pub(crate) fn of(host: &HostRef) -> Self {
+        let owner = host.owner().into_any().downcast();
+        Self(owner.expect("an engine is the owner of the host of its requests"))
+    }
+
+    /// Shared ownership of the same engine, for futures that outlive a borrow.
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.0.clone()
+    }
+
+    fn host_ref(&self) -> HostRef {
+        HostRef::new(self.0.clone())
+    }
+
+    /// Serves one line or one body.
+    pub(crate) fn receive(&self, source: &Source<'_>, bytes: &[u8]) -> Reply {
+        let reply = match Read::from_bytes(bytes, self.host.settings.incoming) {
+            Ok(Read::Single(frame, claims)) => match frame {
+                Frame::Request { id, method, params } => {
+                    self.request(source, &id, &method, params, claims)
+                }
+                Frame::Notification { method, params } => {
+                    self.notified(source, &method, params, &claims)
+                }
+                Frame::Response { id, outcome } => self.response(source, id, outcome),
+            },
+            Ok(Read::Batch(frames)) => self.batch(source, frames),
+            Err(malformed) => {
+                gate::log_raw(bytes);
+                return self.malformed(source, &malformed);
             }
-            _ => 200,
         };
-        Self::error_with_status(status, id, revision, error)
+        if let Reply::Ready(response) = &reply
+            && let Some(Outcome::Refused(_)) = response.outcome()
+        {
+            gate::log_raw(bytes);
+        }
+        reply
     }
 
-    /// An error with a status of its own.
-    pub(crate) fn error_with_status(
-        status: u16,
-        id: Option<&RequestId>,
-        revision: Option<Revision>,
-        error: &ErrorObject,
-    ) -> Self {
-        let mut body = Vec::with_capacity(192);
-        jsonrpc::write_error(id, NoId::at(revision), error, &mut body);
-        Self {
-            status,
-            body,
-            is_refusal: true,
+    /// Answers a message that was too long to be read whole; `prefix` is what was kept of it.
+    pub(crate) fn too_long(&self, source: &Source<'_>, prefix: &[u8], limit: usize) -> Reply {
+        let error = jsonrpc::invalid_request(
+            format!("a message longer than {limit} bytes"),
+            &jsonrpc::Fault::new("", "size", format!("at most {limit} bytes"), "more"),
+        );
+        self.malformed(source, &jsonrpc::malformed_from(prefix, error))
+    }
+
+    /// The response to input that is not a valid message, if there may be one (A-8, GAP-17). Over HTTP every refusal has a body;
+    /// on a byte stream only input that was meant as a request is answered.
+    fn malformed(&self, source: &Source<'_>, malformed: &Malformed) -> Reply {
+        let Malformed { kind, id, error } = malformed;
+        tracing::debug!(?kind, ?id, code = error.code, problem = %error.message, "malformed message");
+        let session = source.session();
+        // The id of a response is one of ours: it is never answered, and the one that waits for it learns of it.
+        if let (jsonrpc::Kind::Response, Some(session), Some(id)) = (kind, session, id) {
+            session.asked.fail(id, error.message.clone());
+        }
+        let is_request = matches!(kind, jsonrpc::Kind::Request | jsonrpc::Kind::Unknown);
+        if source.is_stream() {
+            if !is_request {
+                return Reply::Silent;
+            }
+            // The response would be taken for that of the running call (GAP-17).
+            let is_taken = |id| session.is_some_and(|session| session.in_flight.contains(id));
+            if id.as_ref().is_some_and(is_taken) {
+                tracing::warn!(
+                    ?id,
+                    "a malformed message with the id of a running call was dropped"
+                );
+                return Reply::Silent;
+            }
+        }
+        let (id, revision) = match is_request {
+            true => (id.as_ref(), source.revision()),
+            // Not the id of a request of this client.
+            false => (None, None),
+        };
+        Reply::Ready(Outgoing::refusal(id, revision, Stage::Envelope, error))
+    }
+
+    /// A message that cannot be sent here, as `problem` says.
+    fn misplaced(source: &Source<'_>, error: &ErrorObject) -> Reply {
+        match source.is_stream() {
+            true => Reply::Silent,
+            false => Reply::Ready(Outgoing::refusal(None, None, Stage::Envelope, error)),
+        }
+    }
+
+    /// What became of a call.
+    fn called(id: &RequestId, revision: Revision, called: Called) -> Reply {
+        match called {
+            Called::Ready(response) => Reply::Ready(response),
+            Called::Silent => Reply::Silent,
+            Called::Running(job) => Reply::Running(job),
+            Called::Refused(error) => Reply::Ready(refused_call(id, revision, &error)),
         }
     }
 }
 
-/// Logs `message`, what it says left out, if `reply` is an error at once.
-pub(crate) fn log_refused(reply: &Reply, message: &[u8]) {
-    if let Reply::Ready(Answer {
-        is_refusal: true, ..
-    }) = reply
-    {
-        gate::log_raw(message);
+/// The refusal of a request that was looked at as a whole.
+fn refused_call(id: &RequestId, revision: Revision, error: &ErrorObject) -> Outgoing {
+    tracing::debug!(code = error.code, problem = %error.message, "request refused");
+    let stage = Stage::Call(revision.era());
+    Outgoing::refusal(Some(id), Some(revision), stage, error)
+}
+
+impl Deref for Engine {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
     }
 }
 
-impl Reply {
-    fn error(id: &RequestId, revision: Revision, error: &ErrorObject) -> Self {
-        tracing::debug!(%id, %revision, code = error.code, problem = %error.message, "request refused");
-        Self::Ready(Answer::error(Some(id), Some(revision), error))
+impl Shared {
+    /// The kinds of change that peers can hear of.
+    fn topics(&self) -> Vec<&'static Topic> {
+        let mut topics = Vec::new();
+        if self.tools.is_some() {
+            topics.push(&TOOLS_CHANGED);
+        }
+        topics
+    }
+
+    /// The tools that are listed now.
+    pub(crate) fn tools_now(&self) -> Vec<Arc<ToolRoute>> {
+        let tools = self.tools.iter();
+        tools
+            .flat_map(|tools| tools.now().visible().cloned().collect::<Vec<_>>())
+            .collect()
+    }
+
+    pub(crate) fn capabilities(&self) -> &ServerCapabilities {
+        &self.capabilities
+    }
+
+    /// Notifies every peer that may hear of it that the list of tools changed.
+    pub(crate) fn tools_changed(&self) {
+        self.subscriptions.notify(&self.host, &TOOLS_CHANGED);
+    }
+
+    /// Ends open subscriptions; transports drain what runs.
+    pub(crate) fn shut_down(&self) {
+        self.host.shutdown.fire();
+    }
+}
+
+impl HostOwner for Shared {
+    fn host(&self) -> &Host {
+        &self.host
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silent => f.write_str("Silent"),
+            Self::Ready(response) | Self::Opened(_, _, response) => {
+                f.debug_tuple("Ready").field(response).finish()
+            }
+            Self::Running(job) | Self::Background(job) => {
+                f.debug_tuple("Running").field(&job.exchange().id).finish()
+            }
+            Self::Batch(replies) => f.debug_tuple("Batch").field(replies).finish(),
+        }
     }
 }

@@ -6,31 +6,37 @@
 //! library says by itself, always in the same words (`list_changed`, the end of a subscription), is not checked each time.
 //! Knows no tools and no transport; headers come through [`Headers`].
 
+mod capability;
+mod claims;
 mod codes;
-#[cfg(feature = "http")]
-mod era;
 mod headers;
 mod inbound;
+mod keys;
 mod leniency;
 mod outbound;
-mod peek;
 mod redact;
+#[cfg(feature = "http")]
+mod refusal;
+mod session;
 
 #[cfg(feature = "testing")]
 pub(crate) use self::codes::{Standing, lacking, standing};
 #[cfg(feature = "http")]
-pub(crate) use self::era::{PostEra, era_of_post};
-#[cfg(any(feature = "http", feature = "testing"))]
-pub(crate) use self::headers::HeaderValue;
+pub(crate) use self::refusal::{HOSTS_VARIABLE, ORIGINS_VARIABLE, Refusal};
 pub(crate) use self::{
+    capability::declares,
+    claims::{Claims, Read},
     headers::{
-        Headers, check_param_headers, check_standard_headers, missing_meta, missing_version,
+        HeaderValue, Headers, check_standard_headers, decode_header, missing_meta, missing_version,
     },
-    inbound::{Inbound, decoded_params},
-    outbound::{check, error_at, holds_back, tell_loss},
-    peek::{Peek, peek},
+    inbound::{Inbound, unfit},
+    keys::{is_extension_identifier, is_meta_key, is_reserved},
+    outbound::{Checked, CheckedParams, OutKind, Outcome, Outgoing, Stage, holds_back, tell_loss},
     redact::{Redacted, log_raw},
+    session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
 };
+use trueform_schema::Revision;
+
 pub use self::{
     leniency::{Leniencies, Leniency},
     outbound::Policy,
@@ -47,3 +53,8 @@ pub(crate) const METHOD_HEADER: &str = "mcp-method";
 pub(crate) const NAME_HEADER: &str = "mcp-name";
 /// Prefix of the headers that repeat arguments marked `x-mcp-header`.
 pub(crate) const PARAM_HEADER_PREFIX: &str = "mcp-param-";
+
+/// Whether messages may come in arrays at `revision`.
+pub(crate) const fn has_batches(revision: Revision) -> bool {
+    matches!(revision, Revision::V2025_03_26)
+}

@@ -8,7 +8,6 @@ mod fault;
 mod frame;
 mod read;
 mod scan;
-mod write;
 
 pub use self::error::code;
 #[cfg(feature = "testing")]
@@ -19,9 +18,8 @@ pub(crate) use self::{
         method_not_found, params_error, shortened, unsupported_version,
     },
     fault::{Fault, NOTHING, described},
-    frame::{Frame, Incoming, Kind, Malformed, Text},
+    frame::{EarlyParams, Frame, Incoming, Kind, Malformed, Text},
     read::{malformed_from, parse, parse_early},
-    write::{NoId, write_error, write_notification, write_request, write_result},
 };
 /// The gate's name for it.
 pub(crate) use trueform_schema::pointer::escape as escaped;

@@ -32,34 +32,34 @@ extern crate self as trueform;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
-mod ask;
-mod catalog;
 pub mod client;
-mod context;
+mod contained;
 mod drive;
 mod engine;
 mod error;
 mod exchange;
+mod feature;
 mod gate;
+mod host;
 pub mod jsonrpc;
 pub mod lint;
-mod logging;
 mod needs;
-mod outbox;
+mod peer;
 pub mod prelude;
 mod principal;
 pub mod projection;
 mod server;
-mod session;
 mod signal;
-mod slow;
 #[cfg(feature = "http")]
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool;
+mod trace;
 pub mod transport;
 
+#[doc(inline)]
+pub use feature::layer;
 pub use schemars;
 pub use serde;
 pub use trueform_check as check;
@@ -73,22 +73,20 @@ pub use trueform_schema as schema;
 
 #[doc(inline)]
 pub use self::{
-    ask::AskError,
     client::Client,
-    context::Context,
-    engine::MAX_SUBSCRIPTIONS,
     error::{Error, Result},
+    exchange::{AskError, Context},
+    feature::{failure::ToolError, subscriptions::MAX_SUBSCRIPTIONS},
     gate::{Leniencies, Leniency, Policy},
     lint::Profile,
-    logging::DEFAULT_LOG_LEVEL,
     needs::ClientNeeds,
-    outbox::OUTBOX_LIMIT,
+    peer::{DEFAULT_LOG_LEVEL, OUTBOX_LIMIT},
     principal::Principal,
     server::{
         DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server, ServerHandle, Service,
         ToolFinding,
     },
-    tool::{Args, DynamicTool, FromContext, Json, State, ToolError},
+    tool::{Args, DynamicTool, FromContext, Json, State},
 };
 
 #[cfg(feature = "http")]

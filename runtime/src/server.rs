@@ -7,15 +7,22 @@ mod without_http;
 
 use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
 
-use trueform_schema::{Icon, Implementation, Revision, Revisions, View, violations};
+use trueform_schema::{
+    Icon, Implementation, JsonObject, Revision, Revisions, methods::Methods, violations,
+};
 
 use crate::{
-    catalog::{Catalog, Entry},
-    engine::{Engine, Settings, States},
+    engine::Engine,
     error::{Error, Result},
+    exchange::Context,
+    feature::{
+        extension::{Extension, Extensions},
+        layer::CallLayer,
+    },
     gate::{Inbound, Leniencies, Policy},
+    host::Settings,
     lint::Profile,
-    tool::{Gathered, IntoTools, Place, ToolRoute, ToolSet},
+    tool::{IntoTools, ToolSet, Tools},
 };
 
 pub use self::{
@@ -52,6 +59,8 @@ pub struct Server {
     instructions: Option<String>,
     tools: ToolSet,
     has_tools: bool,
+    extensions: Vec<Extension>,
+    layers: Vec<Arc<dyn CallLayer>>,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     revisions: Revisions,
     profile: Profile,
@@ -73,6 +82,8 @@ impl Server {
             instructions: None,
             tools: ToolSet::new(),
             has_tools: false,
+            extensions: Vec::new(),
+            layers: Vec::new(),
             states: HashMap::new(),
             revisions: Revisions::ALL,
             profile: Profile::default(),
@@ -122,6 +133,39 @@ impl Server {
     pub fn tools(mut self, tools: impl IntoTools) -> Self {
         self.tools.extend(tools.into_tools());
         self.has_tools = true;
+        self
+    }
+
+    /// Serves an extension: announces it, and answers its methods to clients that declared it.
+    ///
+    /// `methods` are the adapter that the bindings of the extension have, over a handler of yours: `notes::handler::Server(Shelf)`.
+    /// [`trueform_codegen::bind`](https://docs.rs/trueform-codegen) makes bindings from a schema in a build script; the
+    /// extension `io.modelcontextprotocol/tasks` has some in [`schema::ext`](crate::schema::ext).
+    ///
+    /// At 2026-07-28 a client that did not declare the extension with its request gets -32021. In the legacy era an extension
+    /// is served at the revisions that its binding names, to clients that declared it at `initialize`.
+    // C-14, GAP-12
+    pub fn extension(self, methods: impl Methods<Context> + 'static) -> Self {
+        self.extension_with(methods, JsonObject::empty())
+    }
+
+    /// As [`Server::extension`], with the settings that the extension defines for its place in the server's capabilities.
+    pub fn extension_with(
+        mut self,
+        methods: impl Methods<Context> + 'static,
+        settings: JsonObject,
+    ) -> Self {
+        match Extension::new(Arc::new(methods), settings) {
+            Ok(extension) => self.extensions.push(extension),
+            Err(problem) => self.problems.push(problem),
+        }
+        self
+    }
+
+    /// Puts `layer` around every call of a tool or of an extension's method, inside of those that were added before. See
+    /// [`layer`](crate::layer).
+    pub fn layer(mut self, layer: impl CallLayer) -> Self {
+        self.layers.push(Arc::new(layer));
         self
     }
 
@@ -201,10 +245,11 @@ impl Server {
         self
     }
 
-    /// Adds everything that `other` offers. Its name, version and settings are left behind.
+    /// Adds everything that `other` offers. Its name, version, settings and layers are left behind.
     pub fn merge(mut self, other: Self) -> Self {
         self.tools.extend(other.tools);
         self.has_tools |= other.has_tools;
+        self.extensions.extend(other.extensions);
         self.problems.extend(other.problems);
         for (type_id, value) in other.states {
             self.add_state(type_id, "a type of the merged server", value);
@@ -226,10 +271,15 @@ impl Server {
     /// twice, no revision to serve.
     pub fn build(self) -> Result<Service> {
         let mut problems = self.problems;
-        let mut tools = self.tools.gathered_in(self.profile);
-        problems.append(&mut tools.problems);
-        problems.extend(stateless(&tools, &self.states));
-        problems.extend(unfit(tools.listable(), self.revisions));
+        let tools = Tools::build(
+            self.tools,
+            self.profile,
+            self.page_size,
+            &self.states,
+            self.revisions,
+            &mut problems,
+        );
+        let extensions = Extensions::build(self.extensions, &mut problems);
         problems.extend(unfit_info(&self.info, self.revisions));
         if self.revisions.is_empty() {
             problems.push("`revisions` leaves no revision to serve".to_owned());
@@ -246,23 +296,14 @@ impl Server {
             info: self.info,
             instructions: self.instructions,
             revisions: self.revisions,
-            profile: self.profile,
-            has_tools: self.has_tools,
             max_in_flight: self.max_in_flight,
             outgoing: self.outgoing,
             incoming: self.incoming,
             progress_interval: self.progress_interval,
         };
-        let entries = tools
-            .routes
-            .into_iter()
-            .map(|route| Entry {
-                route: Arc::new(route),
-                enabled: true,
-            })
-            .collect();
+        let tools = self.has_tools.then_some(tools);
         let service = Service {
-            engine: Engine::new(settings, self.states, Catalog::new(entries, self.page_size)),
+            engine: Engine::new(settings, self.states, tools, extensions, self.layers),
             #[cfg(feature = "http")]
             http: Arc::new(self.http),
         };
@@ -382,45 +423,16 @@ impl ServerHandle {
     /// Adds tools.
     ///
     /// # Errors
-    /// As [`Server::build`]; then nothing is added.
+    /// As [`Server::build`]; then nothing is added. The server was built without tools.
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
-        let settings = &self.engine.settings;
-        let mut tools = tools.into_tools().gathered_in(settings.profile);
-        let mut problems = std::mem::take(&mut tools.problems);
-        problems.extend(stateless(&tools, self.engine.states()));
-        problems.extend(unfit(tools.listable(), settings.revisions));
-        if !settings.has_tools {
-            problems.push(
+        let Some(room) = &self.engine.tools else {
+            return Err(Error::registration(vec![
                 "the server was built without tools, so clients were told that it has none; call `Server::tools` first".to_owned(),
-            );
-        }
-        if !problems.is_empty() {
-            return Err(Error::registration(problems));
-        }
-        let routes = tools.routes;
-        let added: Vec<String> = routes.iter().map(|route| route.name().to_owned()).collect();
-        self.engine.change_catalog(|catalog| {
-            let mut entries = catalog.entries().to_vec();
-            let mut problems = Vec::new();
-            for route in routes {
-                match entries
-                    .iter()
-                    .find(|entry| entry.route.name() == route.name())
-                {
-                    Some(taken) => {
-                        problems.push(name_taken(route.name(), taken.route.place(), route.place()))
-                    }
-                    None => entries.push(Entry {
-                        route: Arc::new(route),
-                        enabled: true,
-                    }),
-                }
-            }
-            if !problems.is_empty() {
-                return Err(Error::registration(problems));
-            }
-            Ok(Some(Catalog::new(entries, catalog.page_size())))
-        })?;
+            ]));
+        };
+        let host = &self.engine.host;
+        let added = room.add(tools.into_tools(), host.states(), host.settings.revisions)?;
+        self.engine.tools_changed();
         let is_new = |name: &str| added.iter().any(|added| added == name);
         lint::warn_of_lint(&self.engine, is_new);
         loss::tell_losses(&self.engine, |name| name.is_some_and(is_new));
@@ -430,37 +442,20 @@ impl ServerHandle {
     /// Removes the tool `name`. False if there is none. Calls that run already go on.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.change(|entries| {
-            let before = entries.len();
-            entries.retain(|entry| entry.route.name() != name);
-            entries.len() != before
-        })
+        self.change_tools(|tools| tools.remove(name))
     }
 
     /// Makes the tool `name` visible and callable, or neither. False if there is none, or if it was so already.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
-        self.change(
-            |entries| match entries.iter_mut().find(|entry| entry.route.name() == name) {
-                Some(entry) if entry.enabled != enabled => {
-                    entry.enabled = enabled;
-                    true
-                }
-                _ => false,
-            },
-        )
+        self.change_tools(|tools| tools.enable(name, enabled))
     }
 
     /// The names of the tools that can be called now, in the order they are listed.
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
-        let catalog = self.engine.catalog();
-        catalog
-            .entries()
-            .iter()
-            .filter(|entry| entry.enabled)
-            .map(|entry| entry.route.name().to_owned())
-            .collect()
+        let tools = self.engine.tools_now();
+        tools.iter().map(|tool| tool.name().to_owned()).collect()
     }
 
     /// Tells clients that the list of tools changed, for changes that only the author knows of.
@@ -473,52 +468,22 @@ impl ServerHandle {
         self.engine.shut_down();
     }
 
-    fn change(&self, change: impl FnOnce(&mut Vec<Entry>) -> bool) -> bool {
-        let changed = self.engine.change_catalog(|catalog| {
-            let mut entries = catalog.entries().to_vec();
-            let changed = change(&mut entries);
-            Ok::<_, std::convert::Infallible>(
-                changed.then(|| Catalog::new(entries, catalog.page_size())),
-            )
-        });
-        match changed {
-            Ok(changed) => changed,
-            Err(never) => match never {},
+    /// Changes the tools, and notifies clients if something changed.
+    fn change_tools(&self, change: impl FnOnce(&Tools) -> bool) -> bool {
+        let changed = self.engine.tools.as_ref().is_some_and(change);
+        if changed {
+            self.engine.tools_changed();
         }
+        changed
     }
 }
 
-/// What `tools` take that nobody registered as state.
-fn stateless(tools: &Gathered, states: &States) -> Vec<String> {
-    tools
-        .required_states()
-        .filter(|(_, _, needed)| !states.contains_key(&needed.id))
-        .map(|(name, place, needed)| {
-            format!(
-                "tool `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`",
-                needed.name
-            )
-        })
-        .collect()
-}
-
-/// What of `routes` could not be listed at one of `revisions`: a start error, never a broken list.
-fn unfit<'t>(routes: impl Iterator<Item = &'t ToolRoute>, revisions: Revisions) -> Vec<String> {
-    let mut problems = Vec::new();
-    for route in routes {
-        for revision in revisions.iter() {
-            let tool = route.definition_at(View::at(revision));
-            let found = violations(&tool, revision);
-            problems.extend(found.iter().map(|violation| {
-                format!(
-                    "tool `{}` ({}) cannot be listed at {revision}: {violation}",
-                    route.name(),
-                    route.place()
-                )
-            }));
-        }
+impl Context {
+    /// The running server: its tools can be changed while it runs.
+    #[must_use]
+    pub fn server(&self) -> ServerHandle {
+        ServerHandle::new(Engine::of(&self.0.host))
     }
-    problems
 }
 
 /// What of `info`, which goes with the handshake or with every result, one of `revisions` does not allow.
@@ -532,9 +497,4 @@ fn unfit_info(info: &Implementation, revisions: Revisions) -> Vec<String> {
             format!("what the server says of itself cannot be sent at {revision}: {violation}")
         })
         .collect()
-}
-
-/// Says that a name is taken, with both places.
-pub(crate) fn name_taken(name: &str, first: &Place, second: &Place) -> String {
-    format!("two tools are named `{name}`: {first} and {second}")
 }

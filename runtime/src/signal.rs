@@ -76,14 +76,14 @@ impl Signal {
 
 /// Completes when a signal that an owner shares is fired. Dropped, it leaves nothing behind.
 #[derive(Debug)]
-pub(crate) struct Fired<T> {
+pub(crate) struct Fired<T: ?Sized> {
     owner: Arc<T>,
     signal: fn(&T) -> &Signal,
     /// The key it is registered under, and for whom.
     registered: Option<(u64, Waker)>,
 }
 
-impl<T> Fired<T> {
+impl<T: ?Sized> Fired<T> {
     pub(crate) fn new(owner: Arc<T>, signal: fn(&T) -> &Signal) -> Self {
         Self {
             owner,
@@ -93,7 +93,7 @@ impl<T> Fired<T> {
     }
 }
 
-impl<T> Future for Fired<T> {
+impl<T: ?Sized> Future for Fired<T> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -116,7 +116,7 @@ impl<T> Future for Fired<T> {
     }
 }
 
-impl<T> Drop for Fired<T> {
+impl<T: ?Sized> Drop for Fired<T> {
     fn drop(&mut self) {
         let Some((key, _)) = self.registered else {
             return;

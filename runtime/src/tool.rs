@@ -9,8 +9,7 @@ mod arguments;
 mod call;
 mod content;
 mod dynamic;
-mod error;
-mod header_params;
+pub(crate) mod header_params;
 mod injected;
 mod input;
 mod lost;
@@ -19,29 +18,26 @@ mod parameter;
 mod rejected;
 mod report;
 mod result;
+mod room;
 mod route;
 mod schema;
 mod set;
 mod spec;
 
-#[cfg(feature = "testing")]
-pub(crate) use self::route::is_meta_key;
 pub use self::{
     call::Call,
     content::{Audio, Blob, Image, IntoContent},
     dynamic::DynamicTool,
-    error::ToolError,
-    header_params::{HeaderKind, HeaderParam, header_params},
     injected::{Extension, FromContext, State},
     parameter::{Args, ToolArgs, ToolParameter},
     result::{IntoToolError, IntoToolResult, Json},
     set::{IntoTools, ToolSet},
 };
 pub(crate) use self::{
-    call::{Called, Outcome, Timeout},
-    route::{Place, ToolRoute},
-    set::Gathered,
+    room::{TOPIC, Tools},
+    route::ToolRoute,
 };
+pub use crate::feature::failure::ToolError;
 
 use trueform_schema::{CallToolResult, ContentBlock, TextContent};
 

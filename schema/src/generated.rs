@@ -15693,6 +15693,66 @@ impl ClientRequest {
             },
         )
     }
+    /// The `_meta` of the params.
+    #[must_use]
+    pub fn meta(&self) -> Option<&RequestMetaObject> {
+        match self {
+            Self::Complete(params) => params.meta.as_ref(),
+            Self::Initialize(params) => params.meta.as_ref(),
+            Self::SetLevel(params) => params.meta.as_ref(),
+            Self::Ping(params) => params.meta.as_ref(),
+            Self::GetPrompt(params) => params.meta.as_ref(),
+            Self::ListPrompts(params) => params.meta.as_ref(),
+            Self::ListResources(params) => params.meta.as_ref(),
+            Self::ReadResource(params) => params.meta.as_ref(),
+            Self::Subscribe(params) => params.meta.as_ref(),
+            Self::ListResourceTemplates(params) => params.meta.as_ref(),
+            Self::Unsubscribe(params) => params.meta.as_ref(),
+            Self::Discover(params) => params.meta.as_ref(),
+            Self::SubscriptionsListen(params) => Some(&params.meta),
+            Self::CancelTask(params) => params.meta.as_ref(),
+            Self::GetTask(params) => params.meta.as_ref(),
+            Self::ListTasks(params) => params.meta.as_ref(),
+            Self::GetTaskPayload(params) => params.meta.as_ref(),
+            Self::CallTool(params) => params.meta.as_ref(),
+            Self::ListTools(params) => params.meta.as_ref(),
+        }
+    }
+    /// The `_meta` of the params.
+    #[must_use]
+    pub fn meta_mut(&mut self) -> Option<&mut RequestMetaObject> {
+        match self {
+            Self::Complete(params) => params.meta.as_mut(),
+            Self::Initialize(params) => params.meta.as_mut(),
+            Self::SetLevel(params) => params.meta.as_mut(),
+            Self::Ping(params) => params.meta.as_mut(),
+            Self::GetPrompt(params) => params.meta.as_mut(),
+            Self::ListPrompts(params) => params.meta.as_mut(),
+            Self::ListResources(params) => params.meta.as_mut(),
+            Self::ReadResource(params) => params.meta.as_mut(),
+            Self::Subscribe(params) => params.meta.as_mut(),
+            Self::ListResourceTemplates(params) => params.meta.as_mut(),
+            Self::Unsubscribe(params) => params.meta.as_mut(),
+            Self::Discover(params) => params.meta.as_mut(),
+            Self::SubscriptionsListen(params) => Some(&mut params.meta),
+            Self::CancelTask(params) => params.meta.as_mut(),
+            Self::GetTask(params) => params.meta.as_mut(),
+            Self::ListTasks(params) => params.meta.as_mut(),
+            Self::GetTaskPayload(params) => params.meta.as_mut(),
+            Self::CallTool(params) => params.meta.as_mut(),
+            Self::ListTools(params) => params.meta.as_mut(),
+        }
+    }
+    /// The member of the params that HTTP repeats in the `Mcp-Name` header.
+    #[must_use]
+    pub fn header_name(&self) -> Option<&str> {
+        match self {
+            Self::GetPrompt(params) => Some(&params.name),
+            Self::ReadResource(params) => Some(&params.uri),
+            Self::CallTool(params) => Some(&params.name),
+            _ => None,
+        }
+    }
 }
 /// Decodes the params of one method, see [`ClientRequest::seed`].
 #[derive(Clone, Copy, Debug)]

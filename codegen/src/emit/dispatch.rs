@@ -4,7 +4,10 @@
 use std::fmt::Write as _;
 
 use super::{Context, rust};
-use crate::{model::MethodDef, names::snake};
+use crate::{
+    model::{Field, MethodDef, Shape, TypeRef},
+    names::snake,
+};
 
 pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
     for (name, sender, notification) in [
@@ -139,6 +142,9 @@ fn messages(
         own.join(" | ")
     );
     results(cx, sender, methods, out);
+    if !notification && cx.extension.is_none() {
+        meta(cx, methods, out);
+    }
     out.push_str("}\n");
     seed(cx, name, sender, methods, out);
     let _ = write!(
@@ -195,6 +201,73 @@ fn seed(cx: &Context<'_>, name: &str, sender: &str, methods: &[&MethodDef], out:
 /// Whether `methods` are all that `Method` has.
 fn covers(cx: &Context<'_>, methods: &[&MethodDef]) -> bool {
     cx.extension.is_some() && cx.has_method() && methods.len() == cx.model.methods.len()
+}
+
+/// What a request says about itself: its `_meta`, where all params have one of the same type, and the member that a header
+/// repeats.
+fn meta(cx: &Context<'_>, methods: &[&MethodDef], out: &mut String) {
+    let field = |method: &MethodDef, name: &str| {
+        let TypeRef::Named(params) = &method.params else {
+            return None;
+        };
+        let Shape::Struct { fields } = &cx.model.types.get(params)?.shape else {
+            return None;
+        };
+        fields.iter().find(|field| field.json_name == name)
+    };
+    let metas: Vec<&Field> = methods
+        .iter()
+        .filter_map(|method| field(method, "_meta"))
+        .collect();
+    let Some(ty) = metas.first().map(|field| &field.ty) else {
+        return;
+    };
+    if metas.len() < methods.len() || metas.iter().any(|field| field.ty != *ty) {
+        return;
+    }
+    for (name, reference, option) in [("meta", "&", "as_ref"), ("meta_mut", "&mut ", "as_mut")] {
+        let _ = write!(
+            out,
+            "/// The `_meta` of the params.\n#[must_use]\npub fn {name}({reference}self) -> Option<{reference}{}> {{\nmatch self {{\n",
+            rust(ty)
+        );
+        for (method, field) in methods.iter().zip(&metas) {
+            let value = match field.always {
+                true => format!("Some({reference}params.{})", field.rust_name),
+                false => format!("params.{}.{option}()", field.rust_name),
+            };
+            let _ = writeln!(out, "Self::{}(params) => {value},", method.name);
+        }
+        out.push_str("}\n}\n");
+    }
+    let named: Vec<(&&MethodDef, &Field)> = methods
+        .iter()
+        .filter_map(|method| {
+            let member = method
+                .rules
+                .values()
+                .find_map(|rules| rules.header_name.as_deref())?;
+            Some((method, field(method, member)?))
+        })
+        .filter(|(_, field)| field.always && field.ty == TypeRef::String)
+        .collect();
+    if named.is_empty() {
+        return;
+    }
+    out.push_str(
+        "/// The member of the params that HTTP repeats in the `Mcp-Name` header.\n#[must_use]\npub fn header_name(&self) -> Option<&str> {\nmatch self {\n",
+    );
+    for (method, field) in &named {
+        let _ = writeln!(
+            out,
+            "Self::{}(params) => Some(&params.{}),",
+            method.name, field.rust_name
+        );
+    }
+    if named.len() < methods.len() {
+        out.push_str("_ => None,\n");
+    }
+    out.push_str("}\n}\n");
 }
 
 /// Decoding of the results, for requests. Inline, as all decoding of a union of methods is: it pulls in every type, which costs a

@@ -14,11 +14,11 @@ use std::{
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 use trueform_schema::{
-    At, ClientCapabilities, Conform, DecodeError, ErrorObject, Json, Map, Method, Revision,
-    ServerCapabilities, ServerNotification, ServerRequest, Violation,
+    At, ClientCapabilities, Conform, DecodeError, Era, ErrorObject, Json, Map, Method, RequestId,
+    Revision, ServerCapabilities, ServerNotification, ServerRequest, View, Violation,
     conform::{Path, Rule, Walk},
     decode,
-    methods::Direction,
+    methods::{AnyNotification, AnyRequest, Direction, Rules},
 };
 
 use super::{
@@ -26,7 +26,7 @@ use super::{
     error::{ClientError, LocalError},
 };
 use crate::{
-    gate::{self, Inbound, Policy},
+    gate::{self, Inbound, Outgoing, Policy, Stage},
     jsonrpc::{self, Fault},
     needs::ClientNeeds,
 };
@@ -34,6 +34,46 @@ use crate::{
 /// The server's capability that a tool can be called as a task (2025-11-25).
 // W-1
 const TASKS_OF_TOOLS: &str = "tasks.requests.tools.call";
+
+/// What the gate has to know of a method to let a request or a notification of it out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) method: &'static str,
+    /// `None` if the revision does not have it.
+    rules: Option<&'static Rules>,
+    is_notification: bool,
+    extension: Option<&'static str>,
+}
+
+impl Call {
+    /// A method of the core at `revision`.
+    pub(super) fn of(method: Method, revision: Revision) -> Self {
+        Self {
+            method: method.as_str(),
+            rules: method.rules(revision),
+            is_notification: method.is_notification(),
+            extension: None,
+        }
+    }
+
+    pub(super) fn of_request<M: AnyRequest>(revision: Revision) -> Self {
+        Self {
+            method: M::METHOD,
+            rules: M::rules(revision),
+            is_notification: false,
+            extension: M::EXTENSION,
+        }
+    }
+
+    pub(super) fn of_notification<N: AnyNotification>(revision: Revision) -> Self {
+        Self {
+            method: N::METHOD,
+            rules: N::rules(revision),
+            is_notification: true,
+            extension: N::EXTENSION,
+        }
+    }
+}
 
 /// What a client lets out and in.
 #[derive(Debug)]
@@ -74,6 +114,11 @@ impl ClientGate {
             .set(At::new(declared, revision).to_json().to_value());
     }
 
+    /// The revision, once it is settled.
+    pub(super) fn revision(&self) -> Option<Revision> {
+        self.revision.get().copied()
+    }
+
     /// Params of a request or a notification, which are about to leave. What `_meta` lacks is stamped on the way.
     ///
     /// # Errors
@@ -81,38 +126,55 @@ impl ClientGate {
     /// capability the server did not declare, [`LocalError::NotAllowed`] for params that the revision does not allow.
     pub(super) fn let_out(
         &self,
-        method: Method,
+        call: &Call,
         revision: Revision,
         params: &dyn Conform,
     ) -> Result<(), ClientError> {
         if self.outgoing == Policy::Off {
             return Ok(());
         }
-        let rules = method.rules(revision);
+        let Call { method, rules, .. } = *call;
         if !rules.is_some_and(|rules| rules.direction != Direction::ServerToClient) {
             if self.outgoing == Policy::Enforce {
-                return Err(LocalError::Unavailable(method.as_str(), revision).into());
+                return Err(LocalError::Unavailable(method, revision).into());
             }
             tracing::warn!(%method, %revision, "a method that clients do not send at this revision");
             return Ok(());
         }
         // B-8
         let capability = rules
-            .filter(|rules| {
-                rules.direction == Direction::ClientToServer && !method.is_notification()
-            })
+            .filter(|rules| rules.direction == Direction::ClientToServer && !call.is_notification)
             .and_then(|rules| rules.capability);
         if let Some(capability) = capability.filter(|capability| !self.offers(capability)) {
             if self.outgoing == Policy::Enforce {
                 return Err(LocalError::NotDeclared(capability).into());
             }
-            tracing::warn!(%method, capability, "a method whose capability the server did not declare");
+            tracing::warn!(
+                method,
+                capability,
+                "a method whose capability the server did not declare"
+            );
+        }
+        // C-14
+        if let Some(extension) = call.extension.filter(|name| !self.offers_extension(name)) {
+            if self.outgoing == Policy::Enforce {
+                return Err(LocalError::NotDeclared(extension).into());
+            }
+            tracing::warn!(
+                %method,
+                extension,
+                "a method of an extension that the server did not declare"
+            );
         }
         if asks_for_task(method, revision, params) && !self.offers(TASKS_OF_TOOLS) {
             if self.outgoing == Policy::Enforce {
                 return Err(LocalError::NotDeclared(TASKS_OF_TOOLS).into());
             }
-            tracing::warn!(%method, capability = TASKS_OF_TOOLS, "a task, which the server did not declare");
+            tracing::warn!(
+                method,
+                capability = TASKS_OF_TOOLS,
+                "a task, which the server did not declare"
+            );
         }
         let mut first = None;
         let mut sink = |violation: Violation| {
@@ -126,7 +188,7 @@ impl ClientGate {
         };
         let _ = params.conform(&mut Walk::new(revision, &mut sink), &Path::ROOT);
         match first {
-            Some(violation) if gate::holds_back(self.outgoing, &violation, method.as_str()) => {
+            Some(violation) if gate::holds_back(self.outgoing, &violation, method) => {
                 Err(LocalError::NotAllowed(format!("`{method}`: {violation}")).into())
             }
             _ => Ok(()),
@@ -159,34 +221,40 @@ impl ClientGate {
         let Some(declared) = self.declared.get() else {
             return true;
         };
-        let found = capability
-            .split('.')
-            .try_fold(declared, |value, name| value.get(name));
-        found.is_some_and(|value| *value != Value::Bool(false))
+        gate::declares(declared, capability)
     }
 
-    /// What the handler answers to the server's `method`, as the revision has it.
-    ///
-    /// # Errors
-    /// -32603, and the log has the rest.
+    /// Whether the server declared the extension `identifier`. Before the handshake nothing is known of it.
+    fn offers_extension(&self, identifier: &str) -> bool {
+        let declared = self.declared.get();
+        declared.is_none_or(|declared| {
+            let extensions = declared.get("extensions");
+            extensions.is_some_and(|extensions| extensions.get(identifier).is_some())
+        })
+    }
+
+    /// The response to the server's `method` with what the handler answers, as the revision has it. What it does not allow is
+    /// answered with -32603, and the log has the rest.
     pub(super) fn let_answer_out(
         &self,
+        id: &RequestId,
         method: &str,
         answer: Result<Json, ErrorObject>,
-    ) -> Result<Json, ErrorObject> {
-        let (Some(method), Some(revision)) = (Method::from_wire(method), self.revision.get())
-        else {
-            return answer;
+    ) -> Outgoing {
+        let (method, revision) = match (Method::from_wire(method), self.revision.get()) {
+            (Some(method), Some(revision)) if self.outgoing != Policy::Off => (method, *revision),
+            _ => return Outgoing::unchecked_response(id, &answer),
         };
-        if self.outgoing == Policy::Off {
-            return answer;
-        }
-        let answer = answer.map_err(|error| gate::error_at(error, *revision))?;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => return Outgoing::failure(id, revision, error),
+        };
         let problem = match ServerRequest::decode_result(method, answer.get()) {
             Ok(result) => {
-                gate::check(self.outgoing, &*result, *revision, method.as_str())?;
                 // What the revision does not know is left out here as everywhere.
-                return Ok(At::new(&*result, *revision).to_json());
+                let view = View::at(revision);
+                return Outgoing::result(id, view, self.outgoing, method.as_str(), &*result)
+                    .unwrap_or_else(|error| Outgoing::failure(id, revision, error));
             }
             Err(error) => error,
         };
@@ -197,10 +265,16 @@ impl ClientGate {
             "an answer does not have the form of the method's result"
         );
         if self.outgoing == Policy::Warn {
-            return Ok(answer);
+            return Outgoing::unchecked_response(id, &Ok(answer));
         }
         let problem = "the answer does not have the form of the method's result";
-        Err(jsonrpc::internal(problem))
+        Outgoing::failure(id, revision, jsonrpc::internal(problem))
+    }
+
+    /// The error that answers the server's request `id`.
+    pub(super) fn refusal(&self, id: &RequestId, error: &ErrorObject) -> Outgoing {
+        let revision = self.revision.get().copied();
+        Outgoing::refusal(Some(id), revision, Stage::Call(Era::Legacy), error)
     }
 
     /// Whether several messages may come in one.
@@ -210,7 +284,8 @@ impl ClientGate {
     //
     pub(super) fn lets_in_batches(&self) -> Result<(), ErrorObject> {
         let revision = match self.revision.get() {
-            None | Some(Revision::V2025_03_26) => return Ok(()),
+            None => return Ok(()),
+            Some(revision) if gate::has_batches(*revision) => return Ok(()),
             Some(revision) => revision,
         };
         let refused = self.inbound.policy == Policy::Enforce;
@@ -226,13 +301,21 @@ impl ClientGate {
         ))
     }
 
-    /// Whether a notification of the server is to be heard of.
-    pub(super) fn lets_in(&self, method: &str, params: Option<&RawValue>) -> bool {
+    /// A notification of the server, decoded. `Raw` if it passes although it is not decoded: it belongs to an extension, or
+    /// the policy lets it pass.
+    ///
+    /// # Errors
+    /// It is not to be heard of.
+    pub(super) fn notification(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Passed<ServerNotification>, Unfit> {
         let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
-            return true;
+            return Ok(Passed::Raw);
         };
         if self.inbound.policy == Policy::Off {
-            return true;
+            return Ok(Passed::Raw);
         }
         let problem = match from_server(known, *revision) {
             false => format!("no server sends it at {revision}"),
@@ -240,14 +323,17 @@ impl ClientGate {
             true => {
                 let decode = ServerNotification::decode;
                 match self.inbound.message(known, *revision, params, decode) {
-                    Ok(_) => return true,
+                    Ok(notification) => return Ok(Passed::Decoded(notification)),
                     Err(error) => error.message,
                 }
             }
         };
         let dropped = self.inbound.policy == Policy::Enforce;
         tracing::warn!(method, problem, dropped, "an unfit notification");
-        !dropped
+        match dropped {
+            true => Err(Unfit),
+            false => Ok(Passed::Raw),
+        }
     }
 
     /// The result `text` of `method`, as `revision` allows it.
@@ -256,7 +342,7 @@ impl ClientGate {
     /// What is wrong with it; the log has the text, what it says left out.
     pub(super) fn result<T: Conform + for<'de> serde::Deserialize<'de>>(
         &self,
-        method: Method,
+        method: &str,
         revision: Revision,
         text: &Json,
     ) -> Result<T, DecodeError> {
@@ -279,21 +365,21 @@ impl ClientGate {
         self.is_legacy.load(Ordering::Relaxed)
     }
 
-    /// The params of `method`, which the server asks of this client, as whoever answers is to see them.
+    /// A request of the server, decoded, and the params as the handler is to see them.
     ///
     /// # Errors
-    /// What it is answered.
+    /// The error that answers it.
     pub(super) fn question(
         &self,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Option<Json>, ErrorObject> {
+    ) -> Result<(Passed<ServerRequest>, Option<Json>), ErrorObject> {
         let sent = || params.map(|params| Json::from(params.to_owned()));
         let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
-            return Ok(sent());
+            return Ok((Passed::Raw, sent()));
         };
         if self.inbound.policy == Policy::Off {
-            return Ok(sent());
+            return Ok((Passed::Raw, sent()));
         }
         let problem = if known.is_notification() {
             jsonrpc::method_not_found(method, "is a notification, which has no `id`")
@@ -312,13 +398,16 @@ impl ClientGate {
         } else {
             let decode = ServerRequest::decode;
             match self.inbound.message(known, *revision, params, decode) {
-                Ok(_) => return Ok(self.without_task(known, *revision, params).or_else(sent)),
+                Ok(request) => {
+                    let params = self.without_task(known, *revision, params).or_else(sent);
+                    return Ok((Passed::Decoded(request), params));
+                }
                 Err(error) => error,
             }
         };
         tracing::warn!(method, code = problem.code, problem = %problem.message, "an unfit request");
         match self.inbound.policy {
-            Policy::Warn => Ok(sent()),
+            Policy::Warn => Ok((Passed::Raw, sent())),
             _ => Err(problem),
         }
     }
@@ -382,8 +471,17 @@ impl ClientGate {
     }
 }
 
+/// A message that passed.
+pub(super) enum Passed<T> {
+    Decoded(T),
+    Raw,
+}
+
+/// A message that does not pass. The log has the reason.
+pub(super) struct Unfit;
+
 /// Logs a result that is refused, as the message that it was part of.
-pub(super) fn log_unfit_result(method: Method, error: &DecodeError, text: &Json) {
+pub(super) fn log_unfit_result(method: &str, error: &DecodeError, text: &Json) {
     // What decoding says may repeat what was found.
     let fault = Fault::of_decoding(error, "");
     tracing::warn!(
@@ -398,13 +496,13 @@ pub(super) fn log_unfit_result(method: Method, error: &DecodeError, text: &Json)
 }
 
 /// Whether a call that is about to leave asks for a task, which only 2025-11-25 has.
-fn asks_for_task(method: Method, revision: Revision, params: &dyn Conform) -> bool {
+fn asks_for_task(method: &str, revision: Revision, params: &dyn Conform) -> bool {
     #[derive(Deserialize)]
     struct Asked {
         #[serde(default)]
         task: Option<IgnoredAny>,
     }
-    if method != Method::CallTool || revision != Revision::V2025_11_25 {
+    if method != Method::CallTool.as_str() || revision != Revision::V2025_11_25 {
         return false;
     }
     let params = At::new(params, revision).to_json();

@@ -11,11 +11,11 @@ use trueform_schema::{
 use super::{
     ClientOptions, Negotiation,
     error::{ClientError, LocalError},
-    gate::log_unfit_result,
+    gate::{Call, log_unfit_result},
     link::Link,
     request::{method_of, stamped, wait},
 };
-use crate::jsonrpc::code;
+use crate::{gate::CheckedParams, jsonrpc::code};
 
 /// What the client knows of the server.
 #[derive(Clone, Debug)]
@@ -86,7 +86,8 @@ async fn discover(
     timeout: Duration,
 ) -> Result<Server, ClientError> {
     let params = RequestParams::default();
-    link.gate.let_out(Method::Discover, revision, &params)?;
+    link.gate
+        .let_out(&Call::of(Method::Discover, revision), revision, &params)?;
     // They go with every request from here on.
     link.gate
         .let_introduction_out("clientInfo", revision, &options.info)?;
@@ -94,7 +95,9 @@ async fn discover(
         .let_introduction_out("clientCapabilities", revision, &options.capabilities)?;
     let params = stamped(&params, revision, options, None, None)?;
     let result = exchange(link, Method::Discover, &params, timeout, true).await?;
-    let result: DiscoverResult = link.gate.result(Method::Discover, revision, &result)?;
+    let result: DiscoverResult = link
+        .gate
+        .result(Method::Discover.as_str(), revision, &result)?;
     if !result
         .supported_versions
         .iter()
@@ -124,19 +127,22 @@ async fn initialize(
         options.info.clone(),
         revision.as_str().to_owned(),
     );
-    link.gate.let_out(Method::Initialize, revision, &params)?;
+    link.gate
+        .let_out(&Call::of(Method::Initialize, revision), revision, &params)?;
     let params = stamped(&params, revision, options, None, None)?;
     link.gate.enter_legacy_era();
     let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
     let text = result;
     let result: InitializeResult = decode::from_str(text.get())
-        .inspect_err(|error| log_unfit_result(Method::Initialize, error, &text))?;
+        .inspect_err(|error| log_unfit_result(Method::Initialize.as_str(), error, &text))?;
     let offered = Revision::from_wire(&result.protocol_version)
         .filter(|offered| offered.era() == Era::Legacy && accept(*offered));
     let Some(revision) = offered else {
         return Err(LocalError::Version(vec![result.protocol_version]).into());
     };
-    let result: InitializeResult = link.gate.result(Method::Initialize, revision, &text)?;
+    let result: InitializeResult =
+        link.gate
+            .result(Method::Initialize.as_str(), revision, &text)?;
     link.gate.settle(revision, &result.capabilities);
     link.notify(method_of::<methods::Initialized>(), None)?;
     Ok(Server {
@@ -150,7 +156,7 @@ async fn initialize(
 async fn exchange(
     link: &Arc<Link>,
     method: Method,
-    params: &Json,
+    params: &CheckedParams,
     timeout: Duration,
     cancellable: bool,
 ) -> Result<Json, ClientError> {

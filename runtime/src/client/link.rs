@@ -18,22 +18,26 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::{Notify, oneshot},
 };
-use trueform_schema::{ErrorObject, Json, RequestId, View, methods};
+use trueform_schema::{
+    ErrorObject, Json, RequestId, methods,
+    serve::client::{dispatch, dispatch_notification},
+};
 
 use super::{
     ClientOptions,
-    contained::{contained, contained_future},
     error::{ClientError, LocalError, unfit_answer},
-    gate::ClientGate,
+    gate::{ClientGate, Passed, Unfit},
     handler::ClientHandler,
     mailbox::Mailbox,
     notified::Notified,
-    outgoing::Outgoing,
     questions::{Question, Questions},
+    served::{Asked, Serving},
+    sink::MessageSink,
 };
 use crate::{
-    gate,
-    jsonrpc::{self, Fault, Frame, Incoming, Kind, Malformed, NoId},
+    contained::{contained, contained_future},
+    gate::{self, CheckedParams, Outgoing},
+    jsonrpc::{self, Fault, Frame, Incoming, Kind, Malformed},
     transport::lines::{Line, Lines},
 };
 
@@ -48,13 +52,13 @@ pub(super) struct Link {
     next_id: AtomicI64,
     /// Messages that no waiting request claimed, as they were written.
     unclaimed: Mailbox<String>,
-    questions: Questions,
+    pub(super) questions: Questions,
     handler: Arc<dyn ClientHandler>,
     pub(super) gate: ClientGate,
 }
 
 struct State {
-    out: Option<Outgoing>,
+    out: Option<MessageSink>,
     waiting: HashMap<RequestId, Waiter>,
     /// Who receives the notifications that belong to no subscription.
     listeners: Vec<Weak<Mailbox<Notified>>>,
@@ -95,7 +99,7 @@ impl Link {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         options: &ClientOptions,
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
-        let (out, writing) = Outgoing::new(writer);
+        let (out, writing) = MessageSink::new(writer);
         let state = State {
             out: Some(out),
             waiting: HashMap::new(),
@@ -126,13 +130,11 @@ impl Link {
         self: &Arc<Self>,
         id: RequestId,
         method: &str,
-        params: Option<&Json>,
+        params: Option<&CheckedParams>,
         progress: Option<OnProgress>,
         cancellable: bool,
     ) -> Result<Pending, ClientError> {
-        let mut message = Vec::with_capacity(256);
-        let params = params.map(|params| params as &dyn trueform_schema::Encode);
-        jsonrpc::write_request(&id, method, params, View::ALL, &mut message);
+        let message = Outgoing::request(&id, method, params);
         let (sender, answer) = oneshot::channel();
         let progressed = Arc::new(Notify::new());
         let mut state = self.lock();
@@ -161,15 +163,16 @@ impl Link {
     }
 
     /// Sends a notification.
-    pub(super) fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), ClientError> {
-        let mut message = Vec::with_capacity(128);
-        let params = params.map(|params| params as &dyn trueform_schema::Encode);
-        jsonrpc::write_notification(method, params, View::ALL, &mut message);
-        self.send(message)
+    pub(super) fn notify(
+        &self,
+        method: &str,
+        params: Option<&CheckedParams>,
+    ) -> Result<(), ClientError> {
+        self.send(Outgoing::written_notification(method, params))
     }
 
-    /// Sends bytes as they are, with a line end.
-    pub(super) fn send(&self, message: Vec<u8>) -> Result<(), ClientError> {
+    /// Sends a message, with a line end.
+    pub(super) fn send(&self, message: Outgoing) -> Result<(), ClientError> {
         self.lock().send(message)
     }
 
@@ -281,13 +284,15 @@ impl Link {
             Frame::Response { id: None, .. } => leftover.unclaimed = true,
             Frame::Notification { method, params } => {
                 leftover.unclaimed = true;
-                if self.gate.lets_in(&method, params) {
-                    self.notified(Notified {
-                        method: method.into(),
-                        params: params.map(|params| Json::from(params.to_owned())),
-                    });
-                } else {
-                    leftover.unfit = true;
+                match self.gate.notification(&method, params) {
+                    Ok(passed) => self.notified(
+                        passed,
+                        Notified {
+                            method: method.into(),
+                            params: params.map(|params| Json::from(params.to_owned())),
+                        },
+                    ),
+                    Err(Unfit) => leftover.unfit = true,
                 }
             }
             Frame::Request { id, method, params } => {
@@ -304,17 +309,25 @@ impl Link {
                     return;
                 }
                 match self.gate.question(&method, params) {
-                    Ok(params) => self.answer(&id, &method, params),
+                    Ok((Passed::Decoded(request), params)) => {
+                        dispatch(&Serving(self), Asked { id: &id, params }, request);
+                    }
+                    Ok((Passed::Raw, params)) => self.ask_handler(&id, &method, params),
                     Err(error) => {
                         leftover.unfit = true;
-                        self.respond(&id, Err(error));
+                        self.respond(self.gate.refusal(&id, &error));
                     }
                 }
             }
         }
     }
 
-    fn notified(&self, notified: Notified) {
+    /// Takes a notification: those of a subscription go to it, all others through the dispatch.
+    fn notified(
+        self: &Arc<Self>,
+        passed: Passed<trueform_schema::ServerNotification>,
+        notified: Notified,
+    ) {
         let marks = notified
             .params
             .as_ref()
@@ -328,15 +341,16 @@ impl Link {
             }
             return;
         }
-        if let Some(id) = marks
-            .request_id
-            .filter(|_| notified.is::<methods::Cancelled>())
-        {
-            self.questions.cancel(&id);
+        match passed {
+            Passed::Decoded(notification) => {
+                dispatch_notification(&Serving(self), notified, notification)
+            }
+            Passed::Raw => self.publish(notified),
         }
-        if let Some(token) = &marks.progress_token {
-            self.progressed(token, &notified);
-        }
+    }
+
+    /// Hands a notification to those that listen.
+    pub(super) fn publish(&self, notified: Notified) {
         let listeners = {
             let mut state = self.lock();
             state.listeners.retain(|other| other.strong_count() > 0);
@@ -348,7 +362,7 @@ impl Link {
     }
 
     /// Tells the request whose progress `token` stands for; tokens are the ids of their requests.
-    fn progressed(&self, token: &RequestId, notified: &Notified) {
+    pub(super) fn progressed(&self, token: &RequestId, notified: &Notified) {
         // The callback is taken out so that it runs without the lock.
         let found = self
             .lock()
@@ -371,15 +385,18 @@ impl Link {
         contained("a progress callback", move || drop(callback));
     }
 
-    fn answer(self: &Arc<Self>, id: &RequestId, method: &str, params: Option<Json>) {
-        if method == <methods::Ping as methods::Request>::METHOD.as_str() {
-            return self.respond(id, Ok(Json::from(serde_json::json!({}))));
-        }
+    /// Answers a request of the server with what the handler answers.
+    pub(super) fn ask_handler(
+        self: &Arc<Self>,
+        id: &RequestId,
+        method: &str,
+        params: Option<Json>,
+    ) {
         let Some(mut question) = self.questions.enter(id) else {
             let most = ClientOptions::MOST_QUESTIONS;
             tracing::warn!(%id, method, most, "a request of the server was refused: too many are being answered");
             let problem = format!("too many requests wait: this client answers {most} at once");
-            return self.respond(id, Err(jsonrpc::internal(problem)));
+            return self.respond(self.gate.refusal(id, &jsonrpc::internal(problem)));
         };
         let (link, method) = (self.clone(), method.to_owned());
         tokio::spawn(async move {
@@ -389,7 +406,8 @@ impl Link {
                 _ = &mut question.stopped => return,
                 answer = link.handled(&method, params) => answer,
             };
-            link.settle(&question, link.gate.let_answer_out(&method, answer));
+            let response = link.gate.let_answer_out(&question.id, &method, answer);
+            link.settle(&question, response);
         });
     }
 
@@ -404,23 +422,16 @@ impl Link {
     }
 
     /// Answers `question`, unless the server has cancelled it meanwhile.
-    fn settle(&self, question: &Question, answer: Result<Json, ErrorObject>) {
+    fn settle(&self, question: &Question, response: Outgoing) {
         if self.questions.leave(question) {
-            self.respond(&question.id, answer);
+            self.respond(response);
         }
     }
 
-    fn respond(&self, id: &RequestId, answer: Result<Json, ErrorObject>) {
-        let mut message = Vec::with_capacity(128);
-        match answer {
-            Ok(result) => jsonrpc::write_result(id, View::ALL, &mut message, |view, out| {
-                trueform_schema::Encode::encode(&result, view, out);
-            }),
-            Err(error) => jsonrpc::write_error(Some(id), NoId::Absent, &error, &mut message),
-        }
-        // Nobody is left to answer to when the connection is closed.
+    pub(super) fn respond(&self, response: Outgoing) {
+        // Nothing is left to answer when the connection is closed.
         if let Some(out) = &self.lock().out {
-            let _ = out.answer(message);
+            let _ = out.answer(response);
         }
     }
 
@@ -436,7 +447,7 @@ impl Link {
             (Kind::Request, Some(id)) if self.gate.answers() => {
                 // One with that id may be at the handler, whose answer this would be taken for.
                 if !self.questions.contains(&id) {
-                    self.respond(&id, Err(error));
+                    self.respond(self.gate.refusal(&id, &error));
                 }
             }
             (Kind::Request | Kind::Notification, _) | (_, None) => {}
@@ -465,7 +476,7 @@ impl Waiter {
 }
 
 impl State {
-    fn send(&self, message: Vec<u8>) -> Result<(), ClientError> {
+    fn send(&self, message: Outgoing) -> Result<(), ClientError> {
         match self.out.as_ref().map(|out| out.send(message)) {
             Some(Ok(())) => Ok(()),
             Some(Err(_)) | None => Err(LocalError::Closed.into()),
@@ -495,7 +506,8 @@ impl Drop for Pending {
         let was_waiting = waiter.is_some();
         // O-1, O-3: only what is still unanswered, and never `initialize`.
         if was_waiting && self.cancellable {
-            let params = Json::from(serde_json::json!({ "requestId": self.id }));
+            let params = serde_json::json!({ "requestId": self.id });
+            let params = CheckedParams::stamped(Json::from(params));
             let _ = self.link.notify(
                 <methods::Cancelled as methods::Notification>::METHOD.as_str(),
                 Some(&params),
@@ -504,13 +516,9 @@ impl Drop for Pending {
     }
 }
 
-/// The members by which a notification finds its way.
+/// The member by which a notification finds its subscription.
 #[derive(Default, Deserialize)]
 struct Marks {
-    #[serde(default, rename = "progressToken")]
-    progress_token: Option<RequestId>,
-    #[serde(default, rename = "requestId")]
-    request_id: Option<RequestId>,
     #[serde(default, rename = "_meta")]
     meta: MetaMarks,
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use trueform_schema::{DecodeError, Json, decode, methods::Notification};
+use trueform_schema::{DecodeError, Json, decode, methods::AnyNotification};
 
 use super::mailbox::{Mailbox, Weighs};
 
@@ -28,15 +28,15 @@ impl Notified {
 
     /// Whether it is an `N`.
     #[must_use]
-    pub fn is<N: Notification>(&self) -> bool {
-        *self.method == *N::METHOD.as_str()
+    pub fn is<N: AnyNotification>(&self) -> bool {
+        *self.method == *N::METHOD
     }
 
     /// The params of an `N`; `None` if it is another notification.
     ///
     /// # Errors
     /// [`DecodeError`] if it claims to be an `N` and does not have its form.
-    pub fn get<N: Notification>(&self) -> Result<Option<N::Params>, DecodeError> {
+    pub fn get<N: AnyNotification>(&self) -> Result<Option<N::Params>, DecodeError> {
         if !self.is::<N>() {
             return Ok(None);
         }
@@ -72,7 +72,7 @@ impl Notifications {
     }
 
     /// The params of the next `N`, leaving others out; `None` when the connection is closed or they do not decode.
-    pub async fn next_of<N: Notification>(&mut self) -> Option<N::Params> {
+    pub async fn next_of<N: AnyNotification>(&mut self) -> Option<N::Params> {
         loop {
             match self.next().await?.get::<N>() {
                 Ok(None) => {}

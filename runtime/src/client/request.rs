@@ -10,19 +10,22 @@ use std::{
 use tokio::time::{Instant, sleep_until};
 use trueform_schema::{
     At, Encode, Era, Json, LoggingLevel, Map, ProgressNotificationParams, RequestId, Revision,
-    View, methods, methods::Notification,
+    View,
+    methods::{self, AnyRequest, Notification},
 };
 
 use super::{
     Client, ClientOptions,
     error::{ClientError, LocalError},
+    gate::Call,
     link::{OnProgress, Pending},
     notified::Notified,
 };
+use crate::gate::CheckedParams;
 
 /// A request that is sent when awaited, and cancelled when its future is dropped before the answer came.
 #[must_use = "a request is sent when it is awaited"]
-pub struct Request<M: methods::Request> {
+pub struct Request<M: AnyRequest> {
     client: Client,
     params: M::Params,
     plan: Plan,
@@ -36,7 +39,7 @@ pub(super) struct Plan {
     pub(super) log_level: Option<LoggingLevel>,
 }
 
-impl<M: methods::Request> Request<M> {
+impl<M: AnyRequest> Request<M> {
     pub(super) fn new(client: Client, params: M::Params) -> Self {
         Self {
             client,
@@ -85,9 +88,7 @@ impl Plan {
 
 impl<M> IntoFuture for Request<M>
 where
-    M: methods::Request + 'static,
-    M::Params: Send + 'static,
-    M::Result: Send + 'static,
+    M: AnyRequest,
 {
     type Output = Result<M::Result, ClientError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
@@ -95,13 +96,14 @@ where
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let client = self.client;
-            let result = client.send(M::METHOD, &self.params, self.plan)?.await?;
+            let call = Call::of_request::<M>(client.revision());
+            let result = client.send(&call, &self.params, self.plan)?.await?;
             client.received::<M::Result>(M::METHOD, &result)
         })
     }
 }
 
-impl<M: methods::Request> fmt::Debug for Request<M> {
+impl<M: AnyRequest> fmt::Debug for Request<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("method", &M::METHOD)
@@ -116,7 +118,7 @@ pub(super) fn stamped(
     options: &ClientOptions,
     progress_token: Option<&RequestId>,
     log_level: Option<&LoggingLevel>,
-) -> Result<Json, ClientError> {
+) -> Result<CheckedParams, ClientError> {
     let mut text = Vec::with_capacity(128);
     params.encode(View::at(revision), &mut text);
     let mut members: Map<Json> = serde_json::from_slice(&text).map_err(encode_error)?;
@@ -154,7 +156,8 @@ pub(super) fn stamped(
     if !meta.is_empty() {
         members.insert("_meta", Json::from_value(&meta).map_err(encode_error)?);
     }
-    Json::from_value(&members).map_err(encode_error)
+    let params = Json::from_value(&members).map_err(encode_error)?;
+    Ok(CheckedParams::stamped(params))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "taken by `map_err`")]

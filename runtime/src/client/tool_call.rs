@@ -16,6 +16,7 @@ use trueform_schema::{
 use super::{
     Client,
     error::{ClientError, LocalError},
+    gate::Call,
     request::Plan,
 };
 
@@ -82,14 +83,15 @@ impl ToolCall {
             mut plan,
         } = self;
         let mut params = params?;
+        let call = Call::of(Method::CallTool, client.revision());
         for _ in 0..MOST_ROUNDS {
             let round = Plan {
                 timeout: plan.timeout,
                 on_progress: plan.on_progress.take(),
                 log_level: plan.log_level.clone(),
             };
-            let result = client.send(Method::CallTool, &params, round)?.await?;
-            match client.received(Method::CallTool, &result)? {
+            let result = client.send(&call, &params, round)?.await?;
+            match client.received(Method::CallTool.as_str(), &result)? {
                 CallToolOutcome::Complete(result) => return Ok(result),
                 // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
                 CallToolOutcome::InputRequired(asked) => {

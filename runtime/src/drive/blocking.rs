@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{runtime::Handle, sync::oneshot};
+use tokio::runtime::Handle;
 
 /// Most threads at a time; work beyond that waits.
 const MOST_THREADS: usize = 512;
@@ -39,19 +39,14 @@ struct State {
     idle: usize,
 }
 
-/// Runs `work` on a thread of the pool, inside the calling task's runtime. An error says that it panicked, or that no
-/// thread could be started.
-pub(super) fn run<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> oneshot::Receiver<T> {
-    let (sender, receiver) = oneshot::channel();
+/// Runs `work` on a thread of the pool, inside the calling task's runtime. It is dropped without being run if no thread can be
+/// started.
+pub(super) fn run(work: Job) {
     let runtime = Handle::try_current().ok();
     POOL.push(Box::new(move || {
         let _inside = runtime.as_ref().map(Handle::enter);
-        // Nobody waits any more after a timeout or a cancellation.
-        let _ = sender.send(work());
+        work();
     }));
-    receiver
 }
 
 impl Pool {
@@ -113,7 +108,20 @@ impl Pool {
 mod tests {
     use std::sync::Barrier;
 
+    use tokio::sync::oneshot;
+
     use super::*;
+
+    /// What `work` returns; an error says that it panicked.
+    fn returned<T: Send + 'static>(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> oneshot::Receiver<T> {
+        let (sender, receiver) = oneshot::channel();
+        run(Box::new(move || {
+            let _ = sender.send(work());
+        }));
+        receiver
+    }
 
     #[tokio::test]
     async fn work_runs_side_by_side_inside_the_runtime() {
@@ -122,7 +130,7 @@ mod tests {
             TOGETHER.wait();
             Handle::current().id()
         };
-        let (a, b, c) = tokio::join!(run(work), run(work), run(work));
+        let (a, b, c) = tokio::join!(returned(work), returned(work), returned(work));
         assert_eq!(
             [a.unwrap(), b.unwrap(), c.unwrap()],
             [Handle::current().id(); 3]
@@ -130,8 +138,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_told_and_costs_no_thread() {
-        assert!(run(|| panic!("meant")).await.is_err());
-        assert_eq!(run(|| 5).await, Ok(5));
+    async fn a_panic_costs_no_thread() {
+        assert!(returned(|| panic!("meant")).await.is_err());
+        assert_eq!(returned(|| 5).await, Ok(5));
     }
 }

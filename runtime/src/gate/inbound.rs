@@ -31,26 +31,11 @@ impl Inbound {
         self.policy != Policy::Off && self.leniencies != Leniencies::ALL
     }
 
-    /// Params of `method`, as `revision` allows them. Absent ones are an empty object.
-    ///
-    /// # Errors
-    /// -32602, with pointer, rule, what was expected and what was found.
-    pub(crate) fn params<T: Conform + for<'de> serde::Deserialize<'de>>(
-        self,
-        method: Method,
-        revision: Revision,
-        params: Option<&RawValue>,
-    ) -> Result<T, ErrorObject> {
-        let decoded = decoded_params(method, params)?;
-        self.check_params(&decoded, method, revision, params)?;
-        Ok(decoded)
-    }
-
     /// Checks `decoded`, which are `params` of `method`, at `revision`. There may be no raw params although there were some,
     /// if [`needs_text`](Self::needs_text) says that they are not needed.
     ///
     /// # Errors
-    /// As [`params`](Self::params).
+    /// -32602, with pointer, rule, what was expected and what was found.
     pub(crate) fn check_params<T: Conform>(
         self,
         decoded: &T,
@@ -88,10 +73,26 @@ impl Inbound {
             .map_err(|fault| jsonrpc::params_error(method.as_str(), &fault))
     }
 
+    /// Checks `decoded`, which `text` is the params of, a method of an extension, at `revision`.
+    ///
+    /// # Errors
+    /// As [`check_params`](Self::check_params).
+    pub(crate) fn check_decoded(
+        self,
+        decoded: &dyn Conform,
+        method: &str,
+        revision: Revision,
+        text: Option<&str>,
+    ) -> Result<(), ErrorObject> {
+        let fault = self.look(decoded, revision, text.unwrap_or("{}"), "/params");
+        self.judge(fault, method, revision)
+            .map_err(|fault| jsonrpc::params_error(method, &fault))
+    }
+
     /// A message of one of the kinds that `decode` knows, as `revision` allows it.
     ///
     /// # Errors
-    /// As [`params`](Self::params); `decode` does not know `method`.
+    /// As [`check_params`](Self::check_params); `decode` does not know `method`.
     pub(crate) fn message<T: Conform>(
         self,
         method: Method,
@@ -111,13 +112,13 @@ impl Inbound {
     /// What is wrong with it; the pointer is relative to the result.
     pub(crate) fn result<T: Conform + for<'de> serde::Deserialize<'de>>(
         self,
-        method: Method,
+        method: &str,
         revision: Revision,
         text: &str,
     ) -> Result<T, DecodeError> {
         let result: T = decode::from_str(text)?;
         let fault = self.look(&result, revision, text, "");
-        match self.judge(fault, method.as_str(), revision) {
+        match self.judge(fault, method, revision) {
             Ok(()) => Ok(result),
             Err(fault) => {
                 let message = format!("expected {}, found {}", fault.expected, fault.found);
@@ -325,25 +326,16 @@ impl Inbound {
     }
 }
 
-/// Decodes the params of a method; `{}` stands for absent ones, and for null.
-///
-/// # Errors
-/// -32602.
-pub(crate) fn decoded_params<T: for<'de> serde::Deserialize<'de>>(
-    method: Method,
-    params: Option<&RawValue>,
-) -> Result<T, ErrorObject> {
-    decode::from_str(object_for(params)).map_err(|error| unfit(method, &error))
-}
-
-fn object_for(params: Option<&RawValue>) -> &str {
+/// The text of params; `{}` stands for absent ones, and for null.
+pub(super) fn object_for(params: Option<&RawValue>) -> &str {
     match params.map(RawValue::get) {
         None | Some("null") => "{}",
         Some(text) => text,
     }
 }
 
-fn unfit(method: Method, error: &DecodeError) -> ErrorObject {
+/// -32602 for params that do not have the form of `method`.
+pub(crate) fn unfit(method: Method, error: &DecodeError) -> ErrorObject {
     jsonrpc::params_error(method.as_str(), &Fault::of_decoding(error, "/params"))
 }
 

@@ -1,10 +1,325 @@
-//! The one place every message passes on its way out: what its revision does not allow does not leave.
+//! The one way out. Only this module makes an [`Outgoing`] message, and transports take nothing else: what its revision does not
+//! allow does not leave.
+
+mod write;
+
+use std::sync::Arc;
 
 use serde_json::Value;
-use trueform_schema::{Conform, Era, ErrorObject, Revision, View, Violation, conform, rewrite};
+use trueform_schema::{
+    Conform, Encode, Era, ErrorObject, Json, RequestId, Revision, View, Violation, conform, rewrite,
+};
 
 use super::codes::{self, Standing};
 use crate::jsonrpc;
+
+/// A message that may be sent: one JSON text without a line end.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    kind: OutKind,
+    bytes: Vec<u8>,
+}
+
+/// What a message is, for transports that treat kinds differently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OutKind {
+    Response(Outcome, Stage),
+    Notification,
+    Request(RequestId),
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Result,
+    /// A result with `isError`.
+    ToolError,
+    /// The handler answered with an error of this code.
+    Failed(i64),
+    /// The request was refused with an error of this code before its handler ran.
+    Refused(i64),
+}
+
+/// How far a request came before it was answered. HTTP derives the status from it and the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The message is malformed, or nothing of its kind may be sent.
+    Envelope,
+    /// The session that the message belongs to is not there.
+    NoSession,
+    /// What the request says about itself: headers, version, required `_meta`.
+    Claims,
+    /// Everything after that, in a session or stateless.
+    Call(Era),
+}
+
+impl Outgoing {
+    /// The response with `result`, as `view` shows it. `what` is the name for the log.
+    ///
+    /// # Errors
+    /// -32603 if the revision of the view does not allow the result.
+    pub(crate) fn result<T: Conform + ?Sized>(
+        id: &RequestId,
+        view: View<'_>,
+        policy: Policy,
+        what: &str,
+        result: &T,
+    ) -> Result<Self, ErrorObject> {
+        let revision = view.revision().unwrap_or(Revision::LATEST);
+        check(policy, result, revision, what)?;
+        let mut bytes = Vec::with_capacity(256);
+        write::write_result(id, view, &mut bytes, |view, out| result.encode(view, out));
+        Ok(Self::answered(revision, bytes))
+    }
+
+    /// The response with a result that was checked and written before.
+    pub(crate) fn written(id: &RequestId, revision: Revision, result: &Checked) -> Self {
+        let mut bytes = Vec::with_capacity(64 + result.0.len());
+        write::write_result(id, View::at(revision), &mut bytes, |_, out| {
+            out.extend_from_slice(&result.0);
+        });
+        Self::answered(revision, bytes)
+    }
+
+    fn answered(revision: Revision, bytes: Vec<u8>) -> Self {
+        Self {
+            kind: OutKind::Response(Outcome::Result, Stage::Call(revision.era())),
+            bytes,
+        }
+    }
+
+    /// The same response, of which the result says that the tool failed.
+    pub(crate) fn with_tool_error(mut self) -> Self {
+        if let OutKind::Response(outcome, _) = &mut self.kind {
+            *outcome = Outcome::ToolError;
+        }
+        self
+    }
+
+    /// The error that refuses a message at `stage`. There is no id if it could not be read.
+    pub(crate) fn refusal(
+        id: Option<&RequestId>,
+        revision: Option<Revision>,
+        stage: Stage,
+        error: &ErrorObject,
+    ) -> Self {
+        Self::error(id, revision, Outcome::Refused(error.code), stage, error)
+    }
+
+    /// The error that a handler answers with, as `revision` may see it.
+    pub(crate) fn failure(id: &RequestId, revision: Revision, error: ErrorObject) -> Self {
+        let error = error_at(error, revision);
+        let stage = Stage::Call(revision.era());
+        Self::error(
+            Some(id),
+            Some(revision),
+            Outcome::Failed(error.code),
+            stage,
+            &error,
+        )
+    }
+
+    fn error(
+        id: Option<&RequestId>,
+        revision: Option<Revision>,
+        outcome: Outcome,
+        stage: Stage,
+        error: &ErrorObject,
+    ) -> Self {
+        let mut bytes = Vec::with_capacity(256);
+        write::write_error(id, revision, error, &mut bytes);
+        Self {
+            kind: OutKind::Response(outcome, stage),
+            bytes,
+        }
+    }
+
+    /// A notification. `None`, and logged, if `revision` does not allow `params`.
+    pub(crate) fn notification(
+        method: &'static str,
+        params: Option<&dyn Conform>,
+        revision: Revision,
+        policy: Policy,
+    ) -> Option<Self> {
+        if let Some(params) = params {
+            check(policy, params, revision, method).ok()?;
+        }
+        let mut bytes = Vec::with_capacity(192);
+        let params = params.map(|params| params as &dyn Encode);
+        write::write_notification(method, params, View::at(revision), &mut bytes);
+        Some(Self {
+            kind: OutKind::Notification,
+            bytes,
+        })
+    }
+
+    /// A request. `params` were checked and written before.
+    pub(crate) fn request(id: &RequestId, method: &str, params: Option<&CheckedParams>) -> Self {
+        let mut bytes = Vec::with_capacity(256);
+        let params = params.map(|params| &params.0 as &dyn Encode);
+        write::write_request(id, method, params, View::ALL, &mut bytes);
+        Self {
+            kind: OutKind::Request(id.clone()),
+            bytes,
+        }
+    }
+
+    /// A notification whose `params` were checked and written before.
+    pub(crate) fn written_notification(method: &str, params: Option<&CheckedParams>) -> Self {
+        let mut bytes = Vec::with_capacity(128);
+        let params = params.map(|params| &params.0 as &dyn Encode);
+        write::write_notification(method, params, View::ALL, &mut bytes);
+        Self {
+            kind: OutKind::Notification,
+            bytes,
+        }
+    }
+
+    /// The responses to a batch, as one array. It counts as malformed if all of its messages were.
+    pub(crate) fn batch(responses: &[Self]) -> Self {
+        let length = responses
+            .iter()
+            .map(|one| one.bytes.len() + 1)
+            .sum::<usize>()
+            + 1;
+        let mut bytes = Vec::with_capacity(length);
+        for response in responses {
+            bytes.push(if bytes.is_empty() { b'[' } else { b',' });
+            bytes.extend_from_slice(&response.bytes);
+        }
+        bytes.push(b']');
+        let is_malformed = |one: &Self| matches!(one.kind, OutKind::Response(_, Stage::Envelope));
+        let (outcome, stage) = match responses.iter().all(is_malformed) {
+            true => (
+                Outcome::Refused(jsonrpc::code::INVALID_REQUEST),
+                Stage::Envelope,
+            ),
+            false => (Outcome::Result, Stage::Call(Era::Legacy)),
+        };
+        Self {
+            kind: OutKind::Response(outcome, stage),
+            bytes,
+        }
+    }
+
+    /// A message that an event store kept.
+    #[cfg(feature = "http")]
+    pub(crate) fn stored(message: &[u8]) -> Self {
+        Self {
+            kind: OutKind::Notification,
+            bytes: message.to_vec(),
+        }
+    }
+
+    /// Bytes that nothing checked, for clients that test what a server makes of them.
+    pub(crate) fn unchecked(bytes: Vec<u8>) -> Self {
+        Self {
+            kind: OutKind::Notification,
+            bytes,
+        }
+    }
+
+    /// The response of a client whose gate is open, or to a method that it does not know.
+    pub(crate) fn unchecked_response(id: &RequestId, answer: &Result<Json, ErrorObject>) -> Self {
+        let mut bytes = Vec::with_capacity(128);
+        let outcome = match answer {
+            Ok(result) => {
+                write::write_result(id, View::ALL, &mut bytes, |view, out| {
+                    result.encode(view, out);
+                });
+                Outcome::Result
+            }
+            Err(error) => {
+                write::write_error(Some(id), None, error, &mut bytes);
+                Outcome::Failed(error.code)
+            }
+        };
+        Self {
+            kind: OutKind::Response(outcome, Stage::Call(Era::Legacy)),
+            bytes,
+        }
+    }
+
+    /// This message and another one on the line after it. For byte streams, where a line is a message.
+    pub(crate) fn followed_by(mut self, next: &Self) -> Self {
+        self.bytes.push(b'\n');
+        self.bytes.extend_from_slice(&next.bytes);
+        self
+    }
+
+    pub(crate) fn kind(&self) -> &OutKind {
+        &self.kind
+    }
+
+    /// How the request ended that this answers; `None` if it is not a response.
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        match self.kind {
+            OutKind::Response(outcome, _) => Some(outcome),
+            OutKind::Notification | OutKind::Request(_) => None,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// A result that its revision allows, written.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked(Arc<[u8]>);
+
+impl Checked {
+    /// `result` as `view` shows it. `what` is the name for the log.
+    ///
+    /// # Errors
+    /// -32603 if the revision of the view does not allow it.
+    pub(crate) fn new<T: Conform>(
+        result: &T,
+        view: View<'_>,
+        policy: Policy,
+        what: &str,
+    ) -> Result<Self, ErrorObject> {
+        let revision = view.revision().unwrap_or(Revision::LATEST);
+        check(policy, result, revision, what)?;
+        let mut bytes = Vec::new();
+        result.encode(view, &mut bytes);
+        Ok(Self(bytes.into()))
+    }
+}
+
+/// Params that the gate let out, written.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckedParams(Json);
+
+impl CheckedParams {
+    /// `params` of `what` at `revision`.
+    ///
+    /// # Errors
+    /// -32603 if the revision does not allow them.
+    pub(crate) fn new(
+        params: &dyn Conform,
+        revision: Revision,
+        policy: Policy,
+        what: &str,
+    ) -> Result<Self, ErrorObject> {
+        check(policy, params, revision, what)?;
+        Ok(Self(trueform_schema::At::new(params, revision).to_json()))
+    }
+
+    /// Params that the client's own gate checked, with what it added to their `_meta`.
+    pub(crate) fn stamped(params: Json) -> Self {
+        Self(params)
+    }
+
+    /// The params as JSON text.
+    pub(crate) fn get(&self) -> &str {
+        self.0.get()
+    }
+}
 
 /// What is done about a message that its revision does not allow, on its way out or in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +341,7 @@ pub enum Policy {
 ///
 /// # Errors
 /// What the peer is told instead: that this cannot be expressed at its revision. Pointer and rule are for the log.
-pub(crate) fn check<T: Conform + ?Sized>(
+fn check<T: Conform + ?Sized>(
     policy: Policy,
     value: &T,
     revision: Revision,

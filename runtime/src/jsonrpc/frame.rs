@@ -1,8 +1,8 @@
 //! The kinds of message, and which of them the members of an envelope make: absent and null kept apart, nothing guessed.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
-use serde::de::{Deserializer, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::{ErrorObject, JsonKind, RequestId, decode};
 
@@ -68,6 +68,24 @@ pub(crate) struct Malformed {
     pub(crate) error: ErrorObject,
 }
 
+/// Params that are decoded while the envelope is read, so that they are not read twice.
+pub(crate) trait EarlyParams<'a>: Sized {
+    /// What decodes the params of one method.
+    type Seed: DeserializeSeed<'a, Value = Self>;
+
+    /// What decodes the params of `method`; `None` if they stay raw.
+    fn seed(method: &str) -> Option<Self::Seed>;
+}
+
+/// All params stay raw.
+impl EarlyParams<'_> for () {
+    type Seed = PhantomData<()>;
+
+    fn seed(_: &str) -> Option<PhantomData<()>> {
+        None
+    }
+}
+
 /// The members of an envelope, as far as they were read.
 pub(super) struct Members<'a, E> {
     pub(super) jsonrpc: Option<&'a RawValue>,
@@ -79,14 +97,14 @@ pub(super) struct Members<'a, E> {
     pub(super) repeated: Option<&'static str>,
     /// The member whose value was read last, or could not be read.
     pub(super) reached: Option<&'static str>,
-    /// The method whose params are decoded in passing.
-    pub(super) early: Option<&'static str>,
+    /// Whether params are decoded in passing.
+    pub(super) early: bool,
     pub(super) tried_early: bool,
     pub(super) early_params: Option<E>,
 }
 
-impl<'a, E> Members<'a, E> {
-    pub(super) fn new(early: Option<&'static str>) -> Self {
+impl<'a, E: EarlyParams<'a>> Members<'a, E> {
+    pub(super) fn new(early: bool) -> Self {
         Self {
             jsonrpc: None,
             id: None,
@@ -102,15 +120,14 @@ impl<'a, E> Members<'a, E> {
         }
     }
 
-    /// Whether the params that come now are to be decoded.
-    pub(super) fn is_early(&self) -> bool {
-        let (Some(early), Some(method), false) = (self.early, self.method, self.tried_early) else {
-            return false;
-        };
-        let quoted = method.get().as_bytes();
-        self.params.is_none()
-            && quoted.len() == early.len() + 2
-            && &quoted[1..quoted.len() - 1] == early.as_bytes()
+    /// What decodes the params that come now; `None` if they stay raw.
+    pub(super) fn early_seed(&self) -> Option<E::Seed> {
+        if !self.early || self.tried_early || self.params.is_some() {
+            return None;
+        }
+        let quoted = self.method?.get();
+        let method = quoted.strip_prefix('"')?.strip_suffix('"')?;
+        E::seed(method)
     }
 
     pub(super) fn classify(self) -> Result<Frame<'a>, Malformed> {

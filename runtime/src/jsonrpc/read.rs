@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::ErrorObject;
 
 use super::{
     Fault, MAX_BATCH, MAX_DEPTH, error,
     fault::described,
-    frame::{Frame, Incoming, Kind, Malformed, Members},
+    frame::{EarlyParams, Frame, Incoming, Kind, Malformed, Members},
     scan,
 };
 
@@ -18,17 +18,23 @@ use super::{
 /// # Errors
 /// -32700 for what is not UTF-8 or not JSON, -32600 for what nests too deep or is no message.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Malformed> {
-    parse_early::<IgnoredAny>(bytes, None).map(|(incoming, _)| incoming)
+    read::<()>(bytes, false).map(|(incoming, _)| incoming)
 }
 
-/// As [`parse`], decoding the params of a request of the method `early` while they are passed, so that they are not read
-/// twice. The frame has no raw params then. Where they cannot be decoded, or come before the method, they stay raw.
+/// As [`parse`], decoding the params of a single message while they are passed. The message has no raw params then. Params that
+/// cannot be decoded, or come before the method, stay raw.
 ///
 /// # Errors
 /// As [`parse`].
-pub(crate) fn parse_early<'a, E: Deserialize<'a>>(
+pub(crate) fn parse_early<'a, E: EarlyParams<'a>>(
     bytes: &'a [u8],
-    early: Option<&'static str>,
+) -> Result<(Incoming<'a>, Option<E>), Malformed> {
+    read(bytes, true)
+}
+
+fn read<'a, E: EarlyParams<'a>>(
+    bytes: &'a [u8],
+    early: bool,
 ) -> Result<(Incoming<'a>, Option<E>), Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|problem| {
         let place = problem.valid_up_to();
@@ -72,14 +78,14 @@ fn batch(text: &str) -> Result<Vec<Result<Frame<'_>, Malformed>>, Malformed> {
         ))),
         _ => Ok(items
             .into_iter()
-            .map(|item| Ok(single::<IgnoredAny>(item.get(), None)?.0))
+            .map(|item| Ok(single::<()>(item.get(), false)?.0))
             .collect()),
     }
 }
 
-fn single<'a, E: Deserialize<'a>>(
+fn single<'a, E: EarlyParams<'a>>(
     text: &'a str,
-    early: Option<&'static str>,
+    early: bool,
 ) -> Result<(Frame<'a>, Option<E>), Malformed> {
     let mut members = Members::new(early);
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -92,7 +98,7 @@ fn single<'a, E: Deserialize<'a>>(
             members.classify().map(|frame| (frame, params))
         }
         // The params may be what is wrong, and are told of after the envelope: read the frame without looking into them.
-        Err(_) if members.tried_early => single(text, None),
+        Err(_) if members.tried_early => single(text, false),
         // Told at the first value; what follows it may still be no JSON.
         Err(problem) if problem.is_data() => {
             let error = match serde_json::from_str::<IgnoredAny>(text) {
@@ -127,18 +133,18 @@ pub(crate) fn readable_id(bytes: &[u8]) -> Option<trueform_schema::RequestId> {
     beginning(bytes).request_id()
 }
 
-fn beginning(bytes: &[u8]) -> Members<'_, IgnoredAny> {
+fn beginning(bytes: &[u8]) -> Members<'_, ()> {
     let valid = match std::str::from_utf8(bytes) {
         Ok(_) => bytes,
         Err(problem) => &bytes[..problem.valid_up_to()],
     };
-    let mut members = Members::<IgnoredAny>::new(None);
+    let mut members = Members::<()>::new(false);
     // The error is expected: the members read before it are what counts.
     let _ = (&mut members).deserialize(&mut serde_json::Deserializer::from_slice(valid));
     members
 }
 
-impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for &mut Members<'de, E> {
+impl<'de, E: EarlyParams<'de>> DeserializeSeed<'de> for &mut Members<'de, E> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -146,7 +152,7 @@ impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for &mut Members<'de, E> {
     }
 }
 
-impl<'de, E: Deserialize<'de>> Visitor<'de> for &mut Members<'de, E> {
+impl<'de, E: EarlyParams<'de>> Visitor<'de> for &mut Members<'de, E> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -159,17 +165,19 @@ impl<'de, E: Deserialize<'de>> Visitor<'de> for &mut Members<'de, E> {
                 Name::Jsonrpc => (&mut self.jsonrpc, "jsonrpc"),
                 Name::Id => (&mut self.id, "id"),
                 Name::Method => (&mut self.method, "method"),
-                Name::Params if self.is_early() => {
-                    self.tried_early = true;
-                    self.early_params = Some(map.next_value()?);
-                    continue;
-                }
                 Name::Params if self.tried_early => {
                     map.next_value::<IgnoredAny>()?;
                     self.repeated = self.repeated.or(Some("params"));
                     continue;
                 }
-                Name::Params => (&mut self.params, "params"),
+                Name::Params => match self.early_seed() {
+                    Some(seed) => {
+                        self.tried_early = true;
+                        self.early_params = Some(map.next_value_seed(seed)?);
+                        continue;
+                    }
+                    None => (&mut self.params, "params"),
+                },
                 Name::Result => (&mut self.result, "result"),
                 Name::Error => (&mut self.error, "error"),
                 Name::Other => {
@@ -407,7 +415,14 @@ mod tests {
         struct Pair {
             a: i64,
         }
-        let read = |text: &'static str| match parse_early::<Pair>(text.as_bytes(), Some("m")) {
+        impl<'a> EarlyParams<'a> for Pair {
+            type Seed = std::marker::PhantomData<Self>;
+
+            fn seed(method: &str) -> Option<Self::Seed> {
+                (method == "m").then_some(std::marker::PhantomData)
+            }
+        }
+        let read = |text: &'static str| match parse_early::<Pair>(text.as_bytes()) {
             Ok((Incoming::Single(Frame::Request { params, .. }), early)) => {
                 Ok((params.is_some(), early.map(|pair| pair.a)))
             }

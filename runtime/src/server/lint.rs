@@ -7,9 +7,9 @@ use trueform_schema::{At, Era, Revision, Revisions};
 
 use super::Service;
 use crate::{
-    catalog::Entry,
     engine::Engine,
     lint::{Effect, Finding, Position, Profile, lint},
+    tool::Tools,
 };
 
 /// A finding about one of a server's tools. `Display` is one line.
@@ -85,7 +85,12 @@ pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
     }
     for found in findings(engine, told) {
         if Effect::LosesTool <= found.finding.effect {
-            let cure = match engine.settings.profile {
+            let cure = match engine
+                .tools
+                .as_ref()
+                .map(Tools::profile)
+                .unwrap_or_default()
+            {
                 Profile::Portable => "",
                 Profile::Strict2020 => {
                     "; `Profile::Portable` cures most of that, for one tool or for the server"
@@ -97,7 +102,7 @@ pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
 }
 
 fn findings(engine: &Engine, told: impl Fn(&str) -> bool) -> Vec<ToolFinding> {
-    let served = engine.served(Revisions::ALL);
+    let served = engine.host.served(Revisions::ALL);
     // Newest first; between the newest of each era and older ones nothing changes that the lint looks at.
     let newest = served.iter().find(|revision| revision.era() == Era::Modern);
     let revisions: Vec<Revision> = newest
@@ -105,24 +110,18 @@ fn findings(engine: &Engine, told: impl Fn(&str) -> bool) -> Vec<ToolFinding> {
         .chain(served.iter().find(|revision| revision.era() == Era::Legacy))
         .copied()
         .collect();
-    let catalog = engine.catalog();
     let mut all: Vec<ToolFinding> = Vec::new();
-    let told = |entry: &&Entry| entry.enabled && told(entry.route.name());
-    for entry in catalog.entries().iter().filter(told) {
+    for tool in engine.tools_now().iter().filter(|tool| told(tool.name())) {
         let first = all.len();
         for &revision in &revisions {
-            for (position, finding) in of_tool(&entry.route, revision) {
+            for (position, finding) in of_tool(tool, revision) {
                 let known = all[first..]
                     .iter()
                     .any(|known| known.position == position && known.finding == finding);
                 if !known {
-                    let (tool, place) = (
-                        entry.route.name().to_owned(),
-                        entry.route.place().to_string(),
-                    );
                     all.push(ToolFinding {
-                        tool,
-                        place,
+                        tool: tool.name().to_owned(),
+                        place: tool.place().to_string(),
                         position,
                         revision,
                         finding,

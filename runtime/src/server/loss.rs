@@ -112,9 +112,9 @@ impl Service {
 }
 
 fn losses(engine: &Engine) -> Vec<Loss> {
-    let mut revisions = engine.served(Revisions::ALL);
+    let mut revisions = engine.host.served(Revisions::ALL);
     revisions.sort();
-    let info = &engine.settings.info;
+    let info = &engine.host.settings.info;
     let all_info = encoded(info, View::ALL);
     let mut losses = Vec::new();
     for &revision in &revisions {
@@ -126,16 +126,15 @@ fn losses(engine: &Engine) -> Vec<Loss> {
             &encoded(info, View::at(revision)),
         );
     }
-    let catalog = engine.catalog();
-    for entry in catalog.entries().iter().filter(|entry| entry.enabled) {
-        let all = listed(&entry.route, View::ALL);
+    for tool in engine.tools_now() {
+        let all = listed(&tool, View::ALL);
         for &revision in &revisions {
             add(
                 &mut losses,
-                Some(entry.route.name()),
+                Some(tool.name()),
                 revision,
                 &all,
-                &listed(&entry.route, View::at(revision)),
+                &listed(&tool, View::at(revision)),
             );
         }
     }

@@ -10,21 +10,21 @@ mod link;
 mod values;
 
 use serde_json::{Value, value::RawValue};
-use trueform_schema::{Method, RequestId, Revision};
+use trueform_schema::{RequestId, Revision};
 
 pub use self::{
     link::link,
     values::{arguments, conform, decode, header},
 };
-use crate::jsonrpc::{self, Fault, Frame, Incoming, Malformed, NoId};
+use crate::{
+    gate::{Outgoing, Stage},
+    jsonrpc::{self, Fault, Frame, Incoming, Malformed},
+};
 
 /// Any bytes are messages or a fault that can be answered; what is read of them is what they say.
 pub fn envelope(bytes: &[u8]) {
     let plain = jsonrpc::parse(bytes);
-    let early = jsonrpc::parse_early::<trueform_schema::CallToolRequestParams>(
-        bytes,
-        Some(Method::CallTool.as_str()),
-    );
+    let early = jsonrpc::parse_early::<trueform_schema::ClientRequest>(bytes);
     // Reading the params in passing changes nothing of the envelope.
     match (&plain, &early) {
         (Ok(_), Ok(_)) => {}
@@ -107,9 +107,8 @@ fn refused(malformed: &Malformed) {
 fn answerable(id: Option<&RequestId>) {
     let problem = "a \"fault\"\u{1}\u{2028}";
     let error = jsonrpc::invalid_request(problem, &Fault::new("", "kind", problem, problem));
-    for no_id in [None, Some(Revision::V2024_11_05), Some(Revision::LATEST)] {
-        let mut body = Vec::new();
-        jsonrpc::write_error(id, NoId::at(no_id), &error, &mut body);
+    for revision in [None, Some(Revision::V2024_11_05), Some(Revision::LATEST)] {
+        let body = Outgoing::refusal(id, revision, Stage::Envelope, &error).into_bytes();
         assert!(!body.contains(&b'\n'), "an answer is one line");
         let answer: Value = serde_json::from_slice(&body).expect("an answer is JSON");
         if let Some(id) = id {

@@ -1,11 +1,13 @@
 //! One call of a tool, as the macros' code sees it, and how it may end.
 
-use std::{any::Any, fmt, future::Future, pin::Pin, time::Duration};
+use std::{any::Any, fmt, future::Future};
 
 use trueform_schema::CallToolResult;
 
-use super::error::ToolError;
-use crate::context::Context;
+use crate::{
+    exchange::Context,
+    feature::{callable::Step, failure::ToolError},
+};
 
 /// What a tool's code is called with: who asks, and the arguments as JSON text, split by parameter.
 pub struct Call<'a> {
@@ -26,14 +28,7 @@ pub(super) type Server = std::sync::Arc<dyn Any + Send + Sync>;
 pub(crate) type Handler = fn(&Call<'_>) -> Result<Called, Refused>;
 
 /// What became of a call so far.
-pub enum Called {
-    /// It is done.
-    Ready(Outcome),
-    /// It is a future.
-    Later(Pin<Box<dyn Future<Output = Outcome> + Send>>),
-    /// It is work that holds its thread.
-    Blocking(Box<dyn FnOnce() -> Outcome + Send>),
-}
+pub type Called = Step<Outcome>;
 
 /// How a call ends.
 pub type Outcome = Result<CallToolResult, ToolError>;
@@ -51,17 +46,6 @@ pub(super) enum Reason {
     Arguments(serde_json::Error),
     /// The context does not have what is to be injected.
     Injected(ToolError),
-}
-
-/// How long a call may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Timeout {
-    /// From the start, or from the last report of progress.
-    pub limit: Duration,
-    /// Whether a report of progress starts the time anew.
-    pub reset_by_progress: bool,
-    /// From the start, whatever is reported.
-    pub hard_limit: Option<Duration>,
 }
 
 impl Call<'_> {
@@ -127,16 +111,6 @@ impl fmt::Debug for Refused {
             Reason::Arguments(error) => f.debug_tuple("Arguments").field(error).finish(),
             Reason::Injected(error) => f.debug_tuple("Injected").field(error).finish(),
         }
-    }
-}
-
-impl fmt::Debug for Called {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ready(_) => "Ready",
-            Self::Later(_) => "Later",
-            Self::Blocking(_) => "Blocking",
-        })
     }
 }
 

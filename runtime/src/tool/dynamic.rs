@@ -7,13 +7,13 @@ use trueform_schema::{Icon, Json, JsonObject, Meta, Tool, ToolAnnotations};
 
 use super::{
     arguments::Names,
-    call::{Call, Called, Outcome, Refused, Timeout},
+    call::{Call, Called, Outcome, Refused},
     rejected::Rejected,
     result::IntoToolResult,
     route::{Definition, Place, ToolRoute},
     set::{IntoTools, ToolSet},
 };
-use crate::{context::Context, lint::Profile, needs::ClientNeeds};
+use crate::{exchange::Context, feature::callable::Timeout, lint::Profile, needs::ClientNeeds};
 
 /// A tool whose schema is not written as Rust types: loaded from a file, a database, another server.
 ///

@@ -1,25 +1,30 @@
 //! Arguments that HTTP headers repeat: the `x-mcp-header` annotations of an input schema (Z-8, Z-9, TRAP-15).
 
 use serde_json::{Map, Value};
-use trueform_schema::pointer::escape;
+use trueform_schema::{ErrorObject, Json, pointer::escape};
+
+use crate::{
+    gate::{HeaderValue, Headers, PARAM_HEADER_PREFIX, decode_header},
+    jsonrpc::header_mismatch,
+};
 
 /// The annotation.
 const KEYWORD: &str = "x-mcp-header";
 
 /// An argument that the header `Mcp-Param-{name}` repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeaderParam {
+pub(crate) struct HeaderParam {
     /// The name, as the schema spells it.
-    pub name: Box<str>,
+    pub(crate) name: Box<str>,
     /// Property names from the arguments' root to the argument.
-    pub path: Vec<Box<str>>,
+    pub(crate) path: Vec<Box<str>>,
     /// How the value is compared.
-    pub kind: HeaderKind,
+    pub(crate) kind: HeaderKind,
 }
 
 /// The type of such an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeaderKind {
+pub(crate) enum HeaderKind {
     /// Sent in decimal, compared as a number.
     Integer,
     /// Sent as it is, or Base64 between markers.
@@ -33,7 +38,7 @@ pub enum HeaderKind {
 /// # Errors
 /// All annotations that break a rule, a sentence each with its pointer: a name that is no HTTP token or is taken, a type
 /// that cannot be sent, a place that is not reached through `properties` alone.
-pub fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, Vec<String>> {
+pub(crate) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, Vec<String>> {
     let mut found = Found::default();
     found.root(schema);
     if found.problems.is_empty() {
@@ -41,6 +46,79 @@ pub fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, Vec<String>> {
     } else {
         Err(found.problems)
     }
+}
+
+/// Compares the headers that repeat arguments with them (F-28, GAP-9).
+pub(crate) fn check(
+    headers: &dyn Headers,
+    params: &[HeaderParam],
+    arguments: Option<&Json>,
+) -> Result<(), ErrorObject> {
+    if params.is_empty() {
+        return Ok(());
+    }
+    let arguments = arguments.map_or(Value::Null, Json::to_value);
+    for param in params {
+        let value = param
+            .path
+            .iter()
+            .try_fold(&arguments, |value, key| value.get(&**key))
+            .filter(|value| !value.is_null());
+        let name = format!("{PARAM_HEADER_PREFIX}{}", param.name.to_ascii_lowercase());
+        let complain = |problem: String| {
+            Err(header_mismatch(format!(
+                "`Mcp-Param-{}` {problem}",
+                param.name
+            )))
+        };
+        let sent = match (headers.get(&name), value) {
+            (HeaderValue::Absent, None) => continue,
+            (HeaderValue::Absent, Some(_)) => {
+                return complain("is missing, and the argument it repeats is there".to_owned());
+            }
+            (HeaderValue::Bad, _) => {
+                return complain("is repeated or has illegal characters".to_owned());
+            }
+            (HeaderValue::One(_), None) => {
+                return complain("is there, and the argument it repeats is not".to_owned());
+            }
+            (HeaderValue::One(sent), Some(_)) => sent,
+        };
+        let sent = match decode_header(sent) {
+            Ok(sent) => sent,
+            Err(problem) => return complain(problem),
+        };
+        if !value.is_some_and(|value| agrees(&sent, value, param.kind)) {
+            return complain("differs from the argument it repeats".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn agrees(sent: &str, value: &Value, kind: HeaderKind) -> bool {
+    match (kind, value) {
+        (HeaderKind::String, Value::String(text)) => sent == text,
+        (HeaderKind::Boolean, Value::Bool(flag)) => sent == if *flag { "true" } else { "false" },
+        (HeaderKind::Integer, Value::Number(number)) => {
+            let float = sent.parse::<f64>().ok();
+            // 42.0 and 42 are the same integer, however either side wrote it.
+            let sent = sent.parse().ok().or(float.and_then(whole));
+            let found = number.as_i128().or(number.as_f64().and_then(whole));
+            match (sent, found) {
+                (None, None) => float.is_some() && float == number.as_f64(),
+                (sent, found) => sent == found,
+            }
+        }
+        // The argument has a type that its schema forbids: the argument check tells that better than a header error.
+        _ => true,
+    }
+}
+
+/// The integer that a float without a fraction is.
+fn whole(float: f64) -> Option<i128> {
+    /// Below this they fit.
+    const LARGEST: f64 = 1e38;
+    (float.fract() == 0.0 && float.abs() < LARGEST).then_some(float as i128)
 }
 
 #[derive(Default)]
@@ -224,5 +302,111 @@ mod tests {
                 "{problems:?}"
             );
         }
+    }
+
+    struct One(&'static str, &'static str);
+
+    impl Headers for One {
+        fn get(&self, name: &str) -> HeaderValue<'_> {
+            if name == self.0 {
+                HeaderValue::One(self.1)
+            } else {
+                HeaderValue::Absent
+            }
+        }
+    }
+
+    // F-28, GAP-9
+    #[test]
+    fn params() {
+        let param = |kind| HeaderParam {
+            name: "Region".into(),
+            path: vec!["where".into(), "region".into()],
+            kind,
+        };
+        let check = |header: Option<&'static str>, kind, arguments: &str| {
+            let headers = header.map_or(One("", ""), |value| One("mcp-param-region", value));
+            let arguments = Json::from_text(arguments).unwrap();
+            super::check(&headers, &[param(kind)], Some(&arguments))
+                .map_err(|error| error.code)
+        };
+        assert_eq!(
+            check(
+                Some("eu"),
+                HeaderKind::String,
+                r#"{"where":{"region":"eu"}}"#
+            ),
+            Ok(())
+        );
+        assert_eq!(
+            check(
+                Some("us"),
+                HeaderKind::String,
+                r#"{"where":{"region":"eu"}}"#
+            ),
+            Err(-32020)
+        );
+        assert_eq!(
+            check(None, HeaderKind::String, r#"{"where":{"region":"eu"}}"#),
+            Err(-32020)
+        );
+        assert_eq!(
+            check(
+                Some("eu"),
+                HeaderKind::String,
+                r#"{"where":{"region":null}}"#
+            ),
+            Err(-32020)
+        );
+        assert_eq!(check(None, HeaderKind::String, "{}"), Ok(()));
+        assert_eq!(
+            check(
+                Some("42.0"),
+                HeaderKind::Integer,
+                r#"{"where":{"region":42}}"#
+            ),
+            Ok(())
+        );
+        // 42.0 and 42 are one integer, and two large ones are not one because their doubles are.
+        for (header, argument, agrees) in [
+            ("42", "42.0", true),
+            ("1816189213876457", "1816189213876457.0", true),
+            ("9007199254740993", "9007199254740993", true),
+            ("9007199254740993", "9007199254740992.0", false),
+            ("18446744073709551615", "18446744073709551615", true),
+            ("18446744073709551615", "18446744073709551614", false),
+            ("10000000000000000", "1e16", true),
+            ("9.5", "9.5", true),
+            ("9", "9.5", false),
+            ("x", "9", false),
+        ] {
+            let arguments = format!(r#"{{"where":{{"region":{argument}}}}}"#);
+            let got = check(Some(header), HeaderKind::Integer, &arguments);
+            assert_eq!(got.is_ok(), agrees, "{header} and {argument}");
+        }
+        assert_eq!(
+            check(
+                Some("43"),
+                HeaderKind::Integer,
+                r#"{"where":{"region":42}}"#
+            ),
+            Err(-32020)
+        );
+        assert_eq!(
+            check(
+                Some("true"),
+                HeaderKind::Boolean,
+                r#"{"where":{"region":true}}"#
+            ),
+            Ok(())
+        );
+        assert_eq!(
+            check(
+                Some("True"),
+                HeaderKind::Boolean,
+                r#"{"where":{"region":true}}"#
+            ),
+            Err(-32020)
+        );
     }
 }

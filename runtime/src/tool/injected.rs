@@ -6,8 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use super::error::ToolError;
-use crate::{Principal, context::Context};
+use crate::feature::failure::ToolError;
+use crate::{Principal, exchange::Context};
 
 /// A type that a tool can take as a parameter without it being an argument.
 ///

@@ -5,10 +5,10 @@ use trueform_schema::{DecodeError, pointer};
 use super::{
     arguments::{Names, Unfit},
     call::{Called, Reason, Refused},
-    error::ToolError,
 };
 use crate::{
     check::Violations,
+    feature::failure::ToolError,
     jsonrpc::{self, Fault},
 };
 

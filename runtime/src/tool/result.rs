@@ -12,9 +12,9 @@ use trueform_schema::{
 use super::{
     call::Outcome,
     content::{Audio, Blob, Image, IntoContent},
-    error::ToolError,
     output::OutputSchema,
 };
+use crate::feature::failure::ToolError;
 
 /// A structured result: any value with a schema, which becomes the tool's `outputSchema`.
 ///

@@ -5,14 +5,13 @@ use std::{fmt, sync::Arc};
 use serde_json::Value;
 use trueform_schema::{
     CallToolResult, ContentBlock, Era, ErrorObject, Json, JsonObject, Revision, TextContent, Tool,
-    View,
+    ToolAnnotations, View,
     parts::{Part, Parts},
 };
 
 use super::{
     arguments::Names,
-    call::{Call, Called, Handler, Outcome, Reason, Server, Timeout},
-    error::{Chain, ToolError},
+    call::{Call, Called, Handler, Outcome, Reason, Server},
     header_params::{HeaderParam, header_params},
     injected::RequiredState,
     lost::Told,
@@ -21,7 +20,12 @@ use super::{
 };
 use crate::{
     check::{CompileOptions, Schema, SchemaError},
-    context::Context,
+    exchange::Context,
+    feature::{
+        callable::Timeout,
+        failure::{Chain, ToolError},
+    },
+    gate::{is_meta_key, is_reserved},
     jsonrpc,
     lint::Profile,
     needs::ClientNeeds,
@@ -204,6 +208,11 @@ impl ToolRoute {
         &self.header_params
     }
 
+    /// The hints for clients.
+    pub(crate) fn annotations(&self) -> Option<&ToolAnnotations> {
+        self.definition.tool.annotations.as_ref()
+    }
+
     pub(crate) fn timeout(&self) -> Option<Timeout> {
         self.definition.timeout
     }
@@ -314,14 +323,18 @@ impl ToolRoute {
     }
 
     /// What is sent for `outcome`: a result that keeps what the tool's definition promises, or an error.
-    pub(crate) fn finish(&self, outcome: Outcome) -> Result<CallToolResult, ErrorObject> {
+    pub(crate) fn finish(
+        &self,
+        context: &Context,
+        outcome: Outcome,
+    ) -> Result<CallToolResult, ErrorObject> {
         let mut result = match outcome {
             Ok(result) => result,
             Err(error) => {
                 if let Some(source) = error.source() {
                     tracing::warn!(tool = self.name(), place = %self.place(), error = %Chain(source), "a tool failed");
                 }
-                error.into_result()?
+                failed_result(error)?
             }
         };
         if result.is_error == Some(true) {
@@ -337,6 +350,14 @@ impl ToolRoute {
             result
                 .content
                 .push(ContentBlock::Text(TextContent::new(structured.get())));
+        }
+        if let Some(meta) = context.0.take_result_meta() {
+            let own = result.meta.get_or_insert_default();
+            for (key, value) in *meta {
+                if own.extras().get(&key).is_none() {
+                    own.extras_mut().insert(key, value);
+                }
+            }
         }
         self.check_meta(&result)?;
         Ok(result)
@@ -413,6 +434,17 @@ impl fmt::Debug for ToolRoute {
     }
 }
 
+/// The result that says that the tool failed (I-5), or the protocol error that it failed with.
+fn failed_result(error: ToolError) -> Result<CallToolResult, ErrorObject> {
+    let (message, content, protocol) = error.into_parts();
+    if let Some(error) = protocol {
+        return Err(error);
+    }
+    let mut blocks = vec![ContentBlock::Text(TextContent::new(message))];
+    blocks.extend(content);
+    Ok(CallToolResult::new(blocks).with_is_error(true))
+}
+
 /// Z-7.
 fn is_tool_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
@@ -431,37 +463,4 @@ fn illegal_name(name: &str, place: &Place) -> String {
 /// Whether `_meta` may not have `key`.
 fn is_illegal(key: &str) -> bool {
     is_reserved(key) || !is_meta_key(key)
-}
-
-/// Whether a `_meta` key has the form of one (Z-10): a prefix of dotted labels and a slash, which may be missing, and a name.
-pub(crate) fn is_meta_key(key: &str) -> bool {
-    let ends_well = |text: &str| {
-        let ends = [text.bytes().next(), text.bytes().last()];
-        ends.iter().flatten().all(u8::is_ascii_alphanumeric)
-    };
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    let is_label = |label: &str| {
-        label.starts_with(|first: char| first.is_ascii_alphabetic())
-            && ends_well(label)
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    prefix.is_none_or(|prefix| prefix.split('.').all(is_label))
-        && ends_well(name)
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-}
-
-/// Whether a `_meta` key belongs to the protocol (Z-10, Z-11): its prefix has `mcp` or `modelcontextprotocol` as second label.
-fn is_reserved(key: &str) -> bool {
-    let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
-    matches!(
-        prefix.split('.').nth(1),
-        Some("mcp" | "modelcontextprotocol")
-    )
 }

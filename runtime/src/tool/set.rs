@@ -178,7 +178,7 @@ impl ToolSet {
         };
         let clash = self
             .place_of(name)
-            .map(|taken| crate::server::name_taken(name, taken, place));
+            .map(|taken| super::room::name_taken(name, taken, place));
         let is_free = clash.is_none();
         match tool {
             Ok(route) if is_free => self.routes.push(route),

@@ -6,13 +6,13 @@ use serde::Serialize;
 use trueform_schema::{Icon, IconTheme, Json, JsonObject, Meta, Tool, ToolAnnotations};
 
 use super::{
-    call::{Handler, Server, Timeout},
+    call::{Handler, Server},
     input::{Input, InputSchema},
     output::OutputSchema,
     rejected::Rejected,
     route::{Definition, Place, ToolRoute},
 };
-use crate::{lint::Profile, needs::ClientNeeds};
+use crate::{feature::callable::Timeout, lint::Profile, needs::ClientNeeds};
 
 /// A tool in the making.
 pub struct ToolSpec {

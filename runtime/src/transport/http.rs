@@ -47,13 +47,13 @@ mod listen;
 mod live;
 mod pipe;
 mod post;
-mod refusal;
 mod reply;
 mod serve;
 mod sessions;
 mod shared;
 mod sse;
 mod standalone;
+mod status;
 
 use std::sync::Arc;
 

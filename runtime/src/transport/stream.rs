@@ -21,12 +21,13 @@ use tokio::{
 
 use super::lines::{DEFAULT_MAX_LINE, Line, Lines};
 use crate::{
-    drive::{Batch, Driving},
-    engine::{Answer, Engine, Link, Reply, Shared},
+    drive::{Batch, CallFuture, Driving},
+    engine::{Engine, Reply, Shared, Source},
     error::{Error, Result},
-    outbox::Outbox,
+    gate::Outgoing,
+    peer::Session,
     server::Service,
-    signal::{Fired, Signal},
+    signal::Fired,
 };
 
 /// A buffer with this much to write is written before anything else is done.
@@ -153,11 +154,10 @@ pub(crate) async fn serve(
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     settings: StreamSettings,
 ) -> io::Result<()> {
-    let link = engine.open_link();
     let mut connection = Connection {
-        outbox: link.outbox().clone(),
-        link,
-        shutdown: Fired::new(engine.shared(), |shared| &shared.shutdown),
+        // Both eras share its table of ids and its outbox.
+        session: Arc::new(Session::new(None, None)),
+        shutdown: Fired::new(engine.shared(), |shared| &shared.host.shutdown),
         engine,
         reader,
         writer,
@@ -167,7 +167,6 @@ pub(crate) async fn serve(
         written: 0,
         unflushed: false,
         calls: JoinSet::new(),
-        ending: Arc::default(),
         draining: None,
     };
     std::future::poll_fn(|cx| connection.poll(cx)).await
@@ -175,8 +174,7 @@ pub(crate) async fn serve(
 
 struct Connection {
     engine: Engine,
-    link: Arc<Link>,
-    outbox: Arc<Outbox>,
+    session: Arc<Session>,
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     settings: StreamSettings,
@@ -186,9 +184,7 @@ struct Connection {
     written: usize,
     unflushed: bool,
     /// Calls that were not ready at once.
-    calls: JoinSet<Option<Answer>>,
-    /// Ends this connection's subscriptions.
-    ending: Arc<Signal>,
+    calls: JoinSet<Option<Outgoing>>,
     shutdown: Fired<Shared>,
     /// Set once nothing more is read: when to stop waiting for what runs.
     draining: Option<Pin<Box<Sleep>>>,
@@ -239,7 +235,7 @@ impl Connection {
                 return self.lines.has_next();
             }
             let reply = match self.lines.next() {
-                Some(line) => reply_to(&self.engine, &self.link, line, self.settings.max_line),
+                Some(line) => reply_to(&self.engine, &self.session, line, self.settings.max_line),
                 None => return false,
             };
             self.take(reply, cx);
@@ -249,12 +245,25 @@ impl Connection {
     fn take(&mut self, reply: Reply, cx: &mut Context<'_>) {
         let mut driving = match reply {
             Reply::Silent => return,
-            Reply::Ready(answer) => return self.answer(answer),
-            Reply::Running(running) => Driving::One(running.drive().ending_with(&self.ending)),
+            Reply::Ready(response) | Reply::Opened(_, _, response) => {
+                return self.respond(response);
+            }
+            Reply::Running(job) => Driving::One(CallFuture::new(job)),
+            Reply::Background(job) => {
+                let most = self.engine.host.settings.max_in_flight;
+                if self.calls.len() >= most {
+                    tracing::warn!(
+                        most,
+                        "a notification was dropped: too many calls are running"
+                    );
+                    return;
+                }
+                Driving::One(CallFuture::new(job))
+            }
             Reply::Batch(replies) => Driving::Many(Batch::new(replies)),
         };
         match Pin::new(&mut driving).poll(cx) {
-            Poll::Ready(Some(answer)) => self.answer(answer),
+            Poll::Ready(Some(response)) => self.respond(response),
             Poll::Ready(None) => {}
             Poll::Pending => {
                 self.calls.spawn(driving);
@@ -262,33 +271,34 @@ impl Connection {
         }
     }
 
-    /// Takes the answers of calls that ended meanwhile, and what was sent besides.
+    /// Takes the responses to calls that ended meanwhile, and what was sent besides.
     fn collect(&mut self, cx: &mut Context<'_>) {
         while !self.is_full() {
             match self.calls.poll_join_next(cx) {
-                Poll::Ready(Some(Ok(Some(answer)))) => self.answer(answer),
+                Poll::Ready(Some(Ok(Some(response)))) => self.respond(response),
                 Poll::Ready(Some(Ok(None))) => {}
                 Poll::Ready(Some(Err(error))) => tracing::error!(%error, "a call was lost"),
                 Poll::Ready(None) | Poll::Pending => break,
             }
         }
         while !self.is_full() {
-            match self.outbox.poll_next(cx) {
+            match self.session.outbox.poll_next(cx) {
                 Poll::Ready(Some(message)) => self.append(message),
                 Poll::Ready(None) | Poll::Pending => break,
             }
         }
     }
 
-    /// Appends an answer, after everything that was sent before it.
-    fn answer(&mut self, answer: Answer) {
-        while let Some(message) = self.outbox.try_next() {
+    /// Appends a response, after everything that was sent before it.
+    fn respond(&mut self, response: Outgoing) {
+        while let Some(message) = self.session.outbox.try_next() {
             self.append(message);
         }
-        self.append(answer.body);
+        self.append(response);
     }
 
-    fn append(&mut self, message: Vec<u8>) {
+    fn append(&mut self, message: Outgoing) {
+        let message = message.into_bytes();
         tracing::trace!(message = %String::from_utf8_lossy(&message), "sent");
         if self.out.is_empty() && message.len() >= FULL {
             // Large messages are not copied.
@@ -335,7 +345,7 @@ impl Connection {
             Err(error) => tracing::warn!(%error, "reading failed"),
         }
         if let Some(line) = self.lines.last() {
-            let reply = reply_to(&self.engine, &self.link, line, self.settings.max_line);
+            let reply = reply_to(&self.engine, &self.session, line, self.settings.max_line);
             self.take(reply, cx);
         }
         self.drain();
@@ -344,30 +354,32 @@ impl Connection {
 
     /// From now on only what runs is waited for.
     fn drain(&mut self) {
-        self.ending.fire();
-        // Nor will there be answers of the client's.
-        self.link.session().outgoing.fail_all();
+        self.session.end_input();
         self.draining = Some(Box::pin(tokio::time::sleep(self.settings.drain)));
     }
 
     fn is_done(&self) -> bool {
-        self.calls.is_empty() && self.out.is_empty() && !self.unflushed && self.outbox.is_empty()
+        self.calls.is_empty()
+            && self.out.is_empty()
+            && !self.unflushed
+            && self.session.outbox.is_empty()
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.link.close();
+        self.session.close();
     }
 }
 
-fn reply_to(engine: &Engine, link: &Arc<Link>, line: Line<'_>, limit: usize) -> Reply {
+fn reply_to(engine: &Engine, session: &Arc<Session>, line: Line<'_>, limit: usize) -> Reply {
+    let source = Source::stream(session);
     match line {
         Line::Whole(line) => {
             tracing::trace!(message = %String::from_utf8_lossy(line), "received");
-            engine.receive_line(link, line)
+            engine.receive(&source, line)
         }
-        Line::TooLong(prefix) => engine.line_too_long(link, &prefix, limit),
+        Line::TooLong(prefix) => engine.too_long(&source, &prefix, limit),
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use trueform_schema::Revision;
 
 use super::Report;
-use crate::tool::is_meta_key;
+use crate::gate::is_meta_key;
 
 /// What the protocol itself puts into `_meta`, at whichever revision.
 const OWN: [&str; 8] = [

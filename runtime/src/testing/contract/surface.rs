@@ -13,33 +13,31 @@ use crate::server::Service;
 pub fn contract(service: &Service) -> Value {
     let engine = &service.engine;
     let mut whole = Map::new();
-    let mut info = newest(&engine.settings.info);
+    let mut info = newest(&engine.host.settings.info);
     if let Value::Object(members) = &mut info {
         members.remove("version");
     }
     whole.insert("server".to_owned(), info);
-    if let Some(instructions) = &engine.settings.instructions {
+    if let Some(instructions) = &engine.host.settings.instructions {
         whole.insert("instructions".to_owned(), Value::from(&**instructions));
     }
-    let mut revisions = engine.served(Revisions::ALL);
+    let mut revisions = engine.host.served(Revisions::ALL);
     revisions.sort();
     whole.insert(
         "revisions".to_owned(),
         revisions.into_iter().map(Revision::as_str).collect(),
     );
-    whole.insert("capabilities".to_owned(), newest(&engine.capabilities()));
-    let catalog = engine.catalog();
-    let visible = catalog.entries().iter().filter(|entry| entry.enabled);
-    let tools = visible.map(|entry| {
-        let mut tool = newest(&entry.route.definition_at(View::ALL));
+    whole.insert("capabilities".to_owned(), newest(engine.capabilities()));
+    let tools = engine.tools_now().into_iter().map(|route| {
+        let mut tool = newest(&route.definition_at(View::ALL));
         if let Value::Object(members) = &mut tool {
             members.remove("name");
-            let needs = entry.route.needs();
+            let needs = route.needs();
             if !needs.is_empty() {
                 members.insert("needs".to_owned(), needs.names().collect());
             }
         }
-        (entry.route.name().to_owned(), tool)
+        (route.name().to_owned(), tool)
     });
     whole.insert("tools".to_owned(), Value::Object(tools.collect()));
     let mut whole = Value::Object(whole);

@@ -14,9 +14,9 @@ use trueform_schema::{
 
 use crate::{
     check::{CompileOptions, MAX_VIOLATIONS, Schema},
-    gate::{HeaderValue, Headers, check_param_headers},
+    gate::{HeaderValue, Headers},
     projection,
-    tool::{HeaderKind, HeaderParam},
+    tool::header_params::{self, HeaderKind, HeaderParam},
 };
 
 /// Params of any method at any revision, from either side, and results: what is accepted is written again, and that is read as
@@ -190,7 +190,7 @@ pub fn header(bytes: &[u8]) {
     };
     let check = |sent: &str, kind, argument: &Value| {
         let arguments = trueform_schema::Json::from(json!({ "p": argument }));
-        check_param_headers(&One(sent), &[param(kind)], Some(&arguments))
+        header_params::check(&One(sent), &[param(kind)], Some(&arguments))
     };
     let text = String::from_utf8_lossy(bytes);
     let mirrored = Value::from(&*text);

@@ -6,8 +6,8 @@ use std::{fmt, net::SocketAddr};
 
 use http::{HeaderMap, HeaderName, Uri, Version, header};
 
-use super::{config::HttpConfig, refusal::Refusal};
-use crate::gate::{METHOD_HEADER, NAME_HEADER, SESSION_HEADER, VERSION_HEADER};
+use super::config::HttpConfig;
+use crate::gate::{METHOD_HEADER, NAME_HEADER, Refusal, SESSION_HEADER, VERSION_HEADER};
 
 /// Which hosts and origins are served, compiled from the settings.
 #[derive(Debug)]
@@ -414,7 +414,7 @@ mod tests {
     fn status(policy: &Policy, pairs: &[(&'static str, &str)]) -> u16 {
         match policy.admit(&headers(pairs), &Uri::from_static("/mcp"), Version::HTTP_11) {
             Ok(()) => 200,
-            Err(refusal) => refusal.status().as_u16(),
+            Err(refusal) => crate::transport::http::status::of_refusal(&refusal).as_u16(),
         }
     }
 

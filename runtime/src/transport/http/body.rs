@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    calls::{Calls, Said},
+    calls::{CallEvent, Calls},
     live::keep,
     pipe::Pipe,
     sessions::Active,
@@ -170,9 +170,10 @@ pub(super) struct Inline(pub(super) Calls);
 
 impl Source for Inline {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.0.poll_next(cx).map(|said| match said? {
-            Said::Message(message) => Some(sse::event(None, &message)),
-            Said::Answer(answer) => Some(sse::event(None, &answer.body)),
+        self.0.poll_next(cx).map(|event| match event? {
+            CallEvent::Message(message) | CallEvent::Response(message) => {
+                Some(sse::event(None, &message))
+            }
         })
     }
 }
@@ -270,7 +271,7 @@ impl Source for Unrelated {
         let event = sse::event(Some(id), &message);
         let (store, kept_for) = (store.clone(), entry.clone());
         let mut keeping: Keeping = Box::pin(async move {
-            keep(&*store, kept_for.id(), id, message.into()).await;
+            keep(&*store, kept_for.id(), id, message.into_bytes().into()).await;
             event
         });
         match keeping.as_mut().poll(cx) {

@@ -9,15 +9,15 @@ use std::{
     task::{Context, Poll},
 };
 
-use trueform_schema::{Era, Method, RequestId};
+use trueform_schema::{Era, RequestId};
 
 use super::{limit::Permit, sessions::Active};
 use crate::{
-    drive::Drive,
-    engine::{Answer, Running},
+    drive::CallFuture,
     exchange::Exchange,
-    jsonrpc::{self, Frame, Incoming},
-    session::{Phase, Settled},
+    feature::callable::Job,
+    gate::{OutKind, Outgoing},
+    peer::{Phase, Settled},
 };
 
 /// Calls at work.
@@ -40,28 +40,29 @@ pub(super) struct Held {
 struct Part {
     exchange: Arc<Exchange>,
     /// `None` once the call has ended.
-    call: Option<Drive>,
-    /// The answer, until everything that was said before it has been taken.
-    answer: Option<Answer>,
+    call: Option<CallFuture>,
+    only_listens: bool,
+    /// The response, until everything that was sent before it has been taken.
+    response: Option<Outgoing>,
 }
 
-/// What a call says.
+/// What a call sends.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum CallEvent {
     /// A message that belongs to a call which is not answered yet.
-    Message(Vec<u8>),
-    Answer(Answer),
+    Message(Outgoing),
+    Response(Outgoing),
 }
 
 impl Calls {
     /// Calls that belong together, all of one era.
-    pub(super) fn new(running: impl IntoIterator<Item = Box<Running>>, mut held: Held) -> Self {
-        let parts: Vec<Part> = running.into_iter().map(Part::new).collect();
+    pub(super) fn new(jobs: impl IntoIterator<Item = Box<dyn Job>>, mut held: Held) -> Self {
+        let parts: Vec<Part> = jobs.into_iter().map(Part::new).collect();
         let era = match parts.first() {
-            Some(part) => part.exchange.revision.era(),
+            Some(part) => part.exchange.revision().era(),
             None => Era::Modern,
         };
-        if parts.iter().all(Part::only_listens) {
+        if parts.iter().all(Part::listens_only) {
             held.permit = None;
         }
         Self {
@@ -78,7 +79,7 @@ impl Calls {
 
     /// Whether there is nothing but subscriptions, which cannot be answered with one JSON object.
     pub(super) fn only_listen(&self) -> bool {
-        self.parts.iter().all(Part::only_listens)
+        self.parts.iter().all(Part::listens_only)
     }
 
     /// The id of the first call.
@@ -94,12 +95,12 @@ impl Calls {
         })
     }
 
-    /// What is said next; `None` when every call has ended and has been heard.
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Said>> {
+    /// What is sent next; `None` when every call has ended and everything was taken.
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
         let mut open = false;
         for part in &mut self.parts {
             match part.poll_next(cx) {
-                Poll::Ready(Some(said)) => return Poll::Ready(Some(said)),
+                Poll::Ready(Some(event)) => return Poll::Ready(Some(event)),
                 Poll::Ready(None) => {}
                 Poll::Pending => open = true,
             }
@@ -135,16 +136,14 @@ impl Calls {
         }
     }
 
-    /// Notes that `message` was dropped: if it is a request, nobody will answer it.
-    pub(super) fn unheard(&self, message: &[u8]) {
+    /// Notes that `message` was dropped: if it is a request, it will not be answered.
+    pub(super) fn unheard(&self, message: &Outgoing) {
         let session = self
             .parts
             .iter()
             .find_map(|part| part.exchange.session.as_ref());
-        if let (Some(session), Ok(Incoming::Single(Frame::Request { id, .. }))) =
-            (session, jsonrpc::parse(message))
-        {
-            session.outgoing.settle(&id, Settled::Closed);
+        if let (Some(session), OutKind::Request(id)) = (session, message.kind()) {
+            session.asked.settle(id, Settled::Closed);
         }
     }
 
@@ -190,35 +189,35 @@ impl Drop for Calls {
 }
 
 impl Part {
-    fn new(running: Box<Running>) -> Self {
-        let exchange = running.exchange().clone();
+    fn new(job: Box<dyn Job>) -> Self {
         Self {
-            exchange,
-            call: Some(running.drive()),
-            answer: None,
+            exchange: job.exchange().clone(),
+            only_listens: job.only_listens(),
+            call: Some(CallFuture::new(job)),
+            response: None,
         }
     }
 
-    fn only_listens(&self) -> bool {
-        self.exchange.method == Method::SubscriptionsListen
+    fn listens_only(&self) -> bool {
+        self.only_listens
     }
 
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Said>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
         if let Some(call) = &mut self.call
-            && let Poll::Ready(answer) = Pin::new(call).poll(cx)
+            && let Poll::Ready(response) = Pin::new(call).poll(cx)
         {
             self.call = None;
-            self.answer = answer;
+            self.response = response;
         }
-        // Messages that were sent before the answer come before it.
+        // Messages that were sent before the response come before it.
         let message = match self.call {
             Some(_) => self.exchange.outbox().poll_next(cx),
             None => Poll::Ready(self.exchange.outbox().try_next()),
         };
         match (message, &self.call) {
-            (Poll::Ready(Some(message)), _) => Poll::Ready(Some(Said::Message(message))),
+            (Poll::Ready(Some(message)), _) => Poll::Ready(Some(CallEvent::Message(message))),
             (_, Some(_)) => Poll::Pending,
-            (_, None) => Poll::Ready(self.answer.take().map(Said::Answer)),
+            (_, None) => Poll::Ready(self.response.take().map(CallEvent::Response)),
         }
     }
 }

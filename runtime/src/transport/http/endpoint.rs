@@ -25,13 +25,13 @@ use super::{
     config::HttpConfig,
     limit::Limit,
     listen, post,
-    refusal::Refusal,
     sessions::{Active, Sessions},
+    status,
 };
 use crate::{
     Principal,
     engine::Engine,
-    gate::{HeaderValue, Headers, SESSION_HEADER, VERSION_HEADER},
+    gate::{HeaderValue, Headers, Refusal, SESSION_HEADER, VERSION_HEADER},
     store::EventStore,
 };
 
@@ -176,8 +176,7 @@ impl State {
     }
 
     pub(super) fn refused(refusal: &Refusal) -> Self {
-        tracing::debug!(?refusal, "request refused");
-        Self::Done(Some(refusal.respond_without_id()))
+        Self::Done(Some(status::refused(refusal, None, None)))
     }
 }
 

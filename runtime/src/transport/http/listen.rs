@@ -2,10 +2,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 use bytes::Bytes;
-use http::{StatusCode, request::Parts};
-use trueform_schema::{Era, Revisions};
+use http::request::Parts;
+use trueform_schema::Era;
 
 use super::{
     admit::{self, One},
@@ -13,14 +13,13 @@ use super::{
     endpoint::{Endpoint, State, named_session, named_version},
     live::keep,
     pipe::Pipe,
-    refusal::Refusal,
     reply::Resumable,
     sessions::Active,
-    shared, sse,
+    shared, sse, status,
 };
 use crate::{
-    gate::VERSION_HEADER,
-    session::ShortId,
+    gate::{Outgoing, Refusal, VERSION_HEADER},
+    peer::ShortId,
     store::{EventId, EventStore, Replay},
 };
 
@@ -50,10 +49,9 @@ pub(super) fn get(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
                 Some(Err(_)) => Err(Refusal::Event),
             }
         };
-        served.await.unwrap_or_else(|refusal| {
-            tracing::debug!(?refusal, "request refused");
-            refusal.respond_without_id()
-        })
+        served
+            .await
+            .unwrap_or_else(|refusal| status::refused(&refusal, None, None))
     })
 }
 
@@ -66,23 +64,20 @@ pub(super) fn delete(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
     State::waiting(async move {
         let active = match session(&endpoint, &parts).await {
             Ok(active) => active,
-            Err(refusal) => return refusal.respond_without_id(),
+            Err(refusal) => return status::refused(&refusal, None, None),
         };
         let entry = active.entry();
         endpoint.sessions.end(entry);
         tracing::info!(session = %ShortId(entry.id()), "session ended by its client");
         shared::forget(&endpoint, entry).await;
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        response
+        status::ended()
     })
 }
 
 /// The modern era has neither GET nor DELETE (F-33).
 fn legacy_only(endpoint: &Endpoint, parts: &Parts) -> Result<(), Refusal> {
     let modern = named_version(parts).is_some_and(|revision| revision.era() == Era::Modern);
-    let legacy = Revisions::until(trueform_schema::Revision::LATEST_LEGACY);
-    if modern || !endpoint.engine.settings.revisions.intersects(legacy) {
+    if modern || !endpoint.engine.host.serves_legacy() {
         return Err(Refusal::NoStreamInModernEra);
     }
     Ok(())
@@ -95,11 +90,12 @@ async fn session(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<Active, Refu
     // F-23
     match admit::named(&parts.headers, VERSION_HEADER) {
         One::Absent => Ok(active),
-        One::Text(version) => match named_version(parts) {
-            Some(revision) if endpoint.engine.settings.revisions.contains(revision) => Ok(active),
-            _ => Err(Refusal::Version(version.to_owned())),
-        },
-        One::Unusable => Err(Refusal::Version("unreadable".to_owned())),
+        One::Text(_)
+            if named_version(parts).is_some_and(|named| endpoint.engine.host.serves(named)) =>
+        {
+            Ok(active)
+        }
+        One::Text(_) | One::Unusable => Err(Refusal::Version),
     }
 }
 
@@ -197,7 +193,7 @@ fn events(stream: u64, replay: Replay, until: u64) -> VecDeque<Bytes> {
                 stream,
                 position: event.position,
             };
-            sse::event(Some(id), &event.message)
+            sse::event(Some(id), &Outgoing::stored(&event.message))
         })
         .collect()
 }

@@ -18,7 +18,7 @@ use super::{
     sse,
 };
 use crate::{
-    jsonrpc::{self, Frame, Incoming},
+    gate::{OutKind, Outgoing},
     store::{EventId, EventStore},
 };
 
@@ -68,7 +68,7 @@ impl LiveStream {
             position: 0,
         };
         keep(store, session, id, Bytes::new()).await;
-        self.send(0, sse::priming(id, retry), b"", false);
+        self.send(0, sse::priming(id, retry), false, false);
     }
 
     /// Keeps and sends `message`; `last` for an answer, which a full pipe takes too. A notification is dropped by a full
@@ -77,7 +77,7 @@ impl LiveStream {
         &self,
         store: &dyn EventStore,
         session: &str,
-        message: Vec<u8>,
+        message: Outgoing,
         last: bool,
     ) {
         let position = self.lock().sent;
@@ -86,9 +86,9 @@ impl LiveStream {
             position,
         };
         let event = sse::event(Some(id), &message);
-        let message = Bytes::from(message);
-        keep(store, session, id, message.clone()).await;
-        self.send(position, event, &message, last);
+        let is_request = matches!(message.kind(), OutKind::Request(_));
+        keep(store, session, id, message.into_bytes().into()).await;
+        self.send(position, event, is_request, last);
     }
 
     /// Ends the stream; whoever reads gets what waits, then the end.
@@ -130,7 +130,7 @@ impl LiveStream {
         }
     }
 
-    fn send(&self, position: u64, event: Bytes, message: &[u8], last: bool) {
+    fn send(&self, position: u64, event: Bytes, is_request: bool, last: bool) {
         let mut state = self.lock();
         state.sent = position + 1;
         let Some(reader) = &state.reader else { return };
@@ -144,7 +144,7 @@ impl LiveStream {
         match sent {
             Ok(()) => {}
             Err(NotTaken::Gone) => state.reader = None,
-            Err(NotTaken::Full) if !is_request(message) => {
+            Err(NotTaken::Full) if !is_request => {
                 tracing::debug!("a message to a client that reads too slowly was dropped");
             }
             Err(NotTaken::Full) => {
@@ -159,13 +159,6 @@ impl LiveStream {
     }
 }
 
-fn is_request(message: &[u8]) -> bool {
-    matches!(
-        jsonrpc::parse(message),
-        Ok(Incoming::Single(Frame::Request { .. }))
-    )
-}
-
 /// Keeps an event. Failing to is no reason not to send it: the stream can then not be resumed from before it.
 pub(super) async fn keep(store: &dyn EventStore, session: &str, id: EventId, message: Bytes) {
     if let Err(error) = store.append(session, id, message).await {
@@ -177,8 +170,14 @@ pub(super) async fn keep(store: &dyn EventStore, session: &str, id: EventId, mes
 mod tests {
     use std::task::{Context, Poll, Waker};
 
+    use trueform_schema::RequestId;
+
     use super::{super::pipe::PIPE_LIMIT, *};
     use crate::store::MemoryEventStore;
+
+    fn message(text: &str) -> Outgoing {
+        Outgoing::unchecked(text.as_bytes().to_vec())
+    }
 
     fn drain(pipe: &Pipe) -> (Vec<String>, bool) {
         let mut cx = Context::from_waker(Waker::noop());
@@ -201,13 +200,13 @@ mod tests {
         let first = Arc::new(Pipe::default());
         let live = LiveStream::new(first.clone());
         live.open(&store, "s", Duration::from_secs(1)).await;
-        live.publish(&store, "s", b"1".to_vec(), false).await;
+        live.publish(&store, "s", message("1"), false).await;
         assert_eq!(drain(&first).0.len(), 2);
 
         let second = Arc::new(Pipe::default());
         assert_eq!(live.attach(second.clone()), Some(2));
         assert_eq!(drain(&first), (vec![], true));
-        live.publish(&store, "s", b"2".to_vec(), true).await;
+        live.publish(&store, "s", message("2"), true).await;
         live.end(&store, "s").await;
         let (events, ended) = drain(&second);
         assert!(
@@ -237,20 +236,20 @@ mod tests {
     #[tokio::test]
     async fn a_reader_that_does_not_read() {
         let store = MemoryEventStore::new();
-        let notification = br#"{"jsonrpc":"2.0","method":"notifications/progress"}"#;
-        let request = br#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
-        for (message, last, expected) in [
-            (&notification[..], false, (PIPE_LIMIT, false)),
-            (&request[..], false, (PIPE_LIMIT, true)),
-            (&request[..], true, (PIPE_LIMIT + 1, false)),
-        ] {
+        let notification = || message(r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#);
+        let request = || Outgoing::request(&RequestId::from(1), "roots/list", None);
+        let cases: [(&dyn Fn() -> Outgoing, _, _); 3] = [
+            (&notification, false, (PIPE_LIMIT, false)),
+            (&request, false, (PIPE_LIMIT, true)),
+            (&request, true, (PIPE_LIMIT + 1, false)),
+        ];
+        for (message, last, expected) in cases {
             let pipe = Arc::new(Pipe::default());
             let live = LiveStream::new(pipe.clone());
             for _ in 0..PIPE_LIMIT {
-                live.publish(&store, "s", notification.to_vec(), false)
-                    .await;
+                live.publish(&store, "s", notification(), false).await;
             }
-            live.publish(&store, "s", message.to_vec(), last).await;
+            live.publish(&store, "s", message(), last).await;
             let (events, ended) = drain(&pipe);
             assert_eq!((events.len(), ended), expected);
         }

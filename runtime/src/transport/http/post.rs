@@ -1,4 +1,4 @@
-//! A POST whose body is there: which part of the engine it goes to, and what the reply becomes.
+//! A POST whose body is there: what the engine replies becomes a response.
 
 use std::{
     future::poll_fn,
@@ -6,7 +6,6 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, request::Parts};
 use trueform_schema::RequestId;
@@ -15,20 +14,20 @@ use super::{
     admit::Accepts,
     calls::{Calls, Held},
     config::Streams,
-    endpoint::{Endpoint, HttpHeaders, State, named_session, named_version},
+    endpoint::{Endpoint, HttpHeaders, State, named_session},
     limit::Permit,
-    refusal::Refusal,
     reply::{self, Late, Resumable},
     sessions::{self, Active},
-    shared,
+    shared, status,
 };
 use crate::{
-    Principal,
-    engine::{Answer, Look, Read, Reply, log_refused},
+    drive::CallFuture,
+    engine::{HttpSource, Named, Reply, Source},
     exchange::TransportData,
-    gate::{self, PostEra, SESSION_HEADER},
-    jsonrpc::{self, Frame, Kind, Malformed, NoId},
-    session::Session,
+    feature::callable::Job,
+    gate::{Outgoing, Refusal, SESSION_HEADER},
+    peer::Session,
+    principal::Principal,
 };
 
 /// Serves a POST. If its session is not known here and sessions are shared, it is fetched first.
@@ -46,7 +45,7 @@ pub(super) fn received(
     let endpoint = endpoint.clone();
     State::waiting(async move {
         if let Err(refusal) = shared::fetch(&endpoint, &parts).await {
-            return refusal.respond_without_id();
+            return status::refused(&refusal, None, None);
         }
         let session = named_session(&parts).ok().map(str::to_owned);
         let mut whole = Some((parts, permit));
@@ -57,10 +56,10 @@ pub(super) fn received(
             None => Poll::Pending,
         });
         let response = match served.await {
-            State::Done(response) => response.unwrap_or_else(reply::accepted),
+            State::Done(response) => response.unwrap_or_else(status::accepted),
             State::Waiting(waiting) => waiting.await,
             // Only the start of a request receives.
-            State::Receiving(_) => reply::accepted(),
+            State::Receiving(_) => status::accepted(),
         };
         let opened = response
             .headers()
@@ -74,7 +73,7 @@ pub(super) fn received(
     })
 }
 
-/// Hands the messages of `body` to the engine.
+/// Hands `body` to the engine.
 fn serve(
     endpoint: &Arc<Endpoint>,
     parts: Parts,
@@ -84,30 +83,45 @@ fn serve(
     cx: &mut Context<'_>,
 ) -> State {
     let parts = Arc::new(parts);
+    tracing::trace!(message = %String::from_utf8_lossy(body), "received");
+    // A request that stands on its own may name a session that is not there.
+    let (active, missing) = match endpoint.session_of(&parts) {
+        Ok(active) => (Some(active), Named::Absent),
+        Err(Refusal::SessionMissing) => (None, Named::Absent),
+        Err(Refusal::SessionHeaderUnusable) => (None, Named::Unusable),
+        Err(_) => (None, Named::Unknown),
+    };
+    let session = active
+        .as_ref()
+        .map(|active| active.entry().session().clone());
+    let named = session.as_ref().map_or(missing, Named::Found);
+    let headers = HttpHeaders(&parts.headers);
+    let source = Source::post(
+        named,
+        HttpSource {
+            headers: &headers,
+            transport: TransportData {
+                extension: Some(parts.clone()),
+                principal: parts.extensions.get::<Principal>().cloned(),
+            },
+            new_id: sessions::new_id,
+        },
+    );
+    let reply = endpoint.engine.receive(&source, body);
     let post = Post {
         endpoint,
-        body,
-        parts: &parts,
         accepts,
         held: Held {
             permit: Some(permit),
-            active: None,
+            active,
         },
         cx,
     };
-    tracing::trace!(message = %String::from_utf8_lossy(body), "received");
-    match Read::from_bytes(body, endpoint.engine.settings.incoming) {
-        Ok(Read::Single(frame, look)) => post.single(frame, look),
-        Ok(Read::Batch(frames)) => post.batch(frames),
-        Err(malformed) => post.malformed(&malformed),
-    }
+    post.reply(reply)
 }
 
 struct Post<'a, 'cx> {
     endpoint: &'a Arc<Endpoint>,
-    /// What was sent, for the log of what is refused.
-    body: &'a [u8],
-    parts: &'a Arc<Parts>,
     accepts: Accepts,
     held: Held,
     /// The task of the request: a call is polled once on the spot, and most are done by that.
@@ -115,185 +129,71 @@ struct Post<'a, 'cx> {
 }
 
 impl Post<'_, '_> {
-    fn single(mut self, frame: Frame<'_>, look: Look<'_>) -> State {
-        let headers = HttpHeaders(&self.parts.headers);
-        match gate::era_of_post(&frame, look.is_modern(), &headers) {
-            PostEra::Modern => {
-                let reply =
-                    self.endpoint
-                        .engine
-                        .post_modern(frame, look, &headers, self.transport());
-                self.reply(reply)
-            }
-            PostEra::Initialize if named_session(self.parts) == Err(Refusal::SessionMissing) => {
-                self.initialize(frame)
-            }
-            // One more `initialize` in a session is the engine's to refuse.
-            PostEra::Initialize | PostEra::Legacy => match self.endpoint.session_of(self.parts) {
-                Ok(active) => {
-                    let session = active.entry().session().clone();
-                    self.held.active = Some(active);
-                    let transport = self.transport();
-                    let reply = self
-                        .endpoint
-                        .engine
-                        .post_legacy(frame, look, &session, &headers, transport);
-                    self.reply(reply)
-                }
-                Err(refusal) => self.refuse(&refusal, id_of(&frame)),
-            },
-        }
-    }
-
-    fn initialize(mut self, frame: Frame<'_>) -> State {
-        let id = id_of(&frame).cloned();
-        let transport = self.transport();
-        let (session, reply) =
-            self.endpoint
-                .engine
-                .post_initialize(frame, sessions::new_id(), transport);
-        let Some(session) = session else {
-            return self.reply(reply);
-        };
-        let active = match self.endpoint.sessions.insert(session.clone()) {
-            Ok(active) => active,
-            Err(sessions::Full) => {
-                session.close();
-                return self.refuse(&Refusal::TooManySessions, id.as_ref());
-            }
-        };
-        self.held.active = Some(active);
-        match self.reply(reply) {
-            State::Done(Some(response)) => with_session(response, &session).into(),
-            other => other,
-        }
-    }
-
-    fn batch(mut self, frames: Vec<Result<Frame<'_>, Malformed>>) -> State {
-        let active = match self.endpoint.session_of(self.parts) {
-            Ok(active) => active,
-            // without a session there is no revision at which an array is a message.
-            Err(Refusal::SessionMissing) => return self.refuse(&Refusal::Body(NO_BATCH), None),
-            Err(refusal) => return self.refuse(&refusal, None),
-        };
-        let session = active.entry().session().clone();
-        self.held.active = Some(active);
-        let nothing_good = frames.iter().all(Result::is_err);
-        let reply = self
-            .endpoint
-            .engine
-            .legacy_batch(frames, &session, &self.transport());
-        match reply {
-            // As for a single message (F-5).
-            Reply::Silent if nothing_good => State::refused(&Refusal::Body(NO_MESSAGE)),
-            Reply::Batch(replies) if nothing_good => {
-                let answers = replies.into_iter().filter_map(|reply| match reply {
-                    Reply::Ready(answer) => Some(answer),
-                    Reply::Silent | Reply::Running(_) | Reply::Batch(_) => None,
-                });
-                reply::refused_batch(&answers.collect::<Vec<_>>()).into()
-            }
-            reply => self.reply(reply),
-        }
-    }
-
-    /// Every malformed body is refused with a status (F-5); what a session waits for may fail by it.
-    fn malformed(mut self, malformed: &Malformed) -> State {
-        self.held.active = self.endpoint.session_of(self.parts).ok();
-        let session = self
-            .held
-            .active
-            .as_ref()
-            .map(|active| active.entry().session());
-        gate::log_raw(self.body);
-        let reply = self.endpoint.engine.malformed(malformed, session);
-        match (malformed.kind, reply) {
-            (Kind::Request | Kind::Unknown, Reply::Ready(_)) => {
-                let no_id = NoId::at(self.revision());
-                let mut body = Vec::with_capacity(192);
-                jsonrpc::write_error(malformed.id.as_ref(), no_id, &malformed.error, &mut body);
-                reply::json(Answer {
-                    status: 400,
-                    body,
-                    is_refusal: true,
-                })
-                .into()
-            }
-            _ => {
-                let mut body = Vec::with_capacity(192);
-                jsonrpc::write_error(None, NoId::Absent, &malformed.error, &mut body);
-                reply::json(Answer {
-                    status: 400,
-                    body,
-                    is_refusal: true,
-                })
-                .into()
-            }
-        }
-    }
-
-    fn transport(&self) -> TransportData {
-        TransportData {
-            extension: Some(self.parts.clone()),
-            principal: self.parts.extensions.get::<Principal>().cloned(),
-        }
-    }
-
-    /// The revision of the session, or else the one that the request names.
-    fn revision(&self) -> Option<trueform_schema::Revision> {
-        let session = self
-            .held
-            .active
-            .as_ref()
-            .and_then(|active| active.entry().session().revision());
-        session.or_else(|| named_version(self.parts))
-    }
-
-    fn refuse(&self, refusal: &Refusal, id: Option<&RequestId>) -> State {
-        tracing::debug!(?refusal, "request refused");
-        refusal.respond(id, NoId::at(self.revision())).into()
-    }
-
     fn reply(self, reply: Reply) -> State {
-        log_refused(&reply, self.body);
         match reply {
-            Reply::Silent => reply::accepted().into(),
+            Reply::Silent => status::accepted().into(),
             // The most common case: one body, nothing to wait for.
-            Reply::Ready(answer) if self.accepts.json => reply::json(answer).into(),
-            Reply::Ready(answer) => reply::complete(vec![answer], false, self.accepts).into(),
-            Reply::Running(running) => self.late(vec![running], Vec::new(), false),
+            Reply::Ready(response) if self.accepts.json => status::json(response).into(),
+            Reply::Ready(response) => reply::complete(vec![response], false, self.accepts).into(),
+            Reply::Opened(id, session, response) => self.opened(&id, &session, response),
+            Reply::Running(job) => self.late(vec![job], Vec::new(), false),
+            Reply::Background(job) => {
+                let held = self.held;
+                tokio::spawn(async move {
+                    let _held = held;
+                    // A notification is never answered.
+                    CallFuture::new(job).await;
+                });
+                status::accepted().into()
+            }
             Reply::Batch(replies) => {
-                let (mut running, mut answers) = (Vec::new(), Vec::new());
+                let (mut jobs, mut responses) = (Vec::new(), Vec::new());
                 for reply in replies {
                     match reply {
-                        Reply::Running(call) => running.push(call),
-                        Reply::Ready(answer) => answers.push(answer),
+                        Reply::Running(job) | Reply::Background(job) => jobs.push(job),
+                        Reply::Ready(response) | Reply::Opened(_, _, response) => {
+                            responses.push(response);
+                        }
                         // A batch has no batches in it, and the engine leaves out what is not answered.
                         Reply::Silent | Reply::Batch(_) => {}
                     }
                 }
-                match running.is_empty() {
-                    true => reply::complete(answers, true, self.accepts).into(),
-                    false => self.late(running, answers, true),
+                match jobs.is_empty() {
+                    true => reply::complete(responses, true, self.accepts).into(),
+                    false => self.late(jobs, responses, true),
                 }
             }
         }
     }
 
-    #[expect(clippy::vec_box, reason = "the engine boxes what is not done at once")]
-    fn late(
-        self,
-        running: Vec<Box<crate::engine::Running>>,
-        answers: Vec<Answer>,
-        batch: bool,
-    ) -> State {
+    /// Keeps the session that an `initialize` opened, and gives the client its id (F-19).
+    fn opened(self, id: &RequestId, session: &Arc<Session>, response: Outgoing) -> State {
+        // The session is in use until the response is made.
+        let _active = match self.endpoint.sessions.insert(session.clone()) {
+            Ok(active) => active,
+            Err(sessions::Full) => {
+                session.close();
+                return status::refused(&Refusal::TooManySessions, Some(id), None).into();
+            }
+        };
+        let mut response = reply::complete(vec![response], false, self.accepts);
+        // Ids are made of hexadecimal digits and dashes.
+        if let Some(id) = session.id().and_then(|id| HeaderValue::from_str(id).ok()) {
+            response
+                .headers_mut()
+                .insert(HeaderName::from_static(SESSION_HEADER), id);
+        }
+        response.into()
+    }
+
+    fn late(self, jobs: Vec<Box<dyn Job>>, responses: Vec<Outgoing>, batch: bool) -> State {
         let entry = self
             .held
             .active
             .as_ref()
             .map(|active: &Active| active.entry().clone());
         let resumable = entry.and_then(|entry| Resumable::of(&entry, self.endpoint.event_store()));
-        let calls = Calls::new(running, self.held);
+        let calls = Calls::new(jobs, self.held);
         let only_listens = calls.only_listen();
         if only_listens && !self.accepts.events {
             return State::refused(&Refusal::Accept(
@@ -303,7 +203,7 @@ impl Post<'_, '_> {
         let wanted = only_listens || self.endpoint.config.streams == Streams::WhereAccepted;
         let late = Late {
             calls,
-            answers,
+            responses,
             batch,
             accepts: self.accepts,
             may_stream: wanted && self.accepts.events,
@@ -317,26 +217,4 @@ impl Post<'_, '_> {
             }
         }
     }
-}
-
-const NO_BATCH: &str = "an array is no message here; batches exist only in a session of 2025-03-26";
-
-const NO_MESSAGE: &str = "nothing in this array is a message";
-
-fn id_of<'a>(frame: &'a Frame<'_>) -> Option<&'a RequestId> {
-    match frame {
-        Frame::Request { id, .. } => Some(id),
-        Frame::Notification { .. } | Frame::Response { .. } => None,
-    }
-}
-
-/// Tells the client the id of the session that its `initialize` opened (F-19).
-fn with_session(mut response: Response, session: &Session) -> Response {
-    // Ids are made of hexadecimal digits and dashes.
-    if let Some(id) = session.id().and_then(|id| HeaderValue::from_str(id).ok()) {
-        response
-            .headers_mut()
-            .insert(HeaderName::from_static(SESSION_HEADER), id);
-    }
-    response
 }

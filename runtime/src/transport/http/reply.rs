@@ -12,95 +12,53 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum::{body::Body, response::Response};
-use http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use http::StatusCode;
 use tokio::time::{Instant, Sleep, sleep_until};
 use trueform_schema::{Era, Revision};
 
 use super::{
     admit::Accepts,
     body::{Cancelling, Inline, Piped, complete_stream, event_stream},
-    calls::{Calls, Said},
+    calls::{CallEvent, Calls},
     config::HttpConfig,
     live::LiveStream,
     pipe::{NotTaken, Pipe},
-    refusal::Refusal,
     sessions::Entry,
-    sse,
+    sse, status,
 };
-use crate::{engine::Answer, jsonrpc::NoId, store::EventStore};
+use crate::{
+    gate::{Outgoing, Refusal},
+    store::EventStore,
+};
 
-/// One answer as the body of a response.
-pub(super) fn json(answer: Answer) -> Response {
-    tracing::trace!(message = %String::from_utf8_lossy(&answer.body), "sent");
-    let mut response = Response::new(Body::from(answer.body));
-    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    response
-}
-
-/// Nothing to say: what was sent is taken (F-5).
-pub(super) fn accepted() -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::ACCEPTED;
-    response
-}
-
-/// Answers that are all there, in a type that the client accepts.
-pub(super) fn complete(mut answers: Vec<Answer>, batch: bool, accepts: Accepts) -> Response {
-    let refused = !batch && answers.first().is_some_and(|answer| answer.status != 200);
-    if answers.is_empty() {
+/// Responses that are all there, in a type that the client accepts.
+pub(super) fn complete(mut responses: Vec<Outgoing>, batch: bool, accepts: Accepts) -> Response {
+    let refused = !batch
+        && responses
+            .first()
+            .is_some_and(|response| status::of(response) != StatusCode::OK);
+    if responses.is_empty() {
         // Cancelled: nothing may be answered.
-        return accepted();
+        return status::accepted();
     }
     if accepts.json || refused {
-        return match (batch, answers.pop()) {
-            (false, Some(answer)) => json(answer),
+        return match (batch, responses.pop()) {
+            (false, Some(response)) => status::json(response),
             (_, last) => {
-                answers.extend(last);
-                json(Answer {
-                    status: 200,
-                    body: array(&answers),
-                    is_refusal: false,
-                })
+                responses.extend(last);
+                status::json(Outgoing::batch(&responses))
             }
         };
     }
-    complete_stream(answers.iter().map(|answer| sse::event(None, &answer.body)))
-}
-
-/// The answers to a batch in which nothing is a message.
-pub(super) fn refused_batch(answers: &[Answer]) -> Response {
-    json(Answer {
-        status: 400,
-        body: array(answers),
-        is_refusal: true,
-    })
-}
-
-fn array(answers: &[Answer]) -> Vec<u8> {
-    let length = answers
-        .iter()
-        .map(|answer| answer.body.len() + 1)
-        .sum::<usize>()
-        + 1;
-    let mut out = Vec::with_capacity(length);
-    for answer in answers {
-        out.push(if out.is_empty() { b'[' } else { b',' });
-        out.extend_from_slice(&answer.body);
-    }
-    out.push(b']');
-    out
+    complete_stream(responses.iter().map(|response| sse::event(None, response)))
 }
 
 /// Calls that are at work, and how they are to be answered.
 pub(super) struct Late {
     pub(super) calls: Calls,
-    /// Answers of the same batch that are there already.
-    pub(super) answers: Vec<Answer>,
+    /// Responses of the same batch that are there already.
+    pub(super) responses: Vec<Outgoing>,
     pub(super) batch: bool,
     pub(super) accepts: Accepts,
     /// Whether the answer may become a stream.
@@ -136,7 +94,7 @@ enum First {
     /// Every call has ended, and none had said anything.
     Answered,
     /// A call said something, or has been at it for long, or wants its stream to be ended early.
-    Stream(Option<Vec<u8>>),
+    Stream(Option<Outgoing>),
 }
 
 impl Late {
@@ -166,15 +124,11 @@ impl Late {
 
     fn begin(self, first: First, config: &HttpConfig) -> Response {
         match first {
-            First::Answered if self.answers.is_empty() && self.calls.ended_with_session() => {
-                let refusal = Refusal::SessionUnknown;
-                tracing::debug!(?refusal, "the session of a call has ended");
-                match self.calls.id().filter(|_| !self.batch) {
-                    Some(id) => refusal.respond(Some(id), NoId::Absent),
-                    None => refusal.respond_without_id(),
-                }
+            First::Answered if self.responses.is_empty() && self.calls.ended_with_session() => {
+                let id = self.calls.id().filter(|_| !self.batch);
+                status::refused(&Refusal::SessionUnknown, id, None)
             }
-            First::Answered => complete(self.answers, self.batch, self.accepts),
+            First::Answered => complete(self.responses, self.batch, self.accepts),
             First::Stream(message) => self.stream(message, config),
         }
     }
@@ -195,12 +149,12 @@ impl Late {
     ) -> Poll<First> {
         loop {
             match self.calls.poll_next(cx) {
-                Poll::Ready(Some(Said::Answer(answer))) => self.answers.push(answer),
-                Poll::Ready(Some(Said::Message(message))) if self.may_stream => {
+                Poll::Ready(Some(CallEvent::Response(response))) => self.responses.push(response),
+                Poll::Ready(Some(CallEvent::Message(message))) if self.may_stream => {
                     return Poll::Ready(First::Stream(Some(message)));
                 }
                 // Said before the calls were muted.
-                Poll::Ready(Some(Said::Message(_))) => {}
+                Poll::Ready(Some(CallEvent::Message(_))) => {}
                 Poll::Ready(None) => return Poll::Ready(First::Answered),
                 Poll::Pending => break,
             }
@@ -214,7 +168,7 @@ impl Late {
         Poll::Pending
     }
 
-    fn stream(self, message: Option<Vec<u8>>, config: &HttpConfig) -> Response {
+    fn stream(self, message: Option<Outgoing>, config: &HttpConfig) -> Response {
         match self.calls.era() {
             Era::Modern if !self.calls.only_listen() => self.modern_stream(message, config),
             Era::Modern => {
@@ -228,10 +182,10 @@ impl Late {
         }
     }
 
-    fn modern_stream(self, message: Option<Vec<u8>>, config: &HttpConfig) -> Response {
+    fn modern_stream(self, message: Option<Outgoing>, config: &HttpConfig) -> Response {
         let pipe = Arc::new(Pipe::default());
-        let said = message.map(Said::Message).into_iter().collect();
-        let task = tokio::spawn(pump(said, self.calls, Sink::Plain(pipe.clone())));
+        let events = message.map(CallEvent::Message).into_iter().collect();
+        let task = tokio::spawn(pump(events, self.calls, Sink::Plain(pipe.clone())));
         let source = Cancelling {
             piped: Piped {
                 pipe,
@@ -242,10 +196,14 @@ impl Late {
         event_stream(VecDeque::new(), source, config.keep_alive)
     }
 
-    fn legacy_stream(self, message: Option<Vec<u8>>, config: &HttpConfig) -> Response {
+    fn legacy_stream(self, message: Option<Outgoing>, config: &HttpConfig) -> Response {
         let pipe = Arc::new(Pipe::default());
-        let mut said: VecDeque<Said> = self.answers.into_iter().map(Said::Answer).collect();
-        said.extend(message.map(Said::Message));
+        let mut events: VecDeque<CallEvent> = self
+            .responses
+            .into_iter()
+            .map(CallEvent::Response)
+            .collect();
+        events.extend(message.map(CallEvent::Message));
         let sink = match self.resumable {
             None => Sink::Plain(pipe.clone()),
             Some(Resumable { entry, store }) => {
@@ -262,7 +220,7 @@ impl Late {
         };
         let mut calls = self.calls;
         calls.set_on_their_own();
-        tokio::spawn(pump(said, calls, sink));
+        tokio::spawn(pump(events, calls, sink));
         event_stream(
             VecDeque::new(),
             Piped {
@@ -289,7 +247,7 @@ enum Sink {
 
 /// Something happened to calls at work.
 enum Happened {
-    Said(Said),
+    Event(CallEvent),
     CloseEarly,
     Ended,
 }
@@ -298,7 +256,7 @@ enum Happened {
 const TURN: u32 = 32;
 
 /// Drives calls to their end, whoever listens.
-async fn pump(mut said: VecDeque<Said>, mut calls: Calls, sink: Sink) {
+async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink) {
     sink.open().await;
     let mut may_close_early = matches!(sink, Sink::Resumable { .. });
     let mut taken = 0;
@@ -307,13 +265,13 @@ async fn pump(mut said: VecDeque<Said>, mut calls: Calls, sink: Sink) {
         if taken % TURN == 0 {
             tokio::task::yield_now().await;
         }
-        let happened = match said.pop_front() {
-            Some(said) => Happened::Said(said),
+        let happened = match events.pop_front() {
+            Some(event) => Happened::Event(event),
             None => poll_fn(|cx| poll_happened(&mut calls, may_close_early, cx)).await,
         };
         match happened {
-            Happened::Said(said) => {
-                if let Err(Lost { message, why }) = sink.take(said).await {
+            Happened::Event(event) => {
+                if let Err(Lost { message, why }) = sink.take(event).await {
                     calls.unheard(&message);
                     if why == NotTaken::Gone {
                         calls.mute();
@@ -333,7 +291,7 @@ async fn pump(mut said: VecDeque<Said>, mut calls: Calls, sink: Sink) {
 
 fn poll_happened(calls: &mut Calls, may_close_early: bool, cx: &mut Context<'_>) -> Poll<Happened> {
     match calls.poll_next(cx) {
-        Poll::Ready(Some(said)) => Poll::Ready(Happened::Said(said)),
+        Poll::Ready(Some(event)) => Poll::Ready(Happened::Event(event)),
         Poll::Ready(None) => Poll::Ready(Happened::Ended),
         Poll::Pending if may_close_early => {
             calls.poll_stream_closed(cx).map(|()| Happened::CloseEarly)
@@ -344,7 +302,7 @@ fn poll_happened(calls: &mut Calls, may_close_early: bool, cx: &mut Context<'_>)
 
 /// A message that nobody hears, nor can come back for.
 struct Lost {
-    message: Vec<u8>,
+    message: Outgoing,
     why: NotTaken,
 }
 
@@ -361,17 +319,17 @@ impl Sink {
         }
     }
 
-    async fn take(&self, said: Said) -> Result<(), Lost> {
-        let (bytes, last) = match said {
-            Said::Message(message) => (message, false),
-            Said::Answer(answer) => (answer.body, true),
+    async fn take(&self, event: CallEvent) -> Result<(), Lost> {
+        let (message, last) = match event {
+            CallEvent::Message(message) => (message, false),
+            CallEvent::Response(response) => (response, true),
         };
         match self {
-            Self::Plain(pipe) => plainly(pipe, bytes, last),
+            Self::Plain(pipe) => plainly(pipe, message, last),
             Self::Resumable {
                 live, entry, store, ..
             } => {
-                live.publish(&**store, entry.id(), bytes, last).await;
+                live.publish(&**store, entry.id(), message, last).await;
                 Ok(())
             }
         }
@@ -396,7 +354,7 @@ impl Sink {
     }
 }
 
-fn plainly(pipe: &Pipe, message: Vec<u8>, last: bool) -> Result<(), Lost> {
+fn plainly(pipe: &Pipe, message: Outgoing, last: bool) -> Result<(), Lost> {
     let event = sse::event(None, &message);
     if last {
         pipe.push_last(event);
@@ -410,14 +368,21 @@ fn plainly(pipe: &Pipe, message: Vec<u8>, last: bool) -> Result<(), Lost> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use http::header;
+    use trueform_schema::{ErrorObject, RequestId};
 
-    fn answer(status: u16, body: &str) -> Answer {
-        Answer {
-            status,
-            is_refusal: status != 200,
-            body: body.as_bytes().to_vec(),
-        }
+    use super::*;
+    use crate::gate::Stage;
+
+    /// An error that has this status.
+    fn error(status: u16) -> Outgoing {
+        let (stage, code) = match status {
+            200 => (Stage::Call(Era::Legacy), -32602),
+            404 => (Stage::Call(Era::Modern), -32601),
+            _ => (Stage::Claims, -32602),
+        };
+        let error = ErrorObject::new(code, status.to_string());
+        Outgoing::refusal(Some(&RequestId::from(1)), None, stage, &error)
     }
 
     async fn text(response: Response) -> (u16, String, String) {
@@ -440,44 +405,39 @@ mod tests {
             json: true,
             events: true,
         };
-        let events = Accepts {
+        let only_events = Accepts {
             json: false,
             events: true,
         };
         let (json, stream) = ("application/json", "text/event-stream");
-        for (answers, batch, accepts, status, kind, body) in [
-            (vec![answer(200, "1")], false, both, 200, json, "1"),
-            (vec![answer(404, "1")], false, both, 404, json, "1"),
-            (
-                vec![answer(200, "1")],
-                false,
-                events,
-                200,
-                stream,
-                "event: message\ndata: 1\n\n",
-            ),
-            (vec![answer(400, "1")], false, events, 400, json, "1"),
-            (vec![answer(200, "1")], true, both, 200, json, "[1]"),
-            (
-                vec![answer(200, "1"), answer(400, "2")],
-                true,
-                both,
-                200,
-                json,
-                "[1,2]",
-            ),
-            (
-                vec![answer(200, "1"), answer(400, "2")],
-                true,
-                events,
-                200,
-                stream,
-                "event: message\ndata: 1\n\nevent: message\ndata: 2\n\n",
-            ),
-            (vec![], false, both, 202, "", ""),
+        for (statuses, batch, accepts, status, kind) in [
+            (&[200][..], false, both, 200, json),
+            (&[404], false, both, 404, json),
+            (&[200], false, only_events, 200, stream),
+            (&[400], false, only_events, 400, json),
+            (&[200], true, both, 200, json),
+            (&[200, 400], true, both, 200, json),
+            (&[200, 400], true, only_events, 200, stream),
+            (&[], false, both, 202, ""),
         ] {
-            let got = text(complete(answers, batch, accepts)).await;
-            assert_eq!(got, (status, kind.to_owned(), body.to_owned()));
+            let texts: Vec<String> = statuses
+                .iter()
+                .map(|status| String::from_utf8_lossy(error(*status).bytes()).into_owned())
+                .collect();
+            let events = || {
+                let events = statuses
+                    .iter()
+                    .map(|status| sse::event(None, &error(*status)));
+                events.map(|event| String::from_utf8_lossy(&event).into_owned())
+            };
+            let body = match (kind, batch) {
+                ("text/event-stream", _) => events().collect(),
+                (_, true) => format!("[{}]", texts.join(",")),
+                (_, false) => texts.concat(),
+            };
+            let responses = statuses.iter().map(|status| error(*status)).collect();
+            let got = text(complete(responses, batch, accepts)).await;
+            assert_eq!(got, (status, kind.to_owned(), body), "{statuses:?}");
         }
     }
 }

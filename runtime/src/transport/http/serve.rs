@@ -13,6 +13,7 @@ use super::{config::HttpConfig, connection::connection, endpoint::Endpoint, moun
 use crate::{
     engine::Shared,
     error::{Error, Result},
+    gate::{HOSTS_VARIABLE, ORIGINS_VARIABLE},
     server::{Server, Service},
     signal::Fired,
     transport::asked_to_end,
@@ -20,10 +21,6 @@ use crate::{
 
 /// How long accepting pauses when the process is out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Environment variables that add to the settings of the same name: entries with commas between them.
-pub(super) const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
-pub(super) const ORIGINS_VARIABLE: &str = "TRUEFORM_ALLOWED_ORIGINS";
 
 impl Server {
     /// Serves HTTP at `address`, as [`Service::serve_http`].
@@ -167,7 +164,9 @@ async fn accept(
     stopping: &watch::Receiver<()>,
     connections: &mut JoinSet<()>,
 ) {
-    let shut_down = Fired::new(endpoint.engine.shared(), |shared: &Shared| &shared.shutdown);
+    let shut_down = Fired::new(endpoint.engine.shared(), |shared: &Shared| {
+        &shared.host.shutdown
+    });
     let mut asked = std::pin::pin!(async {
         tokio::select! {
             () = asked => {}
@@ -233,10 +232,13 @@ mod tests {
     };
 
     use super::*;
-    use crate::transport::http::{
-        body::{Piped, event_stream},
-        pipe::Pipe,
-        sse,
+    use crate::{
+        gate::Outgoing,
+        transport::http::{
+            body::{Piped, event_stream},
+            pipe::Pipe,
+            sse,
+        },
     };
 
     // Findings 1
@@ -350,7 +352,7 @@ mod tests {
     async fn one_event_is_one_write() {
         let (pipe, _near, mut told) = streaming(Duration::ZERO).await;
         for message in ["{}", r#"{"a":1}"#, &format!(r#""{}""#, "x".repeat(30_000))] {
-            let event = sse::event(None, message.as_bytes());
+            let event = sse::event(None, &Outgoing::unchecked(message.as_bytes().to_vec()));
             let expected = format!(
                 "{:X}\r\nevent: message\ndata: {message}\n\n\r\n",
                 event.len()
@@ -374,7 +376,8 @@ mod tests {
             assert_eq!(seconds(), second);
         }
         tokio::time::sleep(Duration::from_secs(10)).await;
-        pipe.push(sse::event(None, b"{}")).unwrap();
+        pipe.push(sse::event(None, &Outgoing::unchecked(b"{}".to_vec())))
+            .unwrap();
         assert_eq!(
             told.recv().await.unwrap(),
             "19\r\nevent: message\ndata: {}\n\n\r\n"

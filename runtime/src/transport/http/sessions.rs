@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{live::LiveStream, standalone::Standalone};
 use crate::{
     Principal,
-    session::{Session, ShortId},
+    peer::{Session, ShortId},
     store::EventStore,
 };
 
@@ -427,7 +427,7 @@ mod tests {
         let active = sessions.insert(opened.clone()).expect("room");
         sessions.end(active.entry());
         assert!(sessions.find(&id, None).is_none());
-        assert!(matches!(opened.phase(), crate::session::Phase::Closed));
+        assert!(matches!(opened.phase(), crate::peer::Phase::Closed));
     }
 
     #[test]

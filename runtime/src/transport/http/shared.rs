@@ -11,13 +11,12 @@ use trueform_schema::{ClientCapabilities, Implementation, Revision};
 
 use super::{
     endpoint::{Endpoint, named_session},
-    refusal::Refusal,
     sessions::{Entry, Full},
 };
 use crate::{
     Principal,
-    exchange::PeerFacts,
-    session::{Negotiated, Phase, Session, ShortId},
+    gate::Refusal,
+    peer::{Negotiated, PeerFacts, Phase, Session, ShortId},
     store::{SessionRecord, StoreError},
 };
 
@@ -54,7 +53,7 @@ pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(),
         return Ok(());
     };
     let session = Arc::new(session);
-    endpoint.engine.remember(&session);
+    endpoint.engine.subscriptions.remember(&session);
     match endpoint.sessions.insert(session) {
         Ok(_) => Ok(()),
         Err(Full) => Err(Refusal::TooManySessions),

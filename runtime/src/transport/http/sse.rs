@@ -4,17 +4,18 @@ use std::{fmt::Write as _, time::Duration};
 
 use bytes::Bytes;
 
-use crate::store::EventId;
+use crate::{gate::Outgoing, store::EventId};
 
 /// A comment that keeps proxies from taking a silent stream for a dead one; clients skip it (F-31, G-13).
 pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
-/// `message`, one JSON text, as an event of the type `message`.
+/// `message` as an event of the type `message`.
 ///
 /// The name is what parsers assume without it, but some clients take events with this name only (DEC-7).
 /// A line end between the tokens of the JSON would end the `data` field, and inside strings JSON has none: it becomes a
 /// space.
-pub(super) fn event(id: Option<EventId>, message: &[u8]) -> Bytes {
+pub(super) fn event(id: Option<EventId>, message: &Outgoing) -> Bytes {
+    let message = message.bytes();
     tracing::trace!(message = %String::from_utf8_lossy(message), "sent as an event");
     let mut out = Vec::with_capacity(message.len() + if id.is_some() { 80 } else { 24 });
     if let Some(id) = id {
@@ -52,15 +53,19 @@ fn push_id(out: &mut Vec<u8>, id: EventId) {
 mod tests {
     use super::*;
 
+    fn message(text: &[u8]) -> Outgoing {
+        Outgoing::unchecked(text.to_vec())
+    }
+
     // DEC-7
     #[test]
     fn one_message_is_one_named_event_with_one_data_line() {
         assert_eq!(
-            event(None, b"{\"a\":1}"),
+            event(None, &message(b"{\"a\":1}")),
             "event: message\ndata: {\"a\":1}\n\n"
         );
         assert_eq!(
-            event(None, b"{\r\n\"a\":\n1}"),
+            event(None, &message(b"{\r\n\"a\":\n1}")),
             "event: message\ndata: {  \"a\": 1}\n\n"
         );
         let id = EventId {
@@ -68,7 +73,7 @@ mod tests {
             position: 2,
         };
         assert_eq!(
-            event(Some(id), b"{}"),
+            event(Some(id), &message(b"{}")),
             "id: 0000000000000001-2\nevent: message\ndata: {}\n\n"
         );
     }

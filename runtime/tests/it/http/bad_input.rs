@@ -152,14 +152,6 @@ async fn legacy_refusals() {
         ),
         (legacy("tools/call", r#"{"name":"unknown"}"#), 200, -32602),
         (
-            legacy(
-                "initialize",
-                r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#,
-            ),
-            400,
-            -32600,
-        ),
-        (
             legacy("tools/list", "{}").without("mcp-session-id"),
             400,
             -32600,
@@ -394,4 +386,23 @@ async fn strict_servers() {
             assert!(got.json().get("error").is_none(), "{}", got.json());
         }
     }
+}
+
+// DEC-2: `initialize` opens a fresh session, whatever session the request names, and leaves that one as it is.
+#[tokio::test]
+async fn initialize_within_a_session_opens_another() {
+    let app = App::new();
+    let session = app.session("2025-06-18").await;
+    let params = r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
+    for named in [&*session, "5e0b6a52-0000-4000-8000-000000000000", "nonsense", ""] {
+        let request = Req::legacy(&session, "1", "initialize", params)
+            .without("mcp-session-id")
+            .session(named);
+        let got = app.send(request).await;
+        assert_eq!(got.status, 200, "{named}: {}", got.body);
+        let opened = got.header("mcp-session-id").expect("a session").to_owned();
+        assert!(opened != session && opened != named, "{named}");
+    }
+    let got = app.send(Req::legacy(&session, "2", "ping", "{}")).await;
+    assert_eq!(got.status, 200, "the session that was named goes on: {}", got.body);
 }

@@ -1,0 +1,507 @@
+//! Every check that a request must pass before it is dispatched, each once, in the order of GAP-2: id, headers, version,
+//! required `_meta`, method, capability, params.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use trueform_schema::{
+    ClientRequest, Era, ErrorObject, Method, RequestId, RequestMetaObject, Revision, Revisions,
+    serve::server::dispatch,
+};
+
+use super::{
+    Engine, Reply, lifecycle,
+    notified::{log_dropped, log_unknown},
+    route::{Door, Refused},
+    source::{HttpSource, Source},
+};
+use crate::{
+    exchange::{Exchange, id_taken},
+    feature::logging,
+    gate::{self, Claims, HeaderValue, Headers, Stage, VERSION_HEADER},
+    jsonrpc::{self, Fault},
+    peer::{Caller, Negotiated, Phase, Session},
+    trace,
+};
+
+/// A request that passed every check, on its way through the dispatch.
+pub(crate) struct Admitted<'a> {
+    pub(super) id: &'a RequestId,
+    pub(super) method: &'static str,
+    pub(super) revision: Revision,
+    /// Who calls; `None` where there is no session yet.
+    pub(super) caller: Option<Caller>,
+    /// The session or the byte stream that the request belongs to.
+    pub(super) session: Option<Arc<Session>>,
+    pub(super) source: &'a Source<'a>,
+    /// The session of its own that the request opened.
+    pub(super) opened: Option<Arc<Session>>,
+    pub(super) is_stateless: bool,
+}
+
+impl<'a> Admitted<'a> {
+    /// The headers of a stateless HTTP request.
+    pub(super) fn headers(&self) -> Option<&'a dyn Headers> {
+        let http = self.source.http().filter(|_| self.is_stateless)?;
+        Some(http.headers)
+    }
+
+    /// The request as what is kept of it while it is in flight.
+    pub(super) fn exchange(&mut self, engine: &Engine) -> Arc<Exchange> {
+        let caller = self.caller.take();
+        Exchange::new(
+            engine.host_ref(),
+            self.id.clone(),
+            self.method,
+            caller.unwrap_or_else(|| Caller::stateless(self.revision, None)),
+            self.session.clone(),
+            self.source.transport(),
+            self.source.outlet(),
+        )
+    }
+}
+
+/// What is known of a request before its method is looked at.
+struct Entered<'a> {
+    revision: Revision,
+    session: Option<&'a Arc<Session>>,
+    /// What the session negotiated; `None` for a stateless request.
+    negotiated: Option<Negotiated>,
+}
+
+impl Engine {
+    /// Serves a request.
+    pub(super) fn request(
+        &self,
+        source: &Source<'_>,
+        id: &RequestId,
+        method: &str,
+        params: Option<&RawValue>,
+        claims: Claims<'_>,
+    ) -> Reply {
+        let span = trace::request_span(id, method);
+        let _entered = span.enter();
+        let reply = match self.admit(source, id, method, params, claims) {
+            Ok(reply) => reply,
+            Err(refused) => refused.reply(id),
+        };
+        if let Reply::Ready(response) | Reply::Opened(_, _, response) = &reply {
+            trace::record_response(&span, response);
+        }
+        reply
+    }
+
+    fn admit(
+        &self,
+        source: &Source<'_>,
+        id: &RequestId,
+        name: &str,
+        params: Option<&RawValue>,
+        claims: Claims<'_>,
+    ) -> Result<Reply, Refused> {
+        let door = self.route(source, name, &claims)?;
+        // Before anything that could be answered: a response would be taken for that of the running call (GAP-17).
+        if source.is_stream()
+            && source
+                .session()
+                .is_some_and(|session| session.in_flight.contains(id))
+        {
+            tracing::warn!(%id, method = name, "a request with the id of a running call was dropped");
+            return Err(Refused::Silently);
+        }
+        let method = Method::from_wire(name);
+        let entered = match door {
+            Door::Stateless => self.stateless(source, name, method, &claims)?,
+            Door::Session(session) => match self.in_session(source, session, id, method, name)? {
+                Some(entered) => entered,
+                None => return self.outside_phase(source, id, session, params, claims),
+            },
+            Door::Opening => return self.opening(source, id, params, claims),
+        };
+        let Entered {
+            revision,
+            session,
+            negotiated,
+        } = entered;
+        trace::record_revision(&tracing::Span::current(), revision);
+        let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
+        let known = method.filter(|method| method.rules(revision).is_some());
+        let Some(method) = known else {
+            return self.extension(
+                source,
+                id,
+                name,
+                params,
+                Entered {
+                    revision,
+                    session,
+                    negotiated,
+                },
+            );
+        };
+        self.methods
+            .get(method, revision)
+            .check(name, revision)
+            .map_err(refuse)?;
+        let mut request = self
+            .params(method, revision, params, claims)
+            .map_err(refuse)?;
+        let meta = request.meta_mut();
+        let caller = match (&negotiated, session) {
+            (Some(negotiated), Some(session)) => Caller::in_session(session, negotiated, meta),
+            _ => {
+                // M-3
+                if let Some(level) = meta.as_ref().and_then(|meta| meta.log_level.as_ref()) {
+                    logging::check(level, "/params/_meta/io.modelcontextprotocol~1logLevel")
+                        .map_err(refuse)?;
+                }
+                Caller::stateless(revision, meta)
+            }
+        };
+        let admitted = Admitted {
+            id,
+            method: method.as_str(),
+            revision,
+            caller: Some(caller),
+            // A byte stream's table of ids serves both eras.
+            session: session.cloned(),
+            source,
+            opened: None,
+            is_stateless: negotiated.is_none(),
+        };
+        Ok(dispatch(self, admitted, request))
+    }
+
+    /// The revision of a request that stands on its own, by its headers and its `_meta`.
+    fn stateless<'a>(
+        &self,
+        source: &Source<'a>,
+        name: &str,
+        method: Option<Method>,
+        claims: &Claims<'_>,
+    ) -> Result<Entered<'a>, Refused> {
+        let newest = self.newest_modern();
+        let refuse = |error| Refused::at(Stage::Claims, Some(newest), error);
+        if let Some(http) = source.http() {
+            let claimed = claims
+                .version()
+                .and_then(|version| Revision::from_wire(&version));
+            let rules = method.and_then(|method| method.rules(claimed.unwrap_or(newest)));
+            let core = rules.and_then(|rules| rules.header_name);
+            let member =
+                core.or_else(|| self.extensions.header_name(name, claimed.unwrap_or(newest)));
+            gate::check_standard_headers(http.headers, name, member, claims).map_err(refuse)?;
+        }
+        let Some(version) = claims.version() else {
+            return Err(refuse(gate::missing_version(claims)));
+        };
+        let revision = Revision::from_wire(&version)
+            .filter(|revision| revision.era() == Era::Modern && self.host.serves(*revision));
+        let Some(revision) = revision else {
+            // The whole list, because a client may well go on in the legacy era (C-7, GAP-3).
+            let served = self.host.served(Revisions::ALL);
+            return Err(refuse(jsonrpc::unsupported_version(&version, &served)));
+        };
+        if !claims.has_capabilities() {
+            let found = claims.raw_capabilities();
+            return Err(refuse(gate::missing_meta(
+                "clientCapabilities",
+                "an object",
+                found,
+            )));
+        }
+        Ok(Entered {
+            revision,
+            session: source.session().filter(|_| source.is_stream()),
+            negotiated: None,
+        })
+    }
+
+    /// The newest revision of the modern era that is served, or that there is.
+    pub(super) fn newest_modern(&self) -> Revision {
+        let served = self.host.served(Revisions::ALL);
+        let newest = served
+            .first()
+            .copied()
+            .filter(|newest| newest.era() == Era::Modern);
+        newest.unwrap_or(Revision::LATEST)
+    }
+
+    /// What `session` negotiated; `None` for a `ping`, which needs no open session.
+    fn in_session<'a>(
+        &self,
+        source: &Source<'_>,
+        session: &'a Arc<Session>,
+        id: &RequestId,
+        method: Option<Method>,
+        name: &str,
+    ) -> Result<Option<Entered<'a>>, Refused> {
+        let revision = session.revision();
+        if let Some(http) = source.http() {
+            self.check_session_version(http, revision)?;
+            // Over HTTP each response has its own stream, so the second request can be refused (GAP-17).
+            if session.in_flight.contains(id) {
+                return Err(Refused::at(
+                    Stage::Call(Era::Legacy),
+                    revision,
+                    id_taken(id),
+                ));
+            }
+        }
+        let refuse = |error| Err(Refused::at(Stage::Call(Era::Legacy), revision, error));
+        match session.phase() {
+            Phase::Open { negotiated, .. } => Ok(Some(Entered {
+                revision: negotiated.revision,
+                session: Some(session),
+                negotiated: Some(negotiated),
+            })),
+            Phase::Fresh if method == Some(Method::Ping) => Ok(None),
+            // D-4
+            Phase::Fresh => refuse(jsonrpc::invalid_params(
+                format!(
+                    "`{}` before `initialize`, and without `_meta` that names a protocol version",
+                    jsonrpc::shortened(name)
+                ),
+                &Fault::missing(
+                    "/params/_meta/io.modelcontextprotocol~1protocolVersion",
+                    "a protocol version, or `initialize` before",
+                ),
+            )),
+            Phase::Closed => refuse(jsonrpc::invalid_request(
+                "this session has ended",
+                &Fault::new("/method", "phase", "nothing more", "a request"),
+            )),
+        }
+    }
+
+    // F-23
+    fn check_session_version(
+        &self,
+        http: &HttpSource<'_>,
+        revision: Option<Revision>,
+    ) -> Result<(), Refused> {
+        let is_known = match http.headers.get(VERSION_HEADER) {
+            HeaderValue::Absent => true,
+            HeaderValue::One(version) => Revision::from_wire(version)
+                .is_some_and(|version| version.era() == Era::Legacy && self.host.serves(version)),
+            HeaderValue::Bad => false,
+        };
+        match is_known {
+            true => Ok(()),
+            false => Err(Refused::at(
+                Stage::Envelope,
+                revision,
+                gate::session_version_unknown(),
+            )),
+        }
+    }
+
+    /// Answers a request that needs no open session: `ping` (B-10).
+    fn outside_phase(
+        &self,
+        source: &Source<'_>,
+        id: &RequestId,
+        session: &Arc<Session>,
+        params: Option<&RawValue>,
+        claims: Claims<'_>,
+    ) -> Result<Reply, Refused> {
+        let revision = Revision::LATEST_LEGACY;
+        let request = self
+            .params(Method::Ping, revision, params, claims)
+            .map_err(|error| Refused::at(Stage::Call(Era::Legacy), Some(revision), error))?;
+        let admitted = Admitted {
+            id,
+            method: Method::Ping.as_str(),
+            revision,
+            caller: None,
+            session: Some(session.clone()),
+            source,
+            opened: None,
+            is_stateless: false,
+        };
+        Ok(dispatch(self, admitted, request))
+    }
+
+    /// Answers `initialize`. It opens the session of its byte stream, or over HTTP one of its own (DEC-2).
+    fn opening(
+        &self,
+        source: &Source<'_>,
+        id: &RequestId,
+        params: Option<&RawValue>,
+        claims: Claims<'_>,
+    ) -> Result<Reply, Refused> {
+        let refuse = |error| Refused::at(Stage::Call(Era::Legacy), source.revision(), error);
+        let method = Method::Initialize;
+        let request = claims
+            .into_request(method, params)
+            .map_err(|error| refuse(gate::unfit(method, &error)))?;
+        let spoken = lifecycle::spoken(&request, &self.host);
+        self.host
+            .settings
+            .incoming
+            .check_params(&request, method, spoken, params)
+            .map_err(refuse)?;
+        let session = match source.http() {
+            None => source.session().cloned(),
+            Some(http) => Some(Arc::new(Session::new(
+                Some((http.new_id)()),
+                http.transport.principal.clone(),
+            ))),
+        };
+        let admitted = Admitted {
+            id,
+            method: method.as_str(),
+            revision: spoken,
+            caller: None,
+            session,
+            source,
+            opened: None,
+            is_stateless: false,
+        };
+        Ok(dispatch(self, admitted, request))
+    }
+
+    /// The decoded params of a request, as `revision` allows them.
+    fn params(
+        &self,
+        method: Method,
+        revision: Revision,
+        params: Option<&RawValue>,
+        claims: Claims<'_>,
+    ) -> Result<ClientRequest, ErrorObject> {
+        let undeclared = self.undeclared(method, revision, &claims);
+        let decoded = claims
+            .into_request(method, params)
+            .map_err(|error| gate::unfit(method, &error))
+            .and_then(|request| {
+                let incoming = self.host.settings.incoming;
+                incoming.check_params(&request, method, revision, params)?;
+                Ok(request)
+            });
+        decoded.map_err(|error| undeclared.unwrap_or(error))
+    }
+
+    /// The error for a client that lacks a capability which the tool needs that it calls, if its params are malformed: the
+    /// capability comes before the params (GAP-2).
+    fn undeclared(
+        &self,
+        method: Method,
+        revision: Revision,
+        claims: &Claims<'_>,
+    ) -> Option<ErrorObject> {
+        let Claims::Peeked(_) = claims else {
+            return None;
+        };
+        if method != Method::CallTool || revision.era() == Era::Legacy {
+            return None;
+        }
+        let declared = serde_json::from_str(claims.raw_capabilities()?.get()).ok()?;
+        let tools = self.tools.as_ref()?;
+        tools.undeclared(&claims.name()?, &declared, revision)
+    }
+
+    /// Answers a method that the core does not have at `revision`: an extension may.
+    #[cold]
+    fn extension(
+        &self,
+        source: &Source<'_>,
+        id: &RequestId,
+        name: &str,
+        params: Option<&RawValue>,
+        entered: Entered<'_>,
+    ) -> Result<Reply, Refused> {
+        let Entered {
+            revision,
+            session,
+            negotiated,
+        } = entered;
+        let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
+        let mut meta = request_meta(params);
+        let caller = match (&negotiated, session) {
+            (Some(negotiated), Some(session)) => {
+                Caller::in_session(session, negotiated, meta.as_mut())
+            }
+            _ => Caller::stateless(revision, meta.as_mut()),
+        };
+        let incoming = self.host.settings.incoming;
+        let declared = &caller.facts().capabilities;
+        let found = self
+            .extensions
+            .request(name, revision, params, declared, incoming);
+        let Some(request) = found else {
+            return Err(refuse(jsonrpc::method_not_found(
+                name,
+                &format!("is unknown at {revision}"),
+            )));
+        };
+        let request = request.map_err(refuse)?;
+        let mut admitted = Admitted {
+            id,
+            method: request.method,
+            revision,
+            is_stateless: negotiated.is_none(),
+            caller: Some(caller),
+            session: session.cloned(),
+            source,
+            opened: None,
+        };
+        let called = request.call(admitted.exchange(self), &self.layers);
+        Ok(Self::called(id, revision, called))
+    }
+
+    /// Takes a notification that the core does not have at `revision`: an extension may.
+    #[cold]
+    pub(super) fn extension_notified(
+        &self,
+        source: &Source<'_>,
+        name: &str,
+        params: Option<&RawValue>,
+        revision: Revision,
+        session: Option<&Arc<Session>>,
+    ) -> Reply {
+        let incoming = self.host.settings.incoming;
+        let found = self
+            .extensions
+            .notification(name, revision, params, incoming);
+        let notification = match found {
+            Some(Ok(notification)) => notification,
+            Some(Err(error)) => {
+                log_dropped(name, &error, params);
+                return Reply::Silent;
+            }
+            None => {
+                log_unknown(name, revision);
+                return Reply::Silent;
+            }
+        };
+        let mut meta = request_meta(params);
+        let caller = match session.map(|session| (session, session.phase())) {
+            Some((session, Phase::Open { negotiated, .. })) => {
+                Caller::in_session(session, &negotiated, meta.as_mut())
+            }
+            _ => Caller::stateless(revision, meta.as_mut()),
+        };
+        let exchange = Exchange::new(
+            self.host_ref(),
+            // A notification has no id; nothing is ever sent under this one.
+            RequestId::Integer(0),
+            "notification",
+            caller,
+            session.cloned(),
+            source.transport(),
+            source.outlet(),
+        );
+        Reply::Background(notification.begin(exchange))
+    }
+}
+
+/// The `_meta` of params that no type of the core describes. `None` if there is none that can be read.
+fn request_meta(params: Option<&RawValue>) -> Option<RequestMetaObject> {
+    #[derive(serde::Deserialize)]
+    struct Params {
+        #[serde(default, rename = "_meta")]
+        meta: Option<RequestMetaObject>,
+    }
+    let params: Params = serde_json::from_str(params?.get()).ok()?;
+    params.meta
+}

@@ -1,0 +1,124 @@
+//! Batches: the one place that says where they exist, and what they may hold.
+
+use trueform_schema::{ErrorObject, Method, RequestId, Revision};
+
+use super::{
+    Engine, Reply,
+    source::{Named, Source},
+};
+use crate::{
+    exchange::id_taken,
+    gate::{Claims, Outgoing, Stage, has_batches},
+    jsonrpc::{self, Fault, Frame, Malformed},
+};
+
+impl Engine {
+    /// Serves the messages of a batch.
+    pub(super) fn batch(
+        &self,
+        source: &Source<'_>,
+        frames: Vec<Result<Frame<'_>, Malformed>>,
+    ) -> Reply {
+        let Named::Found(session) = source.named() else {
+            return match source.named() {
+                // Without a session there is no revision at which an array is a message.
+                Named::Absent => Self::no_batch(source.revision()),
+                missing => Self::unanswered_refusal(source, Self::no_session(source, missing)),
+            };
+        };
+        let revision = session.revision();
+        if !revision.is_some_and(has_batches) {
+            return Self::no_batch(revision);
+        }
+        let nothing_good = frames.iter().all(Result::is_err);
+        let mut seen = Vec::new();
+        let mut replies = Vec::new();
+        for frame in frames {
+            let reply = match frame {
+                Ok(frame) => {
+                    let claims = Claims::of(&frame);
+                    match frame {
+                        Frame::Request { id, method, params } => {
+                            // on a shared stream a response to the second would be taken for one to the first (GAP-17).
+                            if seen.contains(&id) && source.is_stream() {
+                                tracing::warn!(%id, "a request with the id of another was dropped from a batch");
+                                continue;
+                            }
+                            let error = refused_in_batch(&id, &method, &claims, &seen);
+                            let reply = match error {
+                                Some(error) => {
+                                    Reply::Ready(super::refused_call(&id, BATCHES, &error))
+                                }
+                                None => self.request(source, &id, &method, params, claims),
+                            };
+                            seen.push(id);
+                            reply
+                        }
+                        Frame::Notification { method, params } => {
+                            self.notified(source, &method, params, &claims)
+                        }
+                        Frame::Response { id, outcome } => self.response(source, id, outcome),
+                    }
+                }
+                Err(malformed) => self.malformed(source, &malformed),
+            };
+            if !matches!(reply, Reply::Silent) {
+                replies.push(reply);
+            }
+        }
+        match replies.is_empty() {
+            // As for a single message: a body that holds no message is refused (F-5).
+            true if nothing_good && !source.is_stream() => Self::nothing_in_batch(revision),
+            true => Reply::Silent,
+            false => Reply::Batch(replies),
+        }
+    }
+
+    fn no_batch(revision: Option<Revision>) -> Reply {
+        let error = jsonrpc::invalid_request(
+            "an array is not a message here; batches exist only in a session of 2025-03-26",
+            &Fault::new("", "type", "an object", "an array"),
+        );
+        Reply::Ready(Outgoing::refusal(None, revision, Stage::Envelope, &error))
+    }
+
+    fn nothing_in_batch(revision: Option<Revision>) -> Reply {
+        let error = jsonrpc::invalid_request(
+            "nothing in this array is a message",
+            &Fault::new("", "type", "messages", "none"),
+        );
+        Reply::Ready(Outgoing::refusal(None, revision, Stage::Envelope, &error))
+    }
+}
+
+/// The revision that has batches.
+const BATCHES: Revision = Revision::V2025_03_26;
+
+/// Why a request may not be part of a batch that has the ids `seen` before it.
+fn refused_in_batch(
+    id: &RequestId,
+    method: &str,
+    claims: &Claims<'_>,
+    seen: &[RequestId],
+) -> Option<ErrorObject> {
+    if seen.contains(id) {
+        return Some(id_taken(id));
+    }
+    if method == Method::Initialize.as_str() {
+        return Some(jsonrpc::invalid_request(
+            "`initialize` may not be part of a batch",
+            &Fault::new(
+                "/method",
+                "phase",
+                "`initialize` by itself",
+                "it in a batch",
+            ),
+        ));
+    }
+    claims.is_modern().then(|| {
+        jsonrpc::invalid_request(
+            "a request that names its own protocol version may not be part of a batch",
+            &Fault::new("/params/_meta", "version", "no protocol version", "one"),
+        )
+    })
+}

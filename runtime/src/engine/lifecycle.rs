@@ -1,0 +1,96 @@
+//! The handshakes: `initialize`, which opens a session, and `server/discover`.
+
+use std::sync::Arc;
+
+use trueform_schema::{
+    ClientRequest, DiscoverResult, ErrorObject, InitializeRequestParams, InitializeResult,
+    Revision, Revisions,
+};
+
+use super::{Engine, admit::Admitted};
+use crate::{
+    host::Host,
+    jsonrpc::{self, Fault},
+    peer::{Negotiated, PeerFacts, ShortId},
+};
+
+/// The revision that the params of an `initialize` are written in: the client cannot know which other revision it will be
+/// answered, so it speaks the one that it asks for.
+pub(super) fn spoken(request: &ClientRequest, host: &Host) -> Revision {
+    let wanted = match request {
+        ClientRequest::Initialize(params) => Revision::from_wire(&params.protocol_version),
+        _ => None,
+    };
+    let newest = host.served(legacy()).first().copied();
+    wanted
+        .filter(|revision| *revision <= Revision::LATEST_LEGACY)
+        .or(newest)
+        .unwrap_or(Revision::LATEST_LEGACY)
+}
+
+fn legacy() -> Revisions {
+    Revisions::until(Revision::LATEST_LEGACY)
+}
+
+impl Engine {
+    // B-1, B-2, B-3, TRAP-06
+    pub(super) fn open_session(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: InitializeRequestParams,
+    ) -> Result<InitializeResult, ErrorObject> {
+        let served = self.host.served(legacy());
+        let Some(newest) = served.first().copied() else {
+            // C-12
+            return Err(jsonrpc::unsupported_version(
+                &params.protocol_version,
+                &self.host.served(Revisions::ALL),
+            ));
+        };
+        let wanted = Revision::from_wire(&params.protocol_version)
+            .filter(|revision| served.contains(revision));
+        let revision = wanted.unwrap_or(newest);
+        let Some(session) = &cx.session else {
+            return Err(jsonrpc::internal("there is no session to open"));
+        };
+        let facts = PeerFacts {
+            client_info: Some(params.client_info),
+            capabilities: params.capabilities,
+        };
+        if !session.open(Negotiated {
+            revision,
+            facts: Arc::new(facts),
+        }) {
+            return Err(jsonrpc::invalid_request(
+                "this session is initialized already",
+                &Fault::new("/method", "phase", "one `initialize`", "another"),
+            ));
+        }
+        self.subscriptions.remember(session);
+        tracing::info!(session = %ShortId::of(session.id()), %revision, "session opened");
+        if !cx.source.is_stream() {
+            cx.opened = Some(session.clone());
+        }
+        cx.revision = revision;
+        let mut result = InitializeResult::new(
+            self.capabilities.clone(),
+            revision.as_str(),
+            self.host.settings.info.clone(),
+        );
+        result.instructions = self.host.settings.instructions.clone();
+        Ok(result)
+    }
+
+    // C-9
+    pub(super) fn described(&self) -> DiscoverResult {
+        let supported: Vec<String> = self
+            .host
+            .served(Revisions::ALL)
+            .iter()
+            .map(|revision| revision.as_str().to_owned())
+            .collect();
+        let mut result = DiscoverResult::new(self.capabilities.clone(), supported);
+        result.instructions = self.host.settings.instructions.clone();
+        result
+    }
+}

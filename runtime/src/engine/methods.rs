@@ -1,0 +1,72 @@
+//! Which requests this server answers: for each revision and method, whether a client may send it and whether the capability
+//! that it needs is declared. Built once.
+
+use serde_json::Value;
+use trueform_schema::{At, ErrorObject, Method, Revision, ServerCapabilities};
+
+use crate::{gate::declares, jsonrpc};
+
+/// What is known of a request by its method alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Availability {
+    /// A client may send it. Whether it is served, the dispatch says.
+    Known,
+    /// The capability that it needs is not declared.
+    NotDeclared(&'static str),
+    /// It is a notification, or only a server sends it.
+    WrongDirection,
+    /// The revision does not have it.
+    Unknown,
+}
+
+#[derive(Debug)]
+pub(super) struct MethodTable([[Availability; Method::ALL.len()]; Revision::ALL.len()]);
+
+impl MethodTable {
+    /// The table of a server with these `capabilities`.
+    pub(super) fn new(capabilities: &ServerCapabilities) -> Self {
+        let mut table = [[Availability::Unknown; Method::ALL.len()]; Revision::ALL.len()];
+        for revision in Revision::ALL {
+            let declared = At::new(capabilities, revision).to_json().to_value();
+            for method in Method::ALL {
+                table[revision as usize][method as usize] = of(method, revision, &declared);
+            }
+        }
+        Self(table)
+    }
+
+    /// Whether a client may send `method` at `revision`.
+    pub(super) fn get(&self, method: Method, revision: Revision) -> Availability {
+        self.0[revision as usize][method as usize]
+    }
+}
+
+fn of(method: Method, revision: Revision, declared: &Value) -> Availability {
+    let Some(rules) = method.rules(revision) else {
+        return Availability::Unknown;
+    };
+    if method.is_notification() || !rules.direction.from_client() {
+        return Availability::WrongDirection;
+    }
+    match rules.capability {
+        Some(capability) if !declares(declared, capability) => {
+            Availability::NotDeclared(capability)
+        }
+        _ => Availability::Known,
+    }
+}
+
+impl Availability {
+    /// -32601 with the reason, unless the request may be sent.
+    pub(super) fn check(self, name: &str, revision: Revision) -> Result<(), ErrorObject> {
+        let why = match self {
+            Self::Known => return Ok(()),
+            Self::NotDeclared(capability) => {
+                format!("needs the capability `{capability}`, which this server does not declare")
+            }
+            Self::WrongDirection => "is not a request that a client sends".to_owned(),
+            Self::Unknown => format!("is unknown at {revision}"),
+        };
+        Err(jsonrpc::method_not_found(name, &why))
+    }
+}

@@ -1,0 +1,119 @@
+//! Notifications of clients: the generated dispatch selects what each of them does.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use trueform_schema::{
+    CancelledNotificationParams, ClientNotification, Method, NotificationParams, Revision,
+    serve::server::{ServeNotifications, dispatch_notification},
+};
+
+use super::{Engine, Reply, route::Door, source::Source};
+use crate::{
+    gate::{self, Claims},
+    jsonrpc,
+    peer::{Phase, Session},
+};
+
+/// Who sent a notification.
+pub(crate) struct Notifier<'a> {
+    /// `None` where it belongs to no session: it has no effect there (D-3).
+    session: Option<&'a Arc<Session>>,
+}
+
+impl Engine {
+    /// Takes a notification. None is ever answered; over HTTP a refusal has a body nevertheless.
+    pub(super) fn notified(
+        &self,
+        source: &Source<'_>,
+        name: &str,
+        params: Option<&RawValue>,
+        claims: &Claims<'_>,
+    ) -> Reply {
+        let door = match self.route_unanswered(source, claims.is_modern(), false) {
+            Ok(door) => door,
+            Err(refused) => return Self::unanswered_refusal(source, refused),
+        };
+        let (session, revision) = match door {
+            // Cancelling is closing the response stream there.
+            Door::Stateless | Door::Opening => (None, self.newest_modern()),
+            Door::Session(session) => match session.phase() {
+                Phase::Open { negotiated, .. } => (Some(session), negotiated.revision),
+                // On a shared stream a cancellation may belong to the modern era.
+                Phase::Fresh if source.is_stream() && name == Method::Cancelled.as_str() => {
+                    (Some(session), self.newest_modern())
+                }
+                Phase::Fresh | Phase::Closed => {
+                    let method = jsonrpc::shortened(name);
+                    tracing::debug!(
+                        method,
+                        "a notification outside of an open session was dropped"
+                    );
+                    return Reply::Silent;
+                }
+            },
+        };
+        let sent_by_clients = |method: &Method| {
+            let rules = method.rules(revision).filter(|_| method.is_notification());
+            rules.is_some_and(|rules| rules.direction.from_client())
+        };
+        let Some(method) = Method::from_wire(name).filter(sent_by_clients) else {
+            return self.extension_notified(source, name, params, revision, session);
+        };
+        let decode = ClientNotification::decode;
+        let incoming = self.host.settings.incoming;
+        match incoming.message(method, revision, params, decode) {
+            Ok(notification) => dispatch_notification(self, Notifier { session }, notification),
+            Err(error) => log_dropped(name, &error, params),
+        }
+        Reply::Silent
+    }
+}
+
+/// Logs a notification that does not have the form of its method.
+pub(super) fn log_dropped(
+    name: &str,
+    error: &trueform_schema::ErrorObject,
+    params: Option<&RawValue>,
+) {
+    let params = params.map_or("", RawValue::get).as_bytes();
+    tracing::debug!(
+        method = name,
+        code = error.code,
+        problem = %error.message,
+        params = %gate::Redacted(params),
+        "a notification was dropped"
+    );
+}
+
+/// Logs a notification that the revision does not have.
+pub(super) fn log_unknown(name: &str, revision: Revision) {
+    let method = jsonrpc::shortened(name);
+    tracing::debug!(method, %revision, "an unknown notification was dropped");
+}
+
+impl ServeNotifications for Engine {
+    type Cx<'a> = Notifier<'a>;
+
+    fn ignored(&self, _: Notifier<'_>, method: Method) {
+        tracing::debug!(%method, "notification ignored");
+    }
+
+    fn initialized(&self, cx: Notifier<'_>, _: Box<NotificationParams>) {
+        match cx.session {
+            Some(session) => session.confirm(),
+            None => self.ignored(cx, Method::Initialized),
+        }
+    }
+
+    /// O-2: cancellations of requests that are unknown or finished are ignored.
+    fn cancelled(&self, cx: Notifier<'_>, params: Box<CancelledNotificationParams>) {
+        let (Some(session), Some(id)) = (cx.session, &params.request_id) else {
+            return self.ignored(cx, Method::Cancelled);
+        };
+        if session.in_flight.cancel(id) {
+            let reason = params.reason.as_deref().map(str::len);
+            tracing::debug!(%id, reason, "cancelled by the client");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Which door a message comes in by (D-3): as a request that stands on its own, as the opening of a session, or within one.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
+
+use super::{
+    Engine, Reply,
+    source::{Named, Source},
+};
+use crate::{
+    gate::{self, Claims, HeaderValue, Outgoing, Stage, VERSION_HEADER},
+    jsonrpc::{self, Fault},
+    peer::Session,
+};
+
+/// The way into the engine.
+#[derive(Clone, Copy)]
+pub(super) enum Door<'a> {
+    /// By what its `_meta` says.
+    Stateless,
+    /// As the opening of a legacy session.
+    Opening,
+    /// Within a session. On a byte stream it may not be open yet.
+    Session(&'a Arc<Session>),
+}
+
+/// A message that goes no further.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// Without an answer, which would be taken for that of another request (GAP-17).
+    Silently,
+    With {
+        stage: Stage,
+        revision: Option<Revision>,
+        error: ErrorObject,
+    },
+}
+
+impl Refused {
+    pub(super) fn at(stage: Stage, revision: Option<Revision>, error: ErrorObject) -> Self {
+        Self::With {
+            stage,
+            revision,
+            error,
+        }
+    }
+
+    /// What becomes of the request `id`.
+    pub(super) fn reply(self, id: &RequestId) -> Reply {
+        match self {
+            Self::Silently => Reply::Silent,
+            Self::With {
+                stage,
+                revision,
+                error,
+            } => {
+                tracing::debug!(%id, code = error.code, problem = %error.message, "request refused");
+                Reply::Ready(Outgoing::refusal(Some(id), revision, stage, &error))
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// The door of a request.
+    pub(super) fn route<'a>(
+        &self,
+        source: &Source<'a>,
+        method: &str,
+        claims: &Claims<'_>,
+    ) -> Result<Door<'a>, Refused> {
+        if claims.is_modern() {
+            return Ok(Door::Stateless);
+        }
+        if method == Method::Initialize.as_str() {
+            return Ok(Door::Opening);
+        }
+        match source.named() {
+            // A server of the modern era only: what the request says about itself is missing (D-4, F-24).
+            _ if !self.host.serves_legacy() => Ok(Door::Stateless),
+            Named::Found(session) => Ok(Door::Session(session)),
+            Named::Absent if !names_legacy_version(source) => Ok(Door::Stateless),
+            missing => Err(Self::no_session(source, missing)),
+        }
+    }
+
+    /// The refusal of a message that needs a session and names `missing`.
+    pub(super) fn no_session(source: &Source<'_>, missing: &Named<'_>) -> Refused {
+        let (stage, error) = match missing {
+            Named::Unknown => (Stage::NoSession, gate::session_unknown()),
+            Named::Unusable => (Stage::Envelope, gate::session_header_unusable()),
+            Named::Absent | Named::Found(_) => (Stage::Envelope, gate::session_missing()),
+        };
+        Refused::at(stage, source.revision(), error)
+    }
+
+    /// The door of a notification or a response, which have no claims of their own; `modern` says whether `_meta` of a
+    /// notification names a version nevertheless.
+    pub(super) fn route_unanswered<'a>(
+        &self,
+        source: &Source<'a>,
+        modern: bool,
+        is_response: bool,
+    ) -> Result<Door<'a>, Refused> {
+        match source.named() {
+            Named::Found(session) => Ok(Door::Session(session)),
+            _ if !self.host.serves_legacy() => Ok(Door::Stateless),
+            Named::Absent if !is_response && (modern || !names_legacy_version(source)) => {
+                Ok(Door::Stateless)
+            }
+            missing => Err(Self::no_session(source, missing)),
+        }
+    }
+
+    /// Hands a response to the request of this server that it answers.
+    pub(super) fn response(
+        &self,
+        source: &Source<'_>,
+        id: Option<RequestId>,
+        outcome: Result<&RawValue, ErrorObject>,
+    ) -> Reply {
+        let error = match self.route_unanswered(source, false, true) {
+            Ok(Door::Session(session)) => {
+                if session.settle(id, outcome) {
+                    return Reply::Silent;
+                }
+                jsonrpc::invalid_request(
+                    "no request of this server waits for this response",
+                    &Fault::new(
+                        "/id",
+                        "pairing",
+                        "the id of a request of this server",
+                        "another",
+                    ),
+                )
+            }
+            // F-4, A-18
+            Ok(Door::Stateless | Door::Opening) => jsonrpc::invalid_request(
+                "a response has no place in this era",
+                &Fault::new("", "direction", "a request or a notification", "a response"),
+            ),
+            Err(refused) => return Self::unanswered_refusal(source, refused),
+        };
+        Self::misplaced(source, &error)
+    }
+
+    /// The refusal of a message that is not a request: with a body over HTTP, in silence on a byte stream.
+    pub(super) fn unanswered_refusal(source: &Source<'_>, refused: Refused) -> Reply {
+        match refused {
+            Refused::With {
+                stage,
+                revision,
+                error,
+            } if !source.is_stream() => {
+                tracing::debug!(code = error.code, problem = %error.message, "message refused");
+                Reply::Ready(Outgoing::refusal(None, revision, stage, &error))
+            }
+            Refused::With { .. } | Refused::Silently => Reply::Silent,
+        }
+    }
+}
+
+/// Whether the version header leaves the legacy era possible: it is absent, or names a legacy revision.
+fn names_legacy_version(source: &Source<'_>) -> bool {
+    let Some(http) = source.http() else {
+        return true;
+    };
+    match http.headers.get(VERSION_HEADER) {
+        HeaderValue::Absent => true,
+        HeaderValue::One(version) => {
+            Revision::from_wire(version).is_some_and(|revision| revision.era() == Era::Legacy)
+        }
+        HeaderValue::Bad => false,
+    }
+}

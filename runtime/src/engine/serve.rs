@@ -1,0 +1,132 @@
+//! What this server answers: one function for each request of the protocol that it serves. The generated dispatch calls them.
+
+use trueform_schema::{
+    CallToolRequestParams, EmptyResult, ErrorObject, InitializeRequestParams, Method,
+    PaginatedRequestParams, RequestParams, SetLevelRequestParams, SubscriptionsListenRequestParams,
+    methods::{self, Request},
+    serve::server::ServeMethods,
+};
+
+use super::{Engine, Reply, admit::Admitted, refused_call};
+use crate::{
+    feature::{callable::Called, logging},
+    gate::{Checked, Outgoing},
+    jsonrpc, trace,
+};
+
+/// The answer to a request of method `M`.
+pub(crate) enum Answered<M: Request> {
+    Result(Result<M::Result, ErrorObject>),
+    /// A page of a list.
+    Page(Result<Checked, ErrorObject>),
+    /// Something was called, which has its own way through the gate.
+    Called(Result<Called, ErrorObject>),
+}
+
+impl ServeMethods for Engine {
+    type Cx<'a> = Admitted<'a>;
+    type Reply<M: Request> = Answered<M>;
+    type Answer = Reply;
+
+    fn answer<M: Request>(&self, mut cx: Admitted<'_>, answered: Answered<M>) -> Reply {
+        let (id, revision) = (cx.id, cx.revision);
+        let response = match answered {
+            Answered::Result(result) => result.and_then(|result| {
+                let policy = self.host.settings.outgoing;
+                let view = self.host.view(revision);
+                Outgoing::result(id, view, policy, M::METHOD.as_str(), &result)
+            }),
+            Answered::Page(page) => page.map(|page| Outgoing::written(id, revision, &page)),
+            Answered::Called(Ok(called)) => return Self::called(id, revision, called),
+            Answered::Called(Err(error)) => Err(error),
+        };
+        match (response, cx.opened.take()) {
+            (Ok(response), Some(session)) => {
+                trace::record_revision(&tracing::Span::current(), revision);
+                Reply::Opened(id.clone(), session, response)
+            }
+            (Ok(response), None) => Reply::Ready(response),
+            (Err(error), opened) => {
+                // What is refused opens nothing.
+                if let Some(session) = opened {
+                    session.close();
+                }
+                Reply::Ready(refused_call(id, revision, &error))
+            }
+        }
+    }
+
+    fn not_served(&self, cx: Admitted<'_>, method: Method) -> Reply {
+        let error = jsonrpc::method_not_found(method.as_str(), "is not served here");
+        Reply::Ready(refused_call(cx.id, cx.revision, &error))
+    }
+
+    fn initialize(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<InitializeRequestParams>,
+    ) -> Option<Answered<methods::Initialize>> {
+        Some(Answered::Result(self.open_session(cx, *params)))
+    }
+
+    // B-10
+    fn ping(&self, _: &mut Admitted<'_>, _: Box<RequestParams>) -> Option<Answered<methods::Ping>> {
+        Some(Answered::Result(Ok(EmptyResult::default())))
+    }
+
+    fn discover(
+        &self,
+        _: &mut Admitted<'_>,
+        _: Box<RequestParams>,
+    ) -> Option<Answered<methods::Discover>> {
+        Some(Answered::Result(Ok(self.described())))
+    }
+
+    fn set_level(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<SetLevelRequestParams>,
+    ) -> Option<Answered<methods::SetLevel>> {
+        let session = cx.session.as_ref()?;
+        let set = logging::set_level(session, &params.level);
+        Some(Answered::Result(set.map(|()| EmptyResult::default())))
+    }
+
+    fn list_tools(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<PaginatedRequestParams>,
+    ) -> Option<Answered<methods::ListTools>> {
+        let listing = self.tools.as_ref()?.now();
+        let view = self.host.view(cx.revision);
+        let policy = self.host.settings.outgoing;
+        Some(Answered::Page(listing.page(
+            params.cursor.as_deref(),
+            view,
+            policy,
+        )))
+    }
+
+    fn call_tool(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<CallToolRequestParams>,
+    ) -> Option<Answered<methods::CallTool>> {
+        let tools = self.tools.as_ref()?;
+        let headers = cx.headers();
+        let called = tools.call(params, headers, || cx.exchange(self), &self.layers);
+        Some(Answered::Called(called))
+    }
+
+    fn subscriptions_listen(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<SubscriptionsListenRequestParams>,
+    ) -> Option<Answered<methods::SubscriptionsListen>> {
+        let exchange = cx.exchange(self);
+        let listening = self
+            .subscriptions
+            .listen(&exchange, &params.notifications, &self.topics());
+        Some(Answered::Called(Ok(listening)))
+    }
+}

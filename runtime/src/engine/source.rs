@@ -1,0 +1,105 @@
+//! Where a message came from, as far as the protocol cares.
+
+use std::sync::Arc;
+
+use trueform_schema::Revision;
+
+use crate::{
+    exchange::{Outlet, TransportData},
+    gate::{HeaderValue, Headers, VERSION_HEADER},
+    peer::{Outbox, Session},
+};
+
+/// Where a message came from.
+pub(crate) struct Source<'a> {
+    session: Named<'a>,
+    http: Option<HttpSource<'a>>,
+}
+
+/// The session that a message belongs to.
+#[cfg_attr(
+    not(feature = "http"),
+    expect(dead_code, reason = "a byte stream always has its session")
+)]
+#[derive(Clone, Copy)]
+pub(crate) enum Named<'a> {
+    /// The one of the byte stream, or the one that the header names.
+    Found(&'a Arc<Session>),
+    /// There is no header.
+    Absent,
+    /// The header occurs twice or is not visible ASCII.
+    Unusable,
+    /// The header names a session that is not there, or is not the caller's.
+    Unknown,
+}
+
+/// What HTTP knows of a POST.
+pub(crate) struct HttpSource<'a> {
+    pub(crate) headers: &'a dyn Headers,
+    pub(crate) transport: TransportData,
+    /// Makes the id of a session that is opened.
+    pub(crate) new_id: fn() -> Box<str>,
+}
+
+impl<'a> Source<'a> {
+    /// A line of a byte stream, which both eras share.
+    pub(crate) fn stream(session: &'a Arc<Session>) -> Self {
+        Self {
+            session: Named::Found(session),
+            http: None,
+        }
+    }
+
+    /// The body of a POST.
+    #[cfg(feature = "http")]
+    pub(crate) fn post(session: Named<'a>, http: HttpSource<'a>) -> Self {
+        Self {
+            session,
+            http: Some(http),
+        }
+    }
+
+    /// Whether requests share one channel for their responses.
+    pub(super) fn is_stream(&self) -> bool {
+        self.http.is_none()
+    }
+
+    pub(super) fn http(&self) -> Option<&HttpSource<'a>> {
+        self.http.as_ref()
+    }
+
+    pub(super) fn named(&self) -> &Named<'a> {
+        &self.session
+    }
+
+    pub(super) fn session(&self) -> Option<&'a Arc<Session>> {
+        match self.session {
+            Named::Found(session) => Some(session),
+            Named::Absent | Named::Unusable | Named::Unknown => None,
+        }
+    }
+
+    /// The revision of the session, or else the one that the version header names.
+    pub(super) fn revision(&self) -> Option<Revision> {
+        let session = self.session().and_then(|session| session.revision());
+        session.or_else(|| match self.http.as_ref()?.headers.get(VERSION_HEADER) {
+            HeaderValue::One(version) => Revision::from_wire(version),
+            HeaderValue::Absent | HeaderValue::Bad => None,
+        })
+    }
+
+    pub(super) fn transport(&self) -> TransportData {
+        match &self.http {
+            Some(http) => http.transport.clone(),
+            None => TransportData::default(),
+        }
+    }
+
+    /// Where messages of a request from here go.
+    pub(super) fn outlet(&self) -> Outlet {
+        match (&self.http, self.session) {
+            (None, Named::Found(session)) => Outlet::Link(session.outbox.clone()),
+            _ => Outlet::Own(Outbox::new()),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Requests that a handler sends to the client it serves. Only legacy clients can be asked: a modern one is answered with
+//! what the server needs to know instead.
+
+use std::{any::Any, fmt};
+
+use trueform_schema::{
+    Conform, DecodeError, Era, ErrorObject, Method,
+    methods::{AnyNotification, AnyRequest, Rules},
+};
+
+use super::Context;
+use crate::{
+    gate::{self, CheckedParams, Outgoing},
+    needs::ClientNeeds,
+    peer::{Refused, Settled, Waiting},
+    projection,
+};
+
+/// Why the client did not answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AskError {
+    /// Requests to clients do not exist at the revision of this request, or the method is none of a server. Clients of 2026-07-28
+    /// are asked within results, which tools cannot return yet.
+    // A-18
+    NotAtThisRevision,
+    /// The params cannot be expressed at the revision of this request; the log says what is wrong.
+    NotAllowed(String),
+    /// The client has not said yet that it is ready, by `notifications/initialized`; until then it may only be pinged.
+    TooSoon,
+    /// The client did not declare that it can do this.
+    // B-8
+    NotDeclared(ClientNeeds),
+    /// The client did not declare the extension that this belongs to.
+    // C-14
+    ExtensionNotDeclared(&'static str),
+    /// The client answered with an error.
+    Refused(ErrorObject),
+    /// The answer does not have the form of the method's result, or the revision does not allow it.
+    Malformed(DecodeError),
+    /// The client has gone, or does not read what it is sent.
+    Gone,
+}
+
+impl Context {
+    /// Sends a request to the client and waits for its answer.
+    ///
+    /// Clients until 2025-11-25 can be asked: for sampling, for elicitation, for their roots. Clients of 2026-07-28, which
+    /// [`Server::connect`](crate::Server::connect) makes unless told otherwise, are asked within results instead, which tools
+    /// cannot return yet: the answer is [`AskError::NotAtThisRevision`].
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::client::{Answering, ClientHandler, ClientOptions};
+    /// use trueform::prelude::*;
+    /// use trueform::schema::{
+    ///     ClientCapabilities, ElicitAction, ElicitOutcome, ElicitRequestParams, Json as RawJson, methods::Elicit,
+    /// };
+    ///
+    /// /// Books a table, for as many people as the user says.
+    /// #[tool]
+    /// async fn book(context: Context) -> Result<String, ToolError> {
+    ///     // Or `ElicitRequestFormParams::new(…)`, member by member.
+    ///     let form: ElicitRequestParams = serde_json::from_value(json!({
+    ///         "message": "For how many?",
+    ///         "requestedSchema": { "type": "object", "properties": { "people": { "type": "integer", "minimum": 1 } } },
+    ///     }))?;
+    ///     match context.request::<Elicit>(form).await? {
+    ///         ElicitOutcome::Complete(answer) if answer.action == ElicitAction::Accept => {
+    ///             let people = serde_json::to_value(&answer)?["content"]["people"].clone();
+    ///             Ok(format!("booked for {people}"))
+    ///         }
+    ///         _ => Ok("not booked".to_owned()),
+    ///     }
+    /// }
+    ///
+    /// struct Four;
+    ///
+    /// impl ClientHandler for Four {
+    ///     fn answer(&self, _: &str, _: Option<RawJson>) -> Answering<'_> {
+    ///         let answer = json!({ "action": "accept", "content": { "people": 4 } });
+    ///         Box::pin(std::future::ready(Ok(RawJson::from(answer))))
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let capabilities: ClientCapabilities = serde_json::from_value(json!({ "elicitation": {} }))?;
+    /// let asked = ClientOptions::at(Revision::V2025_11_25).capabilities(capabilities).handler(Four);
+    /// let client = Server::new("tables", "1.0.0").tools(tools![book]).connect_as(asked).await?;
+    /// let booked = client.call_tool("book", ()).await?;
+    /// assert!(serde_json::to_string(&booked)?.contains("booked for 4"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`AskError`]; nothing is sent to a client that could not answer.
+    pub async fn request<R: AnyRequest>(&self, params: R::Params) -> Result<R::Result, AskError> {
+        let projected = (&params as &dyn Any)
+            .downcast_ref()
+            .and_then(|sampling| projection::sampling(sampling, self.0.revision()));
+        let sent: &dyn Conform = match &projected {
+            Some(older) => older,
+            None => &params,
+        };
+        self.check_extension(R::EXTENSION)?;
+        let waiting = self.send(R::METHOD, R::rules(self.0.revision()), sent)?;
+        gate::tell_loss(&params, sent, self.0.revision(), R::METHOD);
+        // Not held while waiting: params need not be shareable between threads.
+        drop((params, projected));
+        match waiting.await {
+            Settled::Result(result) => {
+                let inbound = self.0.host.settings.incoming;
+                inbound
+                    .result(R::METHOD, self.0.revision(), result.get())
+                    .map_err(AskError::Malformed)
+            }
+            Settled::Error(error) => Err(AskError::Refused(error)),
+            Settled::Malformed(problem) => Err(AskError::Malformed(DecodeError::new("", problem))),
+            Settled::Closed => Err(AskError::Gone),
+        }
+    }
+
+    /// Sends a notification that belongs to this request, such as one of an extension. It arrives before the response.
+    ///
+    /// Never waits: when a client reads too slowly, notifications are dropped. Progress and log messages have methods of
+    /// their own.
+    ///
+    /// # Errors
+    /// [`AskError::NotAtThisRevision`] if the server does not send it at the revision of this request,
+    /// [`AskError::NotDeclared`] if the client did not declare the extension that it belongs to, [`AskError::NotAllowed`] for
+    /// params that the revision does not allow, [`AskError::Gone`] if the request is over or the client does not read.
+    pub fn notify<N: AnyNotification>(&self, params: &N::Params) -> Result<(), AskError> {
+        let exchange = &self.0;
+        let revision = exchange.revision();
+        if !N::rules(revision).is_some_and(|rules| rules.direction.from_server()) {
+            return Err(AskError::NotAtThisRevision);
+        }
+        self.check_extension(N::EXTENSION)?;
+        let policy = exchange.host.settings.outgoing;
+        CheckedParams::new(params, revision, policy, N::METHOD)
+            .map_err(|error| AskError::NotAllowed(error.message))?;
+        match exchange.notify(N::METHOD, params) {
+            true => Ok(()),
+            false => Err(AskError::Gone),
+        }
+    }
+
+    /// Whether the client declared the extension `identifier`.
+    fn check_extension(&self, identifier: Option<&'static str>) -> Result<(), AskError> {
+        let declared = self.0.peer().capabilities.extensions.as_ref();
+        match identifier {
+            Some(identifier)
+                if !declared.is_some_and(|declared| declared.contains_key(identifier)) =>
+            {
+                Err(AskError::ExtensionNotDeclared(identifier))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn send(
+        &self,
+        method: &'static str,
+        rules: Option<&Rules>,
+        params: &dyn Conform,
+    ) -> Result<Waiting<'_>, AskError> {
+        let exchange = &self.0;
+        let revision = exchange.revision();
+        let session = match (&exchange.session, rules) {
+            (Some(session), Some(rules))
+                if revision.era() == Era::Legacy && rules.direction.from_server() =>
+            {
+                session
+            }
+            _ => return Err(AskError::NotAtThisRevision),
+        };
+        // B-7
+        if method != Method::Ping.as_str() && !session.is_confirmed() {
+            return Err(AskError::TooSoon);
+        }
+        let policy = exchange.host.settings.outgoing;
+        let written = CheckedParams::new(params, revision, policy, method)
+            .map_err(|error| AskError::NotAllowed(error.message))?;
+        if let Some(core) = Method::from_wire(method) {
+            let task = ClientNeeds::of_task(core, revision, written.get());
+            let needs = ClientNeeds::of_request(core, written.get()).and(task);
+            let missing = needs.missing_from(&exchange.peer().capabilities);
+            if !missing.is_empty() {
+                return Err(AskError::NotDeclared(missing));
+            }
+        }
+        let waiting = session.asked.register();
+        let message = Outgoing::request(waiting.id(), method, Some(&written));
+        match exchange.outbox().push(message) {
+            Ok(()) => Ok(waiting),
+            Err(Refused::Closed | Refused::Full) => Err(AskError::Gone),
+        }
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAtThisRevision => f.write_str(
+                "the client cannot be sent this request at its revision: only those until 2025-11-25 have it",
+            ),
+            Self::TooSoon => f.write_str("the client is not ready yet"),
+            Self::NotAllowed(problem) => f.write_str(problem),
+            Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),
+            Self::ExtensionNotDeclared(identifier) => {
+                write!(f, "the client did not declare the extension `{identifier}`")
+            }
+            Self::Refused(error) => write!(
+                f,
+                "the client answered with error {}: {}",
+                error.code, error.message
+            ),
+            Self::Malformed(error) => write!(f, "the client's answer is malformed: {error}"),
+            Self::Gone => f.write_str("the client has gone"),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}

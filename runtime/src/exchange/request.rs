@@ -1,0 +1,291 @@
+//! The state of one inbound request in flight.
+
+use std::{
+    any::Any,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use trueform_schema::{
+    Conform, ErrorObject, Json, LoggingLevel, LoggingMessageNotificationParams, Meta, Method,
+    ProgressNotificationParams, RequestId, Revision, View,
+};
+
+use crate::{
+    gate::{self, Outgoing},
+    host::HostRef,
+    jsonrpc::{self, Fault},
+    peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Session},
+    principal::Principal,
+    signal::Signal,
+};
+
+/// What the transport knows of a request.
+#[derive(Clone, Default)]
+pub(crate) struct TransportData {
+    /// Over HTTP an `Arc<http::request::Parts>`.
+    pub(crate) extension: Option<Arc<dyn Any + Send + Sync>>,
+    pub(crate) principal: Option<Principal>,
+}
+
+impl fmt::Debug for TransportData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportData")
+            .field("principal", &self.principal)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where messages that belong to a request go until it is answered.
+#[derive(Debug)]
+pub(crate) enum Outlet {
+    /// A queue of this request's own: an HTTP answer.
+    Own(Outbox),
+    /// The one queue of a stdio link.
+    Link(Arc<Outbox>),
+}
+
+/// The last progress that was sent.
+#[derive(Debug)]
+struct Reported {
+    progress: f64,
+    /// When; kept only where reports are limited.
+    at: Option<Instant>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) host: HostRef,
+    pub(crate) id: RequestId,
+    /// The method's name on the wire.
+    pub(crate) method: &'static str,
+    pub(crate) caller: Caller,
+    /// The session or the byte stream that the request belongs to; `None` for a stateless HTTP request.
+    pub(crate) session: Option<Arc<Session>>,
+    pub(crate) transport: TransportData,
+    pub(crate) outlet: Outlet,
+    /// Fired when the peer no longer wants the answer, or the server gives the call up.
+    pub(crate) cancelled: Signal,
+    /// Set each time progress is reported, for timeouts that it resets.
+    pub(crate) progressed: AtomicBool,
+    last_progress: Mutex<Reported>,
+    /// Members that the handler adds to the `_meta` of the result.
+    result_meta: Mutex<Option<Box<Meta>>>,
+    finished: AtomicBool,
+    stream_closed: Signal,
+}
+
+/// Keeps the id of a request taken until dropped.
+#[derive(Debug)]
+pub(crate) struct Ticket(Arc<Exchange>);
+
+impl Exchange {
+    pub(crate) fn new(
+        host: HostRef,
+        id: RequestId,
+        method: &'static str,
+        caller: Caller,
+        session: Option<Arc<Session>>,
+        transport: TransportData,
+        outlet: Outlet,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            host,
+            id,
+            method,
+            caller,
+            session,
+            transport,
+            outlet,
+            cancelled: Signal::default(),
+            progressed: AtomicBool::new(false),
+            last_progress: Mutex::new(Reported {
+                progress: f64::NEG_INFINITY,
+                at: None,
+            }),
+            result_meta: Mutex::default(),
+            finished: AtomicBool::new(false),
+            stream_closed: Signal::default(),
+        })
+    }
+
+    /// Takes the id of a request that may take a while. `None` where ids are not shared: over HTTP a stateless request
+    /// has a scope of its own.
+    ///
+    /// # Errors
+    /// `None` if the request must be dropped without an answer, which would be taken for one to the first request of that id
+    /// (GAP-17); else the error that refuses it.
+    pub(crate) fn enter(self: &Arc<Self>) -> Result<Option<Ticket>, Option<ErrorObject>> {
+        let Some(session) = &self.session else {
+            return Ok(None);
+        };
+        let limit = self.host.settings.max_in_flight;
+        let request: Weak<Self> = Arc::downgrade(self);
+        match session.in_flight.enter(&self.id, request, limit) {
+            Ok(()) => Ok(Some(Ticket(self.clone()))),
+            Err(IdRefused::Full) => Err(Some(jsonrpc::internal(format!(
+                "too many calls are running: this server takes {limit} at once"
+            )))),
+            Err(IdRefused::Taken) if matches!(self.outlet, Outlet::Link(_)) => {
+                tracing::warn!(id = %self.id, "a request with the id of a running call was dropped");
+                Err(None)
+            }
+            Err(IdRefused::Taken) => Err(Some(id_taken(&self.id))),
+        }
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        self.caller.revision
+    }
+
+    pub(crate) fn peer(&self) -> &PeerFacts {
+        self.caller.facts()
+    }
+
+    pub(crate) fn outbox(&self) -> &Outbox {
+        match &self.outlet {
+            Outlet::Own(outbox) => outbox,
+            Outlet::Link(outbox) => outbox,
+        }
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        self.host.view(self.revision())
+    }
+
+    /// No message of this request may leave any more: it is answered, or will not be.
+    pub(crate) fn finish(&self) {
+        self.finished.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        !self.finished.load(Ordering::SeqCst) && !self.cancelled.is_fired()
+    }
+
+    /// Asks the transport to end the response stream early; the answer is kept for the peer to fetch.
+    pub(crate) fn close_stream(&self) {
+        self.stream_closed.fire();
+    }
+
+    /// Fired once the handler asked for the response stream to be ended early.
+    #[cfg(feature = "http")]
+    pub(crate) fn stream_closed(&self) -> &Signal {
+        &self.stream_closed
+    }
+
+    /// Sends a notification that belongs to this request, as its revision allows. False if it did not leave.
+    pub(crate) fn notify(&self, method: &'static str, params: &dyn Conform) -> bool {
+        if !self.is_open() {
+            return false;
+        }
+        let policy = self.host.settings.outgoing;
+        let Some(message) = Outgoing::notification(method, Some(params), self.revision(), policy)
+        else {
+            return false;
+        };
+        match self.outbox().push(message) {
+            Ok(()) => true,
+            Err(refused) => {
+                tracing::debug!(method, id = %self.id, ?refused, "a notification was dropped");
+                false
+            }
+        }
+    }
+
+    /// Adds a member to the `_meta` of the result.
+    pub(crate) fn set_result_meta(&self, key: String, value: Json) {
+        let mut meta = self
+            .result_meta
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        meta.get_or_insert_default().insert(key, value);
+    }
+
+    /// The members that the handler added to the `_meta` of the result.
+    pub(crate) fn take_result_meta(&self) -> Option<Box<Meta>> {
+        self.result_meta
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    // N-1, N-2, N-3
+    pub(crate) fn report_progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.progressed.store(true, Ordering::Relaxed);
+        let Some(token) = &self.caller.progress else {
+            return;
+        };
+        let is_first = {
+            let mut last = self
+                .last_progress
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if !progress.is_finite() || progress <= last.progress {
+                return;
+            }
+            // The last report of all is worth sending however soon it comes.
+            let done = total.is_some_and(|total| total <= progress);
+            let interval = self.host.settings.progress_interval;
+            if !done && !interval.is_zero() && last.at.is_some_and(|at| at.elapsed() < interval) {
+                return;
+            }
+            let before = std::mem::replace(
+                &mut *last,
+                Reported {
+                    progress,
+                    at: (!interval.is_zero()).then(Instant::now),
+                },
+            );
+            before.progress == f64::NEG_INFINITY
+        };
+        let mut params = ProgressNotificationParams::new(progress, token.clone());
+        params.total = total.filter(|total| total.is_finite());
+        params.message = message.map(str::to_owned);
+        let has_left = self.notify(Method::Progress.as_str(), &params);
+        // What the first report loses, the others lose too.
+        if is_first && has_left {
+            gate::tell_loss(&params, &params, self.revision(), Method::Progress.as_str());
+        }
+    }
+
+    // M-1, M-4
+    pub(crate) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: Json) {
+        if !self.caller.log.lets_through(&level) {
+            return;
+        }
+        let mut params = LoggingMessageNotificationParams::new(data, level);
+        params.logger = logger.map(str::to_owned);
+        self.notify(Method::LoggingMessage.as_str(), &params);
+    }
+}
+
+impl Cancel for Exchange {
+    fn cancel(&self) {
+        self.cancelled.fire();
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(session) = &self.0.session {
+            session.in_flight.leave(&self.0.id);
+        }
+    }
+}
+
+/// The error for a request whose id a running request has.
+pub(crate) fn id_taken(id: &RequestId) -> ErrorObject {
+    jsonrpc::invalid_request(
+        format!("a request with the id {id} is running already"),
+        &Fault::new(
+            "/id",
+            "duplicate",
+            "an id that no running request has",
+            "one that is taken",
+        ),
+    )
+}

@@ -1,0 +1,370 @@
+//! Extensions: methods that the core does not have, served by the handlers that authors write over generated bindings.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use serde_json::value::RawValue;
+use tracing::Span;
+use trueform_schema::{
+    ClientCapabilities, Conform, ErrorObject, JsonObject, Map, Revision, ServerCapabilities,
+    methods::{Decoded, Methods, Response, Rules},
+};
+
+use super::{
+    callable::{Callable, Called, Completion, Failure, Job, Pool, Step, run},
+    failure::{Chain, ToolError},
+    layer::Layers,
+};
+use crate::{
+    exchange::{Context, Exchange},
+    gate::{self, Inbound, Outgoing},
+    jsonrpc::{self, Fault},
+};
+
+/// The methods of one extension, served with a [`Context`].
+pub(crate) type Served = Arc<dyn Methods<Context>>;
+
+/// The extensions of a server.
+#[derive(Default)]
+pub(crate) struct Extensions {
+    served: Vec<Extension>,
+    /// Which of them has a method.
+    by_method: HashMap<&'static str, usize>,
+}
+
+/// One extension.
+#[derive(Clone)]
+pub(crate) struct Extension {
+    identifier: &'static str,
+    methods: Served,
+    /// What the server says about the extension in its capabilities.
+    settings: JsonObject,
+}
+
+impl Extension {
+    /// The extension that `methods` serve.
+    ///
+    /// # Errors
+    /// The methods are those of the core.
+    pub(crate) fn new(methods: Served, settings: JsonObject) -> Result<Self, String> {
+        match methods.identifier() {
+            Some(identifier) => Ok(Self {
+                identifier,
+                methods,
+                settings,
+            }),
+            None => Err(
+                "`Server::extension` takes the methods of an extension, and these are the core's"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl Extensions {
+    /// The extensions in `registered`; everything that is wrong with them is appended to `problems`.
+    pub(crate) fn build(registered: Vec<Extension>, problems: &mut Vec<String>) -> Self {
+        let mut this = Self::default();
+        for extension in registered {
+            let identifier = extension.identifier;
+            // C-14
+            if !gate::is_extension_identifier(identifier) {
+                problems.push(format!(
+                    "`{identifier}` cannot be the identifier of an extension: it has a prefix of dotted labels, a slash and a name, such as `com.example/notes`"
+                ));
+            }
+            if this
+                .served
+                .iter()
+                .any(|other| other.identifier == identifier)
+            {
+                problems.push(format!("the extension `{identifier}` was registered twice"));
+                continue;
+            }
+            let index = this.served.len();
+            for &method in extension.methods.names() {
+                if trueform_schema::Method::from_wire(method).is_some_and(|core| {
+                    Revision::ALL.iter().any(|at| {
+                        core.rules(*at).is_some() && extension.methods.rules(method, *at).is_some()
+                    })
+                }) {
+                    problems.push(format!(
+                        "the extension `{identifier}` has the method `{method}` at a revision whose core has it too"
+                    ));
+                }
+                if let Some(other) = this.by_method.insert(method, index) {
+                    let other = this.served[other].identifier;
+                    problems.push(format!(
+                        "the extensions `{other}` and `{identifier}` both have the method `{method}`"
+                    ));
+                }
+            }
+            this.served.push(extension);
+        }
+        this
+    }
+
+    /// Declares the extensions (C-14).
+    pub(crate) fn declare(&self, capabilities: &mut ServerCapabilities) {
+        if self.served.is_empty() {
+            return;
+        }
+        let mut declared = Map::new();
+        for extension in &self.served {
+            declared.insert(extension.identifier, extension.settings.clone());
+        }
+        capabilities.extensions = Some(declared);
+    }
+
+    /// The extension that has `method` at `revision`, and what it says about it.
+    fn find(&self, method: &str, revision: Revision) -> Option<(&Extension, &'static Rules)> {
+        let extension = &self.served[*self.by_method.get(method)?];
+        let rules = extension.methods.rules(method, revision)?;
+        Some((extension, rules))
+    }
+
+    /// The member of the params of `method` that HTTP repeats in a header.
+    pub(crate) fn header_name(&self, method: &str, revision: Revision) -> Option<&'static str> {
+        self.find(method, revision)?.1.header_name
+    }
+
+    /// A request of an extension, decoded and checked. `None` if no extension has `method` at `revision`.
+    ///
+    /// # Errors
+    /// -32601 if only the server sends it, -32021 or -32602 if the client did not declare the extension, -32602 for params
+    /// that the revision does not allow.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        revision: Revision,
+        params: Option<&RawValue>,
+        declared: &ClientCapabilities,
+        incoming: Inbound,
+    ) -> Option<Result<Request, ErrorObject>> {
+        let (extension, rules) = self.find(method, revision)?;
+        Some(extension.request(method, rules, revision, params, declared, incoming))
+    }
+
+    /// A notification of an extension, decoded and checked. `None` if no extension has `method` at `revision`.
+    ///
+    /// # Errors
+    /// Why it is dropped.
+    pub(crate) fn notification(
+        &self,
+        method: &str,
+        revision: Revision,
+        params: Option<&RawValue>,
+        incoming: Inbound,
+    ) -> Option<Result<Notification, ErrorObject>> {
+        let (extension, _) = self.find(method, revision)?;
+        let text = params.map(RawValue::get);
+        let decoded = extension
+            .methods
+            .clone()
+            .notification(revision, method, text)
+            .map_err(|error| unfit(method, &error))
+            .and_then(|decoded| {
+                incoming.check_decoded(decoded.params(), method, revision, text)?;
+                Ok(Notification(decoded))
+            });
+        Some(decoded)
+    }
+}
+
+impl Extension {
+    fn request(
+        &self,
+        method: &str,
+        rules: &Rules,
+        revision: Revision,
+        params: Option<&RawValue>,
+        declared: &ClientCapabilities,
+        incoming: Inbound,
+    ) -> Result<Request, ErrorObject> {
+        if !rules.direction.from_client() {
+            let why = "is not a request that a client sends";
+            return Err(jsonrpc::method_not_found(method, why));
+        }
+        let extensions = declared.extensions.as_ref();
+        if !extensions.is_some_and(|extensions| extensions.contains_key(self.identifier)) {
+            return Err(undeclared(self.identifier, revision));
+        }
+        let text = params.map(RawValue::get);
+        let decoded = self
+            .methods
+            .clone()
+            .request(revision, method, text)
+            .map_err(|error| unfit(method, &error))?;
+        incoming.check_decoded(decoded.params(), method, revision, text)?;
+        let name = self
+            .methods
+            .names()
+            .iter()
+            .find(|name| **name == method)
+            .copied();
+        Ok(Request {
+            method: name.unwrap_or(self.identifier),
+            identifier: self.identifier,
+            decoded,
+        })
+    }
+}
+
+fn unfit(method: &str, error: &trueform_schema::DecodeError) -> ErrorObject {
+    jsonrpc::params_error(method, &Fault::of_decoding(error, "/params"))
+}
+
+/// The error for a client that did not declare the extension `identifier` (C-14, W-18).
+fn undeclared(identifier: &str, revision: Revision) -> ErrorObject {
+    let required = serde_json::json!({ "extensions": { identifier: {} } });
+    let what = format!("`extensions[\"{identifier}\"]`");
+    if revision > Revision::LATEST_LEGACY {
+        return jsonrpc::capability_missing(&what, &required);
+    }
+    jsonrpc::invalid_params(
+        format!(
+            "this request needs the client capability {what}, which this client did not declare"
+        ),
+        &Fault::new(
+            "/method",
+            "capability",
+            format!("a client that declared {what}"),
+            "one that did not",
+        ),
+    )
+}
+
+/// A request that its extension can be called with.
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    identifier: &'static str,
+    decoded: Decoded<Context, Response>,
+}
+
+impl Request {
+    /// Calls the handler for `exchange`.
+    pub(crate) fn call(self, exchange: Arc<Exchange>, layers: &Layers) -> Called {
+        let callee = Arc::new(Callee {
+            method: self.method,
+            identifier: self.identifier,
+        });
+        run(&callee, Context(exchange), self.decoded, layers)
+    }
+}
+
+/// A method of an extension, as something that can be called.
+struct Callee {
+    method: &'static str,
+    identifier: &'static str,
+}
+
+/// A result whose `_meta` the handler can add to.
+struct Output(Box<dyn Conform + Send>);
+
+impl Callable for Callee {
+    type Params = Decoded<Context, Response>;
+    type Output = Output;
+
+    fn name(&self) -> &str {
+        self.method
+    }
+
+    fn place(&self) -> &dyn fmt::Display {
+        &self.identifier
+    }
+
+    fn call(
+        &self,
+        cx: &Context,
+        decoded: Decoded<Context, Response>,
+    ) -> Step<Result<Output, ToolError>> {
+        let answered = decoded.call(cx.clone());
+        Step::Later(Box::pin(async move {
+            answered.await.map(Output).map_err(ToolError::protocol)
+        }))
+    }
+
+    fn finish(
+        &self,
+        _: &Context,
+        outcome: Result<Output, ToolError>,
+    ) -> Result<Output, ErrorObject> {
+        outcome.map_err(|error| {
+            if let Some(source) = error.source() {
+                tracing::warn!(method = self.method, error = %Chain(source), "a method of an extension failed");
+            }
+            let (message, _, protocol) = error.into_parts();
+            protocol.unwrap_or_else(|| jsonrpc::internal(message))
+        })
+    }
+
+    fn failed(&self, failure: &Failure) -> Result<Output, ErrorObject> {
+        Err(match failure {
+            Failure::Panicked(_) => jsonrpc::internal("internal error"),
+            Failure::TimedOut(limit) => {
+                jsonrpc::internal(format!("`{}` did not finish within {limit:?}", self.method))
+            }
+        })
+    }
+
+    fn respond(&self, exchange: &Exchange, output: &Output) -> Result<Outgoing, ErrorObject> {
+        let policy = exchange.host.settings.outgoing;
+        let (id, view) = (&exchange.id, exchange.view());
+        Outgoing::result(id, view, policy, self.method, &*output.0)
+    }
+}
+
+/// A notification that its extension can be called with.
+pub(crate) struct Notification(Decoded<Context, ()>);
+
+impl Notification {
+    /// The work that the handler makes of it.
+    pub(crate) fn begin(self, exchange: Arc<Exchange>) -> Box<dyn Job> {
+        Box::new(Noting {
+            noted: self.0.call(Context(exchange.clone())),
+            exchange,
+            span: Span::current(),
+        })
+    }
+}
+
+/// A handler takes note of a notification.
+struct Noting {
+    noted: trueform_schema::methods::BoxFuture<'static, ()>,
+    exchange: Arc<Exchange>,
+    span: Span,
+}
+
+impl Job for Noting {
+    fn exchange(&self) -> &Arc<Exchange> {
+        &self.exchange
+    }
+
+    fn poll(&mut self, cx: &mut std::task::Context<'_>, _: Pool) -> std::task::Poll<Completion> {
+        let _entered = self.span.enter();
+        self.noted.as_mut().poll(cx).map(|()| Completion::Returned)
+    }
+
+    fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
+        if let Completion::Failed(failure) = done {
+            tracing::error!(
+                method = self.exchange.method,
+                ?failure,
+                "the handler of a notification failed"
+            );
+        }
+        None
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let identifiers = self.served.iter().map(|extension| extension.identifier);
+        f.debug_list().entries(identifiers).finish()
+    }
+}
+
+impl fmt::Debug for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Extension").field(&self.identifier).finish()
+    }
+}

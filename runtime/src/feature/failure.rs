@@ -1,0 +1,232 @@
+//! The failure of an author's function: what the model may read, and what only the log gets.
+
+use std::{error::Error, fmt};
+
+use trueform_schema::{ContentBlock, ErrorObject};
+
+/// Why a tool could not do what it was asked to.
+///
+/// The message goes to the model, so that it can try again with better arguments. A source goes to the log only.
+/// Any error becomes a `ToolError` with `?`: its `Display` text is the message, its sources are for the log. Where even
+/// the text is nobody's business, use [`ToolError::internal`].
+///
+/// ```
+/// use trueform::prelude::*;
+///
+/// /// Reads a note.
+/// #[tool]
+/// fn read(name: String) -> Result<String, ToolError> {
+///     if name.contains('/') {
+///         return Err(ToolError::new(format!("`{name}` is not the name of a note")));
+///     }
+///     std::fs::read_to_string(&name).map_err(ToolError::internal)
+/// }
+/// ```
+pub struct ToolError(Box<Inner>);
+
+struct Inner {
+    /// For the model.
+    message: String,
+    content: Vec<ContentBlock>,
+    /// For the log.
+    source: Option<BoxError>,
+    protocol: Option<ErrorObject>,
+}
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+// Every call returns one inside of a `Result`.
+const _: () = assert!(size_of::<Result<(), ToolError>>() == size_of::<usize>());
+
+impl ToolError {
+    /// An error with `message` for the model.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Self::of(message.to_string(), None)
+    }
+
+    /// An error of which the model reads only "internal error"; `source` is logged.
+    pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::of("internal error".to_owned(), Some(source.into()))
+    }
+
+    /// A JSON-RPC error in place of a result. The model sees no such error; clients treat it as their own fault or
+    /// the server's.
+    ///
+    /// Codes outside of -32768 to -32000 are free. Of those within, the client is told what its revision has: -32002, for a
+    /// resource that does not exist, becomes -32602 at 2026-07-28; -32042, with the URLs to visit first as
+    /// `data.elicitations`, is for 2025-11-25. A code that the revision does not have, or whose data it lacks, is told as
+    /// -32603, and the log has the rest.
+    #[must_use]
+    pub fn protocol(error: ErrorObject) -> Self {
+        let mut this = Self::of(error.message.clone(), None);
+        this.0.protocol = Some(error);
+        this
+    }
+
+    fn of(message: String, source: Option<BoxError>) -> Self {
+        Self(Box::new(Inner {
+            message,
+            content: Vec::new(),
+            source,
+            protocol: None,
+        }))
+    }
+
+    /// Adds a block of content for the model, after the message.
+    #[must_use]
+    pub fn with_content(mut self, content: impl Into<ContentBlock>) -> Self {
+        self.0.content.push(content.into());
+        self
+    }
+
+    /// Sets what the log gets. A second call replaces the first.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What the model reads.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What the log gets.
+    #[must_use]
+    pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.0.source.as_deref()
+    }
+
+    /// The message, the further content, and the protocol error if it is to be sent in place of a result.
+    pub(crate) fn into_parts(self) -> (String, Vec<ContentBlock>, Option<ErrorObject>) {
+        let Inner {
+            message,
+            content,
+            protocol,
+            ..
+        } = *self.0;
+        (message, content, protocol)
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner {
+            message, source, ..
+        } = &*self.0;
+        f.debug_struct("ToolError")
+            .field("message", message)
+            .field("source", source)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Every error, boxed errors, `anyhow::Error`, `String` and `&str`. `ToolError` itself is deliberately no
+/// `std::error::Error`: only so may all others convert into it.
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        Self::from_boxed(error.into())
+    }
+}
+
+impl ToolError {
+    fn from_boxed(error: BoxError) -> Self {
+        let message = error.to_string();
+        // An error without causes says all there is in its text.
+        let source = error.source().is_some().then_some(error);
+        Self::of(message, source)
+    }
+}
+
+/// An error and its causes, outermost first, for the log.
+pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + Send + Sync + 'static));
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Outer(std::num::ParseIntError);
+
+    impl fmt::Display for Outer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("no number")
+        }
+    }
+
+    impl Error for Outer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    fn anyhow() -> Result<(), ToolError> {
+        Err(anyhow::anyhow!("root").context("top"))?;
+        Ok(())
+    }
+
+    fn text() -> Result<(), ToolError> {
+        Err("plain")?;
+        Ok(())
+    }
+
+    #[test]
+    fn conversions() {
+        let parse = || "x".parse::<u8>().unwrap_err();
+        for (error, message, log) in [
+            (ToolError::from("text"), "text", None),
+            (ToolError::from(String::from("text")), "text", None),
+            (
+                ToolError::from(parse()),
+                "invalid digit found in string",
+                None,
+            ),
+            (
+                ToolError::from(Outer(parse())),
+                "no number",
+                Some("no number: invalid digit found in string"),
+            ),
+            (
+                ToolError::from(Box::<dyn Error + Send + Sync>::from("boxed")),
+                "boxed",
+                None,
+            ),
+            (anyhow().unwrap_err(), "top", Some("top: root")),
+            (text().unwrap_err(), "plain", None),
+            (
+                ToolError::internal(Outer(parse())),
+                "internal error",
+                Some("no number: invalid digit found in string"),
+            ),
+            (ToolError::new("a").with_source("b"), "a", Some("b")),
+        ] {
+            assert_eq!(error.message(), message);
+            assert_eq!(
+                error
+                    .source()
+                    .map(|source| Chain(source).to_string())
+                    .as_deref(),
+                log
+            );
+        }
+    }
+}

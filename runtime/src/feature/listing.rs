@@ -1,0 +1,282 @@
+//! What a feature offers now, by name and as lists whose pages are checked and written once for each revision.
+//!
+//! A [`Listing`] never changes; changing what is offered makes the next one. Knows no peer and no transport.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock, PoisonError, RwLock},
+};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use trueform_schema::{ErrorObject, Revision, View};
+
+use crate::{
+    check::did_you_mean,
+    gate::{Checked, Policy},
+    jsonrpc::{self, Fault},
+};
+
+/// Something that a list shows.
+pub(crate) trait Item: Send + Sync + Sized + 'static {
+    /// What one is called in messages, such as `tool`.
+    const KIND: &'static str;
+    /// The rule in the `data` of an error for a name that is not listed, such as `known-tool`.
+    const RULE: &'static str;
+    /// JSON pointer to the name in the params of the request that looks one up.
+    const POINTER: &'static str;
+
+    /// The name that it is looked up by.
+    fn name(&self) -> &str;
+
+    /// One page of the list.
+    ///
+    /// # Errors
+    /// The revision of `view` does not allow it.
+    fn page(
+        items: &[&Arc<Self>],
+        next_cursor: Option<String>,
+        view: View<'_>,
+        policy: Policy,
+    ) -> Result<Checked, ErrorObject>;
+}
+
+/// One registered item.
+#[derive(Debug)]
+pub(crate) struct Entry<T> {
+    pub(crate) item: Arc<T>,
+    /// Whether it is listed and can be looked up.
+    pub(crate) enabled: bool,
+}
+
+impl<T> Clone for Entry<T> {
+    fn clone(&self) -> Self {
+        Self {
+            item: self.item.clone(),
+            enabled: self.enabled,
+        }
+    }
+}
+
+type Pages = Result<Vec<Checked>, ErrorObject>;
+
+/// The items of a feature at one moment.
+pub(crate) struct Listing<T> {
+    entries: Vec<Entry<T>>,
+    by_name: HashMap<Box<str>, usize>,
+    page_size: usize,
+    /// Per revision, the pages of the list.
+    pages: [OnceLock<Pages>; Revision::ALL.len()],
+}
+
+impl<T: Item> Listing<T> {
+    /// A listing of `entries`, whose names differ.
+    pub(crate) fn new(entries: Vec<Entry<T>>, page_size: usize) -> Self {
+        let by_name = entries
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| (entry.item.name().into(), at))
+            .collect();
+        Self {
+            entries,
+            by_name,
+            page_size: page_size.max(1),
+            pages: Default::default(),
+        }
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry<T>] {
+        &self.entries
+    }
+
+    /// The same listing with other entries.
+    pub(crate) fn with_entries(&self, entries: Vec<Entry<T>>) -> Self {
+        Self::new(entries, self.page_size)
+    }
+
+    /// The items that are listed, in order.
+    pub(crate) fn visible(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.entries
+            .iter()
+            .filter(|entry| entry.enabled)
+            .map(|entry| &entry.item)
+    }
+
+    /// The item that is listed as `name`.
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<T>> {
+        /// Up to here comparing names is cheaper than hashing one.
+        const FEW: usize = 12;
+        let entry = match self.entries.len() {
+            ..=FEW => self.entries.iter().find(|entry| entry.item.name() == name),
+            _ => self.by_name.get(name).map(|at| &self.entries[*at]),
+        };
+        entry.filter(|entry| entry.enabled).map(|entry| &entry.item)
+    }
+
+    /// As [`get`](Self::get).
+    ///
+    /// # Errors
+    /// -32602 with the names that there are (I-5). The name of a disabled item is unknown.
+    pub(crate) fn find(&self, name: &str) -> Result<&Arc<T>, ErrorObject> {
+        self.get(name).ok_or_else(|| self.unknown(name))
+    }
+
+    /// The page that `cursor` asks for (P-1, P-3), as `view` shows it.
+    ///
+    /// # Errors
+    /// -32602 for a cursor that this listing never gave out, or whose item is gone.
+    pub(crate) fn page(
+        &self,
+        cursor: Option<&str>,
+        view: View<'_>,
+        policy: Policy,
+    ) -> Result<Checked, ErrorObject> {
+        let start = match cursor {
+            None => 0,
+            Some(cursor) => self
+                .position(cursor)
+                .ok_or_else(|| invalid_cursor::<T>(cursor))?,
+        };
+        if start % self.page_size != 0 {
+            // A cursor from before the list changed: the page starts where no written one does.
+            let visible: Vec<_> = self.visible().collect();
+            return self.write_page(&visible, start, view, policy);
+        }
+        let revision = view.revision().unwrap_or(Revision::LATEST);
+        let pages = self.pages[revision as usize].get_or_init(|| {
+            let visible: Vec<_> = self.visible().collect();
+            let starts = (0..visible.len().max(1)).step_by(self.page_size);
+            starts
+                .map(|start| self.write_page(&visible, start, view, policy))
+                .collect()
+        });
+        match pages {
+            Ok(pages) => Ok(pages[start / self.page_size].clone()),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    fn write_page(
+        &self,
+        visible: &[&Arc<T>],
+        start: usize,
+        view: View<'_>,
+        policy: Policy,
+    ) -> Result<Checked, ErrorObject> {
+        let end = visible.len().min(start + self.page_size);
+        let next = visible
+            .get(end)
+            .map(|next| URL_SAFE_NO_PAD.encode(next.name()));
+        T::page(&visible[start..end], next, view, policy)
+    }
+
+    /// Where in the visible list the item stands that `cursor` names.
+    fn position(&self, cursor: &str) -> Option<usize> {
+        let name = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        self.visible()
+            .position(|item| item.name().as_bytes() == name)
+    }
+
+    #[cold]
+    fn unknown(&self, name: &str) -> ErrorObject {
+        /// Most names that an error lists.
+        const LISTED: usize = 20;
+        let kind = T::KIND;
+        let visible: Vec<&str> = self.visible().map(|item| item.name()).collect();
+        let mut message = format!("unknown {kind} `{}`", jsonrpc::shortened(name));
+        match did_you_mean(name, visible.iter().copied()) {
+            Some(near) => message.push_str(&format!("; did you mean `{near}`?")),
+            None if visible.is_empty() => {
+                message.push_str(&format!("; this server has no {kind}s"));
+            }
+            None => {
+                let listed: Vec<String> = visible
+                    .iter()
+                    .take(LISTED)
+                    .map(|name| format!("`{name}`"))
+                    .collect();
+                message.push_str(&format!("; this server has {}", listed.join(", ")));
+                if visible.len() > LISTED {
+                    message.push_str(&format!(" and {} more", visible.len() - LISTED));
+                }
+            }
+        }
+        let found = format!("string of {} bytes", name.len() + 2);
+        let fault = Fault::new(T::POINTER, T::RULE, format!("the name of a {kind}"), found);
+        jsonrpc::invalid_params(message, &fault)
+    }
+}
+
+fn invalid_cursor<T: Item>(cursor: &str) -> ErrorObject {
+    let found = format!("string of {} bytes", cursor.len() + 2);
+    let expected = format!(
+        "a cursor that this list gave out, whose {} is still there",
+        T::KIND
+    );
+    let fault = Fault::new("/params/cursor", "cursor", expected, found);
+    jsonrpc::invalid_params("invalid cursor", &fault)
+}
+
+impl<T: Item> fmt::Debug for Listing<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.entries.iter().map(|entry| entry.item.name()))
+            .finish()
+    }
+}
+
+/// A listing that is replaced while the server runs.
+#[derive(Debug)]
+pub(crate) struct Listed<T: Item>(RwLock<Arc<Listing<T>>>);
+
+impl<T: Item> Listed<T> {
+    pub(crate) fn new(listing: Listing<T>) -> Self {
+        Self(RwLock::new(Arc::new(listing)))
+    }
+
+    /// The listing as it is now.
+    pub(crate) fn now(&self) -> Arc<Listing<T>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Replaces the entries if `change` says that it changed them; whether it did.
+    ///
+    /// # Errors
+    /// Those of `change`; then nothing is replaced.
+    pub(crate) fn change<E>(
+        &self,
+        change: impl FnOnce(&mut Vec<Entry<T>>) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let mut listing = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = listing.entries().to_vec();
+        let changed = change(&mut entries)?;
+        if changed {
+            *listing = Arc::new(listing.with_entries(entries));
+        }
+        Ok(changed)
+    }
+
+    /// Removes the item `name`. False if there is none.
+    pub(crate) fn remove(&self, name: &str) -> bool {
+        let removed = self.change(|entries| {
+            let before = entries.len();
+            entries.retain(|entry| entry.item.name() != name);
+            Ok::<_, std::convert::Infallible>(entries.len() != before)
+        });
+        removed.unwrap_or_else(|never| match never {})
+    }
+
+    /// Lists the item `name`, or hides it. False if there is none, or if it was so already.
+    pub(crate) fn enable(&self, name: &str, enabled: bool) -> bool {
+        let changed = self.change(|entries| {
+            let entry = entries.iter_mut().find(|entry| entry.item.name() == name);
+            let changed = entry
+                .is_some_and(|entry| std::mem::replace(&mut entry.enabled, enabled) != enabled);
+            Ok::<_, std::convert::Infallible>(changed)
+        });
+        changed.unwrap_or_else(|never| match never {})
+    }
+}

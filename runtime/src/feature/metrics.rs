@@ -1,0 +1,156 @@
+//! A layer that counts and times calls.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::{
+    failure::ToolError,
+    layer::{CallEnd, CallInfo, CallLayer, CallOutcome, CallScope},
+};
+
+/// Most pairs of name and outcome that are counted apart. Names come from what is registered and outcomes from handlers, so a
+/// client cannot reach it; an author's error codes could.
+const MOST_ROWS: usize = 10_000;
+
+/// Counts and times the calls of a server, by name and outcome. Clones share the counts.
+///
+/// ```
+/// use trueform::{prelude::*, layer::{CallMetrics, CallOutcome}};
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let metrics = CallMetrics::new();
+/// let client = Server::new("calc", "1.0.0").tools(tools![add]).layer(metrics.clone()).connect().await?;
+/// client.call_tool("add", serde_json::json!({ "a": 2, "b": 3 })).await?;
+/// client.call_tool("add", serde_json::json!({ "a": "two" })).await?;
+///
+/// let counts: Vec<_> = metrics.snapshot().iter().map(|row| (row.name.clone(), row.outcome, row.count)).collect();
+/// assert_eq!(counts, [("add".to_owned(), Some(CallOutcome::Result), 1), ("add".to_owned(), Some(CallOutcome::ToolError), 1)]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CallMetrics(Arc<Mutex<HashMap<(Box<str>, Option<CallOutcome>), Counter>>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counter {
+    count: u64,
+    total: Duration,
+    longest: Duration,
+}
+
+/// What was measured of the calls of one name that ended in one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Measured {
+    /// The name: of a tool, or the method of an extension.
+    pub name: String,
+    /// How the calls ended; `None` for those that were cancelled or dropped.
+    pub outcome: Option<CallOutcome>,
+    /// How many calls.
+    pub count: u64,
+    /// How long they took together.
+    pub total: Duration,
+    /// How long the longest took.
+    pub longest: Duration,
+}
+
+impl CallMetrics {
+    /// Without counts.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The counts until now, by name and then by outcome: results, tool errors, errors by code, calls that were given up.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<Measured> {
+        let mut rows: Vec<_> = self
+            .lock()
+            .iter()
+            .map(|((name, outcome), counter)| Measured {
+                name: name.to_string(),
+                outcome: *outcome,
+                count: counter.count,
+                total: counter.total,
+                longest: counter.longest,
+            })
+            .collect();
+        let rank = |outcome: Option<CallOutcome>| match outcome {
+            Some(CallOutcome::Result) => (0, 0),
+            Some(CallOutcome::ToolError) => (1, 0),
+            Some(CallOutcome::Error(code)) => (2, code),
+            None => (3, 0),
+        };
+        rows.sort_by(|a, b| (&a.name, rank(a.outcome)).cmp(&(&b.name, rank(b.outcome))));
+        rows
+    }
+
+    fn add(&self, name: &str, outcome: Option<CallOutcome>, ran: Duration) {
+        let mut rows = self.lock();
+        let key = (name.into(), outcome);
+        if rows.len() >= MOST_ROWS && !rows.contains_key(&key) {
+            tracing::debug!(name, "too many names and outcomes to count one more");
+            return;
+        }
+        let counter = rows.entry(key).or_default();
+        counter.count += 1;
+        counter.total += ran;
+        counter.longest = counter.longest.max(ran);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Box<str>, Option<CallOutcome>), Counter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallLayer for CallMetrics {
+    fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
+        Ok(Some(Box::new(Scope {
+            metrics: self.clone(),
+            name: call.name().into(),
+            begun: std::time::Instant::now(),
+            counted: false,
+        })))
+    }
+}
+
+struct Scope {
+    metrics: CallMetrics,
+    name: Box<str>,
+    begun: std::time::Instant,
+    counted: bool,
+}
+
+impl CallScope for Scope {
+    fn ended(mut self: Box<Self>, end: &CallEnd) {
+        self.counted = true;
+        self.metrics.add(&self.name, Some(end.outcome), end.ran);
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        if !self.counted {
+            self.metrics.add(&self.name, None, self.begun.elapsed());
+        }
+    }
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

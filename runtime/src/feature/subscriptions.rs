@@ -1,0 +1,255 @@
+//! Who hears of changes, in both eras: sessions, which hear of everything that the server declared, and streams of
+//! `subscriptions/listen` (U-1 to U-10), which hear of what they asked for.
+//!
+//! [`Subscriptions::notify`] is the only place that sends such notifications.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{self, Poll},
+};
+
+use trueform_schema::{
+    CancelledNotificationParams, Method, NotificationMetaObject, NotificationParams, RequestId,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenResult,
+    SubscriptionsListenResultMetaObject,
+};
+
+use super::callable::{Called, Completion, Job, Pool};
+use crate::{
+    exchange::{Exchange, Outlet, Ticket},
+    gate::Outgoing,
+    host::{Host, HostOwner},
+    jsonrpc,
+    peer::Session,
+    signal::Fired,
+    trace,
+};
+
+/// Most subscriptions that one byte stream may have open. Over HTTP each is a request of its own, and counts as one.
+pub const MAX_SUBSCRIPTIONS: usize = 64;
+
+/// A kind of change that peers can hear of. Each feature has one for each of its lists.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    /// The notification.
+    pub(crate) method: Method,
+    /// Whether a filter asks for it.
+    pub(crate) is_in: fn(&SubscriptionFilter) -> bool,
+    /// Puts it into the filter that is acknowledged.
+    pub(crate) honour: fn(&mut SubscriptionFilter),
+}
+
+/// Everything that hears of changes.
+#[derive(Debug)]
+pub(crate) struct Subscriptions {
+    sessions: Mutex<Vec<Weak<Session>>>,
+    /// How many entries `sessions` may have before dead ones are looked for.
+    sessions_sweep: AtomicUsize,
+    listeners: Mutex<Vec<Listener>>,
+}
+
+/// One open stream of `subscriptions/listen`.
+#[derive(Debug)]
+struct Listener {
+    exchange: Weak<Exchange>,
+    filter: SubscriptionFilter,
+}
+
+impl Subscriptions {
+    pub(crate) fn new() -> Self {
+        Self {
+            sessions: Mutex::default(),
+            sessions_sweep: AtomicUsize::new(64),
+            listeners: Mutex::default(),
+        }
+    }
+
+    /// Counts `session` among those that hear of changes.
+    pub(crate) fn remember(&self, session: &Arc<Session>) {
+        let mut sessions = lock(&self.sessions);
+        if sessions.len() >= self.sessions_sweep.load(Ordering::Relaxed) {
+            sessions.retain(|session| session.strong_count() > 0);
+            self.sessions_sweep
+                .store((sessions.len() * 2).max(64), Ordering::Relaxed);
+        }
+        sessions.push(Arc::downgrade(session));
+    }
+
+    /// Notifies every peer that may hear of `topic` (I-3, U-2, U-4).
+    pub(crate) fn notify(&self, host: &Host, topic: &Topic) {
+        let method = topic.method.as_str();
+        let sessions: Vec<_> = lock(&self.sessions)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        for session in sessions {
+            let Some(revision) = session.revision().filter(|_| session.is_confirmed()) else {
+                continue;
+            };
+            let policy = host.settings.outgoing;
+            let message = Outgoing::notification(method, None, revision, policy);
+            // A client that does not read is sent nothing more: what waits already says the same.
+            if let Some(Err(refused)) = message.map(|message| session.outbox.push_new(message)) {
+                tracing::debug!(method, ?refused, "a notification was dropped");
+            }
+        }
+        let listening: Vec<_> = lock(&self.listeners)
+            .iter()
+            .filter(|listener| (topic.is_in)(&listener.filter))
+            .filter_map(|listener| listener.exchange.upgrade())
+            .collect();
+        for exchange in listening {
+            let params = NotificationParams::default().with_meta(meta_of(&exchange.id));
+            exchange.notify(method, &params);
+        }
+    }
+
+    /// Opens the stream of `exchange`, which asks for `wanted`, at a server that has `topics`.
+    pub(crate) fn listen(
+        &self,
+        exchange: &Arc<Exchange>,
+        wanted: &SubscriptionFilter,
+        topics: &[&Topic],
+    ) -> Called {
+        if let Some(session) = &exchange.session
+            && self.open_on(session) >= MAX_SUBSCRIPTIONS
+        {
+            return Called::Refused(jsonrpc::internal(format!(
+                "too many subscriptions are open: this server takes {MAX_SUBSCRIPTIONS} on one link"
+            )));
+        }
+        let ticket = match exchange.enter() {
+            Ok(ticket) => ticket,
+            Err(Some(error)) => return Called::Refused(error),
+            Err(None) => return Called::Silent,
+        };
+        let filter = honoured(wanted, topics);
+        let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(filter.clone())
+            .with_meta(meta_of(&exchange.id));
+        // Before anything else can be sent, so that the acknowledgement comes first (U-3).
+        if !exchange.notify(Method::SubscriptionsAcknowledged.as_str(), &acknowledged) {
+            return Called::Refused(jsonrpc::internal("too many messages wait for this client"));
+        }
+        let mut listeners = lock(&self.listeners);
+        listeners.retain(|listener| listener.exchange.strong_count() > 0);
+        listeners.push(Listener {
+            exchange: Arc::downgrade(exchange),
+            filter,
+        });
+        drop(listeners);
+        Called::Running(Box::new(Listening {
+            shutdown: Fired::new(exchange.host.owner(), |owner| &owner.host().shutdown),
+            input_end: exchange
+                .session
+                .clone()
+                .map(|session| Fired::new(session, |session: &Session| &session.ending)),
+            exchange: exchange.clone(),
+            span: tracing::Span::current(),
+            _ticket: ticket,
+        }))
+    }
+
+    fn open_on(&self, session: &Arc<Session>) -> usize {
+        let is_of = |listener: &&Listener| {
+            let exchange = listener.exchange.upgrade();
+            let other = exchange
+                .as_ref()
+                .and_then(|exchange| exchange.session.as_ref());
+            other.is_some_and(|other| Arc::ptr_eq(other, session))
+        };
+        lock(&self.listeners).iter().filter(is_of).count()
+    }
+}
+
+/// What of `wanted` this server sends: what it does not have is left out (U-3).
+fn honoured(wanted: &SubscriptionFilter, topics: &[&Topic]) -> SubscriptionFilter {
+    let mut honoured = SubscriptionFilter::default();
+    for topic in topics {
+        if (topic.is_in)(wanted) {
+            (topic.honour)(&mut honoured);
+        }
+    }
+    honoured
+}
+
+fn meta_of(id: &RequestId) -> NotificationMetaObject {
+    let mut meta = NotificationMetaObject::default();
+    meta.subscription_id = Some(id.clone());
+    meta
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that can panic runs under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An open stream: it ends with the server, with the input of its byte stream, or when its client cancels it.
+struct Listening {
+    exchange: Arc<Exchange>,
+    span: tracing::Span,
+    shutdown: Fired<dyn HostOwner>,
+    input_end: Option<Fired<Session>>,
+    _ticket: Option<Ticket>,
+}
+
+impl Job for Listening {
+    fn exchange(&self) -> &Arc<Exchange> {
+        &self.exchange
+    }
+
+    fn only_listens(&self) -> bool {
+        true
+    }
+
+    fn poll(&mut self, cx: &mut task::Context<'_>, _: Pool) -> Poll<Completion> {
+        let server_ends = Pin::new(&mut self.shutdown).poll(cx).is_ready();
+        let input_ends = self
+            .input_end
+            .as_mut()
+            .is_some_and(|ending| Pin::new(ending).poll(cx).is_ready());
+        match server_ends || input_ends {
+            true => Poll::Ready(Completion::Returned),
+            false => Poll::Pending,
+        }
+    }
+
+    /// The result of a stream that the server ends (U-7). On a byte stream a cancelled notification follows it, for clients
+    /// that wait for that instead (GAP-1).
+    fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
+        let exchange = &self.exchange;
+        if matches!(done, Completion::Cancelled) || exchange.cancelled.is_fired() {
+            trace::record_cancelled(&self.span);
+            return None;
+        }
+        exchange.finish();
+        let policy = exchange.host.settings.outgoing;
+        let meta = SubscriptionsListenResultMetaObject::new(exchange.id.clone());
+        let result = SubscriptionsListenResult::new(meta);
+        let response = match Outgoing::result(
+            &exchange.id,
+            exchange.view(),
+            policy,
+            exchange.method,
+            &result,
+        ) {
+            Ok(response) => response,
+            Err(error) => Outgoing::failure(&exchange.id, exchange.revision(), error),
+        };
+        trace::record_response(&self.span, &response);
+        let Outlet::Link(_) = exchange.outlet else {
+            return Some(response);
+        };
+        let mut params = CancelledNotificationParams::default();
+        params.request_id = Some(exchange.id.clone());
+        let method = Method::Cancelled.as_str();
+        let cancelled = Outgoing::notification(method, Some(&params), exchange.revision(), policy);
+        Some(match cancelled {
+            Some(cancelled) => response.followed_by(&cancelled),
+            None => response,
+        })
+    }
+}

@@ -1,0 +1,302 @@
+//! What a request says about itself, before anything else of it is looked at: the protocol version and the capabilities in
+//! `params._meta`, and the member that a header repeats.
+//!
+//! Params that could be decoded while the envelope was read are asked directly. All others are read by a tolerant reader,
+//! because the claims are judged before the params are (GAP-2).
+
+use std::{borrow::Cow, fmt};
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use trueform_schema::{ClientRequest, DecodeError, Method, Revision};
+
+use super::Inbound;
+use crate::jsonrpc::{self, EarlyParams, Frame, Incoming, Malformed, Text};
+
+impl<'a> EarlyParams<'a> for ClientRequest {
+    type Seed = trueform_schema::ClientRequestSeed;
+
+    fn seed(method: &str) -> Option<Self::Seed> {
+        let method = Method::from_wire(method)?;
+        Self::has(method).then(|| Self::seed(method))
+    }
+}
+
+/// What one line or one body holds, with the claims of a single request.
+pub(crate) enum Read<'a> {
+    Single(Frame<'a>, Claims<'a>),
+    Batch(Vec<Result<Frame<'a>, Malformed>>),
+}
+
+impl<'a> Read<'a> {
+    /// Splits `bytes` into its messages.
+    ///
+    /// # Errors
+    /// As [`jsonrpc::parse`]; what `inbound` does not let through of an envelope.
+    pub(crate) fn from_bytes(bytes: &'a [u8], inbound: Inbound) -> Result<Self, Malformed> {
+        let (incoming, decoded) = match inbound.needs_text() {
+            false => jsonrpc::parse_early(bytes)?,
+            true => (jsonrpc::parse(bytes)?, None),
+        };
+        match (incoming, decoded) {
+            (Incoming::Single(frame), Some(request)) => {
+                Ok(Self::Single(frame, Claims::Decoded(request)))
+            }
+            (Incoming::Single(frame), None) => {
+                inbound.envelope(&frame, bytes)?;
+                let claims = Claims::of(&frame);
+                Ok(Self::Single(frame, claims))
+            }
+            (Incoming::Batch(frames), _) => Ok(Self::Batch(inbound.batch(frames, bytes))),
+        }
+    }
+}
+
+/// What a request says about itself.
+#[derive(Debug)]
+pub(crate) enum Claims<'a> {
+    /// The params have the form of their method.
+    Decoded(ClientRequest),
+    /// What the tolerant reader found.
+    Peeked(Peek<'a>),
+}
+
+impl<'a> Claims<'a> {
+    /// The claims of a message whose params are raw.
+    pub(crate) fn of(frame: &Frame<'a>) -> Self {
+        let (params, name_member) = match frame {
+            Frame::Request { method, params, .. } => {
+                // The member is the same at all revisions that have one.
+                let rules = Method::from_wire(method).and_then(|method| {
+                    Revision::ALL
+                        .into_iter()
+                        .rev()
+                        .find_map(|at| method.rules(at))
+                });
+                (*params, rules.and_then(|rules| rules.header_name))
+            }
+            Frame::Notification { params, .. } => (*params, None),
+            Frame::Response { .. } => (None, None),
+        };
+        Self::Peeked(peek(params, name_member))
+    }
+
+    /// Whether `_meta` names a protocol version, in whatever form.
+    pub(crate) fn is_modern(&self) -> bool {
+        match self {
+            Self::Decoded(request) => {
+                let meta = request.meta();
+                meta.is_some_and(|meta| meta.protocol_version.is_some())
+            }
+            Self::Peeked(peek) => peek.version.is_some(),
+        }
+    }
+
+    /// The protocol version in `_meta`; `None` if it is absent or not a string.
+    pub(crate) fn version(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Decoded(request) => {
+                let version = request.meta()?.protocol_version.as_deref()?;
+                Some(Cow::Borrowed(version))
+            }
+            Self::Peeked(peek) => text(peek.version?),
+        }
+    }
+
+    /// What `_meta` has in the place of a protocol version.
+    pub(crate) fn raw_version(&self) -> Option<&RawValue> {
+        match self {
+            Self::Decoded(_) => None,
+            Self::Peeked(peek) => peek.version,
+        }
+    }
+
+    /// Whether `_meta` has client capabilities, as an object.
+    pub(crate) fn has_capabilities(&self) -> bool {
+        match self {
+            Self::Decoded(request) => {
+                let meta = request.meta();
+                meta.is_some_and(|meta| meta.client_capabilities.is_some())
+            }
+            Self::Peeked(peek) => peek
+                .capabilities
+                .is_some_and(|raw| raw.get().starts_with('{')),
+        }
+    }
+
+    /// What `_meta` has in the place of client capabilities.
+    pub(crate) fn raw_capabilities(&self) -> Option<&RawValue> {
+        match self {
+            Self::Decoded(_) => None,
+            Self::Peeked(peek) => peek.capabilities,
+        }
+    }
+
+    /// The member that `Mcp-Name` repeats; `None` if it is absent or not a string.
+    pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Decoded(request) => request.header_name().map(Cow::Borrowed),
+            Self::Peeked(peek) => text(peek.name?),
+        }
+    }
+
+    /// The decoded request, whose raw params are `params`.
+    ///
+    /// # Errors
+    /// The params do not have the form of `method`.
+    pub(crate) fn into_request(
+        self,
+        method: Method,
+        params: Option<&RawValue>,
+    ) -> Result<ClientRequest, DecodeError> {
+        match self {
+            Self::Decoded(request) => Ok(request),
+            Self::Peeked(_) => {
+                let text = super::inbound::object_for(params);
+                // Whether params may be absent is the gate's to say, by its leniencies.
+                ClientRequest::decode(Revision::LATEST, method, Some(text))
+            }
+        }
+    }
+}
+
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// What the tolerant reader found in `params`.
+#[derive(Debug, Default)]
+pub(crate) struct Peek<'a> {
+    version: Option<&'a RawValue>,
+    capabilities: Option<&'a RawValue>,
+    name: Option<&'a RawValue>,
+}
+
+/// Looks for the modern members of `_meta`, and for `name_member` beside it. If `params` is not an object, nothing is found.
+fn peek<'a>(params: Option<&'a RawValue>, name_member: Option<&'static str>) -> Peek<'a> {
+    let mut peek = Peek::default();
+    if let Some(params) = params.filter(|params| params.get().starts_with('{')) {
+        let seed = Params {
+            peek: &mut peek,
+            name_member,
+        };
+        // Params come from a message that was parsed, so they are JSON. A member of an unexpected form is not found.
+        let _ = seed.deserialize(&mut serde_json::Deserializer::from_str(params.get()));
+    }
+    peek
+}
+
+fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let text = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    if text.contains('\\') {
+        return serde_json::from_str::<String>(raw.get())
+            .ok()
+            .map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(text))
+}
+
+struct Params<'p, 'a> {
+    peek: &'p mut Peek<'a>,
+    name_member: Option<&'static str>,
+}
+
+impl<'de> DeserializeSeed<'de> for Params<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Params<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("params")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(key)) = map.next_key()? {
+            if key == "_meta" {
+                map.next_value_seed(Meta(self.peek))?;
+            } else if self.name_member.is_some_and(|member| member == key) {
+                self.peek.name = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Meta<'p, 'a>(&'p mut Peek<'a>);
+
+impl<'de> DeserializeSeed<'de> for Meta<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Meta<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`_meta`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(key)) = map.next_key()? {
+            match &*key {
+                PROTOCOL_VERSION => self.0.version = Some(map.next_value()?),
+                CLIENT_CAPABILITIES => self.0.capabilities = Some(map.next_value()?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn look(params: &str) -> (Option<String>, bool, Option<String>) {
+        let raw: Box<RawValue> = serde_json::from_str(params).unwrap();
+        let claims = Claims::Peeked(peek(Some(&raw), Some("name")));
+        (
+            claims.version().map(Cow::into_owned),
+            claims.has_capabilities(),
+            claims.name().map(Cow::into_owned),
+        )
+    }
+
+    #[test]
+    fn finds_in_any_order_and_form() {
+        let version = Some("2026-07-28".to_owned());
+        let meta = r#""_meta":{"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+        assert_eq!(
+            look(&format!(r#"{{"name":"a\u0064d",{meta}}}"#)),
+            (version.clone(), true, Some("add".to_owned()))
+        );
+        assert_eq!(
+            look(&format!(
+                r#"{{{meta},"name":"add","arguments":{{"name":"x"}}}}"#
+            )),
+            (version, true, Some("add".to_owned()))
+        );
+        for none in [
+            "[1]",
+            "5",
+            "{}",
+            r#"{"_meta":5,"name":5}"#,
+            r#"{"_meta":[{}]}"#,
+        ] {
+            assert_eq!(look(none), (None, false, None), "{none}");
+        }
+    }
+}

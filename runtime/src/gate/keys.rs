@@ -1,0 +1,39 @@
+//! Names that the protocol gives a form: the keys of `_meta`, and the identifiers of extensions.
+
+/// Whether a `_meta` key has the form of one (Z-10): a prefix of dotted labels and a slash, which may be missing, and a name.
+pub(crate) fn is_meta_key(key: &str) -> bool {
+    let ends_well = |text: &str| {
+        let ends = [text.bytes().next(), text.bytes().last()];
+        ends.iter().flatten().all(u8::is_ascii_alphanumeric)
+    };
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    let is_label = |label: &str| {
+        label.starts_with(|first: char| first.is_ascii_alphabetic())
+            && ends_well(label)
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    prefix.is_none_or(|prefix| prefix.split('.').all(is_label))
+        && ends_well(name)
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// Whether a `_meta` key belongs to the protocol (Z-10, Z-11): its prefix has `mcp` or `modelcontextprotocol` as second label.
+pub(crate) fn is_reserved(key: &str) -> bool {
+    let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
+    matches!(
+        prefix.split('.').nth(1),
+        Some("mcp" | "modelcontextprotocol")
+    )
+}
+
+/// Whether `identifier` can name an extension: a key of `_meta` with a prefix (C-14).
+pub(crate) fn is_extension_identifier(identifier: &str) -> bool {
+    identifier.contains('/') && is_meta_key(identifier)
+}

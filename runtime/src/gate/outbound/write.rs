@@ -1,0 +1,83 @@
+//! The envelope of each kind of message, written once, straight into the buffer that leaves.
+
+use trueform_schema::{Encode, ErrorObject, RequestId, Revision, View};
+
+const HEAD: &[u8] = br#"{"jsonrpc":"2.0","#;
+
+/// A response with a result.
+pub(super) fn write_result(
+    id: &RequestId,
+    view: View<'_>,
+    out: &mut Vec<u8>,
+    result: impl FnOnce(View<'_>, &mut Vec<u8>),
+) {
+    out.extend_from_slice(HEAD);
+    out.extend_from_slice(br#""id":"#);
+    id.encode(view, out);
+    out.extend_from_slice(br#","result":"#);
+    result(view, out);
+    out.push(b'}');
+}
+
+/// A response with an error. The id is missing if the request's could not be read: `null` in the schemas before 2025-11-25,
+/// no member in later ones and where no revision is known (GAP-7).
+pub(super) fn write_error(
+    id: Option<&RequestId>,
+    revision: Option<Revision>,
+    error: &ErrorObject,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(HEAD);
+    match id {
+        Some(id) => {
+            out.extend_from_slice(br#""id":"#);
+            id.encode(View::ALL, out);
+            out.push(b',');
+        }
+        None if revision.is_some_and(|revision| revision < Revision::V2025_11_25) => {
+            out.extend_from_slice(br#""id":null,"#);
+        }
+        None => {}
+    }
+    out.extend_from_slice(br#""error":"#);
+    error.encode(View::ALL, out);
+    out.push(b'}');
+}
+
+/// A notification.
+pub(super) fn write_notification(
+    method: &str,
+    params: Option<&dyn Encode>,
+    view: View<'_>,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(HEAD);
+    write_call(method, params, view, out);
+}
+
+/// A request.
+pub(super) fn write_request(
+    id: &RequestId,
+    method: &str,
+    params: Option<&dyn Encode>,
+    view: View<'_>,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(HEAD);
+    out.extend_from_slice(br#""id":"#);
+    id.encode(view, out);
+    out.push(b',');
+    write_call(method, params, view, out);
+}
+
+fn write_call(method: &str, params: Option<&dyn Encode>, view: View<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#""method":""#);
+    // Method names are ours, from the generated table, and need no escapes.
+    out.extend_from_slice(method.as_bytes());
+    out.push(b'"');
+    if let Some(params) = params {
+        out.extend_from_slice(br#","params":"#);
+        params.encode(view, out);
+    }
+    out.push(b'}');
+}

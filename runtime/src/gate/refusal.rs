@@ -1,0 +1,171 @@
+//! HTTP requests that the transport turns away before, or beside, the protocol: the error that each of them is answered with.
+//! Their statuses are the transport's.
+
+use std::time::Duration;
+
+use trueform_schema::ErrorObject;
+
+use super::session;
+use crate::jsonrpc::{self, Fault};
+
+/// Environment variables that add to the settings of the same name: entries with commas between them.
+pub(crate) const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
+pub(crate) const ORIGINS_VARIABLE: &str = "TRUEFORM_ALLOWED_ORIGINS";
+
+/// Why a request is turned away before, or beside, the protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Not one of POST, GET, DELETE.
+    Method,
+    /// GET or DELETE at a revision of the modern era, which has neither (F-33).
+    NoStreamInModernEra,
+    /// HTTP/1.1 requires the header.
+    HostMissing,
+    Host(String),
+    Origin(String),
+    /// `Accept` lists none of these types.
+    Accept(&'static str),
+    ContentType,
+    ContentEncoding,
+    BodyTooLarge(usize),
+    /// The client stopped in the middle of the body.
+    BodyBroken,
+    /// The body did not come in time.
+    BodySlow(Duration),
+    SessionMissing,
+    SessionUnknown,
+    SessionHeaderUnusable,
+    Version,
+    /// The session has its one stream already.
+    StreamTaken,
+    /// `Last-Event-ID` does not name an event that can be resumed from.
+    Event,
+    Busy,
+    TooManySessions,
+    Store,
+    Stopping,
+}
+
+impl Refusal {
+    /// The error that the client gets.
+    pub(crate) fn error(&self) -> ErrorObject {
+        match self {
+            Self::SessionMissing => session::session_missing(),
+            Self::SessionUnknown => session::session_unknown(),
+            Self::SessionHeaderUnusable => session::session_header_unusable(),
+            Self::Version => session::session_version_unknown(),
+            Self::Busy | Self::TooManySessions | Self::Stopping | Self::Store => {
+                jsonrpc::internal(self.message())
+            }
+            _ => jsonrpc::invalid_request(self.message(), &self.fault()),
+        }
+    }
+
+    /// What was expected and what was found.
+    fn fault(&self) -> Fault {
+        let header =
+            |expected: &'static str, found: &'static str| Fault::new("", "header", expected, found);
+        match self {
+            Self::Method => Fault::new("", "method", "POST, GET or DELETE", "another method"),
+            Self::NoStreamInModernEra => Fault::new("", "method", "POST", "another method"),
+            Self::HostMissing => Fault::missing("", "a `Host` header"),
+            Self::Host(_) => header("a `Host` that is allowed", "another"),
+            Self::Origin(_) => header("an `Origin` that is allowed, or none", "another"),
+            Self::Accept(types) => Fault::new(
+                "",
+                "header",
+                format!("an `Accept` that admits {types}"),
+                "another",
+            ),
+            Self::ContentType => header("`Content-Type: application/json`", "another"),
+            Self::ContentEncoding => header("no `Content-Encoding`, or `identity`", "another"),
+            Self::BodyTooLarge(limit) => {
+                Fault::new("", "size", format!("at most {limit} bytes"), "more")
+            }
+            Self::BodyBroken => Fault::new("", "size", "a whole body", "a part of one"),
+            Self::BodySlow(limit) => Fault::new(
+                "",
+                "time",
+                format!("a body within {limit:?}"),
+                "a part of one",
+            ),
+            Self::StreamTaken => header("no other stream of this session", "an open one"),
+            Self::Event => header(
+                "a `Last-Event-ID` that this session can resume from, or none",
+                "another",
+            ),
+            Self::SessionMissing
+            | Self::SessionUnknown
+            | Self::SessionHeaderUnusable
+            | Self::Version
+            | Self::Busy
+            | Self::TooManySessions
+            | Self::Store
+            | Self::Stopping => Fault::new("", "server", "a request later", "one now"),
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Method => "only POST, GET and DELETE are taken here".into(),
+            Self::NoStreamInModernEra => "only POST is taken at this protocol version".into(),
+            Self::HostMissing => "the `Host` header is missing".into(),
+            Self::Host(host) => format!(
+                "the `Host` header {} is not allowed; the server's `allowed_hosts` setting or \
+                 {HOSTS_VARIABLE} lists those that are",
+                quoted(host)
+            ),
+            Self::Origin(origin) => format!(
+                "the `Origin` header {} is not allowed; the server's `allowed_origins` setting or \
+                 {ORIGINS_VARIABLE} lists those that are",
+                quoted(origin)
+            ),
+            Self::Accept(types) => format!("the `Accept` header must admit {types}"),
+            Self::ContentType => "the `Content-Type` header must be `application/json`".into(),
+            Self::ContentEncoding => {
+                "the `Content-Encoding` header must be absent or `identity`".into()
+            }
+            Self::BodyTooLarge(limit) => {
+                format!("the body is larger than {limit} bytes, the server's `max_body` setting")
+            }
+            Self::BodyBroken => "the body ended early".into(),
+            Self::BodySlow(limit) => format!(
+                "the body did not come within {limit:?}, the server's `body_timeout` setting"
+            ),
+            Self::StreamTaken => {
+                "this session has an open stream already; a session has one".into()
+            }
+            Self::Event => {
+                "the `Last-Event-ID` header names no event that this session can resume from".into()
+            }
+            Self::Busy => "too many requests are at work; the limit is the server's \
+                           `max_in_flight` setting"
+                .into(),
+            Self::TooManySessions => "too many sessions are open and in use; the limit is the \
+                                      server's `max_sessions` setting"
+                .into(),
+            Self::Store => "the session could not be looked up".into(),
+            Self::Stopping => "the server is stopping".into(),
+            // They have errors of their own.
+            Self::SessionMissing
+            | Self::SessionUnknown
+            | Self::SessionHeaderUnusable
+            | Self::Version => String::new(),
+        }
+    }
+}
+
+/// A peer's text in backticks, short and printable.
+fn quoted(text: &str) -> String {
+    /// Longest part of a peer's text that is repeated to it, in characters.
+    const LONGEST: usize = 100;
+    let mut out = String::with_capacity(text.len().min(LONGEST) + 2);
+    out.push('`');
+    out.extend(
+        text.chars()
+            .filter(|letter| !letter.is_control())
+            .take(LONGEST),
+    );
+    out.push('`');
+    out
+}

@@ -1,0 +1,48 @@
+//! Refusals of messages whose session header does not lead to an open session.
+
+use trueform_schema::ErrorObject;
+
+use crate::jsonrpc::{Fault, invalid_request};
+
+const EXPECTED: &str = "an `Mcp-Session-Id` header with the id of an open session";
+
+/// A message needs a session, and has no header.
+// F-20
+pub(crate) fn session_missing() -> ErrorObject {
+    invalid_request(
+        "the `Mcp-Session-Id` header is missing; send the one that `initialize` was answered with, or, without a session, \
+         `params._meta` and headers as 2026-07-28 has them",
+        &Fault::missing("", EXPECTED),
+    )
+}
+
+/// The header names a session that is not there.
+// F-21
+pub(crate) fn session_unknown() -> ErrorObject {
+    invalid_request(
+        "there is no such session, or it has ended; `initialize` opens a new one",
+        &Fault::new("", "session", EXPECTED, "the id of another"),
+    )
+}
+
+/// The header cannot be read.
+pub(crate) fn session_header_unusable() -> ErrorObject {
+    invalid_request(
+        "the `Mcp-Session-Id` header occurs twice, or is not visible ASCII",
+        &Fault::new("", "session", EXPECTED, "something else"),
+    )
+}
+
+/// The version header of a request within a session names no version that can be meant.
+// F-23
+pub(crate) fn session_version_unknown() -> ErrorObject {
+    invalid_request(
+        "`MCP-Protocol-Version` names no version that is served here",
+        &Fault::new(
+            "",
+            "version",
+            "an `MCP-Protocol-Version` header with the version of the session, or none",
+            "another",
+        ),
+    )
+}

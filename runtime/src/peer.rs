@@ -1,0 +1,19 @@
+//! The other side of a connection, a session or a stateless request: what it said of itself, which of its requests are in
+//! flight, what it was asked, and the messages that wait for it. Knows no feature and no transport.
+
+mod asked;
+mod caller;
+mod inflight;
+mod level;
+mod outbox;
+mod session;
+
+pub(crate) use self::{
+    asked::{Settled, Waiting},
+    caller::{Caller, PeerFacts},
+    inflight::{Cancel, Refused as IdRefused},
+    level::is_known as is_known_level,
+    outbox::{Outbox, Refused},
+    session::{Negotiated, Phase, Session, ShortId},
+};
+pub use self::{level::DEFAULT_LOG_LEVEL, outbox::OUTBOX_LIMIT};

@@ -1,0 +1,199 @@
+//! State of one peer: its phase, what was negotiated, which of its requests are in flight, what it was asked.
+//!
+//! In the legacy era a session is what `initialize` opens. A byte stream has one too, in its fresh phase until then, so that
+//! requests of both eras share one table of ids.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::value::RawValue;
+use trueform_schema::{ErrorObject, Json, RequestId, Revision};
+
+use super::{
+    asked::{Asked, Settled},
+    caller::PeerFacts,
+    inflight::InFlight,
+    level::SessionLevel,
+    outbox::Outbox,
+};
+use crate::{principal::Principal, signal::Signal};
+
+/// Where a session is in its life.
+#[derive(Clone, Debug)]
+pub(crate) enum Phase {
+    /// No `initialize` yet.
+    Fresh,
+    /// `initialize` was answered.
+    Open {
+        negotiated: Negotiated,
+        confirmed: bool,
+    },
+    /// Ended; nothing is served any more.
+    Closed,
+}
+
+/// What `initialize` settled.
+#[derive(Clone, Debug)]
+pub(crate) struct Negotiated {
+    pub(crate) revision: Revision,
+    pub(crate) facts: Arc<PeerFacts>,
+}
+
+/// State of one peer.
+pub(crate) struct Session {
+    id: Option<Box<str>>,
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "what HTTP adds"))]
+    principal: Option<Principal>,
+    phase: Mutex<Phase>,
+    pub(crate) log_level: Arc<SessionLevel>,
+    pub(crate) in_flight: InFlight,
+    /// Requests that the peer was sent.
+    pub(crate) asked: Asked,
+    /// Messages that belong to no request: the whole output of a byte stream, the GET stream of an HTTP session.
+    pub(crate) outbox: Arc<Outbox>,
+    /// Fired when nothing more is read from the peer: its subscriptions end.
+    pub(crate) ending: Signal,
+}
+
+/// The beginning of a session's id, for the log: who has the whole of it can end the session.
+pub(crate) struct ShortId<'a>(pub(crate) &'a str);
+
+impl<'a> ShortId<'a> {
+    pub(crate) fn of(id: Option<&'a str>) -> Self {
+        Self(id.unwrap_or_default())
+    }
+}
+
+impl fmt::Display for ShortId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Enough to tell sessions apart, far too little to guess one.
+        const SHOWN: usize = 8;
+        match self.0.char_indices().nth(SHOWN) {
+            Some((end, _)) => write!(f, "{}…", &self.0[..end]),
+            None => f.write_str(self.0),
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn new(id: Option<Box<str>>, principal: Option<Principal>) -> Self {
+        Self {
+            id,
+            principal,
+            phase: Mutex::new(Phase::Fresh),
+            log_level: Arc::default(),
+            in_flight: InFlight::default(),
+            asked: Asked::default(),
+            outbox: Arc::new(Outbox::new()),
+            ending: Signal::default(),
+        }
+    }
+
+    /// The id the peer knows the session by; none on stdio.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Who opened the session.
+    #[cfg(feature = "http")]
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.lock().clone()
+    }
+
+    /// The negotiated revision, once there is one.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        match &*self.lock() {
+            Phase::Open { negotiated, .. } => Some(negotiated.revision),
+            Phase::Fresh | Phase::Closed => None,
+        }
+    }
+
+    /// Moves on from the fresh phase. False if the session was opened or closed before.
+    pub(crate) fn open(&self, negotiated: Negotiated) -> bool {
+        let mut phase = self.lock();
+        match *phase {
+            Phase::Fresh => {
+                *phase = Phase::Open {
+                    negotiated,
+                    confirmed: false,
+                };
+                true
+            }
+            Phase::Open { .. } | Phase::Closed => false,
+        }
+    }
+
+    /// Notes that the client sent `notifications/initialized`.
+    pub(crate) fn confirm(&self) {
+        if let Phase::Open { confirmed, .. } = &mut *self.lock() {
+            *confirmed = true;
+        }
+    }
+
+    /// Whether the server may send what is no answer (B-7).
+    pub(crate) fn is_confirmed(&self) -> bool {
+        matches!(
+            *self.lock(),
+            Phase::Open {
+                confirmed: true,
+                ..
+            }
+        )
+    }
+
+    /// Ends the session: its calls are cancelled, its questions fail, its streams end.
+    pub(crate) fn close(&self) {
+        *self.lock() = Phase::Closed;
+        self.in_flight.cancel_all();
+        self.asked.fail_all();
+        self.ending.fire();
+        self.outbox.close();
+    }
+
+    /// Notes that nothing more is read from the peer: there will be no answers, and its subscriptions end.
+    pub(crate) fn end_input(&self) {
+        self.asked.fail_all();
+        self.ending.fire();
+    }
+
+    /// Hands the response to a request that the peer was sent to the one that waits for it. False, and logged, if nothing does.
+    pub(crate) fn settle(
+        &self,
+        id: Option<RequestId>,
+        outcome: Result<&RawValue, ErrorObject>,
+    ) -> bool {
+        let Some(id) = id else {
+            tracing::debug!("an error without id was dropped");
+            return false;
+        };
+        let settled = match outcome {
+            Ok(result) => Settled::Result(Json::from(result.to_owned())),
+            Err(error) => Settled::Error(error),
+        };
+        let waited_for = self.asked.settle(&id, settled);
+        if !waited_for {
+            tracing::debug!(%id, "a response to no request of this server was dropped");
+        }
+        waited_for
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Phase> {
+        // Nothing that can panic runs under the lock.
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("id", &self.id)
+            .field("phase", &*self.lock())
+            .finish_non_exhaustive()
+    }
+}

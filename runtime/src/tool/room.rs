@@ -1,0 +1,343 @@
+//! The tools of a server: gathered, declared, listed, called.
+
+use std::sync::Arc;
+
+use trueform_schema::{
+    CallToolRequestParams, CallToolResult, ErrorObject, JsonObject, ListToolsResult, Method,
+    Revision, Revisions, ServerCapabilities, ServerCapabilitiesTools, View, rewrite::Wrapped,
+    violations,
+};
+
+use super::{
+    call::Outcome,
+    failed,
+    route::{Place, ToolRoute},
+    set::{Gathered, ToolSet},
+};
+use crate::{
+    error::{Error, Result},
+    exchange::{Context, Exchange},
+    feature::{
+        callable::{Callable, Called, Failure, Step, Timeout, run},
+        layer::Layers,
+        listing::{Entry, Item, Listed, Listing},
+        subscriptions::Topic,
+    },
+    gate::{Checked, Headers, Outgoing, Policy},
+    host::States,
+    jsonrpc::{self, Fault},
+    lint::Profile,
+    needs::ClientNeeds,
+};
+
+/// Changes to the list of tools.
+pub(crate) const TOPIC: Topic = Topic {
+    method: Method::ToolListChanged,
+    is_in: |filter| filter.tools_list_changed == Some(true),
+    honour: |filter| filter.tools_list_changed = Some(true),
+};
+
+/// The tools of a server.
+#[derive(Debug)]
+pub(crate) struct Tools {
+    listed: Listed<ToolRoute>,
+    /// How schemas are advertised, where a tool has no profile of its own.
+    profile: Profile,
+}
+
+impl Tools {
+    /// The tools of `set`; everything that is wrong with them is appended to `problems`.
+    pub(crate) fn build(
+        set: ToolSet,
+        profile: Profile,
+        page_size: usize,
+        states: &States,
+        revisions: Revisions,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let gathered = gathered(set, profile, states, revisions, problems);
+        let entries = gathered.routes.into_iter().map(entry).collect();
+        Self {
+            listed: Listed::new(Listing::new(entries, page_size)),
+            profile,
+        }
+    }
+
+    /// Declares the capability.
+    pub(crate) fn declare(&self, capabilities: &mut ServerCapabilities) {
+        let mut tools = ServerCapabilitiesTools::default();
+        tools.list_changed = Some(true);
+        capabilities.tools = Some(tools);
+    }
+
+    /// The tools as they are now.
+    pub(crate) fn now(&self) -> Arc<Listing<ToolRoute>> {
+        self.listed.now()
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// Adds the tools of `set`. The names of those that were added.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them; then nothing is added.
+    pub(crate) fn add(
+        &self,
+        set: ToolSet,
+        states: &States,
+        revisions: Revisions,
+    ) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        let gathered = gathered(set, self.profile, states, revisions, &mut problems);
+        if !problems.is_empty() {
+            return Err(Error::registration(problems));
+        }
+        let routes = gathered.routes;
+        let added = routes.iter().map(|route| route.name().to_owned()).collect();
+        self.listed.change(|entries| {
+            let mut problems = Vec::new();
+            for route in routes {
+                let taken = entries
+                    .iter()
+                    .find(|entry| entry.item.name() == route.name());
+                match taken {
+                    Some(taken) => {
+                        problems.push(name_taken(route.name(), taken.item.place(), route.place()));
+                    }
+                    None => entries.push(entry(route)),
+                }
+            }
+            match problems.is_empty() {
+                true => Ok(true),
+                false => Err(Error::registration(problems)),
+            }
+        })?;
+        Ok(added)
+    }
+
+    /// Removes the tool `name`. False if there is none.
+    pub(crate) fn remove(&self, name: &str) -> bool {
+        self.listed.remove(name)
+    }
+
+    /// Lists the tool `name`, or hides it. False if there is none, or if it was so already.
+    pub(crate) fn enable(&self, name: &str, enabled: bool) -> bool {
+        self.listed.enable(name, enabled)
+    }
+
+    /// Answers `tools/call`. `headers` are those of a stateless HTTP request.
+    ///
+    /// # Errors
+    /// The tool is unknown, headers that repeat arguments differ from them, or the client lacks a capability that the tool
+    /// needs.
+    pub(crate) fn call(
+        &self,
+        mut params: Box<CallToolRequestParams>,
+        headers: Option<&dyn Headers>,
+        exchange: impl FnOnce() -> Arc<Exchange>,
+        layers: &Layers,
+    ) -> std::result::Result<Called, ErrorObject> {
+        let listing = self.now();
+        let tool = listing.find(&params.name)?;
+        if let Some(headers) = headers {
+            super::header_params::check(
+                headers,
+                tool.header_params(),
+                params.arguments.as_deref(),
+            )?;
+        }
+        let exchange = exchange();
+        let missing = tool.needs().missing_from(&exchange.peer().capabilities);
+        if !missing.is_empty() {
+            return Err(lacks(tool.name(), missing, exchange.revision()));
+        }
+        let arguments = params.arguments.take();
+        Ok(run(tool, Context(exchange), arguments, layers))
+    }
+
+    /// The error for a call with malformed params, if the client lacks a capability that the tool needs: that comes first
+    /// (GAP-2).
+    pub(crate) fn undeclared(
+        &self,
+        name: &str,
+        declared: &trueform_schema::ClientCapabilities,
+        revision: Revision,
+    ) -> Option<ErrorObject> {
+        let listing = self.now();
+        let missing = listing.get(name)?.needs().missing_from(declared);
+        (!missing.is_empty()).then(|| lacks(name, missing, revision))
+    }
+}
+
+/// The error for a client that did not declare what the tool `name` needs: -32021 where the revision has it (C-10).
+fn lacks(name: &str, missing: ClientNeeds, revision: Revision) -> ErrorObject {
+    if revision > Revision::LATEST_LEGACY {
+        return jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities());
+    }
+    // What the client asks for is not there for it (B-8).
+    let why = format!(
+        "tool `{name}` needs the client capability {missing}, which this client did not declare"
+    );
+    let fault = Fault::new(
+        "/params/name",
+        "capability",
+        format!("a client that declared {missing}"),
+        "one that did not",
+    );
+    jsonrpc::invalid_params(why, &fault)
+}
+
+fn entry(route: ToolRoute) -> Entry<ToolRoute> {
+    Entry {
+        item: Arc::new(route),
+        enabled: true,
+    }
+}
+
+fn gathered(
+    set: ToolSet,
+    profile: Profile,
+    states: &States,
+    revisions: Revisions,
+    problems: &mut Vec<String>,
+) -> Gathered {
+    let mut gathered = set.gathered_in(profile);
+    problems.append(&mut gathered.problems);
+    problems.extend(stateless(&gathered, states));
+    problems.extend(unfit(gathered.listable(), revisions));
+    gathered
+}
+
+/// What the tools take that nobody registered as state.
+fn stateless(tools: &Gathered, states: &States) -> Vec<String> {
+    tools
+        .required_states()
+        .filter(|(_, _, needed)| !states.contains_key(&needed.id))
+        .map(|(name, place, needed)| {
+            format!(
+                "tool `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`",
+                needed.name
+            )
+        })
+        .collect()
+}
+
+/// What of `routes` could not be listed at one of `revisions`: a start error, never a broken list.
+fn unfit<'t>(routes: impl Iterator<Item = &'t ToolRoute>, revisions: Revisions) -> Vec<String> {
+    let mut problems = Vec::new();
+    for route in routes {
+        for revision in revisions.iter() {
+            let tool = route.definition_at(View::at(revision));
+            let found = violations(&tool, revision);
+            problems.extend(found.iter().map(|violation| {
+                format!(
+                    "tool `{}` ({}) cannot be listed at {revision}: {violation}",
+                    route.name(),
+                    route.place()
+                )
+            }));
+        }
+    }
+    problems
+}
+
+/// Says that a name is taken, with both places.
+pub(super) fn name_taken(name: &str, first: &Place, second: &Place) -> String {
+    format!("two tools are named `{name}`: {first} and {second}")
+}
+
+impl Item for ToolRoute {
+    const KIND: &'static str = "tool";
+    const RULE: &'static str = "known-tool";
+    const POINTER: &'static str = "/params/name";
+
+    fn name(&self) -> &str {
+        self.name()
+    }
+
+    fn page(
+        items: &[&Arc<Self>],
+        next_cursor: Option<String>,
+        view: View<'_>,
+        policy: Policy,
+    ) -> std::result::Result<Checked, ErrorObject> {
+        let tools: Vec<_> = items
+            .iter()
+            .map(|route| route.definition_at(view))
+            .collect();
+        let mut result = ListToolsResult::new(tools);
+        result.next_cursor = next_cursor;
+        Checked::new(&result, view, policy, Method::ListTools.as_str())
+    }
+}
+
+impl Callable for ToolRoute {
+    type Params = Option<JsonObject>;
+    type Output = CallToolResult;
+
+    fn name(&self) -> &str {
+        self.name()
+    }
+
+    fn place(&self) -> &dyn std::fmt::Display {
+        self.place()
+    }
+
+    fn annotations(&self) -> Option<&trueform_schema::ToolAnnotations> {
+        self.annotations()
+    }
+
+    fn timeout(&self) -> Option<Timeout> {
+        self.timeout()
+    }
+
+    fn call(&self, cx: &Context, arguments: Option<JsonObject>) -> Step<Outcome> {
+        self.call(cx, arguments.as_ref())
+    }
+
+    fn finish(
+        &self,
+        cx: &Context,
+        outcome: Outcome,
+    ) -> std::result::Result<CallToolResult, ErrorObject> {
+        self.finish(cx, outcome)
+    }
+
+    fn failed(&self, failure: &Failure) -> std::result::Result<CallToolResult, ErrorObject> {
+        Ok(match failure {
+            Failure::Panicked(_) => {
+                failed(&format!("tool `{}` failed: internal error", self.name()))
+            }
+            Failure::TimedOut(limit) => failed(&format!(
+                "tool `{}` did not finish within {limit:?}",
+                self.name()
+            )),
+        })
+    }
+
+    fn respond(
+        &self,
+        exchange: &Exchange,
+        result: &CallToolResult,
+    ) -> std::result::Result<Outgoing, ErrorObject> {
+        let policy = exchange.host.settings.outgoing;
+        let revision = exchange.revision();
+        // The result is not moved: it is large. Nor is it changed for older revisions.
+        let wraps = self.wraps(result, revision);
+        let response = if wraps {
+            let wrapped = Wrapped::new(result);
+            Outgoing::result(&exchange.id, exchange.view(), policy, self.name(), &wrapped)?
+        } else {
+            Outgoing::result(&exchange.id, exchange.view(), policy, self.name(), result)?
+        };
+        let is_error = result.is_error.unwrap_or(false);
+        tracing::debug!(tool = self.name(), is_error, "answered");
+        self.tell_losses(result, wraps, revision);
+        Ok(match is_error {
+            true => response.with_tool_error(),
+            false => response,
+        })
+    }
+}

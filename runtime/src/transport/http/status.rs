@@ -1,0 +1,121 @@
+//! The one place that says which HTTP status a message or a refusal has, and which headers go with a refusal.
+
+use axum::{body::Body, response::Response};
+use http::{HeaderValue, StatusCode, header};
+use trueform_schema::{Era, RequestId, Revision};
+
+use crate::{
+    gate::{OutKind, Outcome, Outgoing, Refusal, Stage},
+    jsonrpc::code,
+};
+
+/// The status of a response that was not yet begun (A-16, F-32, GAP-6).
+pub(super) fn of(message: &Outgoing) -> StatusCode {
+    let OutKind::Response(outcome, stage) = message.kind() else {
+        return StatusCode::OK;
+    };
+    let (Outcome::Failed(code) | Outcome::Refused(code)) = outcome else {
+        return StatusCode::OK;
+    };
+    match (stage, *code) {
+        (Stage::NoSession, _) => StatusCode::NOT_FOUND,
+        (Stage::Envelope | Stage::Claims, _) => StatusCode::BAD_REQUEST,
+        (Stage::Call(Era::Modern), code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        (
+            Stage::Call(_),
+            code::PARSE_ERROR
+            | code::INVALID_REQUEST
+            | code::HEADER_MISMATCH
+            | code::MISSING_CLIENT_CAPABILITY
+            | code::UNSUPPORTED_VERSION,
+        ) => StatusCode::BAD_REQUEST,
+        (Stage::Call(_), _) => StatusCode::OK,
+    }
+}
+
+/// The status of a request that the transport turns away.
+pub(super) fn of_refusal(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::Method | Refusal::NoStreamInModernEra => StatusCode::METHOD_NOT_ALLOWED,
+        Refusal::Host(_) | Refusal::Origin(_) => StatusCode::FORBIDDEN,
+        Refusal::Accept(_) => StatusCode::NOT_ACCEPTABLE,
+        Refusal::ContentType | Refusal::ContentEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Refusal::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        Refusal::HostMissing
+        | Refusal::BodyBroken
+        | Refusal::SessionMissing
+        | Refusal::SessionHeaderUnusable
+        | Refusal::Version
+        | Refusal::Event => StatusCode::BAD_REQUEST,
+        Refusal::BodySlow(_) => StatusCode::REQUEST_TIMEOUT,
+        Refusal::SessionUnknown => StatusCode::NOT_FOUND,
+        Refusal::StreamTaken => StatusCode::CONFLICT,
+        Refusal::Busy | Refusal::TooManySessions | Refusal::Stopping => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        Refusal::Store => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// The response to the request `id`, which the transport turns away. There is no id if none was looked for.
+pub(super) fn refused(
+    refusal: &Refusal,
+    id: Option<&RequestId>,
+    revision: Option<Revision>,
+) -> Response {
+    tracing::debug!(?refusal, "request refused");
+    let message = Outgoing::refusal(id, revision, Stage::Envelope, &refusal.error());
+    let mut response = json(message);
+    *response.status_mut() = of_refusal(refusal);
+    let headers = response.headers_mut();
+    match refusal {
+        Refusal::Method => {
+            headers.insert(header::ALLOW, HeaderValue::from_static("POST, GET, DELETE"));
+        }
+        Refusal::NoStreamInModernEra => {
+            headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+        }
+        Refusal::ContentEncoding => {
+            headers.insert(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_static("identity"),
+            );
+        }
+        Refusal::Busy | Refusal::TooManySessions | Refusal::Stopping => {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        // What is left of a body that is not read must not be taken for the next request.
+        Refusal::BodyTooLarge(_) | Refusal::BodyBroken | Refusal::BodySlow(_) => {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        _ => {}
+    }
+    response
+}
+
+/// One message as the body of a response.
+pub(super) fn json(message: Outgoing) -> Response {
+    let status = of(&message);
+    tracing::trace!(message = %String::from_utf8_lossy(message.bytes()), "sent");
+    let mut response = Response::new(Body::from(message.into_bytes()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    response
+}
+
+/// Nothing to say: what was sent is taken (F-5).
+pub(super) fn accepted() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// A session has ended, as its client asked (F-22).
+pub(super) fn ended() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
