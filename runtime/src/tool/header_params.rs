@@ -327,8 +327,7 @@ mod tests {
         let check = |header: Option<&'static str>, kind, arguments: &str| {
             let headers = header.map_or(One("", ""), |value| One("mcp-param-region", value));
             let arguments = Json::from_text(arguments).unwrap();
-            super::check(&headers, &[param(kind)], Some(&arguments))
-                .map_err(|error| error.code)
+            super::check(&headers, &[param(kind)], Some(&arguments)).map_err(|error| error.code)
         };
         assert_eq!(
             check(

@@ -394,7 +394,12 @@ async fn initialize_within_a_session_opens_another() {
     let app = App::new();
     let session = app.session("2025-06-18").await;
     let params = r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
-    for named in [&*session, "5e0b6a52-0000-4000-8000-000000000000", "nonsense", ""] {
+    for named in [
+        &*session,
+        "5e0b6a52-0000-4000-8000-000000000000",
+        "nonsense",
+        "",
+    ] {
         let request = Req::legacy(&session, "1", "initialize", params)
             .without("mcp-session-id")
             .session(named);
@@ -404,5 +409,9 @@ async fn initialize_within_a_session_opens_another() {
         assert!(opened != session && opened != named, "{named}");
     }
     let got = app.send(Req::legacy(&session, "2", "ping", "{}")).await;
-    assert_eq!(got.status, 200, "the session that was named goes on: {}", got.body);
+    assert_eq!(
+        got.status, 200,
+        "the session that was named goes on: {}",
+        got.body
+    );
 }
