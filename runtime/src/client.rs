@@ -29,6 +29,7 @@ mod error;
 mod gate;
 mod handler;
 mod handshake;
+mod in_process;
 mod link;
 mod mailbox;
 mod notified;

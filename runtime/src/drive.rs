@@ -4,6 +4,7 @@
 //! ([`Job::conclude`]).
 
 mod blocking;
+mod reply;
 
 use std::{
     fmt,
@@ -16,9 +17,9 @@ use std::{
 
 use tokio::time::Sleep;
 
+pub(crate) use self::reply::Reply;
 use crate::{
     contained::guarded,
-    engine::Reply,
     exchange::Exchange,
     feature::callable::{Completion, Failure, Job, Timeout},
     gate::Outgoing,

@@ -18,10 +18,14 @@ use std::{any::Any, fmt, ops::Deref, sync::Arc};
 use trueform_schema::{ErrorObject, RequestId, Revision, ServerCapabilities};
 
 use self::methods::MethodTable;
-pub(crate) use self::source::{HttpSource, Named, Source};
+pub(crate) use self::source::Source;
+#[cfg(feature = "http")]
+pub(crate) use self::source::{HttpSource, Named};
 use crate::{
+    drive::Reply,
+    feature::tools::{TOPIC as TOOLS_CHANGED, ToolRoute, Tools},
     feature::{
-        callable::{Called, Job},
+        callable::Called,
         extension::Extensions,
         layer::{CallLayer, Layers},
         logging,
@@ -30,23 +34,7 @@ use crate::{
     gate::{self, Outcome, Outgoing, Read, Stage},
     host::{Host, HostOwner, HostRef, Settings, States},
     jsonrpc::{self, Frame, Malformed},
-    peer::Session,
-    tool::{TOPIC as TOOLS_CHANGED, ToolRoute, Tools},
 };
-
-/// What became of a message.
-pub(crate) enum Reply {
-    /// Nothing is answered. HTTP: 202.
-    Silent,
-    Ready(Outgoing),
-    /// The response to an `initialize`, whose id comes first, that opened a session of its own.
-    Opened(RequestId, Arc<Session>, Outgoing),
-    Running(Box<dyn Job>),
-    /// Work for a notification, which is never answered. HTTP: 202.
-    Background(Box<dyn Job>),
-    /// One reply each for the messages of a batch.
-    Batch(Vec<Reply>),
-}
 
 /// A handle on the engine; clones share everything.
 #[derive(Clone, Debug)]
@@ -226,6 +214,7 @@ impl Shared {
             .collect()
     }
 
+    #[cfg(feature = "testing")]
     pub(crate) fn capabilities(&self) -> &ServerCapabilities {
         &self.capabilities
     }
@@ -256,20 +245,5 @@ impl fmt::Debug for Shared {
         f.debug_struct("Engine")
             .field("host", &self.host)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Reply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Silent => f.write_str("Silent"),
-            Self::Ready(response) | Self::Opened(_, _, response) => {
-                f.debug_tuple("Ready").field(response).finish()
-            }
-            Self::Running(job) | Self::Background(job) => {
-                f.debug_tuple("Running").field(&job.exchange().id).finish()
-            }
-            Self::Batch(replies) => f.debug_tuple("Batch").field(replies).finish(),
-        }
     }
 }

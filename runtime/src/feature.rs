@@ -13,3 +13,4 @@ pub(crate) mod logging;
 pub(crate) mod metrics;
 mod slow;
 pub(crate) mod subscriptions;
+pub mod tools;

@@ -22,6 +22,8 @@ mod session;
 #[cfg(feature = "testing")]
 pub(crate) use self::codes::{Standing, lacking, standing};
 #[cfg(feature = "http")]
+pub(crate) use self::outbound::OutKind;
+#[cfg(feature = "http")]
 pub(crate) use self::refusal::{HOSTS_VARIABLE, ORIGINS_VARIABLE, Refusal};
 pub(crate) use self::{
     capability::declares,
@@ -31,7 +33,7 @@ pub(crate) use self::{
     },
     inbound::{Inbound, unfit},
     keys::{is_extension_identifier, is_meta_key, is_reserved},
-    outbound::{Checked, CheckedParams, OutKind, Outcome, Outgoing, Stage, holds_back, tell_loss},
+    outbound::{Checked, CheckedParams, Outcome, Outgoing, Stage, holds_back, tell_loss},
     redact::{Redacted, log_raw},
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
 };

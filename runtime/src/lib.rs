@@ -54,19 +54,18 @@ mod signal;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod tool;
 mod trace;
 pub mod transport;
 
 #[doc(inline)]
-pub use feature::layer;
+pub use feature::{layer, tools as tool};
 pub use schemars;
 pub use serde;
 pub use trueform_check as check;
-#[doc = include_str!("tool/server.md")]
+#[doc = include_str!("feature/tools/server.md")]
 #[doc(inline)]
 pub use trueform_macros::server;
-#[doc = include_str!("tool/tool.md")]
+#[doc = include_str!("feature/tools/tool.md")]
 #[doc(inline)]
 pub use trueform_macros::tool;
 pub use trueform_schema as schema;
@@ -76,7 +75,11 @@ pub use self::{
     client::Client,
     error::{Error, Result},
     exchange::{AskError, Context},
-    feature::{failure::ToolError, subscriptions::MAX_SUBSCRIPTIONS},
+    feature::{
+        failure::ToolError,
+        subscriptions::MAX_SUBSCRIPTIONS,
+        tools::{Args, DynamicTool, FromContext, Json, State},
+    },
     gate::{Leniencies, Leniency, Policy},
     lint::Profile,
     needs::ClientNeeds,
@@ -86,7 +89,6 @@ pub use self::{
         DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server, ServerHandle, Service,
         ToolFinding,
     },
-    tool::{Args, DynamicTool, FromContext, Json, State},
 };
 
 #[cfg(feature = "http")]

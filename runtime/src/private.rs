@@ -4,9 +4,9 @@
 pub use std::vec::Vec;
 
 pub use crate::{
+    feature::tools::{IntoToolResult, ToolParameter, ToolSet, macro_support::*},
     lint::Profile,
     needs::ClientNeeds,
-    tool::{IntoToolResult, ToolParameter, ToolSet, macro_support::*},
 };
 
 // A parameter with attributes becomes a struct that derives from these.

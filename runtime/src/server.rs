@@ -1,7 +1,10 @@
 //! What an author builds: a server's name, what it offers, and how it is served.
 
+#[cfg(feature = "http")]
+mod http;
 mod lint;
 mod loss;
+mod stream;
 #[cfg(not(feature = "http"))]
 mod without_http;
 
@@ -15,6 +18,7 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     exchange::Context,
+    feature::tools::{IntoTools, ToolSet, Tools},
     feature::{
         extension::{Extension, Extensions},
         layer::CallLayer,
@@ -22,7 +26,6 @@ use crate::{
     gate::{Inbound, Leniencies, Policy},
     host::Settings,
     lint::Profile,
-    tool::{IntoTools, ToolSet, Tools},
 };
 
 pub use self::{

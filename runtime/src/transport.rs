@@ -3,9 +3,9 @@
 #[cfg(feature = "http")]
 pub mod http;
 pub(crate) mod lines;
-mod memory;
-mod stdio;
-mod stream;
+pub(crate) mod memory;
+pub(crate) mod stdio;
+pub(crate) mod stream;
 
 pub(crate) use self::lines::DEFAULT_MAX_LINE;
 pub use self::stream::StreamSettings;

@@ -10,12 +10,13 @@ use trueform_schema::{
 };
 
 use super::{
-    Engine, Reply, lifecycle,
+    Engine, lifecycle,
     notified::{log_dropped, log_unknown},
     route::{Door, Refused},
     source::{HttpSource, Source},
 };
 use crate::{
+    drive::Reply,
     exchange::{Exchange, id_taken},
     feature::logging,
     gate::{self, Claims, HeaderValue, Headers, Stage, VERSION_HEADER},
@@ -332,6 +333,10 @@ impl Engine {
     ) -> Result<Reply, Refused> {
         let refuse = |error| Refused::at(Stage::Call(Era::Legacy), source.revision(), error);
         let method = Method::Initialize;
+        let stream = source.session().filter(|_| source.is_stream());
+        if stream.is_some_and(|session| !matches!(session.phase(), Phase::Fresh)) {
+            return Err(refuse(lifecycle::initialized_already()));
+        }
         let request = claims
             .into_request(method, params)
             .map_err(|error| refuse(gate::unfit(method, &error)))?;
@@ -397,7 +402,7 @@ impl Engine {
         }
         let declared = serde_json::from_str(claims.raw_capabilities()?.get()).ok()?;
         let tools = self.tools.as_ref()?;
-        tools.undeclared(&claims.name()?, &declared, revision)
+        tools.undeclared(&claims.name()?, &declared)
     }
 
     /// Answers a method that the core does not have at `revision`: an extension may.

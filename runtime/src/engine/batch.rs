@@ -3,10 +3,11 @@
 use trueform_schema::{ErrorObject, Method, RequestId, Revision};
 
 use super::{
-    Engine, Reply,
+    Engine,
     source::{Named, Source},
 };
 use crate::{
+    drive::Reply,
     exchange::id_taken,
     gate::{Claims, Outgoing, Stage, has_batches},
     jsonrpc::{self, Fault, Frame, Malformed},

@@ -28,6 +28,14 @@ pub(super) fn spoken(request: &ClientRequest, host: &Host) -> Revision {
         .unwrap_or(Revision::LATEST_LEGACY)
 }
 
+/// The error for a second `initialize`.
+pub(super) fn initialized_already() -> ErrorObject {
+    jsonrpc::invalid_request(
+        "this session is initialized already",
+        &Fault::new("/method", "phase", "one `initialize`", "another"),
+    )
+}
+
 fn legacy() -> Revisions {
     Revisions::until(Revision::LATEST_LEGACY)
 }
@@ -61,10 +69,7 @@ impl Engine {
             revision,
             facts: Arc::new(facts),
         }) {
-            return Err(jsonrpc::invalid_request(
-                "this session is initialized already",
-                &Fault::new("/method", "phase", "one `initialize`", "another"),
-            ));
+            return Err(initialized_already());
         }
         self.subscriptions.remember(session);
         tracing::info!(session = %ShortId::of(session.id()), %revision, "session opened");

@@ -8,8 +8,9 @@ use trueform_schema::{
     serve::server::{ServeNotifications, dispatch_notification},
 };
 
-use super::{Engine, Reply, route::Door, source::Source};
+use super::{Engine, route::Door, source::Source};
 use crate::{
+    drive::Reply,
     gate::{self, Claims},
     jsonrpc,
     peer::{Phase, Session},

@@ -6,10 +6,11 @@ use serde_json::value::RawValue;
 use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
 
 use super::{
-    Engine, Reply,
+    Engine,
     source::{Named, Source},
 };
 use crate::{
+    drive::Reply,
     gate::{self, Claims, HeaderValue, Outgoing, Stage, VERSION_HEADER},
     jsonrpc::{self, Fault},
     peer::Session,

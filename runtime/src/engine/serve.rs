@@ -7,8 +7,9 @@ use trueform_schema::{
     serve::server::ServeMethods,
 };
 
-use super::{Engine, Reply, admit::Admitted, refused_call};
+use super::{Engine, admit::Admitted, refused_call};
 use crate::{
+    drive::Reply,
     feature::{callable::Called, logging},
     gate::{Checked, Outgoing},
     jsonrpc, trace,

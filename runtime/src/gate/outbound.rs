@@ -247,6 +247,7 @@ impl Outgoing {
         self
     }
 
+    #[cfg(feature = "http")]
     pub(crate) fn kind(&self) -> &OutKind {
         &self.kind
     }

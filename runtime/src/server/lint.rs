@@ -8,8 +8,8 @@ use trueform_schema::{At, Era, Revision, Revisions};
 use super::Service;
 use crate::{
     engine::Engine,
+    feature::tools::Tools,
     lint::{Effect, Finding, Position, Profile, lint},
-    tool::Tools,
 };
 
 /// A finding about one of a server's tools. `Display` is one line.
@@ -133,7 +133,10 @@ fn findings(engine: &Engine, told: impl Fn(&str) -> bool) -> Vec<ToolFinding> {
     all
 }
 
-fn of_tool(route: &crate::tool::ToolRoute, revision: Revision) -> Vec<(Position, Finding)> {
+fn of_tool(
+    route: &crate::feature::tools::ToolRoute,
+    revision: Revision,
+) -> Vec<(Position, Finding)> {
     let tool = route.definition_at(trueform_schema::View::at(revision));
     let encoded: Value =
         serde_json::from_slice(&At::new(&tool, revision).to_vec()).expect("encoders write JSON");

@@ -1,7 +1,7 @@
 //! Streamable HTTP: one endpoint, both eras, on axum.
 //!
-//! [`Server::into_router`] gives an [`axum::Router`] to compose with an application of one's own and with tower layers;
-//! [`Server::serve_http`] serves it alone, within bounds and with a graceful end. What may be sent and what it means is
+//! [`Server::into_router`](crate::Server::into_router) gives an [`axum::Router`] to compose with an application of one's own and with tower layers;
+//! [`Server::serve_http`](crate::Server::serve_http) serves it alone, within bounds and with a graceful end. What may be sent and what it means is
 //! the engine's business; here are methods, headers, media types, sessions by their id, and streams.
 //!
 //! ```
@@ -49,17 +49,18 @@ mod pipe;
 mod post;
 mod reply;
 mod serve;
+mod service;
 mod sessions;
 mod shared;
 mod sse;
 mod standalone;
+mod state;
 mod status;
 
 use std::sync::Arc;
 
 use axum::Router;
 
-use self::endpoint::Endpoint;
 pub use self::{
     admit::InvalidSetting,
     config::{
@@ -68,54 +69,24 @@ pub use self::{
         DEFAULT_MAX_SESSIONS, DEFAULT_PATH, DEFAULT_RETRY, DEFAULT_SESSION_IDLE, DEFAULT_SSE_AFTER,
         HttpConfig, Streams,
     },
-    endpoint::{HttpFuture, HttpService},
     pipe::{PIPE_BYTES, PIPE_LIMIT},
+    service::{HttpFuture, HttpService},
     sessions::SESSION_KEPT,
 };
-use crate::{
-    error::{Error, Result},
-    server::{Server, Service},
+pub(crate) use self::{
+    endpoint::Endpoint,
+    serve::{announce, serve, with_environment},
 };
 
-impl Server {
-    /// A router that serves this server at the `path` of its [settings](HttpConfig), to be merged into an application.
-    ///
-    /// # Errors
-    /// What [`Server::build`] finds; an illegal entry among the settings.
-    pub fn into_router(self) -> Result<Router> {
-        self.build()?.into_router()
-    }
-}
-
-impl Service {
-    /// A router that serves this server at the `path` of its [settings](HttpConfig), to be merged into an application.
-    ///
-    /// Each router has its own sessions. Tools reach the request's [`http::request::Parts`], with whatever layers put into
-    /// its extensions, by [`Context::extension`](crate::Context::extension); a [`Principal`](crate::Principal) among them is
-    /// who calls.
-    ///
-    /// # Errors
-    /// An illegal entry among the settings.
-    pub fn into_router(self) -> Result<Router> {
-        mount(&self.into_http_service()?.0).map_err(Error::other)
-    }
-
-    /// A tower service that serves this server at whatever path it is called for.
-    ///
-    /// # Errors
-    /// An illegal entry among the settings.
-    pub fn into_http_service(self) -> Result<HttpService> {
-        Endpoint::new(self.engine, self.http, None)
-            .map(HttpService)
-            .map_err(Error::other)
-    }
-}
-
-fn mount(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
+/// A router that serves `endpoint` at its path.
+///
+/// # Errors
+/// The path cannot be one.
+pub(crate) fn mount(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
     let path = endpoint.config.path.as_str();
     // The router would panic at what follows.
     if !path.starts_with('/') || path.contains(['{', '}', '*', '?', '#']) || path.contains("/:") {
         return Err(InvalidSetting::new("path", path));
     }
-    Ok(Router::new().route_service(path, HttpService(endpoint.clone())))
+    Ok(Router::new().route_service(path, HttpService::new(endpoint.clone())))
 }

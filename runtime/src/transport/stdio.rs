@@ -11,39 +11,13 @@ use super::{
     asked_to_end,
     stream::{self, StreamSettings},
 };
-use crate::{
-    engine::Engine,
-    error::{Error, Result},
-    server::Service,
-};
+use crate::engine::Engine;
 
-impl Service {
-    /// Serves standard input and output until the input ends, or SIGTERM or Ctrl-C asks the process to end; calls that run
-    /// then are waited for, at most [`StreamSettings::DEFAULT_DRAIN`]. A second signal cuts that short.
-    ///
-    /// While it serves, file descriptor 1 is standard error for everybody else, so nothing that is printed reaches the client,
-    /// and child processes of tools find an empty standard input. (On Unix. Elsewhere, print to standard error.)
-    ///
-    /// Must be called within a tokio runtime, and once at a time.
-    ///
-    /// # Errors
-    /// The streams cannot be taken, or writing fails for another reason than that the client is gone.
-    pub async fn serve_stdio(&self) -> Result {
-        self.serve_stdio_with(StreamSettings::new()).await
-    }
-
-    /// As [`Service::serve_stdio`], within other bounds.
-    ///
-    /// # Errors
-    /// As [`Service::serve_stdio`].
-    pub async fn serve_stdio_with(&self, settings: StreamSettings) -> Result {
-        serve(&self.engine, settings)
-            .await
-            .map_err(|error| Error::io("standard input and output", error))
-    }
-}
-
-async fn serve(engine: &Engine, settings: StreamSettings) -> io::Result<()> {
+/// Serves until the input ends or the process is asked to end.
+///
+/// # Errors
+/// The streams cannot be taken, or what the writer fails with, unless it says that the peer is gone.
+pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Result<()> {
     let streams::Streams {
         reader,
         writer,

@@ -21,12 +21,10 @@ use tokio::{
 
 use super::lines::{DEFAULT_MAX_LINE, Line, Lines};
 use crate::{
-    drive::{Batch, CallFuture, Driving},
-    engine::{Engine, Reply, Shared, Source},
-    error::{Error, Result},
+    drive::{Batch, CallFuture, Driving, Reply},
+    engine::{Engine, Shared, Source},
     gate::Outgoing,
     peer::Session,
-    server::Service,
     signal::Fired,
 };
 
@@ -82,65 +80,6 @@ impl StreamSettings {
 impl Default for StreamSettings {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Service {
-    /// Serves one byte stream that carries a message a line, such as a Unix or TCP socket, until it ends or the server shuts
-    /// down. Both eras share it. Streams of one server can be served side by side.
-    ///
-    /// ```
-    /// # use trueform::prelude::*;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> trueform::Result {
-    /// use trueform::client::ClientOptions;
-    ///
-    /// let service = Server::new("calc", "1.0.0").build()?;
-    /// let (near, far) = tokio::io::duplex(4096);
-    /// let (reader, writer) = tokio::io::split(far);
-    /// let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
-    ///
-    /// let (reader, writer) = tokio::io::split(near);
-    /// let client = Client::over(reader, writer, ClientOptions::new()).await?;
-    /// assert_eq!(client.server_info().map(|info| &*info.name), Some("calc"));
-    /// # drop(serving);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// What writing fails with, unless it says that the peer is gone.
-    pub async fn serve_stream<R, W>(&self, reader: R, writer: W) -> Result
-    where
-        R: AsyncRead + Send + Unpin + 'static,
-        W: AsyncWrite + Send + Unpin + 'static,
-    {
-        self.serve_stream_with(reader, writer, StreamSettings::new())
-            .await
-    }
-
-    /// As [`Service::serve_stream`], within other bounds.
-    ///
-    /// # Errors
-    /// As [`Service::serve_stream`].
-    pub async fn serve_stream_with<R, W>(
-        &self,
-        reader: R,
-        writer: W,
-        settings: StreamSettings,
-    ) -> Result
-    where
-        R: AsyncRead + Send + Unpin + 'static,
-        W: AsyncWrite + Send + Unpin + 'static,
-    {
-        let served = serve(
-            self.engine.clone(),
-            Box::new(reader),
-            Box::new(writer),
-            settings,
-        )
-        .await;
-        served.map_err(|error| Error::io("the stream failed", error))
     }
 }
 

@@ -275,17 +275,13 @@ async fn what_a_tool_needs() {
     for revision in LEGACY {
         let client = opened(&service, revision, r#"{"sampling":{}}"#).await;
         client.send_raw(call(1, "needy")).unwrap();
-        let error = next(&client).await;
-        assert_eq!(error["error"]["code"], -32602, "{revision}: {error}");
-        let message = error["error"]["message"].as_str().unwrap();
-        assert!(message.contains("`elicitation.url`"), "{message}");
-        assert!(
-            !message.contains("`sampling`"),
-            "it was declared: {message}"
+        // DEC-9: a model reads the result of the call, not an error of the protocol.
+        let refused = next(&client).await;
+        assert_eq!(refused["result"]["isError"], true, "{revision}: {refused}");
+        assert_eq!(
+            text(&refused),
+            "tool `needy` needs the client capability `elicitation.url`, which this client did not declare"
         );
-        let data = &error["error"]["data"];
-        assert_eq!(data["rule"], "capability", "{error}");
-        assert!(data.get("requiredCapabilities").is_none(), "{error}");
         let client = opened(&service, revision, ENOUGH).await;
         client.send_raw(call(1, "needy")).unwrap();
         assert_eq!(text(&next(&client).await), "served", "{revision}");

@@ -84,7 +84,7 @@ async fn no_message() {
             {"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"data":{"pointer":"/id","rule":"duplicate","expected":"one such member","found":"two"},"message":"invalid request: `id` occurs twice"}}
             [{"jsonrpc":"2.0","id":1,"method":"ping"}]
-              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
+              → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is not a message here; batches exist only in a session of 2025-03-26"}}
             []
               → {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"min-items","expected":"at least one message","found":"none"},"message":"invalid request: an empty batch"}}
             null
@@ -175,9 +175,9 @@ async fn wrong_methods_and_params() {
             {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `server/discover` is unknown at 2025-11-25"}}
             {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `sampling/createMessage` is no request of a client"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `sampling/createMessage` is not a request that a client sends"}}
             {"jsonrpc":"2.0","id":1,"method":"notifications/initialized","params":
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `notifications/initialized` is no request of a client"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `notifications/initialized` is not a request that a client sends"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","rule":"type","expected":"an object","found":"array of 2 bytes"},"message":"invalid params of `tools/list`: /params: expected an object, found array of 2 bytes"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"nope

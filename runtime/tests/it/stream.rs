@@ -61,11 +61,11 @@ async fn long_lines_are_refused_and_the_next_one_served() {
     let settings = StreamSettings::new().max_line(200_000);
     let output = conversation_with(&service(), input.join("\n"), settings).await;
     expect![[r#"
-        {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a line longer than 200000 bytes"}}
-        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a line longer than 200000 bytes"}}
-        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a line longer than 200000 bytes"}}
+        {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a message longer than 200000 bytes"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a message longer than 200000 bytes"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a message longer than 200000 bytes"}}
         {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"5"}]}}
-        {"jsonrpc":"2.0","id":6,"error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a line longer than 200000 bytes"}}
+        {"jsonrpc":"2.0","id":6,"error":{"code":-32600,"data":{"pointer":"","rule":"size","expected":"at most 200000 bytes","found":"more"},"message":"invalid request: a message longer than 200000 bytes"}}
     "#]].assert_eq(&joined(output));
 }
 
@@ -194,15 +194,15 @@ async fn batches_exist_at_one_revision() {
     );
     expect![[r#"
         2024-11-05:
-        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
+        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is not a message here; batches exist only in a session of 2025-03-26"}}
         2025-03-26:
         {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"step 1","level":"info"}}
         {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"step 2","level":"info"}}
         [{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"2"}]}},{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"number of 1 byte"},"message":"invalid request: a message is an object"}},{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"data":{"pointer":"/method","rule":"phase","expected":"`initialize` by itself","found":"it in a batch"},"message":"invalid request: `initialize` may not be part of a batch"}}]
         2025-06-18:
-        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
+        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is not a message here; batches exist only in a session of 2025-03-26"}}
         2025-11-25:
-        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is no message; batches exist only at 2025-03-26"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"data":{"pointer":"","rule":"type","expected":"an object","found":"an array"},"message":"invalid request: an array is not a message here; batches exist only in a session of 2025-03-26"}}
     "#]].assert_eq(&answers);
 }
 

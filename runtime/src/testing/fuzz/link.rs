@@ -9,9 +9,9 @@ use trueform_schema::{LoggingLevel, RequestId};
 use super::id_text;
 use crate::{
     Json, Leniencies, Server, Service,
+    feature::tools::DynamicTool,
     jsonrpc::{self, Frame, Incoming},
     testing::{Checker, Recorder, Side},
-    tool::DynamicTool,
 };
 
 /// The id of the request that comes after everything.

@@ -14,9 +14,9 @@ use trueform_schema::{
 
 use crate::{
     check::{CompileOptions, MAX_VIOLATIONS, Schema},
+    feature::tools::header_params::{self, HeaderKind, HeaderParam},
     gate::{HeaderValue, Headers},
     projection,
-    tool::header_params::{self, HeaderKind, HeaderParam},
 };
 
 /// Params of any method at any revision, from either side, and results: what is accepted is written again, and that is read as

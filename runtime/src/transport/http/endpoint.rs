@@ -1,43 +1,28 @@
-//! The endpoint as a tower service: it receives requests, and hands each to what serves its method.
-//!
-//! The future of a request is a plain enum. A request whose answer is ready when its body is there costs no task, no
-//! channel and no boxed future.
+//! What all requests of an endpoint share, and what a request says by its headers.
 
-use std::{
-    convert::Infallible,
-    fmt,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, ready},
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
-use axum::{body::Body, extract::Request, response::Response};
-use bytes::{Bytes, BytesMut};
-use http::{Method, request::Parts};
-use http_body::Body as _;
-use tokio::time::{Sleep, sleep};
+use http::request::Parts;
 
 use super::{
-    admit::{self, Accepts, InvalidSetting, One, Policy},
+    admit::{self, InvalidSetting, One, Policy},
     config::HttpConfig,
     limit::Limit,
-    listen, post,
     sessions::{Active, Sessions},
-    status,
 };
 use crate::{
-    Principal,
     engine::Engine,
     gate::{HeaderValue, Headers, Refusal, SESSION_HEADER, VERSION_HEADER},
+    principal::Principal,
     store::EventStore,
 };
 
 /// What all requests of an endpoint share.
 #[derive(Debug)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     pub(super) engine: Engine,
     pub(super) config: Arc<HttpConfig>,
     pub(super) sessions: Sessions,
@@ -47,7 +32,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn new(
+    pub(crate) fn new(
         engine: Engine,
         config: Arc<HttpConfig>,
         address: Option<std::net::SocketAddr>,
@@ -64,6 +49,11 @@ impl Endpoint {
             stopping: AtomicBool::new(false),
             config,
         }))
+    }
+
+    /// Who may call.
+    pub(super) fn policy(&self) -> &Policy {
+        &self.policy
     }
 
     /// Ends the streams that only listen, and opens none any more.
@@ -116,222 +106,5 @@ pub(super) fn named_version(parts: &Parts) -> Option<trueform_schema::Revision> 
     match admit::named(&parts.headers, VERSION_HEADER) {
         One::Text(version) => trueform_schema::Revision::from_wire(version),
         One::Absent | One::Unusable => None,
-    }
-}
-
-/// The Streamable HTTP endpoint of a server, as a [`tower`](https://docs.rs/tower) service.
-///
-/// It answers at whatever path it is mounted. [`into_router`](crate::Server::into_router) wraps it into an
-/// [`axum::Router`]; use the service itself with other frameworks. Clones share everything.
-///
-/// A [`Principal`] in the extensions of a request, put there by a layer, is who calls. Tools reach the request's
-/// [`http::request::Parts`] by [`Context::extension`](crate::Context::extension).
-#[derive(Clone)]
-pub struct HttpService(pub(super) Arc<Endpoint>);
-
-impl fmt::Debug for HttpService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpService")
-            .field("engine", &self.0.engine)
-            .finish_non_exhaustive()
-    }
-}
-
-impl tower::Service<Request> for HttpService {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = HttpFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> HttpFuture {
-        let (parts, body) = request.into_parts();
-        HttpFuture(self.0.start(parts, body))
-    }
-}
-
-/// The response of an [`HttpService`].
-pub struct HttpFuture(State);
-
-impl fmt::Debug for HttpFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HttpFuture")
-    }
-}
-
-/// How far a request is.
-pub(super) enum State {
-    Done(Option<Response>),
-    /// The body of a POST comes in.
-    Receiving(Box<Receiving>),
-    /// There is something to wait for.
-    Waiting(Pin<Box<dyn Future<Output = Response> + Send>>),
-}
-
-impl State {
-    pub(super) fn waiting(future: impl Future<Output = Response> + Send + 'static) -> Self {
-        Self::Waiting(Box::pin(future))
-    }
-
-    pub(super) fn refused(refusal: &Refusal) -> Self {
-        Self::Done(Some(status::refused(refusal, None, None)))
-    }
-}
-
-impl From<Response> for State {
-    fn from(response: Response) -> Self {
-        Self::Done(Some(response))
-    }
-}
-
-impl Future for HttpFuture {
-    type Output = Result<Response, Infallible>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let state = &mut self.get_mut().0;
-        loop {
-            match state {
-                State::Done(response) => {
-                    // Polled after completion: never ready again.
-                    return response
-                        .take()
-                        .map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
-                }
-                State::Receiving(receiving) => *state = ready!(receiving.poll(cx)),
-                State::Waiting(future) => {
-                    let response = ready!(future.as_mut().poll(cx));
-                    *state = State::Done(Some(response));
-                }
-            }
-        }
-    }
-}
-
-/// A POST whose body comes in.
-pub(super) struct Receiving {
-    endpoint: Arc<Endpoint>,
-    parts: Option<Parts>,
-    body: Body,
-    /// The body so far. One that comes in one piece is not copied.
-    first: Bytes,
-    more: BytesMut,
-    /// When the body must be here; set once it has to be waited for.
-    deadline: Option<Pin<Box<Sleep>>>,
-    accepts: Accepts,
-}
-
-impl Receiving {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<State> {
-        let whole = match self.poll_whole(cx) {
-            Poll::Ready(Ok(whole)) => whole,
-            Poll::Ready(Err(refusal)) => return Poll::Ready(State::refused(&refusal)),
-            Poll::Pending => {
-                let timeout = self.endpoint.config.body_timeout;
-                let deadline = self
-                    .deadline
-                    .get_or_insert_with(|| Box::pin(sleep(timeout)));
-                return deadline
-                    .as_mut()
-                    .poll(cx)
-                    .map(|()| State::refused(&Refusal::BodySlow(timeout)));
-            }
-        };
-        // Taken once: the state that is returned replaces this one.
-        let Some(parts) = self.parts.take() else {
-            return Poll::Pending;
-        };
-        // Not before: a client that holds back its body holds up nobody.
-        let Some(permit) = self.endpoint.at_work.enter() else {
-            return Poll::Ready(State::refused(&Refusal::Busy));
-        };
-        Poll::Ready(post::received(
-            &self.endpoint,
-            parts,
-            whole,
-            self.accepts,
-            permit,
-            cx,
-        ))
-    }
-
-    fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Refusal>> {
-        let limit = self.endpoint.config.max_body;
-        loop {
-            let data = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => data,
-                    Err(_trailers) => continue,
-                },
-                Some(Err(error)) => {
-                    tracing::debug!(%error, "a body ended early");
-                    return Poll::Ready(Err(Refusal::BodyBroken));
-                }
-                None if self.more.is_empty() => {
-                    return Poll::Ready(Ok(std::mem::take(&mut self.first)));
-                }
-                None => return Poll::Ready(Ok(std::mem::take(&mut self.more).freeze())),
-            };
-            let so_far = self.first.len().max(self.more.len());
-            if limit < so_far + data.len() {
-                return Poll::Ready(Err(Refusal::BodyTooLarge(limit)));
-            }
-            if so_far == 0 {
-                self.first = data;
-                continue;
-            }
-            if self.more.is_empty() {
-                let expected = self.body.size_hint().lower() as usize;
-                self.more.reserve(so_far + data.len() + expected.min(limit));
-                self.more
-                    .extend_from_slice(&std::mem::take(&mut self.first));
-            }
-            self.more.extend_from_slice(&data);
-        }
-    }
-}
-
-impl Endpoint {
-    fn start(self: &Arc<Self>, parts: Parts, body: Body) -> State {
-        if let Err(refusal) = self.policy.admit(&parts.headers, &parts.uri, parts.version) {
-            return State::refused(&refusal);
-        }
-        match parts.method {
-            Method::POST => match self.admit_post(&parts, &body) {
-                Ok(accepts) => State::Receiving(Box::new(Receiving {
-                    endpoint: self.clone(),
-                    parts: Some(parts),
-                    body,
-                    first: Bytes::new(),
-                    more: BytesMut::new(),
-                    deadline: None,
-                    accepts,
-                })),
-                Err(refusal) => State::refused(&refusal),
-            },
-            Method::GET => listen::get(self, parts),
-            Method::DELETE => listen::delete(self, parts),
-            _ => State::refused(&Refusal::Method),
-        }
-    }
-
-    /// What can be told of a POST before its body.
-    fn admit_post(&self, parts: &Parts, body: &Body) -> Result<Accepts, Refusal> {
-        if !admit::is_json(&parts.headers) {
-            return Err(Refusal::ContentType);
-        }
-        if !admit::is_plain(&parts.headers) {
-            return Err(Refusal::ContentEncoding);
-        }
-        let accepts = admit::accepts(&parts.headers);
-        if !accepts.json && !accepts.events {
-            return Err(Refusal::Accept("`application/json` or `text/event-stream`"));
-        }
-        // Said by `Content-Length`, where there is one.
-        if (self.config.max_body as u64) < body.size_hint().lower() {
-            return Err(Refusal::BodyTooLarge(self.config.max_body));
-        }
-        Ok(accepts)
     }
 }

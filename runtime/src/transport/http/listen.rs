@@ -10,12 +10,14 @@ use trueform_schema::Era;
 use super::{
     admit::{self, One},
     body::{Piped, Unrelated, event_stream},
-    endpoint::{Endpoint, State, named_session, named_version},
+    endpoint::{Endpoint, named_session, named_version},
     live::keep,
     pipe::Pipe,
     reply::Resumable,
     sessions::Active,
-    shared, sse, status,
+    shared, sse,
+    state::State,
+    status,
 };
 use crate::{
     gate::{Outgoing, Refusal, VERSION_HEADER},

@@ -14,15 +14,17 @@ use super::{
     admit::Accepts,
     calls::{Calls, Held},
     config::Streams,
-    endpoint::{Endpoint, HttpHeaders, State, named_session},
+    endpoint::{Endpoint, HttpHeaders, named_session},
     limit::Permit,
     reply::{self, Late, Resumable},
     sessions::{self, Active},
-    shared, status,
+    shared,
+    state::State,
+    status,
 };
 use crate::{
-    drive::CallFuture,
-    engine::{HttpSource, Named, Reply, Source},
+    drive::{CallFuture, Reply},
+    engine::{HttpSource, Named, Source},
     exchange::TransportData,
     feature::callable::Job,
     gate::{Outgoing, Refusal, SESSION_HEADER},
@@ -58,8 +60,6 @@ pub(super) fn received(
         let response = match served.await {
             State::Done(response) => response.unwrap_or_else(status::accepted),
             State::Waiting(waiting) => waiting.await,
-            // Only the start of a request receives.
-            State::Receiving(_) => status::accepted(),
         };
         let opened = response
             .headers()

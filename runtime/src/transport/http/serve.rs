@@ -4,17 +4,15 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio::{
-    net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host},
+    net::{TcpListener, TcpStream},
     sync::watch,
     task::JoinSet,
 };
 
-use super::{config::HttpConfig, connection::connection, endpoint::Endpoint, mount};
+use super::{config::HttpConfig, connection::connection, endpoint::Endpoint};
 use crate::{
     engine::Shared,
-    error::{Error, Result},
     gate::{HOSTS_VARIABLE, ORIGINS_VARIABLE},
-    server::{Server, Service},
     signal::Fired,
     transport::asked_to_end,
 };
@@ -22,72 +20,8 @@ use crate::{
 /// How long accepting pauses when the process is out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-impl Server {
-    /// Serves HTTP at `address`, as [`Service::serve_http`].
-    ///
-    /// # Errors
-    /// What [`Server::build`] finds, and as [`Service::serve_http`].
-    pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result {
-        self.build()?.serve_http(address).await
-    }
-}
-
-impl Service {
-    /// Serves HTTP at `address`, such as `127.0.0.1:8080`, until SIGTERM or Ctrl-C asks the process to end, or
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. Then calls at work are waited for, at most
-    /// for the `drain` setting; streams that only listen and connections on which nothing is at work end at once. A second
-    /// signal cuts the wait short.
-    ///
-    /// A client that has sent a whole request and closes only its sending side still gets its answer in the legacy era. In
-    /// the modern era closing cancels the call, and one side's end is taken for it: a socket cannot tell the two apart.
-    ///
-    /// When it listens it writes the line `listening on http://ADDRESS/mcp` to standard error, with the port that port 0
-    /// stood for. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
-    /// [settings](HttpConfig) of the same name.
-    ///
-    /// Bind a loopback address unless a layer in front of the server authenticates callers.
-    ///
-    /// Must be called within a tokio runtime.
-    ///
-    /// # Errors
-    /// The address cannot be resolved or listened on; an illegal entry among the settings.
-    // F-3
-    pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result {
-        let resolving = |error| Error::io("the address to serve HTTP at", error);
-        let addresses: Vec<SocketAddr> = lookup_host(address).await.map_err(resolving)?.collect();
-        let listener = TcpListener::bind(&*addresses).await.map_err(|error| {
-            let tried = addresses
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", ");
-            Error::io(format!("listening on {tried}"), error)
-        })?;
-        self.serve_http_on(listener).await
-    }
-
-    /// As [`Service::serve_http`], on a socket that listens already.
-    ///
-    /// # Errors
-    /// As [`Service::serve_http`].
-    pub async fn serve_http_on(&self, listener: TcpListener) -> Result {
-        let address = listener
-            .local_addr()
-            .map_err(|error| Error::io("the socket to serve HTTP on", error))?;
-        let config = with_environment(&self.http);
-        let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address))
-            .map_err(Error::other)?;
-        let router = mount(&endpoint).map_err(Error::other)?;
-        // Before anybody can know that there is somebody to signal.
-        let asked = asked_to_end();
-        announce(address, &config);
-        serve(listener, router, &endpoint, asked).await;
-        Ok(())
-    }
-}
-
 /// One line for people and scripts that wait for it; standard error, because standard output may be somebody's data.
-fn announce(address: SocketAddr, config: &HttpConfig) {
+pub(crate) fn announce(address: SocketAddr, config: &HttpConfig) {
     tracing::info!(%address, path = config.path, "listening");
     eprintln!("listening on http://{address}{}", config.path);
     if address.ip().is_unspecified() && config.allowed_hosts.is_empty() {
@@ -97,7 +31,7 @@ fn announce(address: SocketAddr, config: &HttpConfig) {
     }
 }
 
-fn with_environment(config: &Arc<HttpConfig>) -> Arc<HttpConfig> {
+pub(crate) fn with_environment(config: &Arc<HttpConfig>) -> Arc<HttpConfig> {
     let (hosts, origins) = (entries(HOSTS_VARIABLE), entries(ORIGINS_VARIABLE));
     if hosts.is_empty() && origins.is_empty() {
         return config.clone();
@@ -118,7 +52,8 @@ fn entries(variable: &str) -> Vec<String> {
         .collect()
 }
 
-async fn serve(
+/// Serves until the process or the server is asked to stop, and what runs then is done or out of time.
+pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
     endpoint: &Arc<Endpoint>,

@@ -156,8 +156,9 @@ async fn what_a_tool_needs() {
         assert_eq!(got.json()["error"]["data"]["requiredCapabilities"], missing);
     }
     assert_eq!(app.send(request(ENOUGH)).await.text(), "served");
-    // TRAP-08: an older client's status stays 200.
+    // DEC-9, TRAP-08: an older client gets a failed result, with status 200.
     let session = session(&app, "2025-06-18", "{}").await;
     let got = app.send(Req::call(&session, "1", "needy", "{}")).await;
-    assert_eq!((got.status, got.code()), (200, -32602), "{got:?}");
+    assert_eq!(got.status, 200, "{got:?}");
+    assert_eq!(got.json()["result"]["isError"], true, "{got:?}");
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use trueform_schema::{
-    CallToolRequestParams, CallToolResult, ErrorObject, JsonObject, ListToolsResult, Method,
-    Revision, Revisions, ServerCapabilities, ServerCapabilitiesTools, View, rewrite::Wrapped,
-    violations,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, Era, ErrorObject, JsonObject,
+    ListToolsResult, Method, Revisions, ServerCapabilities, ServerCapabilitiesTools, View,
+    rewrite::Wrapped, violations,
 };
 
 use super::{
@@ -25,7 +25,7 @@ use crate::{
     },
     gate::{Checked, Headers, Outgoing, Policy},
     host::States,
-    jsonrpc::{self, Fault},
+    jsonrpc,
     lint::Profile,
     needs::ClientNeeds,
 };
@@ -151,42 +151,46 @@ impl Tools {
         let exchange = exchange();
         let missing = tool.needs().missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
-            return Err(lacks(tool.name(), missing, exchange.revision()));
+            return lacking(tool, missing, &exchange);
         }
         let arguments = params.arguments.take();
         Ok(run(tool, Context(exchange), arguments, layers))
     }
 
-    /// The error for a call with malformed params, if the client lacks a capability that the tool needs: that comes first
-    /// (GAP-2).
+    /// The error for a stateless call with malformed params, if the client lacks a capability that the tool needs: that comes
+    /// first (GAP-2).
     pub(crate) fn undeclared(
         &self,
         name: &str,
-        declared: &trueform_schema::ClientCapabilities,
-        revision: Revision,
+        declared: &ClientCapabilities,
     ) -> Option<ErrorObject> {
         let listing = self.now();
         let missing = listing.get(name)?.needs().missing_from(declared);
-        (!missing.is_empty()).then(|| lacks(name, missing, revision))
+        (!missing.is_empty()).then(|| undeclared(missing))
     }
 }
 
-/// The error for a client that did not declare what the tool `name` needs: -32021 where the revision has it (C-10).
-fn lacks(name: &str, missing: ClientNeeds, revision: Revision) -> ErrorObject {
-    if revision > Revision::LATEST_LEGACY {
-        return jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities());
+/// What a client gets that lacks capabilities which `tool` needs: -32021 where the revision has it (C-10), else a result that
+/// says so, because frameworks turn protocol errors into exceptions and models read `isError` (DEC-9).
+#[cold]
+fn lacking(
+    tool: &ToolRoute,
+    missing: ClientNeeds,
+    exchange: &Exchange,
+) -> std::result::Result<Called, ErrorObject> {
+    if exchange.revision().era() == Era::Modern {
+        return Err(undeclared(missing));
     }
-    // What the client asks for is not there for it (B-8).
-    let why = format!(
-        "tool `{name}` needs the client capability {missing}, which this client did not declare"
-    );
-    let fault = Fault::new(
-        "/params/name",
-        "capability",
-        format!("a client that declared {missing}"),
-        "one that did not",
-    );
-    jsonrpc::invalid_params(why, &fault)
+    exchange.finish();
+    let result = failed(&format!(
+        "tool `{}` needs the client capability {missing}, which this client did not declare",
+        tool.name()
+    ));
+    Callable::respond(tool, exchange, &result).map(Called::Ready)
+}
+
+fn undeclared(missing: ClientNeeds) -> ErrorObject {
+    jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities())
 }
 
 fn entry(route: ToolRoute) -> Entry<ToolRoute> {

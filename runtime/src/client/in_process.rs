@@ -1,0 +1,53 @@
+//! Clients of a server in the same process, over the bytes that standard input and output would carry.
+
+use super::{Client, ClientError, ClientOptions};
+use crate::server::{Server, Service};
+
+impl Service {
+    /// A client of this server in the same process, over the bytes that standard input and output would carry.
+    ///
+    /// # Errors
+    /// Those of [`Client::over`].
+    pub async fn connect(&self) -> Result<Client, ClientError> {
+        self.connect_as(ClientOptions::new()).await
+    }
+
+    /// As [`Service::connect`], as another client: at an older revision, with capabilities, with its own handler.
+    ///
+    /// # Errors
+    /// Those of [`Client::over`].
+    pub async fn connect_as(&self, options: ClientOptions) -> Result<Client, ClientError> {
+        let near = self.served();
+        Client::over(near.reader, near.writer, options).await
+    }
+}
+
+impl Server {
+    /// A client of this server in the same process: what a server is tested with. See [`client`](crate::client).
+    ///
+    /// # Errors
+    /// What [`Server::build`] finds; the two sides find no common revision.
+    pub async fn connect(self) -> crate::Result<Client> {
+        self.connect_as(ClientOptions::new()).await
+    }
+
+    /// As [`Server::connect`], as another client.
+    ///
+    /// ```
+    /// # use trueform::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> trueform::Result {
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let client = Server::new("calc", "1.0.0").connect_as(ClientOptions::at(Revision::V2025_03_26)).await?;
+    /// assert_eq!(client.revision(), Revision::V2025_03_26);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Server::connect`].
+    pub async fn connect_as(self, options: ClientOptions) -> crate::Result<Client> {
+        Ok(self.build()?.connect_as(options).await?)
+    }
+}

@@ -1,0 +1,108 @@
+//! A server on byte streams: sockets of any kind, standard input and output, a connection inside the process.
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::Service;
+use crate::{
+    error::{Error, Result},
+    transport::{StreamSettings, memory, stdio, stream::serve},
+};
+
+impl Service {
+    /// Serves one byte stream that carries a message a line, such as a Unix or TCP socket, until it ends or the server shuts
+    /// down. Both eras share it. Streams of one server can be served side by side.
+    ///
+    /// ```
+    /// # use trueform::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> trueform::Result {
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let service = Server::new("calc", "1.0.0").build()?;
+    /// let (near, far) = tokio::io::duplex(4096);
+    /// let (reader, writer) = tokio::io::split(far);
+    /// let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
+    ///
+    /// let (reader, writer) = tokio::io::split(near);
+    /// let client = Client::over(reader, writer, ClientOptions::new()).await?;
+    /// assert_eq!(client.server_info().map(|info| &*info.name), Some("calc"));
+    /// # drop(serving);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What writing fails with, unless it says that the peer is gone.
+    pub async fn serve_stream<R, W>(&self, reader: R, writer: W) -> Result
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        self.serve_stream_with(reader, writer, StreamSettings::new())
+            .await
+    }
+
+    /// As [`Service::serve_stream`], within other bounds.
+    ///
+    /// # Errors
+    /// As [`Service::serve_stream`].
+    pub async fn serve_stream_with<R, W>(
+        &self,
+        reader: R,
+        writer: W,
+        settings: StreamSettings,
+    ) -> Result
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let served = serve(
+            self.engine.clone(),
+            Box::new(reader),
+            Box::new(writer),
+            settings,
+        )
+        .await;
+        served.map_err(|error| Error::io("the stream failed", error))
+    }
+}
+
+impl Service {
+    /// Serves standard input and output until the input ends, or SIGTERM or Ctrl-C asks the process to end; calls that run
+    /// then are waited for, at most [`StreamSettings::DEFAULT_DRAIN`]. A second signal cuts that short.
+    ///
+    /// While it serves, file descriptor 1 is standard error for everybody else, so nothing that is printed reaches the client,
+    /// and child processes of tools find an empty standard input. (On Unix. Elsewhere, print to standard error.)
+    ///
+    /// Must be called within a tokio runtime, and once at a time.
+    ///
+    /// # Errors
+    /// The streams cannot be taken, or writing fails for another reason than that the client is gone.
+    pub async fn serve_stdio(&self) -> Result {
+        self.serve_stdio_with(StreamSettings::new()).await
+    }
+
+    /// As [`Service::serve_stdio`], within other bounds.
+    ///
+    /// # Errors
+    /// As [`Service::serve_stdio`].
+    pub async fn serve_stdio_with(&self, settings: StreamSettings) -> Result {
+        stdio::serve(&self.engine, settings)
+            .await
+            .map_err(|error| Error::io("standard input and output", error))
+    }
+}
+
+impl Service {
+    /// The client's side of a connection that is served from now on, until the client closes it.
+    pub(crate) fn served(&self) -> memory::Side {
+        let (near, far) = memory::pair();
+        tokio::spawn(serve(
+            self.engine.clone(),
+            Box::new(far.reader),
+            Box::new(far.writer),
+            StreamSettings::new(),
+        ));
+        near
+    }
+}

@@ -1,0 +1,31 @@
+//! The answer to a request: it is there, or there is something to wait for.
+
+use std::pin::Pin;
+
+use axum::response::Response;
+
+use super::status;
+use crate::gate::Refusal;
+
+/// How far the answer to a request is.
+pub(super) enum State {
+    Done(Option<Response>),
+    /// There is something to wait for.
+    Waiting(Pin<Box<dyn Future<Output = Response> + Send>>),
+}
+
+impl State {
+    pub(super) fn waiting(future: impl Future<Output = Response> + Send + 'static) -> Self {
+        Self::Waiting(Box::pin(future))
+    }
+
+    pub(super) fn refused(refusal: &Refusal) -> Self {
+        Self::Done(Some(status::refused(refusal, None, None)))
+    }
+}
+
+impl From<Response> for State {
+    fn from(response: Response) -> Self {
+        Self::Done(Some(response))
+    }
+}
