@@ -345,12 +345,12 @@ impl Link {
             Passed::Decoded(notification) => {
                 dispatch_notification(&Serving(self), notified, notification)
             }
-            Passed::Raw => self.publish(notified),
+            Passed::Raw => self.publish(&notified),
         }
     }
 
     /// Hands a notification to those that listen.
-    pub(super) fn publish(&self, notified: Notified) {
+    pub(super) fn publish(&self, notified: &Notified) {
         let listeners = {
             let mut state = self.lock();
             state.listeners.retain(|other| other.strong_count() > 0);

@@ -88,18 +88,18 @@ impl ServeNotifications for Serving<'_> {
 
     /// A notification that is of no concern to the client itself: those that listen hear of it.
     fn ignored(&self, notified: Notified, _: Method) {
-        self.0.publish(notified);
+        self.0.publish(&notified);
     }
 
     fn cancelled(&self, notified: Notified, params: Box<CancelledNotificationParams>) {
         if let Some(id) = &params.request_id {
             self.0.questions.cancel(id);
         }
-        self.0.publish(notified);
+        self.0.publish(&notified);
     }
 
     fn progress(&self, notified: Notified, params: Box<ProgressNotificationParams>) {
         self.0.progressed(&params.progress_token, &notified);
-        self.0.publish(notified);
+        self.0.publish(&notified);
     }
 }

@@ -40,7 +40,10 @@ const MOST_ROWS: usize = 10_000;
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct CallMetrics(Arc<Mutex<HashMap<(Box<str>, Option<CallOutcome>), Counter>>>);
+pub struct CallMetrics(Arc<Mutex<Counters>>);
+
+/// By name and by outcome.
+type Counters = HashMap<(Box<str>, Option<CallOutcome>), Counter>;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counter {
@@ -109,7 +112,7 @@ impl CallMetrics {
         counter.longest = counter.longest.max(ran);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Box<str>, Option<CallOutcome>), Counter>> {
+    fn lock(&self) -> MutexGuard<'_, Counters> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
