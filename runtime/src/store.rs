@@ -22,7 +22,7 @@ pub use self::{
         DEFAULT_SESSION_BYTES, DEFAULT_SESSION_EVENTS, DEFAULT_TOTAL_BYTES, MemoryEventStore,
     },
     memory_sessions::{DEFAULT_MAX_RECORDS, DEFAULT_RECORD_LIFE, MemorySessionStore},
-    session::{MessageSink, SessionRecord, SessionStore},
+    session::{SessionRecord, SessionStore},
 };
 
 /// What a store method gives: a value that is there already, or one that has to be waited for.

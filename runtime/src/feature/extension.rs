@@ -213,7 +213,7 @@ fn unfit(method: &str, error: &trueform_schema::DecodeError) -> ErrorObject {
     jsonrpc::params_error(method, &Fault::of_decoding(error, "/params"))
 }
 
-/// The error for a client that did not declare the extension `identifier` (C-14, W-18).
+/// The error for a client that did not declare the extension `identifier` (C-10, C-14).
 fn undeclared(identifier: &str, revision: Revision) -> ErrorObject {
     let required = serde_json::json!({ "extensions": { identifier: {} } });
     let what = format!("`extensions[\"{identifier}\"]`");

@@ -8,9 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
-
-use super::{MessageSink, SessionRecord, SessionStore, StoreError, StoreFuture};
+use super::{SessionRecord, SessionStore, StoreError, StoreFuture};
 
 /// Records kept at once, unless set otherwise.
 pub const DEFAULT_MAX_RECORDS: usize = 100_000;
@@ -45,7 +43,6 @@ type Shard = HashMap<Box<str>, Kept>;
 struct Kept {
     record: SessionRecord,
     touched: Instant,
-    sink: Option<MessageSink>,
 }
 
 impl Default for MemorySessionStore {
@@ -132,7 +129,6 @@ impl SessionStore for MemorySessionStore {
             Kept {
                 record,
                 touched: now,
-                sink: None,
             },
         );
         StoreFuture::ready(Ok(()))
@@ -158,38 +154,11 @@ impl SessionStore for MemorySessionStore {
         self.shard(id).remove(id);
         StoreFuture::ready(Ok(live))
     }
-
-    fn deliver<'a>(
-        &'a self,
-        id: &'a str,
-        message: Bytes,
-    ) -> StoreFuture<'a, Result<bool, StoreError>> {
-        // The sink runs outside the lock: it may come back to this store.
-        let sink = self.with(id, |kept| kept.sink.clone()).flatten();
-        StoreFuture::ready(Ok(sink.is_some_and(|sink| sink(message))))
-    }
-
-    fn attach<'a>(
-        &'a self,
-        id: &'a str,
-        sink: MessageSink,
-    ) -> StoreFuture<'a, Result<(), StoreError>> {
-        self.with(id, |kept| kept.sink = Some(sink));
-        StoreFuture::ready(Ok(()))
-    }
-
-    fn detach<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<(), StoreError>> {
-        self.with(id, |kept| kept.sink = None);
-        StoreFuture::ready(Ok(()))
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    };
+    use bytes::Bytes;
 
     use super::*;
 
@@ -235,26 +204,5 @@ mod tests {
             .map(|shard| shard.lock().expect("unpoisoned").len())
             .sum();
         assert!(kept <= 16, "{kept}");
-    }
-
-    #[test]
-    fn delivers_to_whoever_holds_the_stream() {
-        let store = MemorySessionStore::new();
-        now(store.save("a", record("one")));
-        assert!(!now(store.deliver("a", Bytes::from_static(b"{}"))));
-        let taken = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&taken);
-        now(store.attach(
-            "a",
-            Arc::new(move |_| counter.fetch_add(1, Ordering::Relaxed) < 1),
-        ));
-        assert!(now(store.deliver("a", Bytes::from_static(b"{}"))));
-        assert!(
-            !now(store.deliver("a", Bytes::from_static(b"{}"))),
-            "a full sink says so"
-        );
-        now(store.detach("a"));
-        assert!(!now(store.deliver("a", Bytes::from_static(b"{}"))));
-        assert_eq!(taken.load(Ordering::Relaxed), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! Sessions that more than one process serves: what is known of one, and the trait of what keeps it.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use bytes::Bytes;
 
@@ -37,9 +37,6 @@ impl SessionRecord {
     }
 }
 
-/// Takes messages for the peer of one session, here. `false` if it can take no more: the stream has gone or is full.
-pub type MessageSink = Arc<dyn Fn(Bytes) -> bool + Send + Sync>;
-
 /// Sessions that several processes serve: any of them answers a request of any session.
 ///
 /// A process keeps the sessions that it has met in its own memory, loads one that it has not met, and touches one at
@@ -66,24 +63,4 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
 
     /// Ends the session `id`. Whether there was one.
     fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<bool, StoreError>>;
-
-    /// Takes `message` to the process that holds the stream of `id`. Whether there is one and it took the message.
-    ///
-    /// The HTTP transport does not call this, [`attach`](Self::attach) and [`detach`](Self::detach) yet: messages that belong to
-    /// no request reach only a stream of the process they arise in.
-    fn deliver<'a>(
-        &'a self,
-        id: &'a str,
-        message: Bytes,
-    ) -> StoreFuture<'a, Result<bool, StoreError>>;
-
-    /// Notes that this process holds the stream of `id`; messages for it go to `sink`. Replaces an earlier sink.
-    fn attach<'a>(
-        &'a self,
-        id: &'a str,
-        sink: MessageSink,
-    ) -> StoreFuture<'a, Result<(), StoreError>>;
-
-    /// Notes that this process no longer holds the stream of `id`.
-    fn detach<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<(), StoreError>>;
 }

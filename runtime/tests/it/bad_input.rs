@@ -136,7 +136,7 @@ async fn what_is_never_answered() {
     .await;
 }
 
-// A-9, GAP-13, B-8
+// A-9, GAP-13, B-8, I-5
 #[tokio::test]
 async fn wrong_methods_and_params() {
     let modern_unknown = modern("1", "tools/nope", "");

@@ -1,21 +1,21 @@
-//! One connection: HTTP/1.1 on it, what its end says, and how it ends when the server stops.
+//! One connection: HTTP/1.1 on it, and how it ends when the server stops.
 //!
-//! Knows of requests only what a connection can see: whether one is at work, and whether it was sent in the legacy era.
+//! The only thing that a connection knows about its requests is whether one is in flight.
 
 use std::{
     convert::Infallible,
     io,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{Router, body::Body};
-use http::{Method, Request};
+use http::Request;
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -23,22 +23,14 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     sync::watch,
 };
-use trueform_schema::{Era, Revision};
 
-use super::{
-    admit::{self, One},
-    config::HttpConfig,
-};
-use crate::gate::VERSION_HEADER;
+use super::config::HttpConfig;
 
 /// Least size of the buffer that heads are read into; hyper takes no smaller one.
 const LEAST_HEAD: usize = 8 << 10;
 
 /// How long what is on its way in may still become a request when the server stops.
 const LAST_MOMENT: Duration = Duration::from_millis(100);
-
-/// How often the end of what the client sends is held back so that a request before it gets to its answer.
-const MOST_DEFERRALS: u8 = 8;
 
 /// Serves the connection until the client ends it or the server stops.
 pub(super) async fn connection(
@@ -51,11 +43,9 @@ pub(super) async fn connection(
     let watched = Watched {
         stream,
         state: state.clone(),
-        deferred: 0,
     };
     let seen = state.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        seen.begin(&request);
         let whole = Whole::new(seen.clone(), request.body());
         let answered = Answered(seen.clone());
         let request = request.map(|body| Arriving { body, whole });
@@ -95,27 +85,11 @@ pub(super) async fn connection(
 struct State {
     /// The request is whole and its answer is not.
     at_work: AtomicBool,
-    /// The answer is due though the client sends nothing more.
-    outlives_end: AtomicBool,
     /// The client does not take what is written to it.
     write_blocked: AtomicBool,
-    /// Who waits for the end that is held back.
-    reader: Mutex<Option<Waker>>,
 }
 
 impl State {
-    /// Only who names the modern version has modern requests: there the end of what a client sends cancels (F-14), as it
-    /// does for a stream that only listens (F-16). Other calls go on whoever listens (F-13), so they are answered too.
-    fn begin(&self, request: &Request<Incoming>) {
-        let revision = match admit::named(request.headers(), VERSION_HEADER) {
-            One::Text(version) => Revision::from_wire(version),
-            One::Absent | One::Unusable => None,
-        };
-        let modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
-        let outlives_end = !modern && request.method() == Method::POST;
-        self.outlives_end.store(outlives_end, Ordering::Relaxed);
-    }
-
     /// Completes when no request is at work and nothing waits to be written; not before the last moment has passed.
     async fn unused(&self) {
         loop {
@@ -170,21 +144,12 @@ impl http_body::Body for Arriving {
     }
 }
 
-/// Notes, when dropped, that the answer is whole or will not be.
+/// Notes, when dropped, that the response is complete or was given up.
 struct Answered(Arc<State>);
 
 impl Drop for Answered {
     fn drop(&mut self) {
         self.0.at_work.store(false, Ordering::Relaxed);
-        let reader = self
-            .0
-            .reader
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(reader) = reader {
-            reader.wake();
-        }
     }
 }
 
@@ -214,53 +179,19 @@ impl http_body::Body for Leaving {
     }
 }
 
-/// The bytes of a connection. HTTP takes the end of what a client sends for the client's going away; here it is told when
-/// that does not spoil an answer.
+/// The bytes of a connection. Notes whether the client takes what is written.
 struct Watched<S> {
     stream: S,
     state: Arc<State>,
-    deferred: u8,
-}
-
-impl<S> Watched<S> {
-    /// Whether the end of the input is held back; then the task of `cx` is woken when it may be told.
-    fn holds_end(&mut self, cx: &mut Context<'_>) -> bool {
-        let at_work = self.state.at_work.load(Ordering::Relaxed);
-        if at_work && self.state.outlives_end.load(Ordering::Relaxed) {
-            let mut reader = self
-                .state
-                .reader
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            *reader = Some(cx.waker().clone());
-            return true;
-        }
-        // The last request may have been read a moment ago: it is looked at, and answered if nothing has to be waited for.
-        let defers = self.deferred < MOST_DEFERRALS;
-        if defers {
-            self.deferred += 1;
-            cx.waker().wake_by_ref();
-        }
-        defers
-    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = buf.filled().len();
-        let read = Pin::new(&mut this.stream).poll_read(cx, buf);
-        let ended = matches!(read, Poll::Ready(Ok(())))
-            && buf.filled().len() == before
-            && 0 < buf.remaining();
-        if ended && this.holds_end(cx) {
-            return Poll::Pending;
-        }
-        read
+        Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 

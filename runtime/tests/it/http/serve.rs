@@ -433,41 +433,27 @@ async fn stopping_waits_for_no_half_request() {
     served.ended().await;
 }
 
-// F-13: who closes only the sending side is answered; F-14: at the modern version that cancels what has to be waited for.
+// F-13: a client that closes its side of the connection does not cancel; F-14: at the modern version it does.
 #[tokio::test]
 async fn closing_the_sending_side() {
     let served = Served::with(HttpConfig::default()).await;
     let wait = |label: &str| format!(r#"{{"label":"{label}"}}"#);
-    for accept in ["application/json", "application/json, text/event-stream"] {
-        let mut legacy = served.connect().await;
-        let session = legacy.session("2025-06-18").await;
-        let call = Req::call(&session, "1", "wait", &wait("legacy")).header("accept", accept);
-        legacy.send(&call).await;
-        legacy.stream.shutdown().await.expect("connected");
-        assert_eq!(served.director.begun().await, "legacy");
-        // It is seen that the client sends no more before the call goes on.
-        let mut other = served.connect().await;
-        other.send(&add(1)).await;
-        other.until("}}").await;
-        served.director.open();
-        let answer = legacy.rest().await;
-        assert!(answer.contains("\"text\":\"legacy\""), "{answer}");
-        served.director.close();
-    }
+    let mut legacy = served.connect().await;
+    let session = legacy.session("2025-06-18").await;
+    legacy
+        .send(&Req::call(&session, "1", "wait", &wait("legacy")))
+        .await;
+    assert_eq!(served.director.begun().await, "legacy");
+    legacy.stream.shutdown().await.expect("connected");
 
     let mut modern = served.connect().await;
     let params = format!(r#","name":"wait","arguments":{}"#, wait("modern"));
     modern.send(&Req::modern("1", "tools/call", &params)).await;
     modern.stream.shutdown().await.expect("connected");
     assert_eq!(served.director.begun().await, "modern");
+    // The next thing heard of either: `dropped legacy` would come first.
     assert_eq!(served.director.begun().await, "dropped modern");
-
-    for _ in 0..20 {
-        let mut at_once = served.connect().await;
-        at_once.send(&add(1)).await;
-        at_once.stream.shutdown().await.expect("connected");
-        assert!(at_once.rest().await.starts_with("HTTP/1.1 200"));
-    }
+    served.director.open();
     served.handle.shut_down();
     served.ended().await;
 }
