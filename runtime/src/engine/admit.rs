@@ -30,8 +30,8 @@ pub(crate) struct Admitted<'a> {
     pub(super) id: &'a RequestId,
     pub(super) method: &'static str,
     pub(super) revision: Revision,
-    /// Who calls; `None` where there is no session yet.
-    pub(super) caller: Option<Caller>,
+    /// What the session negotiated; `None` for a stateless request, and where no session is open yet.
+    pub(super) negotiated: Option<Negotiated>,
     /// The session or the byte stream that the request belongs to.
     pub(super) session: Option<Arc<Session>>,
     pub(super) source: &'a Source<'a>,
@@ -47,14 +47,23 @@ impl<'a> Admitted<'a> {
         Some(http.headers)
     }
 
-    /// The request as what is kept of it while it is in flight.
-    pub(super) fn exchange(&mut self, engine: &Engine) -> Arc<Exchange> {
-        let caller = self.caller.take();
+    /// The request as what is kept of it while it is in flight. What is kept of `meta` is taken out of it: it is large, and
+    /// moves once this way.
+    #[inline]
+    pub(super) fn exchange(
+        &self,
+        engine: &Engine,
+        meta: Option<&mut RequestMetaObject>,
+    ) -> Arc<Exchange> {
+        let caller = match (&self.negotiated, &self.session) {
+            (Some(negotiated), Some(session)) => Caller::in_session(session, negotiated, meta),
+            _ => Caller::stateless(self.revision, meta),
+        };
         Exchange::new(
             engine.host_ref(),
             self.id.clone(),
             self.method,
-            caller.unwrap_or_else(|| Caller::stateless(self.revision, None)),
+            caller,
             self.session.clone(),
             self.source.transport(),
             self.source.outlet(),
@@ -82,7 +91,7 @@ impl Engine {
     ) -> Reply {
         let span = trace::request_span(id, method);
         let _entered = span.enter();
-        let reply = match self.admit(source, id, method, params, claims) {
+        let reply = match self.admit(source, id, method, params, claims, &span) {
             Ok(reply) => reply,
             Err(refused) => refused.reply(id),
         };
@@ -99,6 +108,7 @@ impl Engine {
         name: &str,
         params: Option<&RawValue>,
         claims: Claims<'_>,
+        span: &tracing::Span,
     ) -> Result<Reply, Refused> {
         let door = self.route(source, name, &claims)?;
         // Before anything that could be answered: a response would be taken for that of the running call (GAP-17).
@@ -110,7 +120,7 @@ impl Engine {
             tracing::warn!(%id, method = name, "a request with the id of a running call was dropped");
             return Err(Refused::Silently);
         }
-        let method = Method::from_wire(name);
+        let method = claims.method().or_else(|| Method::from_wire(name));
         let entered = match door {
             Door::Stateless => self.stateless(source, name, method, &claims)?,
             Door::Session(session) => match self.in_session(source, session, id, method, name)? {
@@ -124,7 +134,7 @@ impl Engine {
             session,
             negotiated,
         } = entered;
-        trace::record_revision(&tracing::Span::current(), revision);
+        trace::record_revision(span, revision);
         let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
         let known = method.filter(|method| method.rules(revision).is_some());
         let Some(method) = known else {
@@ -144,31 +154,27 @@ impl Engine {
             .get(method, revision)
             .check(name, revision)
             .map_err(refuse)?;
-        let mut request = self
+        let request = self
             .params(method, revision, params, claims)
             .map_err(refuse)?;
-        let meta = request.meta_mut();
-        let caller = match (&negotiated, session) {
-            (Some(negotiated), Some(session)) => Caller::in_session(session, negotiated, meta),
-            _ => {
-                // M-3
-                if let Some(level) = meta.as_ref().and_then(|meta| meta.log_level.as_ref()) {
-                    logging::check(level, "/params/_meta/io.modelcontextprotocol~1logLevel")
-                        .map_err(refuse)?;
-                }
-                Caller::stateless(revision, meta)
+        if negotiated.is_none() {
+            // M-3
+            let meta = request.meta();
+            if let Some(level) = meta.and_then(|meta| meta.log_level.as_ref()) {
+                logging::check(level, "/params/_meta/io.modelcontextprotocol~1logLevel")
+                    .map_err(refuse)?;
             }
-        };
+        }
         let admitted = Admitted {
             id,
             method: method.as_str(),
             revision,
-            caller: Some(caller),
+            is_stateless: negotiated.is_none(),
+            negotiated,
             // A byte stream's table of ids serves both eras.
             session: session.cloned(),
             source,
             opened: None,
-            is_stateless: negotiated.is_none(),
         };
         Ok(dispatch(self, admitted, request))
     }
@@ -220,11 +226,10 @@ impl Engine {
 
     /// The newest revision of the modern era that is served, or that there is.
     pub(super) fn newest_modern(&self) -> Revision {
-        let served = self.host.served(Revisions::ALL);
-        let newest = served
-            .first()
-            .copied()
-            .filter(|newest| newest.era() == Era::Modern);
+        let newest = Revision::ALL
+            .into_iter()
+            .rev()
+            .find(|revision| revision.era() == Era::Modern && self.host.serves(*revision));
         newest.unwrap_or(Revision::LATEST)
     }
 
@@ -314,7 +319,7 @@ impl Engine {
             id,
             method: Method::Ping.as_str(),
             revision,
-            caller: None,
+            negotiated: None,
             session: Some(session.clone()),
             source,
             opened: None,
@@ -357,7 +362,7 @@ impl Engine {
             id,
             method: method.as_str(),
             revision: spoken,
-            caller: None,
+            negotiated: None,
             session,
             source,
             opened: None,
@@ -422,14 +427,14 @@ impl Engine {
         } = entered;
         let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
         let mut meta = request_meta(params);
-        let caller = match (&negotiated, session) {
-            (Some(negotiated), Some(session)) => {
-                Caller::in_session(session, negotiated, meta.as_mut())
-            }
-            _ => Caller::stateless(revision, meta.as_mut()),
-        };
         let incoming = self.host.settings.incoming;
-        let declared = &caller.facts().capabilities;
+        let stated = meta
+            .as_ref()
+            .and_then(|meta| meta.client_capabilities.as_ref());
+        let declared = match &negotiated {
+            Some(negotiated) => Some(&negotiated.facts.capabilities),
+            None => stated,
+        };
         let found = self
             .extensions
             .request(name, revision, params, declared, incoming);
@@ -440,17 +445,17 @@ impl Engine {
             )));
         };
         let request = request.map_err(refuse)?;
-        let mut admitted = Admitted {
+        let admitted = Admitted {
             id,
             method: request.method,
             revision,
             is_stateless: negotiated.is_none(),
-            caller: Some(caller),
+            negotiated,
             session: session.cloned(),
             source,
             opened: None,
         };
-        let called = request.call(admitted.exchange(self), &self.layers);
+        let called = request.call(admitted.exchange(self, meta.as_mut()), &self.layers);
         Ok(Self::called(id, revision, called))
     }
 

@@ -115,16 +115,17 @@ impl ServeMethods for Engine {
     ) -> Option<Answered<methods::CallTool>> {
         let tools = self.tools.as_ref()?;
         let headers = cx.headers();
-        let called = tools.call(params, headers, || cx.exchange(self), &self.layers);
+        let exchange = |params: &mut CallToolRequestParams| cx.exchange(self, params.meta.as_mut());
+        let called = tools.call(params, headers, exchange, &self.layers);
         Some(Answered::Called(called))
     }
 
     fn subscriptions_listen(
         &self,
         cx: &mut Admitted<'_>,
-        params: Box<SubscriptionsListenRequestParams>,
+        mut params: Box<SubscriptionsListenRequestParams>,
     ) -> Option<Answered<methods::SubscriptionsListen>> {
-        let exchange = cx.exchange(self);
+        let exchange = cx.exchange(self, Some(&mut params.meta));
         let listening = self
             .subscriptions
             .listen(&exchange, &params.notifications, &self.topics());

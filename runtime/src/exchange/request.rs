@@ -84,6 +84,7 @@ pub(crate) struct Exchange {
 pub(crate) struct Ticket(Arc<Exchange>);
 
 impl Exchange {
+    #[inline]
     pub(crate) fn new(
         host: HostRef,
         id: RequestId,

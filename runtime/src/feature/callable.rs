@@ -70,27 +70,21 @@ pub(crate) trait Callable: Send + Sync + 'static {
     /// Runs the author's code as far as it goes without waiting.
     fn call(&self, cx: &Context, params: Self::Params) -> Step<Result<Self::Output, ToolError>>;
 
-    /// What is sent for what the author's code returned.
-    ///
-    /// # Errors
-    /// The error that the client gets.
-    fn finish(
-        &self,
-        cx: &Context,
-        outcome: Result<Self::Output, ToolError>,
-    ) -> Result<Self::Output, ErrorObject>;
-
-    /// What is sent if the author's code came to no end of its own. The log has the reason already.
+    /// What the call returns if the author's code came to no end of its own. The log has the reason already.
     ///
     /// # Errors
     /// The error that the client gets.
     fn failed(&self, failure: &Failure) -> Result<Self::Output, ErrorObject>;
 
-    /// The response with `output`.
+    /// The response to a call that ended with `outcome`.
     ///
     /// # Errors
-    /// The error that the client gets if its revision does not allow `output`.
-    fn respond(&self, exchange: &Exchange, output: &Self::Output) -> Result<Outgoing, ErrorObject>;
+    /// The error that the client gets, also if its revision does not allow the output.
+    fn respond(
+        &self,
+        cx: &Context,
+        outcome: Result<Self::Output, ToolError>,
+    ) -> Result<Outgoing, ErrorObject>;
 }
 
 /// How long a call may take.
@@ -179,11 +173,12 @@ pub(crate) fn run<C: Callable>(
         around: None,
         _ticket: ticket,
     };
-    let work = match layers.is_empty() {
+    let mut work = match layers.is_empty() {
         true => start(&*call.callable, &call.cx, params),
         false => call.enter_layers(layers, params),
     };
-    match work.first_poll() {
+    work.first_poll();
+    match work {
         Work::Done(end) => call.ready(end),
         work => Called::Running(Box::new(Running {
             call,
@@ -229,6 +224,7 @@ enum Work<C: Callable> {
 }
 
 /// Runs the author's code as far as it goes without waiting.
+#[inline]
 fn start<C: Callable>(callable: &C, cx: &Context, params: C::Params) -> Work<C> {
     let begun = Instant::now();
     let called = guarded(|| callable.call(cx, params));
@@ -244,9 +240,12 @@ fn start<C: Callable>(callable: &C, cx: &Context, params: C::Params) -> Work<C> 
 impl<C: Callable> Work<C> {
     /// Polls a future once. Most are done by then and cost no entry in a table, no timer and no task. A job that is not is
     /// polled again at once, with a waker of its own.
-    fn first_poll(self) -> Self {
-        let Self::Future(mut future) = self else {
-            return self;
+    fn first_poll(&mut self) {
+        if !matches!(self, Self::Future(_)) {
+            return;
+        }
+        let Self::Future(mut future) = std::mem::replace(self, Self::Over) else {
+            return;
         };
         let mut cx = task::Context::from_waker(Waker::noop());
         // A future that is done is dropped in here, so that a panic of its drop is caught too.
@@ -254,7 +253,7 @@ impl<C: Callable> Work<C> {
             Poll::Ready(outcome) => Self::Done(Ok(outcome)),
             Poll::Pending => Self::Future(future),
         });
-        polled.unwrap_or_else(|panic| Self::Done(Err(Failure::Panicked(panic))))
+        *self = polled.unwrap_or_else(|panic| Self::Done(Err(Failure::Panicked(panic))));
     }
 }
 
@@ -310,43 +309,43 @@ impl<C: Callable> Call<C> {
     }
 
     /// What becomes of a call that needed no waiting. What it sent meanwhile goes before the response.
-    fn ready(self, end: End<C>) -> Called {
+    #[inline]
+    fn ready(mut self, end: End<C>) -> Called {
         if self.cx.0.cancelled.is_fired() {
             // O-2: cancelled while it ran.
             trace::record_cancelled(&self.span);
             return Called::Silent;
         }
-        let exchange = self.cx.0.clone();
-        let span = self.span.clone();
         let response = self.conclude(end);
-        match &exchange.outlet {
+        match &self.cx.0.outlet {
             Outlet::Own(outbox) if !outbox.is_empty() => Called::Running(Box::new(Answered {
-                exchange,
-                span,
+                exchange: self.cx.0,
+                span: self.span,
                 response,
             })),
             Outlet::Own(_) | Outlet::Link(_) => Called::Ready(response),
         }
     }
 
-    /// The response to a call that ended.
-    fn conclude(self, end: End<C>) -> Outgoing {
+    /// The response to a call that ended. Nothing is sent for it afterwards.
+    #[inline]
+    fn conclude(&mut self, end: End<C>) -> Outgoing {
         let callable = &*self.callable;
         let exchange = &self.cx.0;
-        let output = match end {
-            Ok(outcome) => callable.finish(&self.cx, outcome),
+        exchange.finish();
+        let response = match end {
+            Ok(outcome) => callable.respond(&self.cx, outcome),
             Err(failure) => {
                 log_failure(callable.name(), callable.place(), &failure);
-                callable.failed(&failure)
+                let output = callable.failed(&failure);
+                output.and_then(|output| callable.respond(&self.cx, Ok(output)))
             }
         };
-        exchange.finish();
-        let response = output.and_then(|output| callable.respond(exchange, &output));
         let response = response.unwrap_or_else(|error| {
             tracing::debug!(problem = %error.message, "answered with an error");
             Outgoing::failure(&exchange.id, exchange.revision(), error)
         });
-        if let Some(around) = self.around {
+        if let Some(around) = self.around.take() {
             around.end(&response);
         }
         response
@@ -486,7 +485,7 @@ impl<C: Callable> Job for Running<C> {
     }
 
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
-        let Self { call, work, .. } = *self;
+        let Self { mut call, work, .. } = *self;
         let span = call.span.clone();
         let exchange = call.cx.0.clone();
         let is_cancelled = exchange.cancelled.is_fired();

@@ -137,7 +137,7 @@ impl Extensions {
         method: &str,
         revision: Revision,
         params: Option<&RawValue>,
-        declared: &ClientCapabilities,
+        declared: Option<&ClientCapabilities>,
         incoming: Inbound,
     ) -> Option<Result<Request, ErrorObject>> {
         let (extension, rules) = self.find(method, revision)?;
@@ -177,14 +177,14 @@ impl Extension {
         rules: &Rules,
         revision: Revision,
         params: Option<&RawValue>,
-        declared: &ClientCapabilities,
+        declared: Option<&ClientCapabilities>,
         incoming: Inbound,
     ) -> Result<Request, ErrorObject> {
         if !rules.direction.from_client() {
             let why = "is not a request that a client sends";
             return Err(jsonrpc::method_not_found(method, why));
         }
-        let extensions = declared.extensions.as_ref();
+        let extensions = declared.and_then(|declared| declared.extensions.as_ref());
         if !extensions.is_some_and(|extensions| extensions.contains_key(self.identifier)) {
             return Err(undeclared(self.identifier, revision));
         }
@@ -283,20 +283,6 @@ impl Callable for Callee {
         }))
     }
 
-    fn finish(
-        &self,
-        _: &Context,
-        outcome: Result<Output, ToolError>,
-    ) -> Result<Output, ErrorObject> {
-        outcome.map_err(|error| {
-            if let Some(source) = error.source() {
-                tracing::warn!(method = self.method, error = %Chain(source), "a method of an extension failed");
-            }
-            let (message, _, protocol) = error.into_parts();
-            protocol.unwrap_or_else(|| jsonrpc::internal(message))
-        })
-    }
-
     fn failed(&self, failure: &Failure) -> Result<Output, ErrorObject> {
         Err(match failure {
             Failure::Panicked(_) => jsonrpc::internal("internal error"),
@@ -306,7 +292,19 @@ impl Callable for Callee {
         })
     }
 
-    fn respond(&self, exchange: &Exchange, output: &Output) -> Result<Outgoing, ErrorObject> {
+    fn respond(
+        &self,
+        cx: &Context,
+        outcome: Result<Output, ToolError>,
+    ) -> Result<Outgoing, ErrorObject> {
+        let output = outcome.map_err(|error| {
+            if let Some(source) = error.source() {
+                tracing::warn!(method = self.method, error = %Chain(source), "a method of an extension failed");
+            }
+            let (message, _, protocol) = error.into_parts();
+            protocol.unwrap_or_else(|| jsonrpc::internal(message))
+        })?;
+        let exchange = &cx.0;
         let policy = exchange.host.settings.outgoing;
         let (id, view) = (&exchange.id, exchange.view());
         Outgoing::result(id, view, policy, self.method, &*output.0)

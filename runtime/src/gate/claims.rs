@@ -81,6 +81,14 @@ impl<'a> Claims<'a> {
         Self::Peeked(peek(params, name_member))
     }
 
+    /// The method, if the params were read as those of a method of the core.
+    pub(crate) fn method(&self) -> Option<Method> {
+        match self {
+            Self::Decoded(request) => Some(request.method()),
+            Self::Peeked(_) => None,
+        }
+    }
+
     /// Whether `_meta` names a protocol version, in whatever form.
     pub(crate) fn is_modern(&self) -> bool {
         match self {

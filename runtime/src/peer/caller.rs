@@ -44,6 +44,7 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// The caller of a request that stands on its own. What the caller keeps is taken out of `meta`.
+    #[inline]
     pub(crate) fn stateless(revision: Revision, meta: Option<&mut RequestMetaObject>) -> Self {
         let Some(meta) = meta else {
             return Self {

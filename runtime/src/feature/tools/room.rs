@@ -136,7 +136,7 @@ impl Tools {
         &self,
         mut params: Box<CallToolRequestParams>,
         headers: Option<&dyn Headers>,
-        exchange: impl FnOnce() -> Arc<Exchange>,
+        exchange: impl FnOnce(&mut CallToolRequestParams) -> Arc<Exchange>,
         layers: &Layers,
     ) -> std::result::Result<Called, ErrorObject> {
         let listing = self.now();
@@ -148,10 +148,10 @@ impl Tools {
                 params.arguments.as_deref(),
             )?;
         }
-        let exchange = exchange();
+        let exchange = exchange(&mut params);
         let missing = tool.needs().missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
-            return lacking(tool, missing, &exchange);
+            return lacking(tool, missing, &Context(exchange));
         }
         let arguments = params.arguments.take();
         Ok(run(tool, Context(exchange), arguments, layers))
@@ -176,17 +176,17 @@ impl Tools {
 fn lacking(
     tool: &ToolRoute,
     missing: ClientNeeds,
-    exchange: &Exchange,
+    cx: &Context,
 ) -> std::result::Result<Called, ErrorObject> {
-    if exchange.revision().era() == Era::Modern {
+    if cx.0.revision().era() == Era::Modern {
         return Err(undeclared(missing));
     }
-    exchange.finish();
+    cx.0.finish();
     let result = failed(&format!(
         "tool `{}` needs the client capability {missing}, which this client did not declare",
         tool.name()
     ));
-    Callable::respond(tool, exchange, &result).map(Called::Ready)
+    Callable::respond(tool, cx, Ok(result)).map(Called::Ready)
 }
 
 fn undeclared(missing: ClientNeeds) -> ErrorObject {
@@ -301,14 +301,6 @@ impl Callable for ToolRoute {
         self.call(cx, arguments.as_ref())
     }
 
-    fn finish(
-        &self,
-        cx: &Context,
-        outcome: Outcome,
-    ) -> std::result::Result<CallToolResult, ErrorObject> {
-        self.finish(cx, outcome)
-    }
-
     fn failed(&self, failure: &Failure) -> std::result::Result<CallToolResult, ErrorObject> {
         Ok(match failure {
             Failure::Panicked(_) => {
@@ -323,22 +315,28 @@ impl Callable for ToolRoute {
 
     fn respond(
         &self,
-        exchange: &Exchange,
-        result: &CallToolResult,
+        cx: &Context,
+        outcome: Outcome,
     ) -> std::result::Result<Outgoing, ErrorObject> {
+        let mut result = match outcome {
+            Ok(result) => result,
+            Err(error) => self.failure(error)?,
+        };
+        self.complete(cx, &mut result)?;
+        let exchange = &cx.0;
         let policy = exchange.host.settings.outgoing;
         let revision = exchange.revision();
         // The result is not moved: it is large. Nor is it changed for older revisions.
-        let wraps = self.wraps(result, revision);
+        let wraps = self.wraps(&result, revision);
         let response = if wraps {
-            let wrapped = Wrapped::new(result);
+            let wrapped = Wrapped::new(&result);
             Outgoing::result(&exchange.id, exchange.view(), policy, self.name(), &wrapped)?
         } else {
-            Outgoing::result(&exchange.id, exchange.view(), policy, self.name(), result)?
+            Outgoing::result(&exchange.id, exchange.view(), policy, self.name(), &result)?
         };
         let is_error = result.is_error.unwrap_or(false);
         tracing::debug!(tool = self.name(), is_error, "answered");
-        self.tell_losses(result, wraps, revision);
+        self.tell_losses(&result, wraps, revision);
         Ok(match is_error {
             true => response.with_tool_error(),
             false => response,

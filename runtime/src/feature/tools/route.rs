@@ -11,7 +11,7 @@ use trueform_schema::{
 
 use super::{
     arguments::Names,
-    call::{Call, Called, Handler, Outcome, Reason, Server},
+    call::{Call, Called, Handler, Reason, Server},
     header_params::{HeaderParam, header_params},
     injected::RequiredState,
     lost::Told,
@@ -322,26 +322,29 @@ impl ToolRoute {
         Called::Ready(Err(ToolError::new(text)))
     }
 
-    /// What is sent for `outcome`: a result that keeps what the tool's definition promises, or an error.
-    pub(crate) fn finish(
+    /// The result for a call that failed with `error`, or the error of the protocol that it asks for.
+    #[cold]
+    pub(crate) fn failure(&self, error: ToolError) -> Result<CallToolResult, ErrorObject> {
+        if let Some(source) = error.source() {
+            tracing::warn!(tool = self.name(), place = %self.place(), error = %Chain(source), "a tool failed");
+        }
+        failed_result(error)
+    }
+
+    /// Makes `result` keep what the tool's definition promises.
+    ///
+    /// # Errors
+    /// The error that the client gets for a result that cannot.
+    pub(crate) fn complete(
         &self,
         context: &Context,
-        outcome: Outcome,
-    ) -> Result<CallToolResult, ErrorObject> {
-        let mut result = match outcome {
-            Ok(result) => result,
-            Err(error) => {
-                if let Some(source) = error.source() {
-                    tracing::warn!(tool = self.name(), place = %self.place(), error = %Chain(source), "a tool failed");
-                }
-                failed_result(error)?
-            }
-        };
+        result: &mut CallToolResult,
+    ) -> Result<(), ErrorObject> {
         if result.is_error == Some(true) {
             // It need not match the output schema, so it would hide the real error from clients that check.
             result.structured_content = None;
         } else {
-            self.check_output(&mut result)?;
+            self.check_output(result)?;
         }
         if let Some(structured) = &result.structured_content
             && result.content.is_empty()
@@ -359,8 +362,7 @@ impl ToolRoute {
                 }
             }
         }
-        self.check_meta(&result)?;
-        Ok(result)
+        self.check_meta(result)
     }
 
     /// Tells the log what `revision` loses of `result`, which is sent to it; `wraps` as [`wraps`](Self::wraps) has it.
