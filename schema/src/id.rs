@@ -71,15 +71,25 @@ impl RequestId {
     }
 }
 
-/// The value of `text` if writing that value gives `text` again.
+/// The value of `text` if writing that value gives `text` again. One pass: every message has an id.
 fn plain_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    let plain = match digits {
-        [b'0'] => text.len() == 1,
-        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
-        _ => false,
-    };
-    if plain { text.parse().ok() } else { None }
+    let is_negative = digits.len() < text.len();
+    match digits {
+        [] => None,
+        [b'0', ..] => (text == "0").then_some(0),
+        digits => digits.iter().try_fold(0_i64, |value, byte| {
+            let digit = byte.wrapping_sub(b'0');
+            if 9 < digit {
+                return None;
+            }
+            let value = value.checked_mul(10)?;
+            match is_negative {
+                true => value.checked_sub(digit.into()),
+                false => value.checked_add(digit.into()),
+            }
+        }),
+    }
 }
 
 /// Whether the JSON number `text` has no fraction.
@@ -178,6 +188,22 @@ mod tests {
         ] {
             let id = RequestId::from_json(text).unwrap();
             assert_eq!(serde_json::to_string(&id).unwrap(), text);
+        }
+    }
+
+    //
+    #[test]
+    fn integers_of_64_bits_are_integers() {
+        for integer in [i64::MIN, -10, -9, -1, 0, 9, 10, i64::MAX] {
+            let id = RequestId::from_json(&integer.to_string()).unwrap();
+            assert!(
+                matches!(id, RequestId::Integer(found) if found == integer),
+                "{id:?}"
+            );
+        }
+        for text in ["-9223372036854775809", "9223372036854775808", "-0", "1e1"] {
+            let id = RequestId::from_json(text).unwrap();
+            assert!(matches!(id, RequestId::Number(_)), "{id:?}");
         }
     }
 
