@@ -23,13 +23,12 @@ pub(crate) use self::source::Source;
 pub(crate) use self::source::{HttpSource, Named};
 use crate::{
     drive::Reply,
-    feature::tools::{TOPIC as TOOLS_CHANGED, ToolRoute, Tools},
     feature::{
+        Features,
         callable::Called,
-        extension::Extensions,
         layer::{CallLayer, Layers},
-        logging,
         subscriptions::{Subscriptions, Topic},
+        tools::ToolRoute,
     },
     gate::{self, Outcome, Outgoing, Read, Stage},
     host::{Host, HostOwner, HostRef, Settings, States},
@@ -43,10 +42,8 @@ pub(crate) struct Engine(Arc<Shared>);
 /// What the handles share.
 pub(crate) struct Shared {
     pub(crate) host: Host,
-    /// `None` if the server offers no tools.
-    pub(crate) tools: Option<Tools>,
+    pub(crate) features: Features,
     pub(crate) subscriptions: Subscriptions,
-    extensions: Extensions,
     /// Around every call, outermost first.
     layers: Box<Layers>,
     /// What the server declares it can do (B-9), at the newest revision that it serves.
@@ -58,22 +55,15 @@ impl Engine {
     pub(crate) fn new(
         settings: Settings,
         states: States,
-        tools: Option<Tools>,
-        extensions: Extensions,
+        features: Features,
         layers: Vec<Arc<dyn CallLayer>>,
     ) -> Self {
-        let mut capabilities = ServerCapabilities::default();
-        logging::declare(&mut capabilities);
-        if let Some(tools) = &tools {
-            tools.declare(&mut capabilities);
-        }
-        extensions.declare(&mut capabilities);
+        let capabilities = features.capabilities();
         Self(Arc::new(Shared {
             methods: MethodTable::new(&capabilities),
             host: Host::new(settings, states),
-            tools,
+            features,
             subscriptions: Subscriptions::new(),
-            extensions,
             layers: layers.into(),
             capabilities,
         }))
@@ -197,18 +187,9 @@ impl Deref for Engine {
 }
 
 impl Shared {
-    /// The kinds of change that peers can hear of.
-    fn topics(&self) -> Vec<&'static Topic> {
-        let mut topics = Vec::new();
-        if self.tools.is_some() {
-            topics.push(&TOOLS_CHANGED);
-        }
-        topics
-    }
-
     /// The tools that are listed now.
     pub(crate) fn tools_now(&self) -> Vec<Arc<ToolRoute>> {
-        let tools = self.tools.iter();
+        let tools = self.features.tools.iter();
         tools
             .flat_map(|tools| tools.now().visible().cloned().collect::<Vec<_>>())
             .collect()
@@ -219,9 +200,9 @@ impl Shared {
         &self.capabilities
     }
 
-    /// Notifies every peer that may hear of it that the list of tools changed.
-    pub(crate) fn tools_changed(&self) {
-        self.subscriptions.notify(&self.host, &TOOLS_CHANGED);
+    /// Notifies every peer that may hear of it of a change of `topic`.
+    pub(crate) fn notify(&self, topic: &Topic) {
+        self.subscriptions.notify(&self.host, topic);
     }
 
     /// Ends open subscriptions; transports drain what runs.

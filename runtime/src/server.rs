@@ -18,10 +18,12 @@ use crate::{
     engine::Engine,
     error::{Error, Result},
     exchange::Context,
-    feature::tools::{IntoTools, ToolSet, Tools},
     feature::{
+        Features,
         extension::{Extension, Extensions},
         layer::CallLayer,
+        subscriptions::Topic,
+        tools::{self, IntoTools, ToolSet, Tools},
     },
     gate::{Inbound, Leniencies, Policy},
     host::Settings,
@@ -304,9 +306,12 @@ impl Server {
             incoming: self.incoming,
             progress_interval: self.progress_interval,
         };
-        let tools = self.has_tools.then_some(tools);
+        let features = Features {
+            tools: self.has_tools.then_some(tools),
+            extensions,
+        };
         let service = Service {
-            engine: Engine::new(settings, self.states, tools, extensions, self.layers),
+            engine: Engine::new(settings, self.states, features, self.layers),
             #[cfg(feature = "http")]
             http: Arc::new(self.http),
         };
@@ -428,14 +433,14 @@ impl ServerHandle {
     /// # Errors
     /// As [`Server::build`]; then nothing is added. The server was built without tools.
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
-        let Some(room) = &self.engine.tools else {
+        let Some(room) = &self.engine.features.tools else {
             return Err(Error::registration(vec![
                 "the server was built without tools, so clients were told that it has none; call `Server::tools` first".to_owned(),
             ]));
         };
         let host = &self.engine.host;
         let added = room.add(tools.into_tools(), host.states(), host.settings.revisions)?;
-        self.engine.tools_changed();
+        self.engine.notify(&tools::TOPIC);
         let is_new = |name: &str| added.iter().any(|added| added == name);
         lint::warn_of_lint(&self.engine, is_new);
         loss::tell_losses(&self.engine, |name| name.is_some_and(is_new));
@@ -445,13 +450,18 @@ impl ServerHandle {
     /// Removes the tool `name`. False if there is none. Calls that run already go on.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.change_tools(|tools| tools.remove(name))
+        let tools = self.engine.features.tools.as_ref();
+        self.changed(tools.is_some_and(|tools| tools.remove(name)), &tools::TOPIC)
     }
 
     /// Makes the tool `name` visible and callable, or neither. False if there is none, or if it was so already.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
-        self.change_tools(|tools| tools.enable(name, enabled))
+        let tools = self.engine.features.tools.as_ref();
+        self.changed(
+            tools.is_some_and(|tools| tools.enable(name, enabled)),
+            &tools::TOPIC,
+        )
     }
 
     /// The names of the tools that can be called now, in the order they are listed.
@@ -463,7 +473,7 @@ impl ServerHandle {
 
     /// Tells clients that the list of tools changed, for changes that only the author knows of.
     pub fn notify_tools_changed(&self) {
-        self.engine.tools_changed();
+        self.engine.notify(&tools::TOPIC);
     }
 
     /// Ends open subscriptions and asks the transports to drain and stop.
@@ -471,11 +481,10 @@ impl ServerHandle {
         self.engine.shut_down();
     }
 
-    /// Changes the tools, and notifies clients if something changed.
-    fn change_tools(&self, change: impl FnOnce(&Tools) -> bool) -> bool {
-        let changed = self.engine.tools.as_ref().is_some_and(change);
+    /// Notifies clients of a change of `topic` if something `changed`; whether it did.
+    fn changed(&self, changed: bool, topic: &Topic) -> bool {
         if changed {
-            self.engine.tools_changed();
+            self.engine.notify(topic);
         }
         changed
     }

@@ -195,8 +195,11 @@ impl Engine {
                 .and_then(|version| Revision::from_wire(&version));
             let rules = method.and_then(|method| method.rules(claimed.unwrap_or(newest)));
             let core = rules.and_then(|rules| rules.header_name);
-            let member =
-                core.or_else(|| self.extensions.header_name(name, claimed.unwrap_or(newest)));
+            let member = core.or_else(|| {
+                self.features
+                    .extensions
+                    .header_name(name, claimed.unwrap_or(newest))
+            });
             gate::check_standard_headers(http.headers, name, member, claims).map_err(refuse)?;
         }
         let Some(version) = claims.version() else {
@@ -406,7 +409,7 @@ impl Engine {
             return None;
         }
         let declared = serde_json::from_str(claims.raw_capabilities()?.get()).ok()?;
-        let tools = self.tools.as_ref()?;
+        let tools = self.features.tools.as_ref()?;
         tools.undeclared(&claims.name()?, &declared)
     }
 
@@ -436,6 +439,7 @@ impl Engine {
             None => stated,
         };
         let found = self
+            .features
             .extensions
             .request(name, revision, params, declared, incoming);
         let Some(request) = found else {
@@ -471,6 +475,7 @@ impl Engine {
     ) -> Reply {
         let incoming = self.host.settings.incoming;
         let found = self
+            .features
             .extensions
             .notification(name, revision, params, incoming);
         let notification = match found {

@@ -10,7 +10,11 @@ use trueform_schema::{
 use super::{Engine, admit::Admitted, refused_call};
 use crate::{
     drive::Reply,
-    feature::{callable::Called, logging},
+    feature::{
+        callable::Called,
+        listing::{Item, Listing},
+        logging,
+    },
     gate::{Checked, Outgoing},
     jsonrpc, trace,
 };
@@ -22,6 +26,20 @@ pub(crate) enum Answered<M: Request> {
     Page(Result<Checked, ErrorObject>),
     /// Something was called, which has its own way through the gate.
     Called(Result<Called, ErrorObject>),
+}
+
+impl Engine {
+    /// The page of `listing` that `cursor` asks for.
+    fn page<T: Item, M: Request>(
+        &self,
+        cx: &Admitted<'_>,
+        listing: &Listing<T>,
+        cursor: Option<&str>,
+    ) -> Answered<M> {
+        let view = self.host.view(cx.revision);
+        let policy = self.host.settings.outgoing;
+        Answered::Page(listing.page(cursor, view, policy))
+    }
 }
 
 impl ServeMethods for Engine {
@@ -98,14 +116,8 @@ impl ServeMethods for Engine {
         cx: &mut Admitted<'_>,
         params: Box<PaginatedRequestParams>,
     ) -> Option<Answered<methods::ListTools>> {
-        let listing = self.tools.as_ref()?.now();
-        let view = self.host.view(cx.revision);
-        let policy = self.host.settings.outgoing;
-        Some(Answered::Page(listing.page(
-            params.cursor.as_deref(),
-            view,
-            policy,
-        )))
+        let listing = self.features.tools.as_ref()?.now();
+        Some(self.page(cx, &listing, params.cursor.as_deref()))
     }
 
     fn call_tool(
@@ -113,7 +125,7 @@ impl ServeMethods for Engine {
         cx: &mut Admitted<'_>,
         params: Box<CallToolRequestParams>,
     ) -> Option<Answered<methods::CallTool>> {
-        let tools = self.tools.as_ref()?;
+        let tools = self.features.tools.as_ref()?;
         let headers = cx.headers();
         let exchange = |params: &mut CallToolRequestParams| cx.exchange(self, params.meta.as_mut());
         let called = tools.call(params, headers, exchange, &self.layers);
@@ -126,9 +138,10 @@ impl ServeMethods for Engine {
         mut params: Box<SubscriptionsListenRequestParams>,
     ) -> Option<Answered<methods::SubscriptionsListen>> {
         let exchange = cx.exchange(self, Some(&mut params.meta));
+        let topics = self.features.topics();
         let listening = self
             .subscriptions
-            .listen(&exchange, &params.notifications, &self.topics());
+            .listen(&exchange, &params.notifications, topics);
         Some(Answered::Called(Ok(listening)))
     }
 }

@@ -158,6 +158,19 @@ impl Exchange {
         self.host.view(self.revision())
     }
 
+    /// The response with `result`. `what` is the name for the log.
+    ///
+    /// # Errors
+    /// -32603 if the revision does not allow the result.
+    pub(crate) fn result<T: Conform + ?Sized>(
+        &self,
+        what: &str,
+        result: &T,
+    ) -> Result<Outgoing, ErrorObject> {
+        let policy = self.host.settings.outgoing;
+        Outgoing::result(&self.id, self.view(), policy, what, result)
+    }
+
     /// No message of this request may leave any more: it is answered, or will not be.
     pub(crate) fn finish(&self) {
         self.finished.store(true, Ordering::SeqCst);

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use trueform_schema::{ErrorObject, ToolAnnotations};
 
 use super::{
-    failure::ToolError,
+    failure::{Chain, ToolError},
     layer::{CallEnd, CallInfo, CallOutcome, CallScope, Layers},
     slow,
 };
@@ -23,7 +23,7 @@ use crate::{
     contained::{Panic, guarded, panic_text},
     exchange::{Context, Exchange, Outlet, Ticket},
     gate::{Outcome, Outgoing},
-    trace,
+    jsonrpc, trace,
 };
 
 /// How far an author's code came when it was called.
@@ -70,11 +70,29 @@ pub(crate) trait Callable: Send + Sync + 'static {
     /// Runs the author's code as far as it goes without waiting.
     fn call(&self, cx: &Context, params: Self::Params) -> Step<Result<Self::Output, ToolError>>;
 
-    /// What the call returns if the author's code came to no end of its own. The log has the reason already.
+    /// The error for the `error` that the author's code returned: the author's message with -32603 unless the author chose a
+    /// code. For what has no results that say so.
+    fn error(&self, error: ToolError) -> ErrorObject {
+        if let Some(source) = error.source() {
+            let (name, place) = (self.name(), self.place());
+            tracing::warn!(name, %place, error = %Chain(source), "a call failed");
+        }
+        let (message, _, protocol) = error.into_parts();
+        protocol.unwrap_or_else(|| jsonrpc::internal(message))
+    }
+
+    /// What the call returns if the author's code came to no end of its own: -32603. The log has the reason already.
     ///
     /// # Errors
     /// The error that the client gets.
-    fn failed(&self, failure: &Failure) -> Result<Self::Output, ErrorObject>;
+    fn failed(&self, failure: &Failure) -> Result<Self::Output, ErrorObject> {
+        Err(match failure {
+            Failure::Panicked(_) => jsonrpc::internal("internal error"),
+            Failure::TimedOut(limit) => {
+                jsonrpc::internal(format!("`{}` did not finish within {limit:?}", self.name()))
+            }
+        })
+    }
 
     /// The response to a call that ended with `outcome`.
     ///
@@ -96,6 +114,17 @@ pub(crate) struct Timeout {
     pub(crate) reset_by_progress: bool,
     /// From the start, whatever is reported.
     pub(crate) hard_limit: Option<Duration>,
+}
+
+impl Timeout {
+    /// `limit` from the start, whatever is reported.
+    pub(crate) fn of(limit: Duration) -> Self {
+        Self {
+            limit,
+            reset_by_progress: false,
+            hard_limit: None,
+        }
+    }
 }
 
 /// Why an author's code came to no end of its own.
@@ -401,11 +430,7 @@ impl<C: Callable> Job for Running<C> {
             return own;
         };
         Some(match own {
-            None => Timeout {
-                limit,
-                reset_by_progress: false,
-                hard_limit: None,
-            },
+            None => Timeout::of(limit),
             Some(own) => Timeout {
                 limit: own.limit.min(limit),
                 hard_limit: Some(own.hard_limit.map_or(limit, |hard| hard.min(limit))),

@@ -10,8 +10,9 @@ use trueform_schema::{
 };
 
 use super::{
-    callable::{Callable, Called, Completion, Failure, Job, Pool, Step, run},
-    failure::{Chain, ToolError},
+    Room,
+    callable::{Callable, Called, Completion, Job, Pool, Step, run},
+    failure::ToolError,
     layer::Layers,
 };
 use crate::{
@@ -103,18 +104,6 @@ impl Extensions {
         this
     }
 
-    /// Declares the extensions (C-14).
-    pub(crate) fn declare(&self, capabilities: &mut ServerCapabilities) {
-        if self.served.is_empty() {
-            return;
-        }
-        let mut declared = Map::new();
-        for extension in &self.served {
-            declared.insert(extension.identifier, extension.settings.clone());
-        }
-        capabilities.extensions = Some(declared);
-    }
-
     /// The extension that has `method` at `revision`, and what it says about it.
     fn find(&self, method: &str, revision: Revision) -> Option<(&Extension, &'static Rules)> {
         let extension = &self.served[*self.by_method.get(method)?];
@@ -167,6 +156,20 @@ impl Extensions {
                 Ok(Notification(decoded))
             });
         Some(decoded)
+    }
+}
+
+impl Room for Extensions {
+    // C-14
+    fn declare(&self, capabilities: &mut ServerCapabilities) {
+        if self.served.is_empty() {
+            return;
+        }
+        let mut declared = Map::new();
+        for extension in &self.served {
+            declared.insert(extension.identifier, extension.settings.clone());
+        }
+        capabilities.extensions = Some(declared);
     }
 }
 
@@ -283,31 +286,13 @@ impl Callable for Callee {
         }))
     }
 
-    fn failed(&self, failure: &Failure) -> Result<Output, ErrorObject> {
-        Err(match failure {
-            Failure::Panicked(_) => jsonrpc::internal("internal error"),
-            Failure::TimedOut(limit) => {
-                jsonrpc::internal(format!("`{}` did not finish within {limit:?}", self.method))
-            }
-        })
-    }
-
     fn respond(
         &self,
         cx: &Context,
         outcome: Result<Output, ToolError>,
     ) -> Result<Outgoing, ErrorObject> {
-        let output = outcome.map_err(|error| {
-            if let Some(source) = error.source() {
-                tracing::warn!(method = self.method, error = %Chain(source), "a method of an extension failed");
-            }
-            let (message, _, protocol) = error.into_parts();
-            protocol.unwrap_or_else(|| jsonrpc::internal(message))
-        })?;
-        let exchange = &cx.0;
-        let policy = exchange.host.settings.outgoing;
-        let (id, view) = (&exchange.id, exchange.view());
-        Outgoing::result(id, view, policy, self.method, &*output.0)
+        let output = outcome.map_err(|error| self.error(error))?;
+        cx.0.result(self.method, &*output.0)
     }
 }
 

@@ -4,12 +4,12 @@
 
 use std::{
     collections::HashMap,
-    fmt,
+    fmt::{self, Display},
     sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use trueform_schema::{ErrorObject, Revision, View};
+use trueform_schema::{Conform, ErrorObject, Method, Revision, Revisions, View, violations};
 
 use crate::{
     check::did_you_mean,
@@ -26,19 +26,24 @@ pub(crate) trait Item: Send + Sync + Sized + 'static {
     /// JSON pointer to the name in the params of the request that looks one up.
     const POINTER: &'static str;
 
+    /// The method that answers with pages of the list.
+    const METHOD: Method;
+    /// Its result.
+    type Page: Conform;
+    /// What the list shows of an item.
+    type Shown: Conform;
+
     /// The name that it is looked up by.
     fn name(&self) -> &str;
 
+    /// Where it was written, for messages to the author.
+    fn place(&self) -> &dyn Display;
+
+    /// What the list shows of it, for `view`.
+    fn shown(&self, view: View<'_>) -> Self::Shown;
+
     /// One page of the list.
-    ///
-    /// # Errors
-    /// The revision of `view` does not allow it.
-    fn page(
-        items: &[&Arc<Self>],
-        next_cursor: Option<String>,
-        view: View<'_>,
-        policy: Policy,
-    ) -> Result<Checked, ErrorObject>;
+    fn page(shown: Vec<Self::Shown>, next_cursor: Option<String>) -> Self::Page;
 }
 
 /// One registered item.
@@ -49,6 +54,16 @@ pub(crate) struct Entry<T> {
     pub(crate) enabled: bool,
 }
 
+impl<T> Entry<T> {
+    /// `item`, listed.
+    pub(crate) fn new(item: T) -> Self {
+        Self {
+            item: Arc::new(item),
+            enabled: true,
+        }
+    }
+}
+
 impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
         Self {
@@ -56,6 +71,30 @@ impl<T> Clone for Entry<T> {
             enabled: self.enabled,
         }
     }
+}
+
+/// Which of `items` could not be listed at one of `revisions`, and why: a start error, never a broken list.
+pub(crate) fn unlistable<'i, T: Item>(
+    items: impl Iterator<Item = &'i T>,
+    revisions: Revisions,
+) -> Vec<String> {
+    let mut problems = Vec::new();
+    for item in items {
+        let has_list = |at: &Revision| T::METHOD.rules(*at).is_some();
+        for revision in revisions.iter().filter(has_list) {
+            let found = violations(&item.shown(View::at(revision)), revision);
+            let (kind, name, place) = (T::KIND, item.name(), item.place());
+            problems.extend(found.iter().map(|violation| {
+                format!("{kind} `{name}` ({place}) cannot be listed at {revision}: {violation}")
+            }));
+        }
+    }
+    problems
+}
+
+/// Says that a name is taken, with both places.
+pub(crate) fn name_taken<T: Item>(name: &str, first: &dyn Display, second: &dyn Display) -> String {
+    format!("two {}s are named `{name}`: {first} and {second}", T::KIND)
 }
 
 type Pages = Result<Vec<Checked>, ErrorObject>;
@@ -167,7 +206,9 @@ impl<T: Item> Listing<T> {
         let next = visible
             .get(end)
             .map(|next| URL_SAFE_NO_PAD.encode(next.name()));
-        T::page(&visible[start..end], next, view, policy)
+        let shown = visible[start..end].iter().map(|item| item.shown(view));
+        let page = T::page(shown.collect(), next);
+        Checked::new(&page, view, policy, T::METHOD.as_str())
     }
 
     /// Where in the visible list the item stands that `cursor` names.

@@ -113,7 +113,7 @@ impl Subscriptions {
         &self,
         exchange: &Arc<Exchange>,
         wanted: &SubscriptionFilter,
-        topics: &[&Topic],
+        topics: impl Iterator<Item = &'static Topic>,
     ) -> Called {
         if let Some(session) = &exchange.session
             && self.open_on(session) >= MAX_SUBSCRIPTIONS
@@ -166,7 +166,10 @@ impl Subscriptions {
 }
 
 /// What of `wanted` this server sends: what it does not have is left out (U-3).
-fn honoured(wanted: &SubscriptionFilter, topics: &[&Topic]) -> SubscriptionFilter {
+fn honoured(
+    wanted: &SubscriptionFilter,
+    topics: impl Iterator<Item = &'static Topic>,
+) -> SubscriptionFilter {
     let mut honoured = SubscriptionFilter::default();
     for topic in topics {
         if (topic.is_in)(wanted) {
@@ -229,13 +232,7 @@ impl Job for Listening {
         let policy = exchange.host.settings.outgoing;
         let meta = SubscriptionsListenResultMetaObject::new(exchange.id.clone());
         let result = SubscriptionsListenResult::new(meta);
-        let response = match Outgoing::result(
-            &exchange.id,
-            exchange.view(),
-            policy,
-            exchange.method,
-            &result,
-        ) {
+        let response = match exchange.result(exchange.method, &result) {
             Ok(response) => response,
             Err(error) => Outgoing::failure(&exchange.id, exchange.revision(), error),
         };

@@ -86,6 +86,7 @@ pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
     for found in findings(engine, told) {
         if Effect::LosesTool <= found.finding.effect {
             let cure = match engine
+                .features
                 .tools
                 .as_ref()
                 .map(Tools::profile)

@@ -1,29 +1,30 @@
 //! The tools of a server: gathered, declared, listed, called.
 
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
 use trueform_schema::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, Era, ErrorObject, JsonObject,
-    ListToolsResult, Method, Revisions, ServerCapabilities, ServerCapabilitiesTools, View,
-    rewrite::Wrapped, violations,
+    ListToolsResult, Method, Revisions, ServerCapabilities, ServerCapabilitiesTools, Tool, View,
+    rewrite::Wrapped,
 };
 
 use super::{
     call::Outcome,
     failed,
-    route::{Place, ToolRoute},
+    route::ToolRoute,
     set::{Gathered, ToolSet},
 };
 use crate::{
     error::{Error, Result},
     exchange::{Context, Exchange},
     feature::{
+        Room,
         callable::{Callable, Called, Failure, Step, Timeout, run},
         layer::Layers,
-        listing::{Entry, Item, Listed, Listing},
+        listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         subscriptions::Topic,
     },
-    gate::{Checked, Headers, Outgoing, Policy},
+    gate::{Headers, Outgoing},
     host::States,
     jsonrpc,
     lint::Profile,
@@ -31,7 +32,7 @@ use crate::{
 };
 
 /// Changes to the list of tools.
-pub(crate) const TOPIC: Topic = Topic {
+pub(crate) static TOPIC: Topic = Topic {
     method: Method::ToolListChanged,
     is_in: |filter| filter.tools_list_changed == Some(true),
     honour: |filter| filter.tools_list_changed = Some(true),
@@ -56,18 +57,11 @@ impl Tools {
         problems: &mut Vec<String>,
     ) -> Self {
         let gathered = gathered(set, profile, states, revisions, problems);
-        let entries = gathered.routes.into_iter().map(entry).collect();
+        let entries = gathered.routes.into_iter().map(Entry::new).collect();
         Self {
             listed: Listed::new(Listing::new(entries, page_size)),
             profile,
         }
-    }
-
-    /// Declares the capability.
-    pub(crate) fn declare(&self, capabilities: &mut ServerCapabilities) {
-        let mut tools = ServerCapabilitiesTools::default();
-        tools.list_changed = Some(true);
-        capabilities.tools = Some(tools);
     }
 
     /// The tools as they are now.
@@ -104,9 +98,10 @@ impl Tools {
                     .find(|entry| entry.item.name() == route.name());
                 match taken {
                     Some(taken) => {
-                        problems.push(name_taken(route.name(), taken.item.place(), route.place()));
+                        let (first, second) = (taken.item.place(), route.place());
+                        problems.push(name_taken::<ToolRoute>(route.name(), first, second));
                     }
-                    None => entries.push(entry(route)),
+                    None => entries.push(Entry::new(route)),
                 }
             }
             match problems.is_empty() {
@@ -170,6 +165,18 @@ impl Tools {
     }
 }
 
+impl Room for Tools {
+    fn declare(&self, capabilities: &mut ServerCapabilities) {
+        let mut tools = ServerCapabilitiesTools::default();
+        tools.list_changed = Some(true);
+        capabilities.tools = Some(tools);
+    }
+
+    fn topics(&self) -> &'static [Topic] {
+        std::slice::from_ref(&TOPIC)
+    }
+}
+
 /// What a client gets that lacks capabilities which `tool` needs: -32021 where the revision has it (C-10), else a result that
 /// says so, because frameworks turn protocol errors into exceptions and models read `isError` (DEC-9).
 #[cold]
@@ -193,13 +200,6 @@ fn undeclared(missing: ClientNeeds) -> ErrorObject {
     jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities())
 }
 
-fn entry(route: ToolRoute) -> Entry<ToolRoute> {
-    Entry {
-        item: Arc::new(route),
-        enabled: true,
-    }
-}
-
 fn gathered(
     set: ToolSet,
     profile: Profile,
@@ -210,7 +210,7 @@ fn gathered(
     let mut gathered = set.gathered_in(profile);
     problems.append(&mut gathered.problems);
     problems.extend(stateless(&gathered, states));
-    problems.extend(unfit(gathered.listable(), revisions));
+    problems.extend(unlistable(gathered.listable(), revisions));
     gathered
 }
 
@@ -228,52 +228,30 @@ fn stateless(tools: &Gathered, states: &States) -> Vec<String> {
         .collect()
 }
 
-/// What of `routes` could not be listed at one of `revisions`: a start error, never a broken list.
-fn unfit<'t>(routes: impl Iterator<Item = &'t ToolRoute>, revisions: Revisions) -> Vec<String> {
-    let mut problems = Vec::new();
-    for route in routes {
-        for revision in revisions.iter() {
-            let tool = route.definition_at(View::at(revision));
-            let found = violations(&tool, revision);
-            problems.extend(found.iter().map(|violation| {
-                format!(
-                    "tool `{}` ({}) cannot be listed at {revision}: {violation}",
-                    route.name(),
-                    route.place()
-                )
-            }));
-        }
-    }
-    problems
-}
-
-/// Says that a name is taken, with both places.
-pub(super) fn name_taken(name: &str, first: &Place, second: &Place) -> String {
-    format!("two tools are named `{name}`: {first} and {second}")
-}
-
 impl Item for ToolRoute {
     const KIND: &'static str = "tool";
     const RULE: &'static str = "known-tool";
     const POINTER: &'static str = "/params/name";
+    const METHOD: Method = Method::ListTools;
+    type Page = ListToolsResult;
+    type Shown = Tool;
 
     fn name(&self) -> &str {
         self.name()
     }
 
-    fn page(
-        items: &[&Arc<Self>],
-        next_cursor: Option<String>,
-        view: View<'_>,
-        policy: Policy,
-    ) -> std::result::Result<Checked, ErrorObject> {
-        let tools: Vec<_> = items
-            .iter()
-            .map(|route| route.definition_at(view))
-            .collect();
-        let mut result = ListToolsResult::new(tools);
+    fn place(&self) -> &dyn Display {
+        self.place()
+    }
+
+    fn shown(&self, view: View<'_>) -> Tool {
+        self.definition_at(view)
+    }
+
+    fn page(shown: Vec<Tool>, next_cursor: Option<String>) -> ListToolsResult {
+        let mut result = ListToolsResult::new(shown);
         result.next_cursor = next_cursor;
-        Checked::new(&result, view, policy, Method::ListTools.as_str())
+        result
     }
 }
 
@@ -285,7 +263,7 @@ impl Callable for ToolRoute {
         self.name()
     }
 
-    fn place(&self) -> &dyn std::fmt::Display {
+    fn place(&self) -> &dyn Display {
         self.place()
     }
 
@@ -324,15 +302,14 @@ impl Callable for ToolRoute {
         };
         self.complete(cx, &mut result)?;
         let exchange = &cx.0;
-        let policy = exchange.host.settings.outgoing;
         let revision = exchange.revision();
         // The result is not moved: it is large. Nor is it changed for older revisions.
         let wraps = self.wraps(&result, revision);
         let response = if wraps {
             let wrapped = Wrapped::new(&result);
-            Outgoing::result(&exchange.id, exchange.view(), policy, self.name(), &wrapped)?
+            exchange.result(self.name(), &wrapped)?
         } else {
-            Outgoing::result(&exchange.id, exchange.view(), policy, self.name(), &result)?
+            exchange.result(self.name(), &result)?
         };
         let is_error = result.is_error.unwrap_or(false);
         tracing::debug!(tool = self.name(), is_error, "answered");

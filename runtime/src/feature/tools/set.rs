@@ -9,7 +9,7 @@ use super::{
     route::{Place, ToolRoute},
     spec::ToolSpec,
 };
-use crate::lint::Profile;
+use crate::{feature::listing::name_taken, lint::Profile};
 
 /// Tools to be registered, and what is wrong with them. Nothing here fails: building the server tells all problems.
 ///
@@ -178,7 +178,7 @@ impl ToolSet {
         };
         let clash = self
             .place_of(name)
-            .map(|taken| super::room::name_taken(name, taken, place));
+            .map(|taken| name_taken::<ToolRoute>(name, taken, place));
         let is_free = clash.is_none();
         match tool {
             Ok(route) if is_free => self.routes.push(route),
