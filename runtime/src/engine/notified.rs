@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    CancelledNotificationParams, ClientNotification, Method, NotificationParams, Revision,
+    CancelledNotificationParams, ClientNotification, Era, Method, NotificationParams, Revision,
     serve::server::{ServeNotifications, dispatch_notification},
 };
 
 use super::{Engine, route::Door, source::Source};
 use crate::{
     drive::Reply,
-    gate::{self, Claims},
+    gate::{self, Claims, HeaderValue, VERSION_HEADER},
     jsonrpc,
     peer::{Phase, Session},
 };
@@ -23,6 +23,20 @@ pub(crate) struct Notifier<'a> {
 }
 
 impl Engine {
+    /// The revision of a notification that belongs to no session: the one that its `_meta` or its header names, or the newest.
+    fn claimed_revision(&self, source: &Source<'_>, claims: &Claims<'_>) -> Revision {
+        let in_header = || match source.http()?.headers.get(VERSION_HEADER) {
+            HeaderValue::One(version) => Some(version.into()),
+            HeaderValue::Absent | HeaderValue::Bad => None,
+        };
+        claims
+            .version()
+            .or_else(in_header)
+            .and_then(|version| Revision::from_wire(&version))
+            .filter(|claimed| claimed.era() == Era::Modern && self.host.serves(*claimed))
+            .unwrap_or_else(|| self.newest_modern())
+    }
+
     /// Takes a notification. None is ever answered; over HTTP a refusal has a body nevertheless.
     pub(super) fn notified(
         &self,
@@ -35,14 +49,15 @@ impl Engine {
             Ok(door) => door,
             Err(refused) => return Self::unanswered_refusal(source, refused),
         };
+        let stateless = self.claimed_revision(source, claims);
         let (session, revision) = match door {
             // Cancelling is closing the response stream there.
-            Door::Stateless | Door::Opening => (None, self.newest_modern()),
+            Door::Stateless | Door::Opening => (None, stateless),
             Door::Session(session) => match session.phase() {
                 Phase::Open { negotiated, .. } => (Some(session), negotiated.revision),
-                // On a shared stream a cancellation may belong to the modern era.
-                Phase::Fresh if source.is_stream() && name == Method::Cancelled.as_str() => {
-                    (Some(session), self.newest_modern())
+                // On a shared stream it may belong to the modern era, which has no handshake.
+                Phase::Fresh if source.is_stream() && !is_legacy_only(name, stateless) => {
+                    (Some(session), stateless)
                 }
                 Phase::Fresh | Phase::Closed => {
                     let method = jsonrpc::shortened(name);
@@ -69,6 +84,11 @@ impl Engine {
         }
         Reply::Silent
     }
+}
+
+/// Whether the core has the notification `name`, and not at the revision `modern`.
+fn is_legacy_only(name: &str, modern: Revision) -> bool {
+    Method::from_wire(name).is_some_and(|method| method.rules(modern).is_none())
 }
 
 /// Logs a notification that does not have the form of its method.
