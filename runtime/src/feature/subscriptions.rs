@@ -14,8 +14,8 @@ use std::{
 
 use trueform_schema::{
     CancelledNotificationParams, Method, NotificationMetaObject, NotificationParams, RequestId,
-    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenResult,
-    SubscriptionsListenResultMetaObject,
+    Revision, SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
 
 use super::callable::{Called, Completion, Job, Pool};
@@ -41,6 +41,13 @@ pub(crate) struct Topic {
     pub(crate) is_in: fn(&SubscriptionFilter) -> bool,
     /// Puts it into the filter that is acknowledged.
     pub(crate) honour: fn(&mut SubscriptionFilter),
+}
+
+impl Topic {
+    /// Whether `revision` has the notification.
+    fn is_at(&self, revision: Revision) -> bool {
+        self.method.rules(revision).is_some()
+    }
 }
 
 /// Everything that hears of changes.
@@ -87,7 +94,8 @@ impl Subscriptions {
             .filter_map(Weak::upgrade)
             .collect();
         for session in sessions {
-            let Some(revision) = session.revision().filter(|_| session.is_confirmed()) else {
+            let confirmed = session.revision().filter(|_| session.is_confirmed());
+            let Some(revision) = confirmed.filter(|revision| topic.is_at(*revision)) else {
                 continue;
             };
             let policy = host.settings.outgoing;
@@ -127,7 +135,7 @@ impl Subscriptions {
             Err(Some(error)) => return Called::Refused(error),
             Err(None) => return Called::Silent,
         };
-        let filter = honoured(wanted, topics);
+        let filter = honoured(wanted, topics, exchange.revision());
         let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(filter.clone())
             .with_meta(meta_of(&exchange.id));
         // Before anything else can be sent, so that the acknowledgement comes first (U-3).
@@ -165,13 +173,14 @@ impl Subscriptions {
     }
 }
 
-/// What of `wanted` this server sends: what it does not have is left out (U-3).
+/// What of `wanted` this server sends at `revision`: what it does not have is left out (U-3).
 fn honoured(
     wanted: &SubscriptionFilter,
     topics: impl Iterator<Item = &'static Topic>,
+    revision: Revision,
 ) -> SubscriptionFilter {
     let mut honoured = SubscriptionFilter::default();
-    for topic in topics {
+    for topic in topics.filter(|topic| topic.is_at(revision)) {
         if (topic.is_in)(wanted) {
             (topic.honour)(&mut honoured);
         }
