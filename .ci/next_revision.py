@@ -1,29 +1,122 @@
 #!/usr/bin/env python3
-"""Imports a revision that does not exist into a copy of this repository, generates its bindings, and serves it.
+"""Imports two revisions that do not exist into a copy of this repository, generates their bindings, and serves them.
 
     next_revision.py CODEGEN FOLDER        CODEGEN is the binary `trueform-codegen`, FOLDER is for the copy
 
-The only line of the runtime that is written for it is the function in `next-revision/list_notes.rs`, which goes into the
-`impl ServeMethods` of the engine: a new method needs code that serves it. What is served is tested by the crate in
-`next-revision`, with cargo's settings as they are. Exits with 1 where anything of that fails.
+It tests in two stages what is served, with the crate in `next-revision`:
+
+1. `served`: the only line of the runtime that is written for the revisions is the function in `next-revision/search_notes.rs`,
+   which goes into the `impl ServeMethods` of the engine, because a new method needs code that serves it.
+2. `notes`: a whole new feature. Its room, the folder `next-revision/notes`, is put beside the other rooms, and `GLUE` adds to
+   the runtime what names it there.
+
+Exits with 1 where anything of that fails. What did not change since the last run keeps its time in FOLDER, so that cargo does
+not build it again.
 """
 
 import argparse
+import copy
 import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-BEFORE, REVISION = "2026-07-28", "2027-01-01"
+EXTRAS = HERE / "next-revision"
+BEFORE, FIRST, SECOND = "2026-07-28", "2027-01-01", "2027-07-01"
 MEMBERS = ["schema", "codegen/compare", "macros", "runtime", "next-revision"]
+
+# What the tables of a revision cannot know from its schema: the capabilities of its methods, and which param a header repeats.
+OVERLAY = """
+[methods."notes/list"]
+capability = "notes"
+[methods."notes/get"]
+capability = "notes"
+header_name = "name"
+[methods."notifications/notes/list_changed"]
+capability = "notes.listChanged"
+"""
+
+SERVE = "runtime/src/engine/serve.rs"
+IMPL = r"(?m)^impl ServeMethods for Engine \{\n(?: +type .*\n)+\n"
+
+# What names the room of notes outside of its folder: file, what it goes after, text.
+GLUE = [
+    ("runtime/src/feature.rs", r"pub mod tools;\n", "pub mod notes;\n"),
+    ("runtime/src/feature.rs", r"pub\(crate\) extensions: Extensions,\n", "    pub(crate) notes: Option<notes::Notes>,\n"),
+    ("runtime/src/feature.rs", r"Some\(&self\.extensions\),\n", "            self.notes.as_ref().map(|room| room as _),\n"),
+    ("runtime/src/lib.rs", r"#\[doc\(inline\)\]\n(?=pub use feature::)", "pub use feature::notes;\n"),
+    ("runtime/src/server.rs", r"pub struct Server \{\n", "    notes: Vec<crate::notes::Note>,\n"),
+    ("runtime/src/server.rs", r"info: Implementation::new\(name, version\),\n", "            notes: Vec::new(),\n"),
+    (
+        "runtime/src/server.rs",
+        r"let extensions = Extensions::build\(self\.extensions, &mut problems\);\n",
+        "        let (notes, page_size) = (self.notes, self.page_size);\n"
+        "        let notes = crate::notes::Notes::build(notes, page_size, self.revisions, &mut problems);\n",
+    ),
+    ("runtime/src/server.rs", r"            extensions,\n(?=        \};)", "            notes,\n"),
+    ("runtime/src/server.rs", r"self\.extensions\.extend\(other\.extensions\);\n", "        self.notes.extend(other.notes);\n"),
+    (
+        "runtime/src/server.rs",
+        r"\nimpl Server \{\n",
+        """    /// Adds a note.
+    pub fn note(mut self, note: crate::notes::Note) -> Self {
+        self.notes.push(note);
+        self
+    }
+
+""",
+    ),
+    (
+        "runtime/src/server.rs",
+        r"\nimpl ServerHandle \{\n",
+        """    /// Lists the note `name`, or hides it. False if there is none, or if it was so already.
+    pub fn enable_note(&self, name: &str, enabled: bool) -> bool {
+        let notes = self.engine.features.notes.as_ref();
+        let changed = notes.is_some_and(|notes| notes.0.enable(name, enabled));
+        self.changed(changed, &crate::notes::TOPIC)
+    }
+
+""",
+    ),
+    (
+        SERVE,
+        IMPL,
+        """    fn list_notes(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<PaginatedRequestParams>,
+    ) -> Option<Answered<methods::ListNotes>> {
+        let listing = self.features.notes.as_ref()?.0.now();
+        Some(self.page(cx, &listing, params.cursor.as_deref()))
+    }
+
+    fn get_note(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<trueform_schema::GetNoteRequestParams>,
+    ) -> Option<Answered<methods::GetNote>> {
+        let notes = self.features.notes.as_ref()?;
+        let called = notes.get(&params.name, || cx.exchange(self), &self.layers);
+        Some(Answered::Called(called))
+    }
+
+""",
+    ),
+]
 
 
 def reference(name):
     return {"$ref": f"#/$defs/{name}"}
+
+
+def thing(properties, required):
+    return {"type": "object", "properties": properties, "required": sorted(required)}
 
 
 def message(method, params, is_request):
@@ -34,68 +127,98 @@ def message(method, params, is_request):
     }
     if is_request:
         properties["id"] = reference("RequestId")
-    return {"type": "object", "properties": properties, "required": sorted(properties)}
+    return thing(properties, properties)
 
 
-def made_up(document):
-    """The newest revision with a method and a notification more, a method less, and a new member of two objects."""
+def add_request(definitions, name, method, params, result):
+    """Adds a request with its result. `params` is the name of a definition, or the properties of a new one."""
+    if not isinstance(params, str):
+        properties, required = params
+        definitions[f"{name}RequestParams"] = thing(
+            {"_meta": reference("RequestMetaObject"), **properties}, ["_meta", *required]
+        )
+        params = f"{name}RequestParams"
+    properties, required = result
+    definitions[f"{name}Request"] = message(method, params, True)
+    definitions[f"{name}Result"] = thing(
+        {"_meta": reference("ResultMetaObject"), "resultType": {"type": "string"}, **properties}, ["resultType", *required]
+    )
+    response = {
+        "id": reference("RequestId"),
+        "jsonrpc": {"const": "2.0", "type": "string"},
+        "result": reference(f"{name}Result"),
+    }
+    definitions[f"{name}ResultResponse"] = thing(response, response)
+    definitions["ClientRequest"]["anyOf"].append(reference(f"{name}Request"))
+    definitions["ServerResult"]["anyOf"].append(reference(f"{name}Result"))
+
+
+def remove_request(definitions, name, *more):
+    for union in ("ClientRequest", "ServerResult"):
+        gone = (reference(f"{name}Request"), reference(f"{name}Result"))
+        definitions[union]["anyOf"] = [member for member in definitions[union]["anyOf"] if member not in gone]
+    for part in ("Request", "RequestParams", "Result", "ResultResponse"):
+        del definitions[name + part]
+    for definition in more:
+        del definitions[definition]
+
+
+def first(document):
+    """The newest revision with methods, notifications and a capability more, a method less, and a new member of two objects."""
+    document = copy.deepcopy(document)
     definitions = document["$defs"]
+    text = {"type": "string"}
 
-    # notes/list
-    definitions["ListNotesRequest"] = message("notes/list", "ListNotesRequestParams", True)
-    definitions["ListNotesRequestParams"] = {
-        "type": "object",
-        "properties": {"_meta": reference("RequestMetaObject"), "topic": {"type": "string"}},
-        "required": ["_meta"],
-    }
-    definitions["ListNotesResult"] = {
-        "type": "object",
-        "properties": {
-            "_meta": reference("ResultMetaObject"),
-            "notes": {"type": "array", "items": {"type": "string"}},
-            "resultType": {"type": "string"},
-        },
-        "required": ["notes", "resultType"],
-    }
-    definitions["ListNotesResultResponse"] = {
-        "type": "object",
-        "properties": {
-            "id": reference("RequestId"),
-            "jsonrpc": {"const": "2.0", "type": "string"},
-            "result": reference("ListNotesResult"),
-        },
-        "required": ["id", "jsonrpc", "result"],
-    }
-    definitions["ClientRequest"]["anyOf"].append(reference("ListNotesRequest"))
-    definitions["ServerResult"]["anyOf"].append(reference("ListNotesResult"))
+    topic = {"topic": text}
+    add_request(definitions, "SearchNotes", "notes/search", (topic, []), ({"notes": {"type": "array", "items": text}}, ["notes"]))
 
-    # notifications/notes/viewed
+    note = {"name": text, "link": {"type": "string", "format": "uri"}}
+    definitions["Note"] = thing(note, ["name"])
+    page = {"notes": {"type": "array", "items": reference("Note")}, "nextCursor": text}
+    add_request(definitions, "ListNotes", "notes/list", "PaginatedRequestParams", (page, ["notes"]))
+    whole = {"note": reference("Note"), "text": text}
+    add_request(definitions, "GetNote", "notes/get", ({"name": text}, ["name"]), (whole, whole))
+
+    changed = message("notifications/notes/list_changed", "NotificationParams", False)
+    changed["required"].remove("params")
+    definitions["NoteListChangedNotification"] = changed
+    definitions["ServerNotification"]["anyOf"].append(reference("NoteListChangedNotification"))
+    definitions["SubscriptionFilter"]["properties"]["notesListChanged"] = {"type": "boolean"}
+    capabilities = definitions["ServerCapabilities"]["properties"]
+    capabilities["notes"] = {"type": "object", "properties": {"listChanged": {"type": "boolean"}}}
+
     definitions["NotesViewedNotification"] = message("notifications/notes/viewed", "NotesViewedNotificationParams", False)
-    definitions["NotesViewedNotificationParams"] = {
-        "type": "object",
-        "properties": {"_meta": reference("NotificationMetaObject"), "noteId": {"type": "string"}},
-        "required": ["noteId"],
-    }
+    viewed = {"_meta": reference("NotificationMetaObject"), "noteId": text}
+    definitions["NotesViewedNotificationParams"] = thing(viewed, ["noteId"])
     definitions["ClientNotification"] = {
         "anyOf": [reference("CancelledNotification"), reference("NotesViewedNotification")]
     }
 
-    # completion/complete is no more.
-    for union in ("ClientRequest", "ServerResult"):
-        gone = (reference("CompleteRequest"), reference("CompleteResult"))
-        definitions[union]["anyOf"] = [member for member in definitions[union]["anyOf"] if member not in gone]
-    for name in ("CompleteRequest", "CompleteRequestParams", "CompleteResult", "CompleteResultResponse"):
-        del definitions[name]
+    remove_request(definitions, "Complete")
 
     for name in ("CallToolResult", "Tool"):
         definitions[name]["properties"]["traceId"] = {"type": "string", "description": "Where it can be found again."}
     return document
 
 
+def second(document):
+    """The first with a method less that the runtime serves, and a new member of what it brought."""
+    document = copy.deepcopy(document)
+    definitions = document["$defs"]
+    remove_request(definitions, "SubscriptionsListen", "SubscriptionsListenResultMetaObject")
+    definitions["Note"]["properties"]["colour"] = {"type": "string"}
+    return document
+
+
 def run(*command, folder):
     """Runs a command; what it prints goes where ours goes."""
     print("+", *command, flush=True)
-    return subprocess.run(list(map(str, command)), cwd=folder).returncode
+    begun = time.monotonic()
+    # Builds of the stages differ little.
+    environment = os.environ | {"CARGO_INCREMENTAL": "1", "CARGO_PROFILE_DEV_DEBUG": "0"}
+    code = subprocess.run(list(map(str, command)), cwd=folder, env=environment).returncode
+    print(f"{command[0]}: {time.monotonic() - begun:.0f} s", flush=True)
+    return code
 
 
 def checked(*command, folder):
@@ -104,7 +227,7 @@ def checked(*command, folder):
 
 
 def copied(folder):
-    """A copy of what git knows of this tree, as it is in the work tree."""
+    """A copy of what git knows of this tree, as it is in the work tree, with the crate of the tests as a member."""
     shutil.rmtree(folder, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, stdout=subprocess.PIPE
@@ -113,9 +236,9 @@ def copied(folder):
         source, target = ROOT / name, folder / name
         if name and source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
-            # With its time, so that cargo builds again only what is different.
-            shutil.copy2(source, target)
-    shutil.copytree(HERE / "next-revision", folder / "next-revision")
+            shutil.copyfile(source, target)
+    shutil.copytree(EXTRAS, folder / "next-revision", copy_function=shutil.copyfile)
+    insert(folder / "schema/overlay.toml", r"\Z", OVERLAY)
     manifest = (folder / "Cargo.toml").read_text()
     manifest, count = re.subn(r"(?m)^members = .*$", f"members = {json.dumps(MEMBERS)}", manifest)
     if count != 1:
@@ -123,15 +246,26 @@ def copied(folder):
     (folder / "Cargo.toml").write_text(manifest)
 
 
-def with_new_method(folder):
-    """Adds the function that serves the new method; answers whether there was a place for it."""
-    addition = (HERE / "next-revision/list_notes.rs").read_text()
-    for file in sorted((folder / "runtime/src").rglob("*.rs")):
-        text = file.read_text()
-        if found := re.search(r"(?m)^impl\b[^{;]*\bServeMethods for [^{;]*\{\n", text):
-            file.write_text(text[: found.end()] + addition + text[found.end() :])
-            return True
-    return False
+def insert(file, after, text):
+    """Inserts `text` into a file, behind what the expression `after` finds there, once."""
+    old = file.read_text()
+    places = [found.end() for found in re.finditer(after, old)]
+    if len(places) != 1:
+        sys.exit(f"next_revision.py: `{file}` has {len(places)} places that match {after}")
+    file.write_text(old[: places[0]] + text + old[places[0] :])
+
+
+def synchronised(source, target):
+    """Makes `target` the same as `source`. Files that are the same already keep their time."""
+    wanted = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    for path in [path for path in target.rglob("*") if path.is_file()]:
+        if path.relative_to(target) not in wanted:
+            path.unlink()
+    for name in sorted(wanted):
+        new, old = source / name, target / name
+        if not old.is_file() or old.read_bytes() != new.read_bytes():
+            old.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(new, old)
 
 
 def main():
@@ -140,21 +274,30 @@ def main():
     arguments.add_argument("folder", type=pathlib.Path)
     arguments = arguments.parse_args()
     codegen, folder = arguments.codegen.resolve(), arguments.folder.resolve()
+    made, built = folder / "made", folder / "built"
 
-    copied(folder)
-    official = folder / "next-revision/schema.json"
-    newest = json.loads((folder / f"schema/revisions/{BEFORE}.json").read_text())
-    official.write_text(json.dumps(made_up(newest), indent=2))
-    schema = folder / "schema"
-    checked(codegen, "import", official, "--revision", REVISION, "--schema", schema, folder=folder)
-    checked(codegen, "generate", "--schema", schema, folder=folder)
+    copied(made)
+    schema = made / "schema"
+    document = json.loads((schema / f"revisions/{BEFORE}.json").read_text())
+    for revision, make in ((FIRST, first), (SECOND, second)):
+        document = make(document)
+        official = folder / f"{revision}.json"
+        official.write_text(json.dumps(document, indent=2))
+        checked(codegen, "import", official, "--revision", revision, "--schema", schema, folder=made)
+    checked(codegen, "generate", "--schema", schema, folder=made)
 
-    served = with_new_method(folder)
-    code = run("cargo", "test", "-p", "next-revision", folder=folder)
-    if not served:
-        print("next_revision.py: nothing in the runtime implements `ServeMethods`, so nothing can serve `notes/list`")
-    return code or int(not served)
+    insert(made / SERVE, IMPL, (EXTRAS / "search_notes.rs").read_text())
+    synchronised(made, built)
+    checked("cargo", "test", "-p", "next-revision", "--test", "served", folder=built)
+
+    shutil.copytree(EXTRAS / "notes", made / "runtime/src/feature/notes", copy_function=shutil.copyfile)
+    for file, after, text in GLUE:
+        insert(made / file, after, text)
+    lines = sum(text.count("\n") for _, _, text in GLUE)
+    print(f"the room of notes, and {lines} lines outside of it, in {len({file for file, _, _ in GLUE})} files")
+    synchronised(made, built)
+    checked("cargo", "test", "-p", "next-revision", "--test", "notes", folder=built)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

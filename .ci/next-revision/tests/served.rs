@@ -1,21 +1,18 @@
-//! What clients see of the made-up revision 2027-01-01, and what clients of the revisions before it see.
+//! What clients see of the made-up revisions 2027-01-01 and 2027-07-01, and what clients of the revisions before them see.
 
-use axum::body::Body;
-use http_body_util::BodyExt;
+mod support;
+
 use serde_json::{Value, json};
-use tower::ServiceExt;
+use support::{BEFORE, FIRST, SECOND, both, http, logged, next_event, post, request, soon, stream};
 use trueform::{
     Service,
     client::ClientOptions,
     prelude::*,
     schema::{
-        CallToolResult, ContentBlock, ListNotesRequestParams, NotesViewedNotificationParams,
-        RequestMetaObject, Revision, TextContent, methods,
+        CallToolResult, ContentBlock, NotesViewedNotificationParams, RequestMetaObject, Revision,
+        SearchNotesRequestParams, TextContent, methods,
     },
 };
-
-const NEW: &str = "2027-01-01";
-const BEFORE: &str = "2026-07-28";
 
 /// Sets the member that is new.
 #[tool]
@@ -29,103 +26,30 @@ fn service() -> Service {
     server.build().expect("the tool is fine")
 }
 
-/// A request of the modern era at a revision; `params` are members beside `_meta`.
-fn request(revision: &str, method: &str, params: Value) -> Value {
-    let mut params = params;
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": revision,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
-}
-
-/// What a stream answers to these messages.
-async fn stream(service: &Service, messages: &[Value]) -> Vec<Value> {
-    let service = service.clone();
-    let input: String = messages
-        .iter()
-        .map(|message| format!("{message}\n"))
-        .collect();
-    let (output, mut from_server) = tokio::io::duplex(1 << 20);
-    let serving = service.serve_stream(std::io::Cursor::new(input.into_bytes()), output);
-    let mut text = String::new();
-    let reading = tokio::io::AsyncReadExt::read_to_string(&mut from_server, &mut text);
-    let (served, read) = tokio::join!(serving, reading);
-    served.expect("a stream in memory does not fail");
-    read.expect("the server writes UTF-8");
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect()
-}
-
-/// What HTTP answers to one message: the status, and the message if there is any.
-async fn http(service: &Service, version: Option<&str>, message: &Value) -> (u16, Value) {
-    let mut request = axum::http::Request::post("/mcp")
-        .header("host", "localhost")
-        .header("content-type", "application/json")
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-method", message["method"].as_str().expect("a method"));
-    if let Some(version) = version {
-        request = request.header("mcp-protocol-version", version);
-    }
-    if let Some(name) = message["params"]["name"].as_str() {
-        request = request.header("mcp-name", name);
-    }
-    let request = request
-        .body(Body::from(message.to_string()))
-        .expect("a request");
-    let served = service
-        .clone()
-        .into_http_service()
-        .expect("the settings are fine");
-    let response = served.oneshot(request).await.expect("it does not fail");
-    let status = response.status().as_u16();
-    let body = response
-        .into_body()
-        .collect()
-        .await
-        .expect("a body")
-        .to_bytes();
-    let message = match body.is_empty() {
-        true => Value::Null,
-        false => serde_json::from_slice(&body).expect("JSON"),
-    };
-    (status, message)
-}
-
-/// The answer on a stream, which HTTP must give as well, with this status.
-async fn both(service: &Service, message: Value, status: u16) -> Value {
-    let version = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-    let answers = stream(service, std::slice::from_ref(&message)).await;
-    assert_eq!(answers.len(), 1, "{answers:?}");
-    assert_eq!(
-        http(service, version, &message).await,
-        (status, answers[0].clone())
-    );
-    answers.into_iter().next().expect("one")
+fn revision(name: &str) -> Revision {
+    Revision::from_wire(name).expect("a revision")
 }
 
 #[tokio::test]
-async fn discover_lists_it() {
-    let answer = both(&service(), request(NEW, "server/discover", json!({})), 200).await;
-    let versions = answer["result"]["supportedVersions"]
-        .as_array()
-        .expect("a list");
-    assert!(
-        versions.contains(&json!(NEW)) && versions.contains(&json!(BEFORE)),
-        "{answer}"
-    );
+async fn discover_lists_them() {
+    for asked in [FIRST, SECOND, BEFORE] {
+        let discover = request(asked, "server/discover", json!({}));
+        let answer = both(&service(), discover, 200).await;
+        let versions = &answer["result"]["supportedVersions"];
+        let versions = versions.as_array().expect("a list");
+        assert_eq!(versions[..3], [json!(SECOND), json!(FIRST), json!(BEFORE)]);
+    }
 }
 
 #[tokio::test]
 async fn a_new_member_reaches_those_who_know_it() {
-    for (revision, trace) in [(NEW, json!("t-1")), (BEFORE, Value::Null)] {
-        let call = request(
-            revision,
-            "tools/call",
-            json!({ "name": "traced", "arguments": {} }),
-        );
-        let answer = both(&service(), call, 200).await;
+    for (revision, trace) in [
+        (FIRST, json!("t-1")),
+        (SECOND, json!("t-1")),
+        (BEFORE, Value::Null),
+    ] {
+        let params = json!({ "name": "traced", "arguments": {} });
+        let answer = both(&service(), request(revision, "tools/call", params), 200).await;
         assert_eq!(answer["result"]["content"][0]["text"], "here", "{answer}");
         assert_eq!(answer["result"]["traceId"], trace, "{answer}");
     }
@@ -134,150 +58,169 @@ async fn a_new_member_reaches_those_who_know_it() {
 #[tokio::test]
 async fn legacy_clients_do_not_get_it() {
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": NEW, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+        "protocolVersion": FIRST, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
     }});
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "traced" } });
     let answers = stream(&service(), &[initialize, initialized, call]).await;
     // TRAP-06: a handshake never ends at a modern revision.
-    assert_eq!(
-        answers[0]["result"]["protocolVersion"], "2025-11-25",
-        "{answers:?}"
-    );
-    assert_eq!(
-        answers[1]["result"]["content"][0]["text"], "here",
-        "{answers:?}"
-    );
-    assert!(answers[1]["result"].get("traceId").is_none(), "{answers:?}");
+    let negotiated = &answers[0]["result"]["protocolVersion"];
+    assert_eq!(negotiated, "2025-11-25", "{answers:?}");
+    let result = &answers[1]["result"];
+    assert_eq!(result["content"][0]["text"], "here", "{answers:?}");
+    assert!(result.get("traceId").is_none(), "{answers:?}");
+}
+
+/// The message of the error -32601, on both transports.
+async fn not_found(revision: &str, method: &str, params: Value) -> String {
+    let answer = both(&service(), request(revision, method, params), 404).await;
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    let message = answer["error"]["message"].as_str();
+    message.expect("a message").to_owned()
 }
 
 #[tokio::test]
 async fn a_removed_method_is_unknown() {
     let params = json!({ "ref": { "type": "ref/prompt", "name": "p" }, "argument": { "name": "a", "value": "" } });
-    let answer = both(
-        &service(),
-        request(NEW, "completion/complete", params.clone()),
-        404,
-    )
-    .await;
-    assert_eq!(answer["error"]["code"], -32601, "{answer}");
-    let told = answer["error"]["message"].as_str().expect("a message");
-    assert!(told.contains("unknown") && told.contains(NEW), "{told}");
+    for revision in [FIRST, SECOND] {
+        let message = not_found(revision, "completion/complete", params.clone()).await;
+        assert!(
+            message.contains("unknown") && message.contains(revision),
+            "{message}"
+        );
+    }
     // There it is a method, of a capability that this server does not have.
-    let answer = both(
-        &service(),
-        request(BEFORE, "completion/complete", params),
-        404,
-    )
-    .await;
-    assert_eq!(answer["error"]["code"], -32601, "{answer}");
-    let told = answer["error"]["message"].as_str().expect("a message");
-    assert!(told.contains("completions"), "{told}");
+    let message = not_found(BEFORE, "completion/complete", params).await;
+    assert!(message.contains("completions"), "{message}");
 }
 
 #[tokio::test]
-async fn a_new_notification_is_taken() {
-    let viewed = json!({ "jsonrpc": "2.0", "method": "notifications/notes/viewed", "params": { "noteId": "n" } });
-    let discover = request(NEW, "server/discover", json!({}));
-    let answers = stream(&service(), &[viewed.clone(), discover]).await;
-    assert_eq!(answers.len(), 1, "{answers:?}");
-    assert_eq!(
-        http(&service(), Some(NEW), &viewed).await,
-        (202, Value::Null)
+async fn a_removed_method_is_served_where_it_was() {
+    let params = json!({ "notifications": { "toolsListChanged": true } });
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    for revision in [BEFORE, FIRST] {
+        let listen = request(revision, "subscriptions/listen", params.clone());
+        let answers = stream(&service(), std::slice::from_ref(&listen)).await;
+        assert_eq!(answers[0]["method"], acknowledged, "{answers:?}");
+        assert_eq!(answers[1]["id"], 1, "{answers:?}");
+
+        let response = post(&service(), Some(revision), None, &listen).await;
+        assert_eq!(response.status(), 200);
+        let first = next_event(&mut response.into_body()).await;
+        assert_eq!(first["method"], acknowledged, "{first}");
+    }
+    let message = not_found(SECOND, "subscriptions/listen", params).await;
+    assert!(
+        message.contains("unknown") && message.contains(SECOND),
+        "{message}"
     );
+}
+
+/// What the log says of the notification `notifications/notes/viewed`.
+fn told_of_viewed() -> Vec<String> {
+    let lines = logged().into_iter();
+    lines.filter(|line| line.contains("notes/viewed")).collect()
+}
+
+#[tokio::test]
+async fn a_new_notification_reaches_the_server() {
+    logged();
+    let service = service();
+    let viewed = json!({ "jsonrpc": "2.0", "method": "notifications/notes/viewed", "params": { "noteId": "n" } });
+    // Nothing else names a revision there, so it is the newest.
+    assert_eq!(stream(&service, &[viewed.clone()]).await, [] as [Value; 0]);
+    let told = told_of_viewed();
+    assert!(
+        told.len() == 1 && told[0].contains("notification ignored"),
+        "{told:?}"
+    );
+    for (version, is_known) in [(FIRST, true), (SECOND, true), (BEFORE, false)] {
+        let answer = http(&service, Some(version), &viewed).await;
+        assert_eq!(answer, (202, Value::Null));
+        let told = told_of_viewed();
+        let expected = match is_known {
+            true => "notification ignored",
+            false => "an unknown notification was dropped",
+        };
+        assert!(
+            told.len() == 1 && told[0].contains(expected),
+            "{version}: {told:?}"
+        );
+    }
+    let mut malformed = viewed;
+    malformed["params"] = json!({ "noteId": 5 });
+    stream(&service, &[malformed]).await;
+    let told = told_of_viewed();
+    assert!(told[0].contains("a notification was dropped"), "{told:?}");
 }
 
 #[tokio::test]
 async fn headers_name_the_same_revision_as_the_body() {
-    let discover = request(NEW, "server/discover", json!({}));
-    for version in [None, Some(BEFORE)] {
+    let discover = request(FIRST, "server/discover", json!({}));
+    for version in [None, Some(BEFORE), Some(SECOND)] {
         let (status, answer) = http(&service(), version, &discover).await;
-        assert_eq!(
-            (status, &answer["error"]["code"]),
-            (400, &json!(-32020)),
-            "{answer}"
-        );
+        let code = &answer["error"]["code"];
+        assert_eq!((status, code), (400, &json!(-32020)), "{answer}");
     }
 }
 
 #[tokio::test]
 async fn servers_choose_what_they_serve() {
-    let only = |revision| {
+    for (served, asked) in [(FIRST, BEFORE), (BEFORE, FIRST), (SECOND, FIRST)] {
         let server = Server::new("test", "1.0.0").tools(tools![traced]);
-        server
-            .revisions([revision])
-            .build()
-            .expect("the tool is fine")
-    };
-    for (served, asked) in [(NEW, BEFORE), (BEFORE, NEW)] {
-        let service = only(Revision::from_wire(served).expect("a revision"));
+        let service = server.revisions([revision(served)]).build();
+        let service = service.expect("the tool is fine");
         both(&service, request(served, "server/discover", json!({})), 200).await;
         let answer = both(&service, request(asked, "server/discover", json!({})), 400).await;
         assert_eq!(answer["error"]["code"], -32022, "{answer}");
-        assert_eq!(
-            answer["error"]["data"]["supported"],
-            json!([served]),
-            "{answer}"
-        );
+        let supported = &answer["error"]["data"]["supported"];
+        assert_eq!(supported, &json!([served]), "{answer}");
     }
 }
 
 #[tokio::test]
 async fn a_new_method_is_served() {
-    let answer = both(
-        &service(),
-        request(NEW, "notes/list", json!({ "topic": "birds" })),
-        200,
-    )
-    .await;
-    assert_eq!(answer["result"]["notes"], json!(["birds"]), "{answer}");
-    assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
-    let answer = both(
-        &service(),
-        request(NEW, "notes/list", json!({ "topic": 5 })),
-        200,
-    )
-    .await;
-    assert_eq!(
-        answer["error"]["data"]["pointer"], "/params/topic",
-        "{answer}"
-    );
-    let answer = both(&service(), request(BEFORE, "notes/list", json!({})), 404).await;
-    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    for revision in [FIRST, SECOND] {
+        let params = json!({ "topic": "birds" });
+        let answer = both(&service(), request(revision, "notes/search", params), 200).await;
+        assert_eq!(answer["result"]["notes"], json!(["birds"]), "{answer}");
+        assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+        let params = json!({ "topic": 5 });
+        let answer = both(&service(), request(revision, "notes/search", params), 200).await;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        let pointer = &answer["error"]["data"]["pointer"];
+        assert_eq!(pointer, "/params/topic", "{answer}");
+    }
+    not_found(BEFORE, "notes/search", json!({})).await;
+    let message = not_found(FIRST, "notes/list", json!({})).await;
+    assert!(message.contains("capability `notes`"), "{message}");
 }
 
 #[tokio::test]
-async fn the_client_speaks_it() {
-    let client = service().connect().await.expect("it connects");
-    assert_eq!(client.revision().as_str(), NEW);
-    let result = client
-        .call_tool("traced", json!({}))
-        .await
-        .expect("a result");
-    assert_eq!(result.trace_id.as_deref(), Some("t-1"));
-    let params = ListNotesRequestParams::new(RequestMetaObject::new());
-    let listed = client
-        .request::<methods::ListNotes>(params)
-        .await
-        .expect("a result");
-    assert_eq!(listed.notes, ["all"]);
-
+async fn the_client_speaks_them() {
     let viewed = NotesViewedNotificationParams::new("n");
-    client
-        .notify::<methods::NotesViewed>(&viewed)
-        .expect("it is sent");
+    for (options, expected) in [
+        (ClientOptions::new(), SECOND),
+        (ClientOptions::at(revision(FIRST)), FIRST),
+    ] {
+        let client = soon(service().connect_as(options)).await;
+        let client = client.expect("it connects");
+        assert_eq!(client.revision().as_str(), expected);
+        let result = soon(client.call_tool("traced", json!({}))).await;
+        let result = result.expect("a result");
+        assert_eq!(result.trace_id.as_deref(), Some("t-1"));
+        let params = SearchNotesRequestParams::new(RequestMetaObject::new());
+        let found = soon(client.request::<methods::SearchNotes>(params)).await;
+        assert_eq!(found.expect("a result").notes, ["all"]);
+        let sent = client.notify::<methods::NotesViewed>(&viewed);
+        sent.expect("it is sent");
+    }
 
-    let before = Revision::from_wire(BEFORE).expect("a revision");
-    let client = service()
-        .connect_as(ClientOptions::at(before))
-        .await
-        .expect("it connects");
-    let result = client
-        .call_tool("traced", json!({}))
-        .await
-        .expect("a result");
-    assert_eq!(result.trace_id, None);
-    client
-        .notify::<methods::NotesViewed>(&viewed)
-        .expect_err("that revision does not have it");
+    let options = ClientOptions::at(revision(BEFORE));
+    let client = soon(service().connect_as(options)).await;
+    let client = client.expect("it connects");
+    let result = soon(client.call_tool("traced", json!({}))).await;
+    assert_eq!(result.expect("a result").trace_id, None);
+    let sent = client.notify::<methods::NotesViewed>(&viewed);
+    sent.expect_err("that revision does not have it");
 }

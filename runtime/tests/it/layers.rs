@@ -223,6 +223,22 @@ fn edges_of(source: &str) -> String {
     table(&rooms, &imports.edges(&[]))
 }
 
+/// A whole feature over the generic parts is small: the room of notes, which `.ci/next_revision.py` puts beside the others and
+/// tests there. Comments and empty lines count.
+#[test]
+fn a_room_is_small() {
+    const MOST: usize = 150;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/next-revision/notes");
+    let files = std::fs::read_dir(folder).unwrap();
+    let lines = files.map(|file| {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 130));
+        text.lines().count()
+    });
+    let lines: usize = lines.sum();
+    assert!((1..=MOST).contains(&lines), "{lines} lines, at most {MOST}");
+}
+
 #[test]
 fn what_counts_as_an_import() {
     let source = r##"
