@@ -99,10 +99,11 @@ GLUE = [
     fn get_note(
         &self,
         cx: &mut Admitted<'_>,
-        params: Box<trueform_schema::GetNoteRequestParams>,
+        mut params: Box<trueform_schema::GetNoteRequestParams>,
     ) -> Option<Answered<methods::GetNote>> {
         let notes = self.features.notes.as_ref()?;
-        let called = notes.get(&params.name, || cx.exchange(self), &self.layers);
+        let exchange = || cx.exchange(self, Some(&mut params.meta));
+        let called = notes.get(&params.name, exchange, &self.layers);
         Some(Answered::Called(called))
     }
 

@@ -16,8 +16,7 @@ use super::{
     listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
     subscriptions::Topic,
 };
-use crate::exchange::{Context, Exchange};
-use crate::gate::Outgoing;
+use crate::{exchange::Context, exchange::Exchange, gate::Outgoing};
 
 /// Changes to the list of notes.
 pub(crate) static TOPIC: Topic = Topic {
@@ -26,7 +25,8 @@ pub(crate) static TOPIC: Topic = Topic {
     honour: |filter| filter.notes_list_changed = Some(true),
 };
 
-type Write = fn(&Context) -> Step<Result<String, ToolError>>;
+type Text = Result<String, ToolError>;
+type Write = fn(&Context) -> Step<Text>;
 
 /// A note: what the list shows of it, and the function that writes its text.
 #[derive(Debug)]
@@ -81,8 +81,7 @@ impl Notes {
         exchange: impl FnOnce() -> Arc<Exchange>,
         layers: &Layers,
     ) -> Result<Called, ErrorObject> {
-        let notes = self.0.now();
-        Ok(run(notes.find(name)?, Context(exchange()), (), layers))
+        Ok(run(self.0.now().find(name)?, Context(exchange()), (), layers))
     }
 }
 
@@ -139,12 +138,13 @@ impl Callable for Note {
         self.timeout.map(Timeout::of)
     }
 
-    fn call(&self, cx: &Context, (): ()) -> Step<Result<String, ToolError>> {
+    fn call(&self, cx: &Context, (): ()) -> Step<Text> {
         (self.write)(cx)
     }
 
-    fn respond(&self, exchange: &Exchange, text: &String) -> Result<Outgoing, ErrorObject> {
-        let result = GetNoteResult::new(self.shown.clone(), &**text);
-        exchange.result(&self.shown.name, &result)
+    fn respond(&self, cx: &Context, text: Text) -> Result<Outgoing, ErrorObject> {
+        let text = text.map_err(|error| self.error(error))?;
+        let result = GetNoteResult::new(self.shown.clone(), text);
+        cx.0.result(&self.shown.name, &result)
     }
 }

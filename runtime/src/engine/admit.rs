@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientRequest, Era, ErrorObject, Method, RequestId, RequestMetaObject, Revision, Revisions,
-    serve::server::dispatch,
+    ClientRequest, DecodeError, Era, ErrorObject, Method, RequestId, RequestMetaObject, Revision,
+    Revisions, decode, serve::server::dispatch,
 };
 
 use super::{
@@ -19,7 +19,7 @@ use crate::{
     drive::Reply,
     exchange::{Exchange, id_taken},
     feature::logging,
-    gate::{self, Claims, HeaderValue, Headers, Stage, VERSION_HEADER},
+    gate::{self, Claims, HeaderValue, Headers, Inbound, Stage, VERSION_HEADER},
     jsonrpc::{self, Fault},
     peer::{Caller, Negotiated, Phase, Session},
     trace,
@@ -429,14 +429,16 @@ impl Engine {
             negotiated,
         } = entered;
         let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
-        let mut meta = request_meta(params);
         let incoming = self.host.settings.incoming;
-        let stated = meta
-            .as_ref()
-            .and_then(|meta| meta.client_capabilities.as_ref());
-        let declared = match &negotiated {
-            Some(negotiated) => Some(&negotiated.facts.capabilities),
-            None => stated,
+        let (mut meta, fault) = match request_meta(name, revision, params, incoming) {
+            Ok(meta) => (meta, None),
+            Err(error) => (None, Some(error)),
+        };
+        let declared = match (fault, &negotiated) {
+            // Whether there is such a method comes first.
+            (Some(error), _) => Err(error),
+            (None, Some(negotiated)) => Ok(Some(&negotiated.facts.capabilities)),
+            (None, None) => Ok(meta.as_ref().and_then(|meta| meta.client_capabilities.as_ref())),
         };
         let found = self
             .features
@@ -489,7 +491,18 @@ impl Engine {
                 return Reply::Silent;
             }
         };
-        let mut meta = request_meta(params);
+        let meta = request_meta(name, revision, params, incoming);
+        let mut meta = match meta {
+            Ok(meta) => meta,
+            Err(error) => {
+                log_dropped(name, &error, params);
+                return Reply::Silent;
+            }
+        };
+        if let Some(meta) = &mut meta {
+            // They belong to requests: nobody waits for progress here, and log messages go with an answer.
+            (meta.progress_token, meta.log_level) = (None, None);
+        }
         let caller = match session.map(|session| (session, session.phase())) {
             Some((session, Phase::Open { negotiated, .. })) => {
                 Caller::in_session(session, &negotiated, meta.as_mut())
@@ -500,23 +513,53 @@ impl Engine {
             self.host_ref(),
             // A notification has no id; nothing is ever sent under this one.
             RequestId::Integer(0),
-            "notification",
+            notification.method,
             caller,
             session.cloned(),
             source.transport(),
             source.outlet(),
         );
+        if !source.is_stream() {
+            // A notification over HTTP is answered by a status, so nothing can be sent along with it.
+            exchange.finish();
+        }
         Reply::Background(notification.begin(exchange))
     }
 }
 
-/// The `_meta` of params that no type of the core describes. `None` if there is none that can be read.
-fn request_meta(params: Option<&RawValue>) -> Option<RequestMetaObject> {
+/// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if there is none.
+///
+/// # Errors
+/// -32602 for a `_meta` that does not have its form.
+fn request_meta(
+    method: &str,
+    revision: Revision,
+    params: Option<&RawValue>,
+    incoming: Inbound,
+) -> Result<Option<RequestMetaObject>, ErrorObject> {
     #[derive(serde::Deserialize)]
-    struct Params {
-        #[serde(default, rename = "_meta")]
-        meta: Option<RequestMetaObject>,
+    struct Params<'a> {
+        #[serde(default, rename = "_meta", borrow)]
+        meta: Option<&'a RawValue>,
     }
-    let params: Params = serde_json::from_str(params?.get()).ok()?;
-    params.meta
+    let read = |text| decode::from_str::<Params<'_>>(text).map(|params| params.meta);
+    let found = params.map_or(Ok(None), |params| read(params.get()));
+    let text = found.map_err(|error| unfit(method, &error, "/params"))?;
+    let Some(text) = text.map(RawValue::get) else {
+        return Ok(None);
+    };
+    let meta: RequestMetaObject =
+        decode::from_str(text).map_err(|error| unfit(method, &error, "/params/_meta"))?;
+    incoming.check_meta(&meta, method, revision, text)?;
+    if let Some(level) = meta.log_level.as_ref() {
+        logging::check(level, LOG_LEVEL)?;
+    }
+    Ok(Some(meta))
 }
+
+fn unfit(method: &str, error: &DecodeError, prefix: &str) -> ErrorObject {
+    jsonrpc::params_error(method, &Fault::of_decoding(error, prefix))
+}
+
+/// Where a request says from which level on it wants log messages (M-3).
+const LOG_LEVEL: &str = "/params/_meta/io.modelcontextprotocol~1logLevel";

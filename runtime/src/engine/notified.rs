@@ -56,7 +56,11 @@ impl Engine {
             Door::Session(session) => match session.phase() {
                 Phase::Open { negotiated, .. } => (Some(session), negotiated.revision),
                 // On a shared stream it may belong to the modern era, which has no handshake.
-                Phase::Fresh if source.is_stream() && !is_legacy_only(name, stateless) => {
+                Phase::Fresh
+                    if source.is_stream()
+                        && self.host.serves(stateless)
+                        && !is_legacy_only(name, stateless) =>
+                {
                     (Some(session), stateless)
                 }
                 Phase::Fresh | Phase::Closed => {
@@ -74,6 +78,10 @@ impl Engine {
             rules.is_some_and(|rules| rules.direction.from_client())
         };
         let Some(method) = Method::from_wire(name).filter(sent_by_clients) else {
+            if !self.host.serves(revision) {
+                log_unknown(name, revision);
+                return Reply::Silent;
+            }
             return self.extension_notified(source, name, params, revision, session);
         };
         let decode = ClientNotification::decode;

@@ -129,8 +129,9 @@ impl Context {
     ///
     /// # Errors
     /// [`AskError::NotAtThisRevision`] if the server does not send it at the revision of this request,
-    /// [`AskError::NotDeclared`] if the client did not declare the extension that it belongs to, [`AskError::NotAllowed`] for
-    /// params that the revision does not allow, [`AskError::Gone`] if the request is over or the client does not read.
+    /// [`AskError::ExtensionNotDeclared`] if the client did not declare the extension that it belongs to,
+    /// [`AskError::NotAllowed`] for params that the revision does not allow, [`AskError::Gone`] if the request is over or the
+    /// client does not read.
     pub fn notify<N: AnyNotification>(&self, params: &N::Params) -> Result<(), AskError> {
         let exchange = &self.0;
         let revision = exchange.revision();
@@ -190,6 +191,10 @@ impl Context {
             if !missing.is_empty() {
                 return Err(AskError::NotDeclared(missing));
             }
+        }
+        // Nobody reads what belongs to a request that is over.
+        if !exchange.is_open() {
+            return Err(AskError::Gone);
         }
         let waiting = session.asked.register();
         let message = Outgoing::request(waiting.id(), method, Some(&written));

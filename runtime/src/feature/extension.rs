@@ -5,7 +5,9 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use serde_json::value::RawValue;
 use tracing::Span;
 use trueform_schema::{
-    ClientCapabilities, Conform, ErrorObject, JsonObject, Map, Revision, ServerCapabilities,
+    ClientCapabilities, Conform, Encode, ErrorObject, Json, JsonObject, Map, Meta, Revision,
+    ServerCapabilities, View,
+    conform::{Flow, Path, Walk},
     methods::{Decoded, Methods, Response, Rules},
 };
 
@@ -116,7 +118,8 @@ impl Extensions {
         self.find(method, revision)?.1.header_name
     }
 
-    /// A request of an extension, decoded and checked. `None` if no extension has `method` at `revision`.
+    /// A request of an extension, decoded and checked. `None` if no extension has `method` at `revision`. `declared` is what the
+    /// client can do, or what is wrong with the `_meta` that says so.
     ///
     /// # Errors
     /// -32601 if only the server sends it, -32021 or -32602 if the client did not declare the extension, -32602 for params
@@ -126,7 +129,7 @@ impl Extensions {
         method: &str,
         revision: Revision,
         params: Option<&RawValue>,
-        declared: Option<&ClientCapabilities>,
+        declared: Result<Option<&ClientCapabilities>, ErrorObject>,
         incoming: Inbound,
     ) -> Option<Result<Request, ErrorObject>> {
         let (extension, rules) = self.find(method, revision)?;
@@ -153,7 +156,10 @@ impl Extensions {
             .map_err(|error| unfit(method, &error))
             .and_then(|decoded| {
                 incoming.check_decoded(decoded.params(), method, revision, text)?;
-                Ok(Notification(decoded))
+                Ok(Notification {
+                    method: extension.name_of(method),
+                    decoded,
+                })
             });
         Some(decoded)
     }
@@ -180,14 +186,15 @@ impl Extension {
         rules: &Rules,
         revision: Revision,
         params: Option<&RawValue>,
-        declared: Option<&ClientCapabilities>,
+        declared: Result<Option<&ClientCapabilities>, ErrorObject>,
         incoming: Inbound,
     ) -> Result<Request, ErrorObject> {
-        if !rules.direction.from_client() {
+        // Notifications have no results.
+        if !rules.direction.from_client() || rules.results.is_empty() {
             let why = "is not a request that a client sends";
             return Err(jsonrpc::method_not_found(method, why));
         }
-        let extensions = declared.and_then(|declared| declared.extensions.as_ref());
+        let extensions = declared?.and_then(|declared| declared.extensions.as_ref());
         if !extensions.is_some_and(|extensions| extensions.contains_key(self.identifier)) {
             return Err(undeclared(self.identifier, revision));
         }
@@ -198,17 +205,18 @@ impl Extension {
             .request(revision, method, text)
             .map_err(|error| unfit(method, &error))?;
         incoming.check_decoded(decoded.params(), method, revision, text)?;
-        let name = self
-            .methods
-            .names()
-            .iter()
-            .find(|name| **name == method)
-            .copied();
         Ok(Request {
-            method: name.unwrap_or(self.identifier),
+            method: self.name_of(method),
             identifier: self.identifier,
             decoded,
         })
+    }
+
+    /// `method` as the binding spells it.
+    fn name_of(&self, method: &str) -> &'static str {
+        let mut names = self.methods.names().iter();
+        let name = names.find(|name| **name == method);
+        name.copied().unwrap_or(self.identifier)
     }
 }
 
@@ -292,18 +300,94 @@ impl Callable for Callee {
         outcome: Result<Output, ToolError>,
     ) -> Result<Outgoing, ErrorObject> {
         let output = outcome.map_err(|error| self.error(error))?;
-        cx.0.result(self.method, &*output.0)
+        let exchange = &cx.0;
+        match exchange.take_result_meta() {
+            None => exchange.result(self.method, &*output.0),
+            Some(meta) => {
+                let result = WithMeta::new(&*output.0, *meta, exchange.view(), self.method)?;
+                exchange.result(self.method, &result)
+            }
+        }
+    }
+}
+
+/// A result of an extension with members that its handler added to the `_meta`. The types of the extension need not have one.
+struct WithMeta<'a> {
+    result: &'a dyn Conform,
+    written: Json,
+}
+
+impl<'a> WithMeta<'a> {
+    /// `result` as `view` shows it, with those members of `meta` that its own `_meta` lacks.
+    ///
+    /// # Errors
+    /// -32603 for a key that `_meta` may not have, and for a result that cannot have a `_meta`. The log has the reason.
+    fn new(
+        result: &'a dyn Conform,
+        meta: Meta,
+        view: View<'_>,
+        method: &'static str,
+    ) -> Result<Self, ErrorObject> {
+        let held_back = || jsonrpc::internal(format!("the result of `{method}` cannot be sent"));
+        if let Some(key) = meta.keys().find(|key| gate::is_illegal_meta_key(key)) {
+            tracing::error!(
+                method,
+                key,
+                "a result whose `_meta` has a key that is reserved or illegal was held back"
+            );
+            return Err(held_back());
+        }
+        let mut text = Vec::with_capacity(128);
+        result.encode(view, &mut text);
+        match merged(&text, meta) {
+            Ok(written) => Ok(Self { result, written }),
+            Err(error) => {
+                tracing::error!(method, %error, "a result that cannot have a `_meta` was held back");
+                Err(held_back())
+            }
+        }
+    }
+}
+
+/// The object `text`, with those members of `meta` that its own `_meta` lacks.
+fn merged(text: &[u8], meta: Meta) -> serde_json::Result<Json> {
+    let mut members: Map<Json> = serde_json::from_slice(text)?;
+    let mut own: Meta = match members.get("_meta") {
+        Some(own) => own.parse()?,
+        None => Meta::new(),
+    };
+    for (key, value) in meta {
+        if !own.contains_key(&key) {
+            own.insert(key, value);
+        }
+    }
+    members.insert("_meta", Json::from_value(&own)?);
+    Json::from_value(&members)
+}
+
+impl Encode for WithMeta<'_> {
+    fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
+        self.written.encode(view, out);
+    }
+}
+
+impl Conform for WithMeta<'_> {
+    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
+        self.result.conform(walk, path)
     }
 }
 
 /// A notification that its extension can be called with.
-pub(crate) struct Notification(Decoded<Context, ()>);
+pub(crate) struct Notification {
+    pub(crate) method: &'static str,
+    decoded: Decoded<Context, ()>,
+}
 
 impl Notification {
     /// The work that the handler makes of it.
     pub(crate) fn begin(self, exchange: Arc<Exchange>) -> Box<dyn Job> {
         Box::new(Noting {
-            noted: self.0.call(Context(exchange.clone())),
+            noted: self.decoded.call(Context(exchange.clone())),
             exchange,
             span: Span::current(),
         })

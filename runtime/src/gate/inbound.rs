@@ -10,7 +10,8 @@ use std::{fmt, ops::ControlFlow};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::{
-    Conform, DecodeError, Encode, ErrorObject, JsonKind, Method, Revision, View, Violation,
+    Conform, DecodeError, Encode, ErrorObject, JsonKind, Method, RequestMetaObject, Revision, View,
+    Violation,
     conform::{Path, Rule, Walk},
     decode,
 };
@@ -85,6 +86,22 @@ impl Inbound {
         text: Option<&str>,
     ) -> Result<(), ErrorObject> {
         let fault = self.look(decoded, revision, text.unwrap_or("{}"), "/params");
+        self.judge(fault, method, revision)
+            .map_err(|fault| jsonrpc::params_error(method, &fault))
+    }
+
+    /// Checks `meta`, which `text` is, the `_meta` of a request of an extension, at `revision`.
+    ///
+    /// # Errors
+    /// As [`check_params`](Self::check_params).
+    pub(crate) fn check_meta(
+        self,
+        meta: &RequestMetaObject,
+        method: &str,
+        revision: Revision,
+        text: &str,
+    ) -> Result<(), ErrorObject> {
+        let fault = self.look(meta, revision, text, "/params/_meta");
         self.judge(fault, method, revision)
             .map_err(|fault| jsonrpc::params_error(method, &fault))
     }

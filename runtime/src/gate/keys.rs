@@ -33,6 +33,11 @@ pub(crate) fn is_reserved(key: &str) -> bool {
     )
 }
 
+/// Whether an author may not put `key` into the `_meta` of a result (Z-10, Z-11).
+pub(crate) fn is_illegal_meta_key(key: &str) -> bool {
+    is_reserved(key) || !is_meta_key(key)
+}
+
 /// Whether `identifier` can name an extension: a key of `_meta` with a prefix (C-14).
 pub(crate) fn is_extension_identifier(identifier: &str) -> bool {
     identifier.contains('/') && is_meta_key(identifier)

@@ -199,7 +199,19 @@ impl Connection {
                 }
                 Driving::One(CallFuture::new(job))
             }
-            Reply::Batch(replies) => Driving::Many(Batch::new(replies)),
+            Reply::Batch(replies) => {
+                // The responses do not wait for what nobody waits for.
+                let is_background = |reply: &Reply| matches!(reply, Reply::Background(_));
+                let (background, replies): (Vec<_>, Vec<_>) =
+                    replies.into_iter().partition(is_background);
+                for reply in background {
+                    self.take(reply, cx);
+                }
+                if replies.is_empty() {
+                    return;
+                }
+                Driving::Many(Batch::new(replies))
+            }
         };
         match Pin::new(&mut driving).poll(cx) {
             Poll::Ready(Some(response)) => self.respond(response),

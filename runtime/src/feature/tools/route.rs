@@ -25,7 +25,7 @@ use crate::{
         callable::Timeout,
         failure::{Chain, ToolError},
     },
-    gate::{is_meta_key, is_reserved},
+    gate::{is_illegal_meta_key, is_meta_key, is_reserved},
     jsonrpc,
     lint::Profile,
     needs::ClientNeeds,
@@ -384,7 +384,7 @@ impl ToolRoute {
         result.each_part(&mut |part| {
             if let Part::MetaKey(key) = part
                 && first.is_none()
-                && is_illegal(key)
+                && is_illegal_meta_key(key)
             {
                 first = Some(key);
             }
@@ -460,9 +460,4 @@ fn illegal_name(name: &str, place: &Place) -> String {
         "`{name}` ({place}) is not a tool name: it has 1 to 128 of the characters \
          `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`"
     )
-}
-
-/// Whether `_meta` may not have `key`.
-fn is_illegal(key: &str) -> bool {
-    is_reserved(key) || !is_meta_key(key)
 }

@@ -23,7 +23,7 @@ use super::{
     status,
 };
 use crate::{
-    drive::{CallFuture, Reply},
+    drive::{Batch, Reply},
     engine::{HttpSource, Named, Source},
     exchange::TransportData,
     feature::callable::Job,
@@ -137,20 +137,14 @@ impl Post<'_, '_> {
             Reply::Ready(response) => reply::complete(vec![response], false, self.accepts).into(),
             Reply::Opened(id, session, response) => self.opened(&id, &session, response),
             Reply::Running(job) => self.late(vec![job], Vec::new(), false),
-            Reply::Background(job) => {
-                let held = self.held;
-                tokio::spawn(async move {
-                    let _held = held;
-                    // A notification is never answered.
-                    CallFuture::new(job).await;
-                });
-                status::accepted().into()
-            }
+            Reply::Background(job) => self.unanswered(vec![job]),
             Reply::Batch(replies) => {
                 let (mut jobs, mut responses) = (Vec::new(), Vec::new());
+                let mut background = Vec::new();
                 for reply in replies {
                     match reply {
-                        Reply::Running(job) | Reply::Background(job) => jobs.push(job),
+                        Reply::Running(job) => jobs.push(job),
+                        Reply::Background(job) => background.push(job),
                         Reply::Ready(response) | Reply::Opened(_, _, response) => {
                             responses.push(response);
                         }
@@ -158,12 +152,28 @@ impl Post<'_, '_> {
                         Reply::Silent | Reply::Batch(_) => {}
                     }
                 }
+                if jobs.is_empty() && responses.is_empty() {
+                    return self.unanswered(background);
+                }
+                // One request holds one permit, so the answer waits for the notifications beside it.
+                jobs.extend(background);
                 match jobs.is_empty() {
                     true => reply::complete(responses, true, self.accepts).into(),
                     false => self.late(jobs, responses, true),
                 }
             }
         }
+    }
+
+    /// Lets work go on that is never answered. It counts as a call at work until it has ended.
+    fn unanswered(self, jobs: Vec<Box<dyn Job>>) -> State {
+        let held = self.held;
+        tokio::spawn(async move {
+            let _held = held;
+            let replies = jobs.into_iter().map(Reply::Background).collect();
+            Batch::new(replies).await;
+        });
+        status::accepted().into()
     }
 
     /// Keeps the session that an `initialize` opened, and gives the client its id (F-19).
