@@ -1,58 +1,90 @@
-//! An extension of the protocol that this crate made up: a shelf of bookmarks.
+//! An extension of the protocol that this crate made up, and a server that serves it: shelves of bookmarks.
 //!
 //! `bookmarks.schema.json` is written as a published extension would write it, with copies of the core definitions it uses.
 //! The build script binds it. Definitions that equal the core's are not generated again: a [`bookmarks::Bookmark`] holds the
 //! same [`Icon`](trueform_schema::Icon) and [`Annotations`](trueform_schema::Annotations) as a tool does.
+//!
+//! All messages are typed: requests and notifications of the client, which [`Shelves`] handles, and the notifications that it
+//! sends. The extension has no requests of the server, because revision 2026-07-28 has none.
 
 /// The generated bindings of `com.example/bookmarks`.
 pub mod bookmarks {
     include!(concat!(env!("OUT_DIR"), "/bookmarks.rs"));
 }
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bookmarks::handler::ServerHandler;
+use bookmarks::handler::{self, ServerHandler};
 use bookmarks::{
-    AddBookmarkRequestParams, AddBookmarkResult, Bookmark, ListBookmarksRequestParams,
-    ListBookmarksResult,
+    AddBookmarkRequestParams, AddBookmarkResult, Bookmark, BookmarkAddedNotificationParams,
+    BookmarkVisitedNotificationParams, ListBookmarksRequestParams, ListBookmarksResult,
+    methods::BookmarkAdded,
 };
-use trueform_schema::ErrorObject;
+use trueform::{AskError, Context, Server, schema::ErrorObject};
 
-/// A server side of the extension that keeps bookmarks in memory.
+/// The member of `_meta` in which a client may say who reads.
+pub const READER: &str = "com.example/reader";
+/// The member of `_meta` in which results repeat it.
+pub const KEPT_FOR: &str = "com.example/kept-for";
+
+/// The server. `Server::run` serves it over standard input and output or over HTTP.
+pub fn server() -> Server {
+    Server::new("bookmarks", env!("CARGO_PKG_VERSION"))
+        .extension(handler::Server(Shelves::default()))
+}
+
+/// The server side of the extension. It keeps bookmarks in memory.
 #[derive(Debug, Default)]
 pub struct Shelves {
     kept: Mutex<Vec<Bookmark>>,
 }
 
+impl Shelves {
+    fn kept(&self) -> MutexGuard<'_, Vec<Bookmark>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl ServerHandler for Shelves {
-    type Context = ();
+    type Context = Context;
 
     async fn add_bookmark(
         &self,
-        (): &(),
+        cx: &Context,
         params: AddBookmarkRequestParams,
     ) -> Result<AddBookmarkResult, ErrorObject> {
-        let mut kept = self
-            .kept
-            .lock()
-            .map_err(|_| ErrorObject::new(-32603, "the shelf is broken"))?;
-        kept.push(params.bookmark);
-        Ok(AddBookmarkResult::new(kept.len().to_string()))
+        let mut kept = self.kept();
+        let id = (kept.len() + 1).to_string();
+        let added = BookmarkAddedNotificationParams::new(params.bookmark, &*id);
+        match cx.notify::<BookmarkAdded>(&added) {
+            // The bookmark is kept even if the client does not hear of it.
+            Ok(()) | Err(AskError::Gone) => kept.push(added.bookmark),
+            Err(problem) => return Err(ErrorObject::new(-32602, problem.to_string())),
+        }
+        if let Some(reader) = cx.meta(READER) {
+            cx.set_result_meta(KEPT_FOR, reader);
+        }
+        Ok(AddBookmarkResult::new(id))
     }
 
     async fn list_bookmarks(
         &self,
-        (): &(),
+        _: &Context,
         params: ListBookmarksRequestParams,
     ) -> Result<ListBookmarksResult, ErrorObject> {
-        let kept = self
-            .kept
-            .lock()
-            .map_err(|_| ErrorObject::new(-32603, "the shelf is broken"))?;
         let wanted =
             |bookmark: &&Bookmark| params.shelf.is_none() || bookmark.shelf == params.shelf;
-        Ok(ListBookmarksResult::new(
-            kept.iter().filter(wanted).cloned().collect::<Vec<_>>(),
-        ))
+        let found: Vec<_> = self.kept().iter().filter(wanted).cloned().collect();
+        Ok(ListBookmarksResult::new(found))
+    }
+
+    async fn bookmark_visited(&self, _: &Context, params: BookmarkVisitedNotificationParams) {
+        let Ok(id) = params.id.parse::<usize>() else {
+            return;
+        };
+        // Nobody waits for an answer that could say that there is no such bookmark.
+        if let Some(bookmark) = self.kept().get_mut(id.wrapping_sub(1)) {
+            bookmark.visits = Some(bookmark.visits.unwrap_or(0) + 1);
+        }
     }
 }

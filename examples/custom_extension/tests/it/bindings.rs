@@ -5,73 +5,22 @@ use std::sync::{Arc, Mutex};
 use custom_extension::Shelves;
 use custom_extension::bookmarks::handler::{Client, ClientHandler, Server};
 use custom_extension::bookmarks::{
-    self, AddBookmarkRequestParams, Bookmark, BookmarkAddedNotificationParams, ListBookmarksResult,
-    Method, ServerNotification, Shelf,
+    self, AddBookmarkRequestParams, Bookmark, BookmarkAddedNotificationParams, Method,
+    ServerNotification, Shelf,
 };
 use trueform_schema::methods::{AnyNotification, AnyRequest, Methods};
-use trueform_schema::{Annotations, At, Icon, Revision, Role, conform, decode};
+use trueform_schema::{Annotations, At, Icon, Revision, Role, decode};
 
 const NOW: Revision = Revision::V2026_07_28;
 
 #[test]
 fn definitions_equal_to_the_cores_are_the_cores_types() {
-    let bookmark = Bookmark::new("https://example.com", "Example")
+    let bookmark = Bookmark::new("Example", "https://example.com")
         .with_icons(vec![Icon::new("https://example.com/icon.png")])
         .with_annotations(Annotations::new().with_audience(vec![Role::User]))
         .with_shelf(Shelf::Later);
     let text = At::new(&bookmark, NOW).to_string();
     assert_eq!(decode::from_str::<Bookmark>(&text).unwrap(), bookmark);
-}
-
-#[test]
-fn requests_go_from_text_to_handler_to_text() {
-    let shelves: Arc<dyn Methods<()>> = Arc::new(Server(Shelves::default()));
-    let call = |method: &str, params: &str| {
-        let request = shelves.clone().request(NOW, method, Some(params));
-        let request = request.map_err(|error| error.to_string())?;
-        conform(request.params(), NOW).map_err(|violation| violation.to_string())?;
-        let answer = ready(request.call(())).map_err(|error| error.message)?;
-        Ok::<_, String>(At::new(&*answer, NOW).to_string())
-    };
-    let added = call(
-        "bookmarks/add",
-        r#"{"bookmark":{"uri":"https://a.example","title":"A","shelf":"later"}}"#,
-    )
-    .unwrap();
-    assert_eq!(added, r#"{"resultType":"complete","id":"1"}"#);
-    call(
-        "bookmarks/add",
-        r#"{"bookmark":{"uri":"https://b.example","title":"B","x":1}}"#,
-    )
-    .unwrap();
-
-    let listed: ListBookmarksResult =
-        decode::from_str(&call("bookmarks/list", r#"{"shelf":"later"}"#).unwrap()).unwrap();
-    assert_eq!(listed.bookmarks.len(), 1);
-    assert!(
-        call("bookmarks/list", "{}").unwrap().contains(r#""x":1"#),
-        "unknown members are kept"
-    );
-
-    let error = call(
-        "bookmarks/add",
-        r#"{"bookmark":{"uri":"https://a.example"}}"#,
-    )
-    .unwrap_err();
-    assert!(
-        error.starts_with("/bookmark: missing") && error.contains("title"),
-        "{error}"
-    );
-    // The core's types are checked as well: an icon's source is a URI.
-    let icon = r#"{"bookmark":{"uri":"https://a.example","title":"A","icons":[{"src":"no uri"}]}}"#;
-    let error = call("bookmarks/add", icon).unwrap_err();
-    assert!(error.starts_with("`/bookmark/icons/0/src`"), "{error}");
-
-    let error = call("notifications/bookmarks/added", "{}").unwrap_err();
-    assert_eq!(
-        error,
-        "`notifications/bookmarks/added` is not sent by the client in this form"
-    );
 }
 
 /// Collects the titles of what was added.
@@ -121,7 +70,8 @@ fn markers_and_adapter_name_the_extension() {
         [
             "bookmarks/add",
             "bookmarks/list",
-            "notifications/bookmarks/added"
+            "notifications/bookmarks/added",
+            "notifications/bookmarks/visited"
         ]
     );
 }
@@ -148,12 +98,12 @@ fn the_table_says_who_sends_what_and_when() {
         None,
         "the extension needs the newest revision"
     );
-    let params = BookmarkAddedNotificationParams::new(Bookmark::new("https://a.example", "A"), "1");
+    let params = BookmarkAddedNotificationParams::new(Bookmark::new("A", "https://a.example"), "1");
     assert_eq!(
         ServerNotification::BookmarkAdded(Box::new(params)).method(),
         Method::BookmarkAdded
     );
-    _ = AddBookmarkRequestParams::new(Bookmark::new("https://a.example", "A"));
+    _ = AddBookmarkRequestParams::new(Bookmark::new("A", "https://a.example"));
 }
 
 /// The handlers of this example never wait.

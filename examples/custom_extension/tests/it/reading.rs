@@ -1,0 +1,194 @@
+//! An extension of 2025-11-25, where both sides send requests. A client says there at `initialize` that it has the extension.
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use trueform::{Client, Context, Server, Service, schema::ErrorObject};
+
+use crate::support::{BOTH, Over, connect, next, raw, soon};
+
+/// The generated bindings of `com.example/reading`.
+#[allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "not all of it is tested"
+)]
+mod binding {
+    include!(concat!(env!("OUT_DIR"), "/reading.rs"));
+}
+
+use binding::{
+    ConfirmRequestParams, LendRequestParams, LendResult, LentNotificationParams,
+    ReturnedNotificationParams,
+    handler::{self, ServerHandler},
+    methods::{Confirm, Lent},
+};
+
+/// Lends books to readers that confirm that they want them.
+struct Library(mpsc::UnboundedSender<String>);
+
+impl ServerHandler for Library {
+    type Context = Context;
+
+    async fn lend(
+        &self,
+        cx: &Context,
+        params: LendRequestParams,
+    ) -> Result<LendResult, ErrorObject> {
+        let title = params.title;
+        let asked = cx.request::<Confirm>(ConfirmRequestParams::new(&*title));
+        match asked.await {
+            Ok(answer) if answer.agreed => {}
+            Ok(_) => return Err(ErrorObject::new(1001, "not agreed")),
+            Err(problem) => return Err(ErrorObject::new(1002, problem.to_string())),
+        }
+        let lent = cx.notify::<Lent>(&LentNotificationParams::new(title));
+        lent.map_err(|problem| ErrorObject::new(1003, problem.to_string()))?;
+        Ok(LendResult::new(14))
+    }
+
+    async fn returned(&self, cx: &Context, params: ReturnedNotificationParams) {
+        let asked = cx
+            .request::<Confirm>(ConfirmRequestParams::new(&*params.title))
+            .await;
+        let asked = asked.map_or_else(
+            |problem| problem.to_string(),
+            |answer| answer.agreed.to_string(),
+        );
+        let told = cx.notify::<Lent>(&LentNotificationParams::new(params.title));
+        let told = told.map_or_else(|problem| problem.to_string(), |()| "told".to_owned());
+        let told = format!("{}: {asked}, {told}", cx.method());
+        self.0.send(told).expect("the test listens");
+    }
+}
+
+fn library() -> (Service, mpsc::UnboundedReceiver<String>) {
+    let (sender, told) = mpsc::unbounded_channel();
+    let server = Server::new("library", "1").extension(handler::Server(Library(sender)));
+    (server.build().unwrap(), told)
+}
+
+/// A client that opened a session at `revision` and declared `extensions`.
+async fn opened(service: &Service, over: Over, revision: &str, extensions: &str) -> Client {
+    let client = connect(service, over, raw()).await;
+    client
+        .send_raw(format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"extensions":{extensions}}},"clientInfo":{{"name":"t","version":"1"}}}}}}"#
+        ))
+        .unwrap();
+    assert_eq!(next(&client).await["result"]["protocolVersion"], revision);
+    client
+        .send_raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .unwrap();
+    client
+}
+
+const DECLARED: &str = r#"{"com.example/reading":{}}"#;
+
+fn lend(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"reading/lend","params":{{"title":"A"}}}}"#)
+}
+
+/// Answers the server's question with `answer`, which is a `result` or an `error`.
+async fn answer(client: &Client, answer: &str) {
+    let asked = next(client).await;
+    assert_eq!(asked["method"], "reading/confirm", "{asked}");
+    assert_eq!(asked["params"], json!({ "title": "A" }), "{asked}");
+    let id = &asked["id"];
+    client
+        .send_raw(format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#))
+        .unwrap();
+}
+
+#[tokio::test]
+async fn both_sides_send_requests_and_notifications() {
+    for over in BOTH {
+        let (service, _told) = library();
+        let client = opened(&service, over, "2025-11-25", DECLARED).await;
+        client.send_raw(lend(1)).unwrap();
+        answer(&client, r#""result":{"agreed":true}"#).await;
+        let lines = [
+            soon(client.next_message()).await,
+            soon(client.next_message()).await,
+        ];
+        let expected = [
+            r#"{"jsonrpc":"2.0","method":"notifications/reading/lent","params":{"title":"A"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"days":14}}"#,
+        ];
+        assert_eq!(lines.map(Option::unwrap), expected, "{over:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_client_answers_is_checked() {
+    for over in BOTH {
+        let (service, _told) = library();
+        let client = opened(&service, over, "2025-11-25", DECLARED).await;
+        for (reply, code, message) in [
+            (r#""result":{"agreed":false}"#, 1001, "not agreed"),
+            (
+                r#""result":{"agreed":"yes"}"#,
+                1002,
+                "the client's answer is malformed: ",
+            ),
+            (
+                r#""error":{"code":-32601,"message":"never heard"}"#,
+                1002,
+                "the client answered with error -32601: never heard",
+            ),
+        ] {
+            client.send_raw(lend(1)).unwrap();
+            answer(&client, reply).await;
+            let error = next(&client).await["error"].take();
+            assert_eq!(error["code"], code, "{over:?}: {error}");
+            let told = error["message"].as_str().unwrap();
+            assert!(told.starts_with(message), "{over:?}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_without_the_extension_is_refused() {
+    for over in BOTH {
+        let (service, _told) = library();
+        let client = opened(&service, over, "2025-11-25", "{}").await;
+        client.send_raw(lend(1)).unwrap();
+        let error = next(&client).await["error"].take();
+        assert_eq!(error["code"], -32602, "{over:?}: {error}");
+        assert_eq!(error["data"]["rule"], "capability", "{over:?}: {error}");
+        let expected = r#"a client that declared `extensions["com.example/reading"]`"#;
+        assert_eq!(error["data"]["expected"], expected, "{over:?}: {error}");
+
+        for revision in ["2024-11-05", "2025-03-26", "2025-06-18"] {
+            let client = opened(&service, over, revision, DECLARED).await;
+            client.send_raw(lend(1)).unwrap();
+            let answer = next(&client).await;
+            assert_eq!(
+                answer["error"]["code"], -32601,
+                "{over:?} {revision}: {answer}"
+            );
+        }
+    }
+}
+
+// Over HTTP a notification is answered by a status alone, so its handler can reach nobody.
+#[tokio::test]
+async fn the_handler_of_a_notification_reaches_its_client_where_there_is_a_way() {
+    let returned =
+        r#"{"jsonrpc":"2.0","method":"notifications/reading/returned","params":{"title":"A"}}"#;
+    for (over, expected) in [
+        (Over::Stream, "notifications/reading/returned: true, told"),
+        (
+            Over::Http,
+            "notifications/reading/returned: the client has gone, the client has gone",
+        ),
+    ] {
+        let (service, mut told) = library();
+        let client = opened(&service, over, "2025-11-25", DECLARED).await;
+        client.send_raw(returned).unwrap();
+        if over == Over::Stream {
+            answer(&client, r#""result":{"agreed":true}"#).await;
+        }
+        assert_eq!(soon(told.recv()).await.unwrap(), expected);
+    }
+}
