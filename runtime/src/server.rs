@@ -143,12 +143,52 @@ impl Server {
 
     /// Serves an extension: announces it, and answers its methods to clients that declared it.
     ///
-    /// `methods` are the adapter that the bindings of the extension have, over a handler of yours: `notes::handler::Server(Shelf)`.
-    /// [`trueform_codegen::bind`](https://docs.rs/trueform-codegen) makes bindings from a schema in a build script; the
-    /// extension `io.modelcontextprotocol/tasks` has some in [`schema::ext`](crate::schema::ext).
+    /// `methods` is the adapter that the bindings of the extension have, around a handler of yours. The handler gets a
+    /// [`Context`], as a tool does, and the call [layers](Self::layer) see its calls. Bindings are made from a schema by a build
+    /// script, with [`trueform_codegen::bind`](https://docs.rs/trueform-codegen); `examples/custom_extension` shows it. The
+    /// extension `io.modelcontextprotocol/tasks` has its bindings in [`schema::ext`](crate::schema::ext).
     ///
-    /// At 2026-07-28 a client that did not declare the extension with its request gets -32021. In the legacy era an extension
-    /// is served at the revisions that its binding names, to clients that declared it at `initialize`.
+    /// An extension exists at the revision that its bindings name; at others its methods are unknown (-32601). At 2026-07-28 a
+    /// client that did not declare the extension with its request gets -32021. In the legacy era a client declares it at
+    /// `initialize`, and gets -32602 if it did not; the server's own capabilities cannot name an extension there. Params that the
+    /// schema does not allow are refused with -32602, a result that it does not allow is not sent (-32603), and a handler that
+    /// panics fails alone (-32603). Notifications of a client are passed to the handler too; at most
+    /// [`max_in_flight`](Self::max_in_flight) of those handlers run on one stream, and what comes on top is dropped.
+    ///
+    /// [`build`](Self::build) refuses an extension whose identifier has no prefix or is there already, and one that has a method
+    /// of another extension, or of the core at the same revision.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::{client::ClientOptions, prelude::*};
+    /// use trueform::schema::{
+    ///     ErrorObject,
+    ///     ext::tasks::{GetTaskRequestParams, GetTaskResult, handler, methods::GetTask},
+    /// };
+    ///
+    /// /// Serves `tasks/get`, and has no tasks.
+    /// struct NoTasks;
+    ///
+    /// impl handler::ServerHandler for NoTasks {
+    ///     type Context = Context;
+    ///
+    ///     async fn get_task(&self, _: &Context, params: GetTaskRequestParams) -> Result<GetTaskResult, ErrorObject> {
+    ///         Err(ErrorObject::new(-32602, format!("there is no task `{}`", params.task_id)))
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let declared = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    /// let options = ClientOptions::new().capabilities(serde_json::from_value(declared)?);
+    /// let server = Server::new("idle", "1.0.0").extension(handler::Server(NoTasks));
+    /// let client = server.connect_as(options).await?;
+    ///
+    /// let answer = client.request::<GetTask>(GetTaskRequestParams::new("7")).await;
+    /// assert_eq!(answer.unwrap_err().remote().unwrap().message, "there is no task `7`");
+    /// # Ok(())
+    /// # }
+    /// ```
     // C-14, GAP-12
     pub fn extension(self, methods: impl Methods<Context> + 'static) -> Self {
         self.extension_with(methods, JsonObject::empty())

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientRequest, DecodeError, Era, ErrorObject, Method, RequestId, RequestMetaObject, Revision,
-    Revisions, decode, serve::server::dispatch,
+    ClientRequest, DecodeError, Encode, Era, ErrorObject, Method, RequestId, RequestMetaObject,
+    Revision, Revisions, View, decode, serve::server::dispatch,
 };
 
 use super::{
@@ -142,7 +142,7 @@ impl Engine {
                 source,
                 id,
                 name,
-                params,
+                params.or(reread(&claims).as_deref()),
                 Entered {
                     revision,
                     session,
@@ -525,6 +525,17 @@ impl Engine {
         }
         Reply::Background(notification.begin(exchange))
     }
+}
+
+/// The text of params that were decoded as those of a method of the core, for an extension that has a method of that name at a
+/// revision whose core does not. `None` if they were not decoded: then the request has their text.
+fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
+    let Claims::Decoded(request) = claims else {
+        return None;
+    };
+    let mut text = Vec::new();
+    request.encode(View::ALL, &mut text);
+    Some(serde_json::from_slice(&text).expect("what is encoded is JSON"))
 }
 
 /// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if there is none.

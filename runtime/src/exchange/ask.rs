@@ -4,7 +4,7 @@
 use std::{any::Any, fmt};
 
 use trueform_schema::{
-    Conform, DecodeError, Era, ErrorObject, Method,
+    Conform, DecodeError, Era, ErrorObject, Method, Revision,
     methods::{AnyNotification, AnyRequest, Rules},
 };
 
@@ -125,13 +125,14 @@ impl Context {
     /// Sends a notification that belongs to this request, such as one of an extension. It arrives before the response.
     ///
     /// Never waits: when a client reads too slowly, notifications are dropped. Progress and log messages have methods of
-    /// their own.
+    /// their own, [`Context::progress`] and [`Context::log`], which keep the rules that they have. A client of 2026-07-28 hears
+    /// of changes through its subscriptions only.
     ///
     /// # Errors
     /// [`AskError::NotAtThisRevision`] if the server does not send it at the revision of this request,
     /// [`AskError::ExtensionNotDeclared`] if the client did not declare the extension that it belongs to,
-    /// [`AskError::NotAllowed`] for params that the revision does not allow, [`AskError::Gone`] if the request is over or the
-    /// client does not read.
+    /// [`AskError::NotAllowed`] for params that the revision does not allow and for a notification that is not sent with a
+    /// request, [`AskError::Gone`] if the request is over or the client does not read.
     pub fn notify<N: AnyNotification>(&self, params: &N::Params) -> Result<(), AskError> {
         let exchange = &self.0;
         let revision = exchange.revision();
@@ -139,6 +140,10 @@ impl Context {
             return Err(AskError::NotAtThisRevision);
         }
         self.check_extension(N::EXTENSION)?;
+        if let Some(way) = other_way(N::METHOD, revision) {
+            let problem = format!("`{}` is not sent with a request: {way}", N::METHOD);
+            return Err(AskError::NotAllowed(problem));
+        }
         let policy = exchange.host.settings.outgoing;
         CheckedParams::new(params, revision, policy, N::METHOD)
             .map_err(|error| AskError::NotAllowed(error.message))?;
@@ -202,6 +207,18 @@ impl Context {
             Ok(()) => Ok(waiting),
             Err(Refused::Closed | Refused::Full) => Err(AskError::Gone),
         }
+    }
+}
+
+/// How the notification `method` of the core is sent, if not by [`Context::notify`].
+// M-1, N-1, U-1
+fn other_way(method: &str, revision: Revision) -> Option<&'static str> {
+    match Method::from_wire(method).filter(|method| method.rules(revision).is_some())? {
+        Method::Progress => Some("`Context::progress` sends it"),
+        Method::LoggingMessage => Some("`Context::log` sends it"),
+        Method::Cancelled => Some("the server sends it where it gives a request up"),
+        _ if revision.era() == Era::Modern => Some("it goes to subscriptions"),
+        _ => None,
     }
 }
 

@@ -37,7 +37,7 @@ impl Context {
         self.0.revision()
     }
 
-    /// The method of the request, such as `tools/call`.
+    /// The method of the request, such as `tools/call`, or of the notification of an extension that a handler takes note of.
     #[must_use]
     pub fn method(&self) -> &'static str {
         self.0.method
@@ -106,7 +106,28 @@ impl Context {
     /// Adds a member to the `_meta` of the result, whatever the handler returns. A later call with the same key replaces the
     /// value; a member that the handler itself puts into its result wins.
     ///
-    /// Keys that are reserved for the protocol, or are not of the form that the specification gives them, keep the result back.
+    /// Keys that are reserved for the protocol, or are not of the form that the specification gives them, keep the result back:
+    /// the client gets -32603, and the log says why.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// /// Says how long it took.
+    /// #[tool]
+    /// fn look(context: Context) -> &'static str {
+    ///     context.set_result_meta("com.example/took-ms", 3);
+    ///     "there"
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = Server::new("eyes", "1.0.0").tools(tools![look]).connect().await?;
+    /// let result = serde_json::to_value(client.call_tool("look", ()).await?)?;
+    /// assert_eq!(result["_meta"]["com.example/took-ms"], json!(3));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn set_result_meta(&self, key: impl Into<String>, value: impl Serialize) {
         match Json::from_value(&value) {
             Ok(value) => self.0.set_result_meta(key.into(), value),

@@ -29,6 +29,7 @@ mod lifecycle;
 mod listing;
 mod logged;
 mod lost;
+mod meta;
 #[cfg(feature = "testing")]
 mod newest;
 #[cfg(feature = "http")]
