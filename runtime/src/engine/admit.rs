@@ -438,7 +438,9 @@ impl Engine {
             // Whether there is such a method comes first.
             (Some(error), _) => Err(error),
             (None, Some(negotiated)) => Ok(Some(&negotiated.facts.capabilities)),
-            (None, None) => Ok(meta.as_ref().and_then(|meta| meta.client_capabilities.as_ref())),
+            (None, None) => Ok(meta
+                .as_ref()
+                .and_then(|meta| meta.client_capabilities.as_ref())),
         };
         let found = self
             .features

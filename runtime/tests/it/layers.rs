@@ -128,7 +128,7 @@ fn rooms_of_http() {
             admit: config
             body: pipe sse live standalone sessions calls
             reply: status config pipe sse live sessions calls admit body
-            connection: config admit
+            connection: config
             state: status
             endpoint: config limit sessions admit
             shared: sessions endpoint
