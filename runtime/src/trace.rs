@@ -1,16 +1,21 @@
 //! The span of a request: made once, and told once how the request ended.
 
+use std::fmt;
+
 use trueform_schema::{RequestId, Revision};
 
-use crate::gate::{Outcome, Outgoing};
+use crate::{
+    gate::{Outcome, Outgoing},
+    jsonrpc,
+};
 
 /// The span in which everything happens that is done for a request. `revision`, `tool` and `outcome` are recorded once known:
-/// `outcome` is `ok`, `tool error`, `cancelled`, or the code of an error.
+/// `outcome` is `ok`, `tool error`, `cancelled`, `dropped`, or the code of an error. The client's text is cut and escaped.
 pub(crate) fn request_span(id: &RequestId, method: &str) -> tracing::Span {
     tracing::info_span!(
         "mcp_request",
-        method,
-        %id,
+        method = &*printable(method),
+        id = %Id(id),
         revision = tracing::field::Empty,
         tool = tracing::field::Empty,
         outcome = tracing::field::Empty,
@@ -35,4 +40,56 @@ pub(crate) fn record_response(span: &tracing::Span, response: &Outgoing) {
 /// Records that the request will not be answered because its peer no longer wants it.
 pub(crate) fn record_cancelled(span: &tracing::Span) {
     span.record("outcome", "cancelled");
+}
+
+/// Records that the request is not answered because its id is that of a running call (GAP-17).
+pub(crate) fn record_dropped(span: &tracing::Span) {
+    span.record("outcome", "dropped");
+}
+
+/// The span of a request that is answered later. Dropped before that, it records that the request was cancelled: its peer
+/// went away, or the server was stopped.
+#[derive(Debug)]
+pub(crate) struct Unanswered(Option<tracing::Span>);
+
+impl Unanswered {
+    pub(crate) fn new(span: tracing::Span) -> Self {
+        Self(Some(span))
+    }
+
+    /// Records how the request ended that `response` answers.
+    pub(crate) fn answered(mut self, response: &Outgoing) {
+        if let Some(span) = self.0.take() {
+            record_response(&span, response);
+        }
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        if let Some(span) = self.0.take() {
+            record_cancelled(&span);
+        }
+    }
+}
+
+/// A peer's text as one short line.
+fn printable(text: &str) -> String {
+    let short = jsonrpc::shortened(text);
+    match short.chars().any(char::is_control) {
+        true => short.escape_debug().to_string(),
+        false => short,
+    }
+}
+
+/// A peer's id as one short line; text has quotes.
+struct Id<'a>(&'a RequestId);
+
+impl fmt::Display for Id<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            RequestId::Text(text) => write!(f, "{:?}", jsonrpc::shortened(text)),
+            id => f.write_str(&printable(&id.to_string())),
+        }
+    }
 }

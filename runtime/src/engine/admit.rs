@@ -93,7 +93,12 @@ impl Engine {
         let _entered = span.enter();
         let reply = match self.admit(source, id, method, params, claims, &span) {
             Ok(reply) => reply,
-            Err(refused) => refused.reply(id),
+            Err(refused) => {
+                if let Refused::Silently = refused {
+                    trace::record_dropped(&span);
+                }
+                refused.reply(id)
+            }
         };
         if let Reply::Ready(response) | Reply::Opened(_, _, response) = &reply {
             trace::record_response(&span, response);
@@ -122,7 +127,7 @@ impl Engine {
         }
         let method = claims.method().or_else(|| Method::from_wire(name));
         let entered = match door {
-            Door::Stateless => self.stateless(source, name, method, &claims)?,
+            Door::Stateless => self.stateless(source, name, method, &claims, span)?,
             Door::Session(session) => match self.in_session(source, session, id, method, name)? {
                 Some(entered) => entered,
                 None => return self.outside_phase(source, id, session, params, claims),
@@ -134,7 +139,6 @@ impl Engine {
             session,
             negotiated,
         } = entered;
-        trace::record_revision(span, revision);
         let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
         let known = method.filter(|method| method.rules(revision).is_some());
         let Some(method) = known else {
@@ -186,13 +190,19 @@ impl Engine {
         name: &str,
         method: Option<Method>,
         claims: &Claims<'_>,
+        span: &tracing::Span,
     ) -> Result<Entered<'a>, Refused> {
         let newest = self.newest_modern();
         let refuse = |error| Refused::at(Stage::Claims, Some(newest), error);
+        let version = claims.version();
+        let claimed = version.as_deref().and_then(Revision::from_wire);
+        let served =
+            claimed.filter(|revision| revision.era() == Era::Modern && self.host.serves(*revision));
+        // Before anything is refused, so that the span of a refusal has it too.
+        if let Some(revision) = served {
+            trace::record_revision(span, revision);
+        }
         if let Some(http) = source.http() {
-            let claimed = claims
-                .version()
-                .and_then(|version| Revision::from_wire(&version));
             let rules = method.and_then(|method| method.rules(claimed.unwrap_or(newest)));
             let core = rules.and_then(|rules| rules.header_name);
             let member = core.or_else(|| {
@@ -202,12 +212,10 @@ impl Engine {
             });
             gate::check_standard_headers(http.headers, name, member, claims).map_err(refuse)?;
         }
-        let Some(version) = claims.version() else {
+        let Some(version) = version else {
             return Err(refuse(gate::missing_version(claims)));
         };
-        let revision = Revision::from_wire(&version)
-            .filter(|revision| revision.era() == Era::Modern && self.host.serves(*revision));
-        let Some(revision) = revision else {
+        let Some(revision) = served else {
             // The whole list, because a client may well go on in the legacy era (C-7, GAP-3).
             let served = self.host.served(Revisions::ALL);
             return Err(refuse(jsonrpc::unsupported_version(&version, &served)));
@@ -246,6 +254,9 @@ impl Engine {
         name: &str,
     ) -> Result<Option<Entered<'a>>, Refused> {
         let revision = session.revision();
+        if let Some(revision) = revision {
+            trace::record_revision(&tracing::Span::current(), revision);
+        }
         if let Some(http) = source.http() {
             self.check_session_version(http, revision)?;
             // Over HTTP each response has its own stream, so the second request can be refused (GAP-17).

@@ -11,6 +11,7 @@ use crate::{
     exchange::id_taken,
     gate::{Claims, Outgoing, Stage, has_batches},
     jsonrpc::{self, Fault, Frame, Malformed},
+    trace,
 };
 
 impl Engine {
@@ -40,15 +41,26 @@ impl Engine {
                     let claims = Claims::of(&frame);
                     match frame {
                         Frame::Request { id, method, params } => {
+                            // What goes on to the engine gets its own there.
+                            let span = || {
+                                let span = trace::request_span(&id, &method);
+                                trace::record_revision(&span, BATCHES);
+                                span
+                            };
                             // on a shared stream a response to the second would be taken for one to the first (GAP-17).
                             if seen.contains(&id) && source.is_stream() {
+                                trace::record_dropped(&span());
                                 tracing::warn!(%id, "a request with the id of another was dropped from a batch");
                                 continue;
                             }
                             let error = refused_in_batch(&id, &method, &claims, &seen);
                             let reply = match error {
                                 Some(error) => {
-                                    Reply::Ready(super::refused_call(&id, BATCHES, &error))
+                                    let span = span();
+                                    let _entered = span.enter();
+                                    let response = super::refused_call(&id, BATCHES, &error);
+                                    trace::record_response(&span, &response);
+                                    Reply::Ready(response)
                                 }
                                 None => self.request(source, &id, &method, params, claims),
                             };

@@ -12,6 +12,7 @@ use crate::{
     host::Host,
     jsonrpc::{self, Fault},
     peer::{Negotiated, PeerFacts, ShortId},
+    trace,
 };
 
 /// The revision that the params of an `initialize` are written in: the client cannot know which other revision it will be
@@ -77,6 +78,7 @@ impl Engine {
             cx.opened = Some(session.clone());
         }
         cx.revision = revision;
+        trace::record_revision(&tracing::Span::current(), revision);
         let mut result = InitializeResult::new(
             self.capabilities.clone(),
             revision.as_str(),

@@ -16,7 +16,7 @@ use crate::{
         logging,
     },
     gate::{Checked, Outgoing},
-    jsonrpc, trace,
+    jsonrpc,
 };
 
 /// The answer to a request of method `M`.
@@ -60,10 +60,7 @@ impl ServeMethods for Engine {
             Answered::Called(Err(error)) => Err(error),
         };
         match (response, cx.opened.take()) {
-            (Ok(response), Some(session)) => {
-                trace::record_revision(&tracing::Span::current(), revision);
-                Reply::Opened(id.clone(), session, response)
-            }
+            (Ok(response), Some(session)) => Reply::Opened(id.clone(), session, response),
             (Ok(response), None) => Reply::Ready(response),
             (Err(error), opened) => {
                 // What is refused opens nothing.

@@ -20,10 +20,11 @@ use super::{
     slow,
 };
 use crate::{
-    contained::{Panic, guarded, panic_text},
+    contained::{Panic, contained, guarded, panic_text},
     exchange::{Context, Exchange, Outlet, Ticket},
     gate::{Outcome, Outgoing},
-    jsonrpc, trace,
+    jsonrpc,
+    trace::{self, Unanswered},
 };
 
 /// How far an author's code came when it was called.
@@ -193,7 +194,10 @@ pub(crate) fn run<C: Callable>(
     let ticket = match cx.0.enter() {
         Ok(ticket) => ticket,
         Err(Some(error)) => return Called::Refused(error),
-        Err(None) => return Called::Silent,
+        Err(None) => {
+            trace::record_dropped(&span);
+            return Called::Silent;
+        }
     };
     let mut call = Call {
         callable: callable.clone(),
@@ -210,6 +214,7 @@ pub(crate) fn run<C: Callable>(
     match work {
         Work::Done(end) => call.ready(end),
         work => Called::Running(Box::new(Running {
+            unanswered: Unanswered::new(call.span.clone()),
             call,
             work,
             polled: false,
@@ -349,7 +354,7 @@ impl<C: Callable> Call<C> {
         match &self.cx.0.outlet {
             Outlet::Own(outbox) if !outbox.is_empty() => Called::Running(Box::new(Answered {
                 exchange: self.cx.0,
-                span: self.span,
+                unanswered: Unanswered::new(self.span),
                 response,
             })),
             Outlet::Own(_) | Outlet::Link(_) => Called::Ready(response),
@@ -383,7 +388,7 @@ impl<C: Callable> Call<C> {
 
 impl Around {
     #[cold]
-    fn end(self, response: &Outgoing) {
+    fn end(mut self, response: &Outgoing) {
         let end = CallEnd {
             outcome: match response.outcome() {
                 Some(Outcome::ToolError) => CallOutcome::ToolError,
@@ -394,13 +399,23 @@ impl Around {
             response_bytes: response.bytes().len(),
         };
         // Innermost first.
-        for scope in self.scopes.into_iter().rev() {
-            if guarded(|| scope.ended(&end)).is_err() {
-                tracing::error!("a call layer panicked");
-            }
+        while let Some(scope) = self.scopes.pop() {
+            contained(LAYER, || scope.ended(&end));
         }
     }
 }
+
+/// A call that was given up. The authors' scopes may do anything when they are dropped.
+impl Drop for Around {
+    fn drop(&mut self) {
+        while let Some(scope) = self.scopes.pop() {
+            contained(LAYER, || drop(scope));
+        }
+    }
+}
+
+/// The name in the log of code that is around calls.
+const LAYER: &str = "a call layer";
 
 fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
     match failure {
@@ -416,6 +431,7 @@ struct Running<C: Callable> {
     call: Call<C>,
     work: Work<C>,
     polled: bool,
+    unanswered: Unanswered,
 }
 
 impl<C: Callable> Job for Running<C> {
@@ -426,7 +442,8 @@ impl<C: Callable> Job for Running<C> {
     fn timeout(&self) -> Option<Timeout> {
         let own = self.call.callable.timeout();
         let scopes = self.call.around.iter().flat_map(|around| &around.scopes);
-        let Some(limit) = scopes.filter_map(|scope| scope.time_limit()).min() else {
+        let limits = scopes.filter_map(|scope| contained(LAYER, || scope.time_limit()).flatten());
+        let Some(limit) = limits.min() else {
             return own;
         };
         Some(match own {
@@ -510,7 +527,12 @@ impl<C: Callable> Job for Running<C> {
     }
 
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
-        let Self { mut call, work, .. } = *self;
+        let Self {
+            mut call,
+            work,
+            unanswered,
+            ..
+        } = *self;
         let span = call.span.clone();
         let exchange = call.cx.0.clone();
         let is_cancelled = exchange.cancelled.is_fired();
@@ -526,11 +548,10 @@ impl<C: Callable> Job for Running<C> {
             Some(end) => {
                 let _entered = span.enter();
                 let response = call.conclude(end);
-                trace::record_response(&span, &response);
+                unanswered.answered(&response);
                 Some(response)
             }
             None => {
-                trace::record_cancelled(&span);
                 exchange.finish();
                 None
             }
@@ -555,7 +576,7 @@ fn drop_contained<T>(span: &tracing::Span, rest: T) {
 /// A call that is answered, and whose messages go before the response.
 struct Answered {
     exchange: Arc<Exchange>,
-    span: tracing::Span,
+    unanswered: Unanswered,
     response: Outgoing,
 }
 
@@ -570,10 +591,9 @@ impl Job for Answered {
 
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
         if let Completion::Cancelled = done {
-            trace::record_cancelled(&self.span);
             return None;
         }
-        trace::record_response(&self.span, &self.response);
+        self.unanswered.answered(&self.response);
         Some(self.response)
     }
 }

@@ -18,6 +18,8 @@ const MOST_ROWS: usize = 10_000;
 
 /// Counts and times the calls of a server, by name and outcome. Clones share the counts.
 ///
+/// At most 10 000 pairs of name and outcome are counted apart. A call that would need one more is not counted, and the log says so.
+///
 /// ```
 /// use trueform::{prelude::*, layer::{CallMetrics, CallOutcome}};
 ///
@@ -155,5 +157,59 @@ impl fmt::Debug for Scope {
         f.debug_struct("Scope")
             .field("name", &self.name)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_bounded() {
+        let metrics = CallMetrics::new();
+        let most = i64::try_from(MOST_ROWS).unwrap();
+        for code in 0..=most {
+            metrics.add("a", Some(CallOutcome::Error(code)), Duration::ZERO);
+        }
+        // A row that there is still counts.
+        metrics.add("a", Some(CallOutcome::Error(0)), Duration::from_secs(1));
+        let rows = metrics.snapshot();
+        assert_eq!(rows.len(), MOST_ROWS);
+        assert_eq!(
+            (rows[0].count, rows[0].longest),
+            (2, Duration::from_secs(1))
+        );
+        let last = rows.last().unwrap().outcome;
+        assert_eq!(
+            last,
+            Some(CallOutcome::Error(most - 1)),
+            "the last is not counted"
+        );
+    }
+
+    #[test]
+    fn rows_come_in_order() {
+        let metrics = CallMetrics::new();
+        let outcomes = [
+            None,
+            Some(CallOutcome::Error(7)),
+            Some(CallOutcome::Error(-7)),
+            Some(CallOutcome::ToolError),
+            Some(CallOutcome::Result),
+        ];
+        for name in ["b", "a"] {
+            for outcome in outcomes {
+                metrics.add(name, outcome, Duration::from_secs(2));
+                metrics.add(name, outcome, Duration::from_secs(1));
+            }
+        }
+        let rows = metrics.snapshot();
+        let order: Vec<_> = rows.iter().map(|row| (&*row.name, row.outcome)).collect();
+        let of = |name| outcomes.iter().rev().map(move |outcome| (name, *outcome));
+        assert_eq!(order, of("a").chain(of("b")).collect::<Vec<_>>());
+        assert!(rows.iter().all(|row| {
+            (row.count, row.total, row.longest)
+                == (2, Duration::from_secs(3), Duration::from_secs(2))
+        }));
     }
 }

@@ -26,7 +26,7 @@ use crate::{
     jsonrpc,
     peer::Session,
     signal::Fired,
-    trace,
+    trace::Unanswered,
 };
 
 /// Most subscriptions that one byte stream may have open. Over HTTP each is a request of its own, and counts as one.
@@ -156,7 +156,7 @@ impl Subscriptions {
                 .clone()
                 .map(|session| Fired::new(session, |session: &Session| &session.ending)),
             exchange: exchange.clone(),
-            span: tracing::Span::current(),
+            unanswered: Unanswered::new(tracing::Span::current()),
             _ticket: ticket,
         }))
     }
@@ -202,7 +202,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// An open stream: it ends with the server, with the input of its byte stream, or when its client cancels it.
 struct Listening {
     exchange: Arc<Exchange>,
-    span: tracing::Span,
+    unanswered: Unanswered,
     shutdown: Fired<dyn HostOwner>,
     input_end: Option<Fired<Session>>,
     _ticket: Option<Ticket>,
@@ -234,7 +234,6 @@ impl Job for Listening {
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
         let exchange = &self.exchange;
         if matches!(done, Completion::Cancelled) || exchange.cancelled.is_fired() {
-            trace::record_cancelled(&self.span);
             return None;
         }
         exchange.finish();
@@ -245,7 +244,7 @@ impl Job for Listening {
             Ok(response) => response,
             Err(error) => Outgoing::failure(&exchange.id, exchange.revision(), error),
         };
-        trace::record_response(&self.span, &response);
+        self.unanswered.answered(&response);
         let Outlet::Link(_) = exchange.outlet else {
             return Some(response);
         };

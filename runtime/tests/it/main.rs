@@ -7,6 +7,8 @@
 )]
 
 mod advertised;
+#[cfg(feature = "http")]
+mod around;
 mod asks;
 mod attacked;
 mod bad_input;
@@ -15,6 +17,8 @@ mod calls;
 mod checker;
 mod client;
 mod exotic;
+#[cfg(feature = "http")]
+mod extended;
 #[cfg(feature = "testing")]
 mod fuzz;
 mod gate;
@@ -39,4 +43,7 @@ mod projection;
 mod stream;
 mod support;
 mod tools;
+#[cfg(feature = "http")]
+mod trace;
+mod ways_out;
 mod writes;

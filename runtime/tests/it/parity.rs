@@ -1,4 +1,5 @@
-//! One message, two transports, one answer: code, `data` and message are equal on a byte stream and over HTTP.
+//! One message, two transports, one answer and one span: code, `data`, message and what is traced are equal on a byte stream and
+//! over HTTP.
 //!
 //! The rows are in `table.rs`. Where the specification demands a difference, the row has it, with the requirement.
 
@@ -17,7 +18,9 @@ use trueform::{
     transport::http::HttpService,
 };
 
-use crate::support::{add, conversation, echo, initialize, modern, soon};
+use crate::support::{
+    Span, add, conversation, echo, initialize, keep_spans, modern, refusals_have_data, soon, spans,
+};
 
 /// Which revisions the server of a row serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +74,15 @@ struct Got {
     /// Over HTTP.
     status: Option<u16>,
     message: Option<Value>,
+    /// Of the row's own message.
+    spans: Vec<Span>,
+}
+
+/// The `data` of an error without what was expected, in which the row's difference shows.
+fn data(got: &Got) -> Option<Value> {
+    let mut data = got.message.as_ref()?["error"].get("data")?.clone();
+    data.as_object_mut()?.remove("expected");
+    Some(data)
 }
 
 /// Needs what no client of these tests declares.
@@ -125,10 +137,14 @@ impl Row {
         input.extend_from_slice(&self.message);
         input.push(b'\n');
         let answers = conversation(service, input).await;
+        let mut spans = spans();
+        // That of `initialize`.
+        spans.drain(..usize::from(!before.is_empty()));
         let own = &answers[usize::from(!before.is_empty())..];
         assert!(own.len() <= 1, "{}: {own:?}", self.name);
         Got {
             status: None,
+            spans,
             message: own.first().map(|line| serde_json::from_str(line).unwrap()),
         }
     }
@@ -154,9 +170,11 @@ impl Row {
             headers.retain(|(known, _)| known != name);
             headers.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
         }
+        spans();
         let (status, _, body) = post(&http, &headers, self.message.clone()).await;
         Got {
             status: Some(status),
+            spans: spans(),
             message: body,
         }
     }
@@ -179,10 +197,12 @@ impl Row {
                     wanted.shown()
                 ));
             }
-            let incomplete =
-                [without_data, without_header].map(|check| check(got.message.as_ref()));
-            let incomplete = incomplete.into_iter().flatten();
+            let incomplete = without_header(got.message.as_ref());
             problems.extend(incomplete.map(|problem| format!("{transport}: {problem}")));
+            problems.extend(
+                self.span_problem(got)
+                    .map(|problem| format!("{transport}: {problem}")),
+            );
         }
         if http.status != Some(self.status) {
             problems.push(format!(
@@ -190,10 +210,69 @@ impl Row {
                 self.status, http.status
             ));
         }
-        if self.over_http.is_none() && stream.message != http.message {
-            problems.push("the answers differ".to_owned());
+        match &self.over_http {
+            None if stream.message != http.message => {
+                problems.push("the answers differ".to_owned());
+            }
+            None if stream.spans != http.spans => problems.push("the spans differ".to_owned()),
+            // The text names another cure; whatever is for programs is the same.
+            Some((answer, _)) if *answer == self.answer && data(stream) != data(http) => {
+                problems.push("the data differs".to_owned());
+            }
+            _ => {}
         }
         problems
+    }
+
+    /// What is wrong with the span of the request, of which a message that is none has none.
+    fn span_problem(&self, got: &Got) -> Option<String> {
+        let message: Value = serde_json::from_slice(&self.message).unwrap_or_default();
+        let is_request = message["jsonrpc"] == "2.0"
+            && message["method"].is_string()
+            && (message["id"].is_string() || message["id"].is_i64());
+        // What cannot be read as a message has no span either.
+        let was_read = !matches!(&got.message, Some(answer) if answer["error"]["code"] == -32700);
+        let answered = got.message.as_ref();
+        let outcome = match answered {
+            None => return (!got.spans.is_empty()).then(|| format!("{:?}", got.spans)),
+            Some(answer) if answer["error"].is_object() => answer["error"]["code"].to_string(),
+            Some(answer) if answer["result"]["isError"] == true => "tool error".to_owned(),
+            Some(_) => "ok".to_owned(),
+        };
+        let span = match &got.spans[..] {
+            [] if !is_request || !was_read || self.is_malformed() => return None,
+            [span] => span,
+            spans => return Some(format!("one span was expected, not {spans:?}")),
+        };
+        let field = |name| span.get(name).map(String::as_str);
+        let wanted = [
+            ("method", message["method"].as_str()),
+            ("id", Some("1")),
+            ("outcome", Some(&*outcome)),
+            ("revision", self.revision(&message, answered)),
+        ];
+        let wrong = wanted.iter().find(|(name, value)| field(name) != *value)?;
+        Some(format!("{wrong:?} was expected in {span:?}"))
+    }
+
+    /// Whether the row is about an envelope that a tree does not show to be wrong.
+    fn is_malformed(&self) -> bool {
+        ["two ids", "two methods", "two params", "too deep"]
+            .iter()
+            .any(|name| self.name.starts_with(name))
+    }
+
+    /// The revision that the span of the request names: the one that it is served at, or that it was refused at if it
+    /// named one.
+    fn revision<'a>(&self, message: &'a Value, answered: Option<&'a Value>) -> Option<&'a str> {
+        let version =
+            message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        match (version, self.door.session()) {
+            (Some("2026-07-28"), _) => version.filter(|_| self.serves != Serves::Legacy),
+            (Some(_), _) => None,
+            (None, Some(session)) => Some(session),
+            (None, None) => answered?["result"]["protocolVersion"].as_str(),
+        }
     }
 }
 
@@ -222,20 +301,6 @@ fn answer_of(message: Option<&Value>) -> String {
             (code, _) => code.to_string(),
         },
     }
-}
-
-/// Whether a refusal lacks what the README promises of its `data`.
-fn without_data(message: Option<&Value>) -> Option<String> {
-    let error = message?.get("error")?;
-    if !matches!(error["code"].as_i64(), Some(-32600 | -32602)) {
-        return None;
-    }
-    let lacks = |member: &&&str| !error["data"][**member].is_string();
-    let lacking: Vec<_> = ["pointer", "rule", "expected", "found"]
-        .iter()
-        .filter(lacks)
-        .collect();
-    (!lacking.is_empty()).then(|| format!("{error} lacks {lacking:?} in its `data`"))
 }
 
 /// Whether a refusal of headers says nothing of which.
@@ -273,7 +338,7 @@ fn headers_of(message: &[u8]) -> Vec<(String, String)> {
 }
 
 /// The status, the session that was opened, and the message.
-async fn post(
+pub(crate) async fn post(
     http: &HttpService,
     headers: &[(String, String)],
     body: Vec<u8>,
@@ -292,11 +357,26 @@ async fn post(
         .headers()
         .get("mcp-session-id")
         .map(|id| id.to_str().unwrap().to_owned());
+    let is_stream = response
+        .headers()
+        .get("content-type")
+        .is_some_and(|kind| kind == "text/event-stream");
     let body = soon(response.into_body().collect())
         .await
         .unwrap()
         .to_bytes();
-    let message = (!body.is_empty()).then(|| serde_json::from_slice(&body).unwrap());
+    let text = std::str::from_utf8(&body).unwrap();
+    // The last message of a stream is the response.
+    let events = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .filter(|data| !data.is_empty());
+    let last = match is_stream {
+        true => events.last(),
+        false => (!text.is_empty()).then_some(text),
+    };
+    let message = last.map(|text| serde_json::from_str(text).unwrap());
+    message.as_ref().into_iter().for_each(refusals_have_data);
     (status, session, message)
 }
 
@@ -310,6 +390,7 @@ async fn the_same_answer_on_both_transports() {
 
     let services =
         [Serves::All, Serves::Modern, Serves::Legacy].map(|serves| (serves, service(serves)));
+    keep_spans();
     let mut failures = String::new();
     for row in &rows {
         let (_, service) = services

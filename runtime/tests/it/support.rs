@@ -2,8 +2,12 @@
 
 use std::{
     cell::RefCell,
+    collections::BTreeMap,
     future::Future,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -79,6 +83,9 @@ pub(crate) async fn conversation_with(
         text.is_empty() || text.ends_with('\n'),
         "every message is a whole line: {text:?}"
     );
+    for line in text.lines() {
+        refusals_have_data(&serde_json::from_str(line).expect("every line is JSON"));
+    }
     text.lines().map(str::to_owned).collect()
 }
 
@@ -324,33 +331,102 @@ impl<T> Collected<T> {
     }
 }
 
+/// What a request's span says: its fields by name. A field that was recorded twice has both values.
+pub(crate) type Span = BTreeMap<&'static str, String>;
+
 thread_local! {
     /// Where the log lines of this thread go.
     static LOG: RefCell<Option<Arc<Collected<String>>>> = const { RefCell::new(None) };
+    /// The spans of requests that were made on this thread, by their ids in the order of these.
+    static SPANS: RefCell<Option<BTreeMap<u64, Span>>> = const { RefCell::new(None) };
+    /// The spans that this thread is in.
+    static ENTERED: RefCell<Vec<tracing::span::Id>> = const { RefCell::new(Vec::new()) };
 }
+
+/// What the spans of requests are.
+static REQUEST: OnceLock<&'static tracing::Metadata<'static>> = OnceLock::new();
+
+/// The id of all spans that are not of requests.
+const OTHER: u64 = 1;
 
 /// What is logged on this thread from now on, one line an event: level and fields. For tests whose runtime has one thread.
 pub(crate) fn log() -> Arc<Collected<String>> {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    // One subscriber for all threads: with one per test, what a thread without any does first decides for all.
-    ONCE.call_once(|| tracing::subscriber::set_global_default(Log).expect("nobody else sets one"));
+    subscribe();
     let lines = Arc::<Collected<String>>::default();
     LOG.with_borrow_mut(|log| *log = Some(lines.clone()));
     lines
 }
 
+/// Keeps the spans of requests on this thread from now on, for [`spans`]. For tests whose runtime has one thread.
+#[cfg(feature = "http")]
+pub(crate) fn keep_spans() {
+    subscribe();
+    SPANS.set(Some(BTreeMap::new()));
+}
+
+/// The spans of requests since [`keep_spans`] or the last look, in the order of their beginnings.
+#[cfg(feature = "http")]
+pub(crate) fn spans() -> Vec<Span> {
+    let spans = SPANS.replace(Some(BTreeMap::new()));
+    spans.unwrap_or_default().into_values().collect()
+}
+
+fn subscribe() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    // One subscriber for all threads: with one per test, what a thread without any does first decides for all.
+    ONCE.call_once(|| tracing::subscriber::set_global_default(Log).expect("nobody else sets one"));
+}
+
 struct Log;
+
+/// Adds fields to a span.
+struct Fields<'a>(&'a mut Span);
+
+impl tracing::field::Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        let value = format!("{value:?}");
+        let all = self.0.entry(field.name()).or_default();
+        match all.is_empty() {
+            true => *all = value,
+            false => all.extend([" and ", &value]),
+        }
+    }
+
+    fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+}
 
 impl tracing::Subscriber for Log {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         *metadata.level() <= tracing::Level::DEBUG
     }
 
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
+    fn new_span(&self, attributes: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        static NEXT: AtomicU64 = AtomicU64::new(OTHER + 1);
+        if attributes.metadata().name() != "mcp_request" {
+            return tracing::span::Id::from_u64(OTHER);
+        }
+        REQUEST.get_or_init(|| attributes.metadata());
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        SPANS.with_borrow_mut(|spans| {
+            if let Some(spans) = spans {
+                attributes.record(&mut Fields(spans.entry(id).or_default()));
+            }
+        });
+        tracing::span::Id::from_u64(id)
     }
 
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record(&self, id: &tracing::span::Id, values: &tracing::span::Record<'_>) {
+        SPANS.with_borrow_mut(|spans| {
+            let span = spans
+                .as_mut()
+                .and_then(|spans| spans.get_mut(&id.into_u64()));
+            if let Some(span) = span {
+                values.record(&mut Fields(span));
+            }
+        });
+    }
 
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
 
@@ -372,7 +448,37 @@ impl tracing::Subscriber for Log {
         });
     }
 
-    fn enter(&self, _: &tracing::span::Id) {}
+    fn enter(&self, id: &tracing::span::Id) {
+        ENTERED.with_borrow_mut(|entered| entered.push(id.clone()));
+    }
 
-    fn exit(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {
+        ENTERED.with_borrow_mut(|entered| entered.pop());
+    }
+
+    fn current_span(&self) -> tracing_core::span::Current {
+        let id = ENTERED.with_borrow(|entered| entered.last().cloned());
+        match (id, REQUEST.get()) {
+            (Some(id), Some(request)) if id.into_u64() != OTHER => {
+                tracing_core::span::Current::new(id, request)
+            }
+            _ => tracing_core::span::Current::none(),
+        }
+    }
+}
+
+/// Fails if a refusal lacks what the README promises of its `data`: where, by which rule, what was expected and what found.
+pub(crate) fn refusals_have_data(message: &serde_json::Value) {
+    for message in message
+        .as_array()
+        .map_or(std::slice::from_ref(message), Vec::as_slice)
+    {
+        let error = &message["error"];
+        if !matches!(error["code"].as_i64(), Some(-32600 | -32602)) {
+            continue;
+        }
+        for member in ["pointer", "rule", "expected", "found"] {
+            assert!(error["data"][member].is_string(), "no `{member}`: {error}");
+        }
+    }
 }

@@ -13,7 +13,6 @@ use std::{
 };
 
 use axum::response::Response;
-use http::StatusCode;
 use tokio::time::{Instant, Sleep, sleep_until};
 use trueform_schema::{Era, Revision};
 
@@ -34,10 +33,7 @@ use crate::{
 
 /// Responses that are all there, in a type that the client accepts.
 pub(super) fn complete(mut responses: Vec<Outgoing>, batch: bool, accepts: Accepts) -> Response {
-    let refused = !batch
-        && responses
-            .first()
-            .is_some_and(|response| status::of(response) != StatusCode::OK);
+    let refused = !batch && responses.first().is_some_and(status::is_refusal);
     if responses.is_empty() {
         // Cancelled: nothing may be answered.
         return status::accepted();

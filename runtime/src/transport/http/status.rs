@@ -33,6 +33,11 @@ pub(super) fn of(message: &Outgoing) -> StatusCode {
     }
 }
 
+/// Whether a response has a status of its own, so that it must not be the event of a stream.
+pub(super) fn is_refusal(message: &Outgoing) -> bool {
+    of(message) != StatusCode::OK
+}
+
 /// The status of a request that the transport turns away.
 pub(super) fn of_refusal(refusal: &Refusal) -> StatusCode {
     match refusal {

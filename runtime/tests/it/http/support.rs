@@ -203,7 +203,11 @@ impl App {
     pub(crate) async fn send(&self, request: Req) -> Got {
         soon(async {
             let opened = self.open(request).await;
-            opened.whole().await
+            let got = opened.whole().await;
+            if let Ok(message) = serde_json::from_str(&got.body) {
+                common::refusals_have_data(&message);
+            }
+            got
         })
         .await
     }

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 /// A module, as the segments of its path below the crate.
 pub(crate) type Module = Vec<String>;
@@ -220,6 +220,30 @@ impl Imports {
         self.paths.insert((module.clone(), below.clone()));
         Some(below)
     }
+}
+
+/// `tokens` without what only tests compile, and without attributes, which doc comments are.
+pub(crate) fn without_tests(tokens: TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut kept = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        if let Some(attribute) = attribute(&tokens[at..]) {
+            at += 2;
+            if is_test(&attribute) {
+                at += length_of_item(&tokens[at..]);
+            }
+            continue;
+        }
+        kept.push(match &tokens[at] {
+            TokenTree::Group(group) => {
+                Group::new(group.delimiter(), without_tests(group.stream())).into()
+            }
+            token => token.clone(),
+        });
+        at += 1;
+    }
+    kept.into_iter().collect()
 }
 
 /// The segments of the path that `tokens` begin with, and how many tokens they take, with the `::` after the last if a group,
