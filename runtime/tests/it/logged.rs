@@ -472,3 +472,22 @@ async fn what_a_client_refuses() {
         );
     }
 }
+
+// D-3: on a byte stream what comes before any handshake may belong to the modern era, which has none. What only the legacy era
+// has comes too early.
+#[tokio::test]
+async fn notifications_before_any_handshake() {
+    for (method, message) in [
+        ("notifications/none", "an unknown notification was dropped"),
+        (
+            "notifications/initialized",
+            "outside of an open session was dropped",
+        ),
+    ] {
+        let told = log();
+        let line = json!({ "jsonrpc": "2.0", "method": method });
+        let answers = conversation(&service(), line.to_string()).await;
+        assert!(answers.is_empty(), "{answers:?}");
+        assert_logged(&told.take(), "DEBUG", &[message, method]);
+    }
+}
