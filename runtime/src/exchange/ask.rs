@@ -211,7 +211,7 @@ impl Context {
 }
 
 /// How the notification `method` of the core is sent, if not by [`Context::notify`].
-// M-1, N-1, U-1
+// M-4, N-2, U-2
 fn other_way(method: &str, revision: Revision) -> Option<&'static str> {
     match Method::from_wire(method).filter(|method| method.rules(revision).is_some())? {
         Method::Progress => Some("`Context::progress` sends it"),

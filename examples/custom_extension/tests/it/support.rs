@@ -11,7 +11,6 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, WriteHalf},
     net::{TcpListener, TcpStream},
     sync::Mutex,
-    task::JoinHandle,
 };
 use trueform::{
     Client, Service,
@@ -82,7 +81,10 @@ pub(crate) async fn serve_http(service: &Service) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let service = service.clone();
-    let _: JoinHandle<_> = tokio::spawn(async move { service.serve_http_on(listener).await });
+    tokio::spawn(async move {
+        let served = service.serve_http_on(listener).await;
+        served.expect("the settings are fine");
+    });
     address
 }
 
