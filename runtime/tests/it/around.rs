@@ -91,7 +91,10 @@ impl CallScope for Note {
     }
 }
 
-fn notes(names: &[(&'static str, Option<fn() -> ToolError>)]) -> (Server, Arc<Collected<String>>) {
+/// Why a layer refuses calls.
+type Refusal = fn() -> ToolError;
+
+fn notes(names: &[(&'static str, Option<Refusal>)]) -> (Server, Arc<Collected<String>>) {
     let notes = Arc::<Collected<String>>::default();
     let mut server = server().0;
     for &(name, refuses) in names {

@@ -367,12 +367,12 @@ pub(crate) async fn post(
         .to_bytes();
     let text = std::str::from_utf8(&body).unwrap();
     // The last message of a stream is the response.
-    let events = text
+    let mut events = text
         .lines()
         .filter_map(|line| line.strip_prefix("data: "))
         .filter(|data| !data.is_empty());
     let last = match is_stream {
-        true => events.last(),
+        true => events.next_back(),
         false => (!text.is_empty()).then_some(text),
     };
     let message = last.map(|text| serde_json::from_str(text).unwrap());
