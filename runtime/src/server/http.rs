@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Server {
-    /// A router that serves this server at the `path` of its [settings](HttpConfig), to be merged into an application.
+    /// A router that serves this server at the `path` of its [settings](crate::HttpConfig), to be merged into an application.
     ///
     /// # Errors
     /// What [`Server::build`] finds; an illegal entry among the settings.
@@ -25,7 +25,7 @@ impl Server {
 }
 
 impl Service {
-    /// A router that serves this server at the `path` of its [settings](HttpConfig), to be merged into an application.
+    /// A router that serves this server at the `path` of its [settings](crate::HttpConfig), to be merged into an application.
     ///
     /// Each router has its own sessions. Tools reach the request's [`http::request::Parts`], with whatever layers put into
     /// its extensions, by [`Context::extension`](crate::Context::extension); a [`Principal`](crate::Principal) among them is
@@ -69,7 +69,7 @@ impl Service {
     ///
     /// When it listens it writes the line `listening on http://ADDRESS/mcp` to standard error, with the port that port 0
     /// stood for. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
-    /// [settings](HttpConfig) of the same name.
+    /// [settings](crate::HttpConfig) of the same name.
     ///
     /// Bind a loopback address unless a layer in front of the server authenticates callers.
     ///

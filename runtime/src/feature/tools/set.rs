@@ -43,7 +43,7 @@ pub(crate) struct Gathered {
     pub(crate) problems: Vec<String>,
 }
 
-/// A [`ToolSet`] of functions marked [`#[tool]`](macro@crate::feature::tools), in the order they are listed.
+/// A [`ToolSet`] of functions marked [`#[tool]`](macro@crate::tool), in the order they are listed.
 ///
 /// Functions are named by their paths; `#[cfg(…)]` may stand before each.
 ///
