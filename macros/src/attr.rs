@@ -27,7 +27,7 @@ pub(crate) struct ToolAttr {
     pub(crate) timeout: Option<Timeout>,
     /// Where `blocking` stands.
     pub(crate) blocking: Option<Span>,
-    /// Names of constants of `ClientNeeds`.
+    /// Names of constants of `RequiredCapabilities`.
     pub(crate) needs: Vec<Ident>,
     /// The name of a variant of `Profile`.
     pub(crate) profile: Option<Ident>,

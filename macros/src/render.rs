@@ -160,7 +160,7 @@ fn options(tool: &Tool) -> TokenStream {
         options.extend(quote!(.timeout(#limit, #reset, #hard_limit)));
     }
     for need in &attr.needs {
-        options.extend(quote!(.needs(__tf::ClientNeeds::#need)));
+        options.extend(quote!(.needs(__tf::RequiredCapabilities::#need)));
     }
     if let Some(profile) = &attr.profile {
         options.extend(quote!(.profile(__tf::Profile::#profile)));
@@ -178,7 +178,7 @@ fn option(value: &Option<impl ToTokens>) -> TokenStream {
 /// The closure that takes the parameters, calls the function and converts its result.
 fn handler(tool: &Tool, callee: &TokenStream) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
-    // A constant in scope of the same name would turn a binding into a comparison, so these are names nobody has.
+    // A constant in scope of the same name would turn a binding into a comparison, so these are names that are never used.
     let (call, server) = (local("__call"), local("__server"));
     let arguments: Vec<Ident> = (0..tool.parameters.len())
         .map(|index| local(&format!("__{index}")))

@@ -34,9 +34,9 @@ mod link;
 mod mailbox;
 mod notified;
 mod options;
-mod questions;
 mod request;
 mod served;
+mod server_requests;
 mod sink;
 mod subscription;
 mod tool_call;
@@ -63,7 +63,7 @@ use self::{
     gate::Call,
     handshake::Server,
     link::{Link, Outcome},
-    request::Plan,
+    request::RequestOptions,
 };
 
 use crate::gate::{CheckedParams, Outgoing};
@@ -163,7 +163,7 @@ impl Client {
         &self.inner.server.capabilities
     }
 
-    /// What the server tells a model about itself.
+    /// What the server says about itself to a model.
     #[must_use]
     pub fn instructions(&self) -> Option<&str> {
         self.inner.server.instructions.as_deref()
@@ -182,7 +182,7 @@ impl Client {
             let page = self.send(
                 &Call::of(Method::ListTools, self.revision()),
                 &params,
-                Plan::default(),
+                RequestOptions::default(),
             )?;
             let page = page.await?;
             bytes += page.get().len();
@@ -299,7 +299,7 @@ impl Client {
         self.inner.link.next_unclaimed().await
     }
 
-    /// Tells the server that nothing more will be sent. Answers still come.
+    /// Closes the sending direction. Responses still arrive.
     pub fn close_sending(&self) {
         self.inner.link.close_sending();
     }
@@ -324,7 +324,7 @@ impl Client {
         &self,
         call: &Call,
         params: &dyn Conform,
-        mut plan: Plan,
+        mut plan: RequestOptions,
     ) -> Result<impl Future<Output = Outcome> + use<>, ClientError> {
         let Inner { link, options, .. } = &*self.inner;
         link.gate.let_out(call, self.revision(), params)?;

@@ -32,7 +32,7 @@ use crate::{
     },
     gate::{self, Outcome, Outgoing, Read, Stage},
     host::{Host, HostOwner, HostRef, Settings, States},
-    jsonrpc::{self, Frame, Malformed},
+    jsonrpc::{self, Malformed, Message},
 };
 
 /// A handle on the engine; clones share everything.
@@ -88,13 +88,13 @@ impl Engine {
     pub(crate) fn receive(&self, source: &Source<'_>, bytes: &[u8]) -> Reply {
         let reply = match Read::from_bytes(bytes, self.host.settings.incoming) {
             Ok(Read::Single(frame, claims)) => match frame {
-                Frame::Request { id, method, params } => {
+                Message::Request { id, method, params } => {
                     self.request(source, &id, &method, params, claims)
                 }
-                Frame::Notification { method, params } => {
+                Message::Notification { method, params } => {
                     self.notified(source, &method, params, &claims)
                 }
-                Frame::Response { id, outcome } => self.response(source, id, outcome),
+                Message::Response { id, outcome } => self.response(source, id, outcome),
             },
             Ok(Read::Batch(frames)) => self.batch(source, frames),
             Err(malformed) => {
@@ -114,7 +114,7 @@ impl Engine {
     pub(crate) fn too_long(&self, source: &Source<'_>, prefix: &[u8], limit: usize) -> Reply {
         let error = jsonrpc::invalid_request(
             format!("a message longer than {limit} bytes"),
-            &jsonrpc::Fault::new("", "size", format!("at most {limit} bytes"), "more"),
+            &jsonrpc::ErrorDetail::new("", "size", format!("at most {limit} bytes"), "more"),
         );
         self.malformed(source, &jsonrpc::malformed_from(prefix, error))
     }

@@ -7,7 +7,7 @@ pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 
 /// Why a server could not be built or could not go on.
 ///
-/// Registration problems are collected, so that all of them are told at once, each with the places it concerns.
+/// Registration problems are collected, so that all of them are reported at once, each with the places it concerns.
 pub struct Error(Box<Kind>);
 
 const _: () = assert!(

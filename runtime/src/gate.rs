@@ -33,7 +33,7 @@ pub(crate) use self::{
     },
     inbound::{Inbound, unfit},
     keys::{is_extension_identifier, is_illegal_meta_key, is_meta_key, is_reserved},
-    outbound::{Checked, CheckedParams, Outcome, Outgoing, Stage, holds_back, tell_loss},
+    outbound::{Checked, CheckedParams, Outcome, Outgoing, Stage, holds_back, log_loss},
     redact::{Redacted, log_raw},
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
 };

@@ -4,8 +4,8 @@
 //! and no transport.
 
 mod error;
-mod fault;
-mod frame;
+mod error_detail;
+mod message;
 mod read;
 mod scan;
 
@@ -17,8 +17,8 @@ pub(crate) use self::{
         capability_missing, header_mismatch, internal, invalid_params, invalid_request,
         method_not_found, params_error, shortened, unsupported_version,
     },
-    fault::{Fault, NOTHING, described},
-    frame::{EarlyParams, Frame, Incoming, Kind, Malformed, Text},
+    error_detail::{ErrorDetail, NOTHING, described},
+    message::{EarlyParams, Incoming, Kind, Malformed, Message, Text},
     read::{malformed_from, parse, parse_early},
 };
 /// The gate's name for it.

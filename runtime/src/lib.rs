@@ -82,7 +82,7 @@ pub use self::{
     },
     gate::{Leniencies, Leniency, Policy},
     lint::Profile,
-    needs::ClientNeeds,
+    needs::RequiredCapabilities,
     peer::{DEFAULT_LOG_LEVEL, OUTBOX_LIMIT},
     principal::Principal,
     server::{

@@ -8,12 +8,12 @@ use trueform_schema::{ClientCapabilities, Method, Revision};
 
 /// Client capabilities that a request cannot do without.
 ///
-/// Checked before the tool runs. A modern client that did not declare them is told which (-32021). What a tool then asks by
+/// Checked before the tool runs. A modern client that did not declare them gets an error that lists them (-32021), an older one a failed result. What a tool then asks by
 /// [`Context::request`](crate::Context::request) reaches clients until 2025-11-25 only.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct ClientNeeds(u8);
+pub struct RequiredCapabilities(u8);
 
-impl ClientNeeds {
+impl RequiredCapabilities {
     /// Nothing.
     pub const NONE: Self = Self(0);
     /// `sampling`.
@@ -54,7 +54,7 @@ impl ClientNeeds {
             #[serde(rename = "toolChoice")]
             tool_choice: Option<IgnoredAny>,
         }
-        // What is malformed is told by whoever decodes it.
+        // Malformed input is reported where it is decoded.
         let asked = || serde_json::from_str::<Asked<'_>>(params).unwrap_or_default();
         match method {
             Method::CreateMessage => {
@@ -186,7 +186,7 @@ impl ClientNeeds {
     }
 }
 
-impl fmt::Display for ClientNeeds {
+impl fmt::Display for RequiredCapabilities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
         for (need, name) in Self::NAMES {
@@ -199,9 +199,9 @@ impl fmt::Display for ClientNeeds {
     }
 }
 
-impl fmt::Debug for ClientNeeds {
+impl fmt::Debug for RequiredCapabilities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ClientNeeds({self})")
+        write!(f, "RequiredCapabilities({self})")
     }
 }
 
@@ -212,21 +212,21 @@ mod tests {
     // C-10
     #[test]
     fn what_is_missing() {
-        let needs = ClientNeeds::SAMPLING.and(ClientNeeds::ELICITATION_URL);
+        let needs = RequiredCapabilities::SAMPLING.and(RequiredCapabilities::ELICITATION_URL);
         let capabilities: ClientCapabilities =
             serde_json::from_str(r#"{"sampling":{},"elicitation":{}}"#).unwrap();
         let missing = needs.missing_from(&capabilities);
-        assert_eq!(missing, ClientNeeds::ELICITATION_URL);
+        assert_eq!(missing, RequiredCapabilities::ELICITATION_URL);
         assert_eq!(
             missing.as_capabilities(),
             json!({"elicitation": {"url": {}}})
         );
         assert_eq!(
-            ClientNeeds::SAMPLING.as_capabilities(),
+            RequiredCapabilities::SAMPLING.as_capabilities(),
             json!({"sampling": {}})
         );
         assert!(
-            ClientNeeds::ELICITATION
+            RequiredCapabilities::ELICITATION
                 .missing_from(&capabilities)
                 .is_empty()
         );
@@ -235,9 +235,9 @@ mod tests {
     // W-1
     #[test]
     fn what_a_task_needs() {
-        let at = |revision, params| ClientNeeds::of_task(Method::Elicit, revision, params);
+        let at = |revision, params| RequiredCapabilities::of_task(Method::Elicit, revision, params);
         let needs = at(Revision::V2025_11_25, r#"{"task":{}}"#);
-        assert_eq!(needs, ClientNeeds::ELICITATION_TASKS);
+        assert_eq!(needs, RequiredCapabilities::ELICITATION_TASKS);
         assert!(at(Revision::V2025_11_25, "{}").is_empty());
         assert!(at(Revision::V2026_07_28, r#"{"task":{}}"#).is_empty());
         let mut declared = needs.as_capabilities();

@@ -6,7 +6,7 @@ pub use std::vec::Vec;
 pub use crate::{
     feature::tools::{IntoToolResult, ToolParameter, ToolSet, macro_support::*},
     lint::Profile,
-    needs::ClientNeeds,
+    needs::RequiredCapabilities,
 };
 
 // A parameter with attributes becomes a struct that derives from these.

@@ -21,7 +21,7 @@ use crate::{
 #[doc(inline)]
 pub use trueform_schema::projection::Rule;
 
-/// The member that carries what is no object where only objects are allowed (GAP-15).
+/// The member that carries other values where only objects are allowed (GAP-15).
 const RESULT: &str = Wrapped::MEMBER;
 
 /// Every rule there is: those of the bindings, and those of schemas and their results, which are carried out here.
@@ -133,7 +133,7 @@ pub(crate) fn wraps(result: &CallToolResult, wraps: Option<bool>, revision: Revi
             .is_some_and(|structured| wraps.unwrap_or(!structured.is_object()))
 }
 
-/// Whether every value the schema allows is an object, told by its root.
+/// Whether every value the schema allows is an object, judged by its root.
 pub(crate) fn has_object_root(schema: &JsonObject) -> bool {
     schema.to_value().get("type").and_then(Value::as_str) == Some("object")
 }

@@ -80,7 +80,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server called `name`, at its own `version`; both are told to every client.
+    /// A server called `name`, at its own `version`; both are sent to every client.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name, version),
@@ -312,7 +312,7 @@ impl Server {
     ///
     /// # Errors
     /// Everything that is wrong, together: names that are taken twice or illegal, schemas that no client would understand,
-    /// state that a tool needs and nobody registered, tools that a revision cannot list, values of one type registered
+    /// state that a tool needs and that is not registered, tools that a revision cannot list, values of one type registered
     /// twice, no revision to serve.
     pub fn build(self) -> Result<Service> {
         let mut problems = self.problems;
@@ -356,7 +356,7 @@ impl Server {
             http: Arc::new(self.http),
         };
         lint::warn_of_lint(&service.engine, |_| true);
-        loss::tell_losses(&service.engine, |_| true);
+        loss::log_losses(&service.engine, |_| true);
         Ok(service)
     }
 
@@ -457,7 +457,7 @@ impl Service {
     }
 }
 
-/// A running server: its tools can be changed, and clients that want to know are told.
+/// A running server: its tools can be changed, and clients that asked for it are notified.
 #[derive(Clone, Debug)]
 pub struct ServerHandle {
     engine: Engine,
@@ -475,7 +475,7 @@ impl ServerHandle {
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
         let Some(room) = &self.engine.features.tools else {
             return Err(Error::registration(vec![
-                "the server was built without tools, so clients were told that it has none; call `Server::tools` first".to_owned(),
+                "the server was built without tools, so it declared to clients that it has none; call `Server::tools` first".to_owned(),
             ]));
         };
         let host = &self.engine.host;
@@ -483,18 +483,18 @@ impl ServerHandle {
         self.engine.notify(&tools::TOPIC);
         let is_new = |name: &str| added.iter().any(|added| added == name);
         lint::warn_of_lint(&self.engine, is_new);
-        loss::tell_losses(&self.engine, |name| name.is_some_and(is_new));
+        loss::log_losses(&self.engine, |name| name.is_some_and(is_new));
         Ok(())
     }
 
-    /// Removes the tool `name`. False if there is none. Calls that run already go on.
+    /// Removes the tool `name`. Returns false if it does not exist. Calls that run already go on.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_tool(&self, name: &str) -> bool {
         let tools = self.engine.features.tools.as_ref();
         self.changed(tools.is_some_and(|tools| tools.remove(name)), &tools::TOPIC)
     }
 
-    /// Makes the tool `name` visible and callable, or neither. False if there is none, or if it was so already.
+    /// Makes the tool `name` visible and callable, or neither. Returns false if it does not exist, or if it was so already.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
         let tools = self.engine.features.tools.as_ref();
@@ -511,7 +511,7 @@ impl ServerHandle {
         tools.iter().map(|tool| tool.name().to_owned()).collect()
     }
 
-    /// Tells clients that the list of tools changed, for changes that only the author knows of.
+    /// Notifies clients that the list of tools changed, for changes that only the author knows of.
     pub fn notify_tools_changed(&self) {
         self.engine.notify(&tools::TOPIC);
     }

@@ -1,4 +1,4 @@
-//! The span of a request: made once, and told once how the request ended.
+//! The span of a request: made once, and how the request ended is recorded once.
 
 use std::fmt;
 

@@ -37,8 +37,8 @@ impl ::trueform::__private::ToolFunction for remove {
             .meta("com.example/tier", &"gold")
             .meta("level", &-3)
             .timeout(30000, true, ::core::option::Option::Some(600000))
-            .needs(__tf::ClientNeeds::ELICITATION)
-            .needs(__tf::ClientNeeds::ROOTS)
+            .needs(__tf::RequiredCapabilities::ELICITATION)
+            .needs(__tf::RequiredCapabilities::ROOTS)
             .profile(__tf::Profile::Portable)
             .returns(<() as __tf::IntoToolResult>::output_schema)
             .call(|__call| {

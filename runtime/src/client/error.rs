@@ -21,7 +21,7 @@ pub enum ClientError {
 pub enum LocalError {
     /// The connection is closed.
     Closed,
-    /// No answer came in this time. The server was told that the request is cancelled.
+    /// No answer came in this time. The server was notified that the request is cancelled.
     TimedOut(Duration),
     /// What is to be sent has no JSON form, or not the one the request needs.
     Encode(String),
@@ -31,7 +31,7 @@ pub enum LocalError {
     NotAllowed(String),
     /// The answer does not have the form of the method's result, or the revision does not allow it.
     Decode(DecodeError),
-    /// The server speaks none of the revisions this client was told to use; holds what it offered.
+    /// The server speaks none of the revisions this client was configured for; holds what it offered.
     Version(Vec<String>),
     /// The negotiated revision has no such method or feature.
     Unavailable(&'static str, Revision),
@@ -137,7 +137,7 @@ impl From<ClientError> for crate::Error {
     }
 }
 
-/// Why an answer that is no message is none, for whoever waits for it.
+/// Why input in the place of a response is not a valid message, for the request that waits for it.
 pub(super) fn unfit_answer(error: &ErrorObject) -> DecodeError {
     #[derive(Deserialize)]
     struct Data {

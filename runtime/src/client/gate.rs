@@ -27,8 +27,8 @@ use super::{
 };
 use crate::{
     gate::{self, Inbound, Outgoing, Policy, Stage},
-    jsonrpc::{self, Fault},
-    needs::ClientNeeds,
+    jsonrpc::{self, ErrorDetail},
+    needs::RequiredCapabilities,
 };
 
 /// The server's capability that a tool can be called as a task (2025-11-25).
@@ -297,7 +297,7 @@ impl ClientGate {
         }
         Err(jsonrpc::invalid_request(
             format!("revision {revision} has no batches"),
-            &Fault::new("", "batch", "one message", "an array of messages"),
+            &ErrorDetail::new("", "batch", "one message", "an array of messages"),
         ))
     }
 
@@ -392,7 +392,7 @@ impl ClientGate {
                 //
                 true => jsonrpc::invalid_params(
                     format!("`{method}` {why}"),
-                    &Fault::new("/params", "capability", "what this client declared", "more"),
+                    &ErrorDetail::new("/params", "capability", "what this client declared", "more"),
                 ),
             }
         } else {
@@ -421,7 +421,7 @@ impl ClientGate {
         params: Option<&RawValue>,
     ) -> Option<Json> {
         let params = params?;
-        let needs = ClientNeeds::of_task(method, revision, params.get());
+        let needs = RequiredCapabilities::of_task(method, revision, params.get());
         let missing = needs.missing_from(&self.capabilities);
         if missing.is_empty() {
             return None;
@@ -448,14 +448,23 @@ impl ClientGate {
     /// What `method` needs with these params and this client did not declare. The same in every revision: in the newest the
     /// server asks within a result.
     // B-8
-    fn undeclared(&self, method: Method, params: Option<&RawValue>) -> Option<ClientNeeds> {
+    fn undeclared(
+        &self,
+        method: Method,
+        params: Option<&RawValue>,
+    ) -> Option<RequiredCapabilities> {
         let params = params.map_or("{}", RawValue::get);
-        let missing = ClientNeeds::of_request(method, params).missing_from(&self.capabilities);
+        let missing =
+            RequiredCapabilities::of_request(method, params).missing_from(&self.capabilities);
         (!missing.is_empty()).then_some(missing)
     }
 
     /// What a question within a result needs and this client did not declare, if that keeps it from being answered.
-    pub(super) fn withheld(&self, method: &str, params: Option<&RawValue>) -> Option<ClientNeeds> {
+    pub(super) fn withheld(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Option<RequiredCapabilities> {
         let missing = self.undeclared(Method::from_wire(method)?, params)?;
         let withheld = self.inbound.policy == Policy::Enforce;
         if self.inbound.policy != Policy::Off {
@@ -483,7 +492,7 @@ pub(super) struct Unfit;
 /// Logs a result that is refused, as the message that it was part of.
 pub(super) fn log_unfit_result(method: &str, error: &DecodeError, text: &Json) {
     // What decoding says may repeat what was found.
-    let fault = Fault::of_decoding(error, "");
+    let fault = ErrorDetail::of_decoding(error, "");
     tracing::warn!(
         %method,
         pointer = &*fault.pointer,

@@ -30,14 +30,14 @@ use super::{
     handler::ClientHandler,
     mailbox::Mailbox,
     notified::Notified,
-    questions::{Question, Questions},
     served::{Asked, Serving},
+    server_requests::{Question, ServerRequests},
     sink::MessageSink,
 };
 use crate::{
     contained::{contained, contained_future},
     gate::{self, CheckedParams, Outgoing},
-    jsonrpc::{self, Fault, Frame, Incoming, Kind, Malformed},
+    jsonrpc::{self, ErrorDetail, Incoming, Kind, Malformed, Message},
     transport::lines::{Line, Lines},
 };
 
@@ -52,7 +52,7 @@ pub(super) struct Link {
     next_id: AtomicI64,
     /// Messages that no waiting request claimed, as they were written.
     unclaimed: Mailbox<String>,
-    pub(super) questions: Questions,
+    pub(super) server_requests: ServerRequests,
     handler: Arc<dyn ClientHandler>,
     pub(super) gate: ClientGate,
 }
@@ -86,7 +86,7 @@ pub(super) struct Pending {
     pub(super) link: Arc<Link>,
     pub(super) id: RequestId,
     pub(super) answer: oneshot::Receiver<Outcome>,
-    /// Told whenever progress is reported.
+    /// Notified whenever progress is reported.
     pub(super) progressed: Arc<Notify>,
     cancellable: bool,
     done: bool,
@@ -111,7 +111,7 @@ impl Link {
             state: Mutex::new(state),
             next_id: AtomicI64::new(0),
             unclaimed: Mailbox::new(None),
-            questions: Questions::default(),
+            server_requests: ServerRequests::default(),
             handler: options.handler.clone(),
             gate: ClientGate::new(options),
         });
@@ -206,7 +206,7 @@ impl Link {
         self.lock().out = None;
     }
 
-    /// Ends everything: nothing is sent any more, whoever waits learns that the connection is closed.
+    /// Ends everything: nothing is sent any more, and pending requests fail because the connection is closed.
     pub(super) fn close(&self) {
         let (waiting, subscriptions, listeners) = {
             let mut state = self.lock();
@@ -225,7 +225,7 @@ impl Link {
         for reader in listeners.chain(subscriptions.into_values()) {
             reader.close();
         }
-        self.questions.clear();
+        self.server_requests.clear();
         self.unclaimed.close();
     }
 
@@ -265,9 +265,9 @@ impl Link {
         }
     }
 
-    fn dispatch(self: &Arc<Self>, frame: Frame<'_>, leftover: &mut Leftover) {
+    fn dispatch(self: &Arc<Self>, frame: Message<'_>, leftover: &mut Leftover) {
         match frame {
-            Frame::Response {
+            Message::Response {
                 id: Some(id),
                 outcome,
             } => {
@@ -281,8 +281,8 @@ impl Link {
                     .map_err(ClientError::Remote);
                 waiter.settle(outcome);
             }
-            Frame::Response { id: None, .. } => leftover.unclaimed = true,
-            Frame::Notification { method, params } => {
+            Message::Response { id: None, .. } => leftover.unclaimed = true,
+            Message::Notification { method, params } => {
                 leftover.unclaimed = true;
                 match self.gate.notification(&method, params) {
                     Ok(passed) => self.notified(
@@ -295,7 +295,7 @@ impl Link {
                     Err(Unfit) => leftover.unfit = true,
                 }
             }
-            Frame::Request { id, method, params } => {
+            Message::Request { id, method, params } => {
                 leftover.unclaimed = true;
                 if !self.gate.answers() {
                     tracing::debug!(%id, method = &*method, "a request of the server is not answered");
@@ -303,7 +303,7 @@ impl Link {
                     return;
                 }
                 // an answer to the second would be taken for one to the first.
-                if self.questions.contains(&id) {
+                if self.server_requests.contains(&id) {
                     tracing::warn!(%id, "a request with the id of one that is being answered was dropped");
                     leftover.unfit = true;
                     return;
@@ -361,7 +361,7 @@ impl Link {
         }
     }
 
-    /// Tells the request whose progress `token` stands for; tokens are the ids of their requests.
+    /// Notifies the request whose progress `token` stands for; tokens are the ids of their requests.
     pub(super) fn progressed(&self, token: &RequestId, notified: &Notified) {
         // The callback is taken out so that it runs without the lock.
         let found = self
@@ -392,7 +392,7 @@ impl Link {
         method: &str,
         params: Option<Json>,
     ) {
-        let Some(mut question) = self.questions.enter(id) else {
+        let Some(mut question) = self.server_requests.enter(id) else {
             let most = ClientOptions::MOST_QUESTIONS;
             tracing::warn!(%id, method, most, "a request of the server was refused: too many are being answered");
             let problem = format!("too many requests wait: this client answers {most} at once");
@@ -402,7 +402,7 @@ impl Link {
         tokio::spawn(async move {
             let answer = tokio::select! {
                 biased;
-                // Nobody sends anything: it ends when the other end is dropped.
+                // The sender is only dropped, which ends the wait.
                 _ = &mut question.stopped => return,
                 answer = link.handled(&method, params) => answer,
             };
@@ -423,7 +423,7 @@ impl Link {
 
     /// Answers `question`, unless the server has cancelled it meanwhile.
     fn settle(&self, question: &Question, response: Outgoing) {
-        if self.questions.leave(question) {
+        if self.server_requests.leave(question) {
             self.respond(response);
         }
     }
@@ -446,7 +446,7 @@ impl Link {
             // The id is the server's: a request of ours that has the same is another matter.
             (Kind::Request, Some(id)) if self.gate.answers() => {
                 // One with that id may be at the handler, whose answer this would be taken for.
-                if !self.questions.contains(&id) {
+                if !self.server_requests.contains(&id) {
                     self.respond(self.gate.refusal(&id, &error));
                 }
             }
@@ -467,7 +467,7 @@ impl Link {
 }
 
 impl Waiter {
-    /// Tells whoever asked, who may have gone in the meantime.
+    /// Hands the outcome to the caller, which may have gone in the meantime.
     fn settle(self, outcome: Outcome) {
         // Before the answer, after which nothing of the caller's runs any more.
         contained("a progress callback", || drop(self.progress));
@@ -567,7 +567,7 @@ fn take(link: &Arc<Link>, line: Line<'_>) {
         Line::TooLong(prefix) => {
             let error = jsonrpc::invalid_request(
                 "the message is too long",
-                &Fault::new("", "size", "at most the client's `max_message`", "more"),
+                &ErrorDetail::new("", "size", "at most the client's `max_message`", "more"),
             );
             let mut leftover = Leftover::default();
             link.malformed(jsonrpc::malformed_from(&prefix, error), &mut leftover);

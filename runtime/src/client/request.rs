@@ -28,12 +28,12 @@ use crate::gate::CheckedParams;
 pub struct Request<M: AnyRequest> {
     client: Client,
     params: M::Params,
-    plan: Plan,
+    plan: RequestOptions,
 }
 
 /// What a caller can decide about one request.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct RequestOptions {
     pub(super) timeout: Option<Duration>,
     pub(super) on_progress: Option<OnProgress>,
     pub(super) log_level: Option<LoggingLevel>,
@@ -44,7 +44,7 @@ impl<M: AnyRequest> Request<M> {
         Self {
             client,
             params,
-            plan: Plan::default(),
+            plan: RequestOptions::default(),
         }
     }
 
@@ -71,7 +71,7 @@ impl<M: AnyRequest> Request<M> {
     }
 }
 
-impl Plan {
+impl RequestOptions {
     pub(super) fn on_progress(
         &mut self,
         mut report: impl FnMut(ProgressNotificationParams) + Send + 'static,

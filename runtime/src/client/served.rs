@@ -93,7 +93,7 @@ impl ServeNotifications for Serving<'_> {
 
     fn cancelled(&self, notified: Notified, params: Box<CancelledNotificationParams>) {
         if let Some(id) = &params.request_id {
-            self.0.questions.cancel(id);
+            self.0.server_requests.cancel(id);
         }
         self.0.publish(&notified);
     }

@@ -1,7 +1,7 @@
 //! What leaves for the server: one queue, and the task that writes it.
 //!
 //! Requests and notifications are the caller's own, and as many as it makes. Answers the server causes: one that asks and
-//! does not read what it is told is not answered without end.
+//! does not read its input cannot make the client queue responses without end.
 
 use std::{
     io,

@@ -17,7 +17,7 @@ use super::{
     Client,
     error::{ClientError, LocalError},
     gate::Call,
-    request::Plan,
+    request::RequestOptions,
 };
 
 /// Most times a server is given the input it asks for within one call.
@@ -28,7 +28,7 @@ const MOST_ROUNDS: u32 = 16;
 pub struct ToolCall {
     client: Client,
     params: Result<CallToolRequestParams, ClientError>,
-    plan: Plan,
+    plan: RequestOptions,
 }
 
 impl ToolCall {
@@ -51,7 +51,7 @@ impl ToolCall {
         Self {
             client,
             params,
-            plan: Plan::default(),
+            plan: RequestOptions::default(),
         }
     }
 
@@ -85,7 +85,7 @@ impl ToolCall {
         let mut params = params?;
         let call = Call::of(Method::CallTool, client.revision());
         for _ in 0..MOST_ROUNDS {
-            let round = Plan {
+            let round = RequestOptions {
                 timeout: plan.timeout,
                 on_progress: plan.on_progress.take(),
                 log_level: plan.log_level.clone(),

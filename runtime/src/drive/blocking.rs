@@ -68,7 +68,7 @@ impl Pool {
             let mut state = self.lock();
             state.threads -= 1;
             if state.threads == 0 {
-                // Dropping the work tells those who wait for it.
+                // Dropping the work wakes its waiter.
                 state.jobs.clear();
             }
         }

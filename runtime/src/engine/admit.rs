@@ -20,7 +20,7 @@ use crate::{
     exchange::{Exchange, id_taken},
     feature::logging,
     gate::{self, Claims, HeaderValue, Headers, Inbound, Stage, VERSION_HEADER},
-    jsonrpc::{self, Fault},
+    jsonrpc::{self, ErrorDetail},
     peer::{Caller, Negotiated, Phase, Session},
     trace,
 };
@@ -282,14 +282,14 @@ impl Engine {
                     "`{}` before `initialize`, and without `_meta` that names a protocol version",
                     jsonrpc::shortened(name)
                 ),
-                &Fault::missing(
+                &ErrorDetail::missing(
                     "/params/_meta/io.modelcontextprotocol~1protocolVersion",
                     "a protocol version, or `initialize` before",
                 ),
             )),
             Phase::Closed => refuse(jsonrpc::invalid_request(
                 "this session has ended",
-                &Fault::new("/method", "phase", "nothing more", "a request"),
+                &ErrorDetail::new("/method", "phase", "nothing more", "a request"),
             )),
         }
     }
@@ -513,7 +513,7 @@ impl Engine {
             }
         };
         if let Some(meta) = &mut meta {
-            // They belong to requests: nobody waits for progress here, and log messages go with an answer.
+            // They belong to requests: a notification has no progress token, and log messages accompany a response.
             (meta.progress_token, meta.log_level) = (None, None);
         }
         let caller = match session.map(|session| (session, session.phase())) {
@@ -551,7 +551,7 @@ fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
     Some(serde_json::from_slice(&text).expect("what is encoded is JSON"))
 }
 
-/// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if there is none.
+/// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if it is absent.
 ///
 /// # Errors
 /// -32602 for a `_meta` that does not have its form.
@@ -582,7 +582,7 @@ fn request_meta(
 }
 
 fn unfit(method: &str, error: &DecodeError, prefix: &str) -> ErrorObject {
-    jsonrpc::params_error(method, &Fault::of_decoding(error, prefix))
+    jsonrpc::params_error(method, &ErrorDetail::of_decoding(error, prefix))
 }
 
 /// Where a request says from which level on it wants log messages (M-3).

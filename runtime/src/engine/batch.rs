@@ -10,7 +10,7 @@ use crate::{
     drive::Reply,
     exchange::id_taken,
     gate::{Claims, Outgoing, Stage, has_batches},
-    jsonrpc::{self, Fault, Frame, Malformed},
+    jsonrpc::{self, ErrorDetail, Malformed, Message},
     trace,
 };
 
@@ -19,7 +19,7 @@ impl Engine {
     pub(super) fn batch(
         &self,
         source: &Source<'_>,
-        frames: Vec<Result<Frame<'_>, Malformed>>,
+        frames: Vec<Result<Message<'_>, Malformed>>,
     ) -> Reply {
         let Named::Found(session) = source.named() else {
             return match source.named() {
@@ -40,7 +40,7 @@ impl Engine {
                 Ok(frame) => {
                     let claims = Claims::of(&frame);
                     match frame {
-                        Frame::Request { id, method, params } => {
+                        Message::Request { id, method, params } => {
                             // What goes on to the engine gets its own there.
                             let span = || {
                                 let span = trace::request_span(&id, &method);
@@ -67,10 +67,10 @@ impl Engine {
                             seen.push(id);
                             reply
                         }
-                        Frame::Notification { method, params } => {
+                        Message::Notification { method, params } => {
                             self.notified(source, &method, params, &claims)
                         }
-                        Frame::Response { id, outcome } => self.response(source, id, outcome),
+                        Message::Response { id, outcome } => self.response(source, id, outcome),
                     }
                 }
                 Err(malformed) => self.malformed(source, &malformed),
@@ -90,7 +90,7 @@ impl Engine {
     fn no_batch(revision: Option<Revision>) -> Reply {
         let error = jsonrpc::invalid_request(
             "an array is not a message here; batches exist only in a session of 2025-03-26",
-            &Fault::new("", "type", "an object", "an array"),
+            &ErrorDetail::new("", "type", "an object", "an array"),
         );
         Reply::Ready(Outgoing::refusal(None, revision, Stage::Envelope, &error))
     }
@@ -98,7 +98,7 @@ impl Engine {
     fn nothing_in_batch(revision: Option<Revision>) -> Reply {
         let error = jsonrpc::invalid_request(
             "nothing in this array is a message",
-            &Fault::new("", "type", "messages", "none"),
+            &ErrorDetail::new("", "type", "messages", "none"),
         );
         Reply::Ready(Outgoing::refusal(None, revision, Stage::Envelope, &error))
     }
@@ -120,7 +120,7 @@ fn refused_in_batch(
     if method == Method::Initialize.as_str() {
         return Some(jsonrpc::invalid_request(
             "`initialize` may not be part of a batch",
-            &Fault::new(
+            &ErrorDetail::new(
                 "/method",
                 "phase",
                 "`initialize` by itself",
@@ -131,7 +131,7 @@ fn refused_in_batch(
     claims.is_modern().then(|| {
         jsonrpc::invalid_request(
             "a request that names its own protocol version may not be part of a batch",
-            &Fault::new("/params/_meta", "version", "no protocol version", "one"),
+            &ErrorDetail::new("/params/_meta", "version", "no protocol version", "one"),
         )
     })
 }

@@ -10,7 +10,7 @@ use trueform_schema::{
 use super::{Engine, admit::Admitted};
 use crate::{
     host::Host,
-    jsonrpc::{self, Fault},
+    jsonrpc::{self, ErrorDetail},
     peer::{Negotiated, PeerFacts, ShortId},
     trace,
 };
@@ -33,7 +33,7 @@ pub(super) fn spoken(request: &ClientRequest, host: &Host) -> Revision {
 pub(super) fn initialized_already() -> ErrorObject {
     jsonrpc::invalid_request(
         "this session is initialized already",
-        &Fault::new("/method", "phase", "one `initialize`", "another"),
+        &ErrorDetail::new("/method", "phase", "one `initialize`", "another"),
     )
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     drive::Reply,
     gate::{self, Claims, HeaderValue, Outgoing, Stage, VERSION_HEADER},
-    jsonrpc::{self, Fault},
+    jsonrpc::{self, ErrorDetail},
     peer::Session,
 };
 
@@ -129,7 +129,7 @@ impl Engine {
                 }
                 jsonrpc::invalid_request(
                     "no request of this server waits for this response",
-                    &Fault::new(
+                    &ErrorDetail::new(
                         "/id",
                         "pairing",
                         "the id of a request of this server",
@@ -140,7 +140,7 @@ impl Engine {
             // F-4, A-18
             Ok(Door::Stateless | Door::Opening) => jsonrpc::invalid_request(
                 "a response has no place in this era",
-                &Fault::new("", "direction", "a request or a notification", "a response"),
+                &ErrorDetail::new("", "direction", "a request or a notification", "a response"),
             ),
             Err(refused) => return Self::unanswered_refusal(source, refused),
         };

@@ -11,7 +11,7 @@ use trueform_schema::{
 use super::Context;
 use crate::{
     gate::{self, CheckedParams, Outgoing},
-    needs::ClientNeeds,
+    needs::RequiredCapabilities,
     peer::{Refused, Settled, Waiting},
     projection,
 };
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AskError {
-    /// Requests to clients do not exist at the revision of this request, or the method is none of a server. Clients of 2026-07-28
+    /// Requests to clients do not exist at the revision of this request, or the method is not a request that a server sends. Clients of 2026-07-28
     /// are asked within results, which tools cannot return yet.
     // A-18
     NotAtThisRevision,
@@ -30,7 +30,7 @@ pub enum AskError {
     TooSoon,
     /// The client did not declare that it can do this.
     // B-8
-    NotDeclared(ClientNeeds),
+    NotDeclared(RequiredCapabilities),
     /// The client did not declare the extension that this belongs to.
     // C-14
     ExtensionNotDeclared(&'static str),
@@ -46,7 +46,7 @@ impl Context {
     /// Sends a request to the client and waits for its answer.
     ///
     /// Clients until 2025-11-25 can be asked: for sampling, for elicitation, for their roots. Clients of 2026-07-28, which
-    /// [`Server::connect`](crate::Server::connect) makes unless told otherwise, are asked within results instead, which tools
+    /// [`Server::connect`](crate::Server::connect) makes by default, are asked within results instead, which tools
     /// cannot return yet: the answer is [`AskError::NotAtThisRevision`].
     ///
     /// ```
@@ -106,7 +106,7 @@ impl Context {
         };
         self.check_extension(R::EXTENSION)?;
         let waiting = self.send(R::METHOD, R::rules(self.0.revision()), sent)?;
-        gate::tell_loss(&params, sent, self.0.revision(), R::METHOD);
+        gate::log_loss(&params, sent, self.0.revision(), R::METHOD);
         // Not held while waiting: params need not be shareable between threads.
         drop((params, projected));
         match waiting.await {
@@ -190,14 +190,14 @@ impl Context {
         let written = CheckedParams::new(params, revision, policy, method)
             .map_err(|error| AskError::NotAllowed(error.message))?;
         if let Some(core) = Method::from_wire(method) {
-            let task = ClientNeeds::of_task(core, revision, written.get());
-            let needs = ClientNeeds::of_request(core, written.get()).and(task);
+            let task = RequiredCapabilities::of_task(core, revision, written.get());
+            let needs = RequiredCapabilities::of_request(core, written.get()).and(task);
             let missing = needs.missing_from(&exchange.peer().capabilities);
             if !missing.is_empty() {
                 return Err(AskError::NotDeclared(missing));
             }
         }
-        // Nobody reads what belongs to a request that is over.
+        // The request is over, and its messages are not read any more.
         if !exchange.is_open() {
             return Err(AskError::Gone);
         }

@@ -137,7 +137,7 @@ impl Context {
         }
     }
 
-    /// Tells the client how far the work is: `progress` of `total` in any unit, and in words where the revision has them.
+    /// Reports to the client how far the work is: `progress` of `total` in any unit, and in words where the revision has them.
     ///
     /// Does nothing if the client did not ask for progress, or if `progress` is not above what was reported before. Never
     /// waits: when a client reads too slowly, reports are dropped.

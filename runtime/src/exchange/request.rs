@@ -18,7 +18,7 @@ use trueform_schema::{
 use crate::{
     gate::{self, Outgoing},
     host::HostRef,
-    jsonrpc::{self, Fault},
+    jsonrpc::{self, ErrorDetail},
     peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Session},
     principal::Principal,
     signal::Signal,
@@ -262,7 +262,7 @@ impl Exchange {
         let has_left = self.notify(Method::Progress.as_str(), &params);
         // What the first report loses, the others lose too.
         if is_first && has_left {
-            gate::tell_loss(&params, &params, self.revision(), Method::Progress.as_str());
+            gate::log_loss(&params, &params, self.revision(), Method::Progress.as_str());
         }
     }
 
@@ -295,7 +295,7 @@ impl Drop for Ticket {
 pub(crate) fn id_taken(id: &RequestId) -> ErrorObject {
     jsonrpc::invalid_request(
         format!("a request with the id {id} is running already"),
-        &Fault::new(
+        &ErrorDetail::new(
             "/id",
             "duplicate",
             "an id that no running request has",

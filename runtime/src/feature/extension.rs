@@ -20,7 +20,7 @@ use super::{
 use crate::{
     exchange::{Context, Exchange},
     gate::{self, Inbound, Outgoing},
-    jsonrpc::{self, Fault},
+    jsonrpc::{self, ErrorDetail},
 };
 
 /// The methods of one extension, served with a [`Context`].
@@ -221,7 +221,7 @@ impl Extension {
 }
 
 fn unfit(method: &str, error: &trueform_schema::DecodeError) -> ErrorObject {
-    jsonrpc::params_error(method, &Fault::of_decoding(error, "/params"))
+    jsonrpc::params_error(method, &ErrorDetail::of_decoding(error, "/params"))
 }
 
 /// The error for a client that did not declare the extension `identifier` (C-10, C-14).
@@ -235,7 +235,7 @@ fn undeclared(identifier: &str, revision: Revision) -> ErrorObject {
         format!(
             "this request needs the client capability {what}, which this client did not declare"
         ),
-        &Fault::new(
+        &ErrorDetail::new(
             "/method",
             "capability",
             format!("a client that declared {what}"),

@@ -8,7 +8,7 @@ use trueform_schema::{ContentBlock, ErrorObject};
 ///
 /// The message goes to the model, so that it can try again with better arguments. A source goes to the log only.
 /// Any error becomes a `ToolError` with `?`: its `Display` text is the message, its sources are for the log. Where even
-/// the text is nobody's business, use [`ToolError::internal`].
+/// the text is internal, use [`ToolError::internal`].
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -52,9 +52,9 @@ impl ToolError {
     /// A JSON-RPC error in place of a result. The model sees no such error; clients treat it as their own fault or
     /// the server's.
     ///
-    /// Codes outside of -32768 to -32000 are free. Of those within, the client is told what its revision has: -32002, for a
+    /// Codes outside of -32768 to -32000 are free. Of those within, the client gets those that its revision has: -32002, for a
     /// resource that does not exist, becomes -32602 at 2026-07-28; -32042, with the URLs to visit first as
-    /// `data.elicitations`, is for 2025-11-25. A code that the revision does not have, or whose data it lacks, is told as
+    /// `data.elicitations`, is for 2025-11-25. A code that the revision does not have, or whose data it lacks, is sent as
     /// -32603, and the log has the rest.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {

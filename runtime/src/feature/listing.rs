@@ -14,7 +14,7 @@ use trueform_schema::{Conform, ErrorObject, Method, Revision, Revisions, View, v
 use crate::{
     check::did_you_mean,
     gate::{Checked, Policy},
-    jsonrpc::{self, Fault},
+    jsonrpc::{self, ErrorDetail},
 };
 
 /// Something that a list shows.
@@ -243,7 +243,7 @@ impl<T: Item> Listing<T> {
             }
         }
         let found = format!("string of {} bytes", name.len() + 2);
-        let fault = Fault::new(T::POINTER, T::RULE, format!("the name of a {kind}"), found);
+        let fault = ErrorDetail::new(T::POINTER, T::RULE, format!("the name of a {kind}"), found);
         jsonrpc::invalid_params(message, &fault)
     }
 }
@@ -254,7 +254,7 @@ fn invalid_cursor<T: Item>(cursor: &str) -> ErrorObject {
         "a cursor that this list gave out, whose {} is still there",
         T::KIND
     );
-    let fault = Fault::new("/params/cursor", "cursor", expected, found);
+    let fault = ErrorDetail::new("/params/cursor", "cursor", expected, found);
     jsonrpc::invalid_params("invalid cursor", &fault)
 }
 
@@ -300,7 +300,7 @@ impl<T: Item> Listed<T> {
         Ok(changed)
     }
 
-    /// Removes the item `name`. False if there is none.
+    /// Removes the item `name`. Returns false if it does not exist.
     pub(crate) fn remove(&self, name: &str) -> bool {
         let removed = self.change(|entries| {
             let before = entries.len();
@@ -310,7 +310,7 @@ impl<T: Item> Listed<T> {
         removed.unwrap_or_else(|never| match never {})
     }
 
-    /// Lists the item `name`, or hides it. False if there is none, or if it was so already.
+    /// Lists the item `name`, or hides it. Returns false if it does not exist, or if it was so already.
     pub(crate) fn enable(&self, name: &str, enabled: bool) -> bool {
         let changed = self.change(|entries| {
             let entry = entries.iter_mut().find(|entry| entry.item.name() == name);

@@ -3,7 +3,7 @@
 use trueform_schema::{ErrorObject, JsonObject, LoggingLevel, ServerCapabilities};
 
 use crate::{
-    jsonrpc::{self, Fault},
+    jsonrpc::{self, ErrorDetail},
     peer::{Session, is_known_level},
 };
 
@@ -36,6 +36,6 @@ pub(crate) fn check(level: &LoggingLevel, pointer: &'static str) -> Result<(), E
     let found = format!("string of {} bytes", level.as_str().len() + 2);
     Err(jsonrpc::invalid_params(
         format!("unknown log level `{}`", jsonrpc::shortened(level.as_str())),
-        &Fault::new(pointer, "one-of", LEVELS, found),
+        &ErrorDetail::new(pointer, "one-of", LEVELS, found),
     ))
 }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use trueform_schema::{ClientRequest, DecodeError, Method, Revision};
 
 use super::Inbound;
-use crate::jsonrpc::{self, EarlyParams, Frame, Incoming, Malformed, Text};
+use crate::jsonrpc::{self, EarlyParams, Incoming, Malformed, Message, Text};
 
 impl<'a> EarlyParams<'a> for ClientRequest {
     type Seed = trueform_schema::ClientRequestSeed;
@@ -24,8 +24,8 @@ impl<'a> EarlyParams<'a> for ClientRequest {
 
 /// What one line or one body holds, with the claims of a single request.
 pub(crate) enum Read<'a> {
-    Single(Frame<'a>, Claims<'a>),
-    Batch(Vec<Result<Frame<'a>, Malformed>>),
+    Single(Message<'a>, Claims<'a>),
+    Batch(Vec<Result<Message<'a>, Malformed>>),
 }
 
 impl<'a> Read<'a> {
@@ -63,9 +63,9 @@ pub(crate) enum Claims<'a> {
 
 impl<'a> Claims<'a> {
     /// The claims of a message whose params are raw.
-    pub(crate) fn of(frame: &Frame<'a>) -> Self {
+    pub(crate) fn of(frame: &Message<'a>) -> Self {
         let (params, name_member) = match frame {
-            Frame::Request { method, params, .. } => {
+            Message::Request { method, params, .. } => {
                 // The member is the same at all revisions that have one.
                 let rules = Method::from_wire(method).and_then(|method| {
                     Revision::ALL
@@ -75,8 +75,8 @@ impl<'a> Claims<'a> {
                 });
                 (*params, rules.and_then(|rules| rules.header_name))
             }
-            Frame::Notification { params, .. } => (*params, None),
-            Frame::Response { .. } => (None, None),
+            Message::Notification { params, .. } => (*params, None),
+            Message::Response { .. } => (None, None),
         };
         Self::Peeked(peek(params, name_member))
     }

@@ -11,13 +11,13 @@ use crate::jsonrpc::code;
 /// What may be said of an error code at a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Nobody defines it: an application may.
+    /// Not defined: an application may use it.
     Free,
     /// JSON-RPC or the revision defines it.
     Defined,
     /// Only other revisions define it.
     Elsewhere,
-    /// Nobody defines it, and nobody but JSON-RPC or the specification may.
+    /// Not defined, and reserved to JSON-RPC and the specification.
     Reserved,
 }
 

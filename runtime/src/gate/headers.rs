@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use trueform_schema::ErrorObject;
 
 use super::{Claims, METHOD_HEADER, NAME_HEADER, VERSION_HEADER};
-use crate::jsonrpc::{Fault, described, header_mismatch, invalid_params};
+use crate::jsonrpc::{ErrorDetail, described, header_mismatch, invalid_params};
 
 /// The headers of a request, whatever carries them.
 pub(crate) trait Headers {
@@ -80,11 +80,11 @@ pub(crate) fn missing_meta(
     match found {
         None => invalid_params(
             format!("`params._meta` lacks {member}"),
-            &Fault::missing(pointer, expected),
+            &ErrorDetail::missing(pointer, expected),
         ),
         Some(found) => invalid_params(
             format!("{member} of `params._meta` must be {expected}"),
-            &Fault::new(pointer, "type", expected, described(found.get())),
+            &ErrorDetail::new(pointer, "type", expected, described(found.get())),
         ),
     }
 }

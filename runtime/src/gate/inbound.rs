@@ -17,7 +17,7 @@ use trueform_schema::{
 };
 
 use super::{Leniencies, Leniency, Policy};
-use crate::jsonrpc::{self, Fault, Frame, Malformed};
+use crate::jsonrpc::{self, ErrorDetail, Malformed, Message};
 
 /// What is done about incoming messages.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +48,7 @@ impl Inbound {
         let fault = match text {
             Some("null") if self.forbids(Leniency::NullParams) => {
                 let name = Leniency::NullParams.name();
-                Some(Fault::new(
+                Some(ErrorDetail::new(
                     "/params",
                     name,
                     "an object, or no `params`",
@@ -61,7 +61,7 @@ impl Inbound {
                     .is_some_and(|rules| rules.params_required) =>
             {
                 let expected = format!("an object, which `{method}` requires at {revision}");
-                Some(Fault::new(
+                Some(ErrorDetail::new(
                     "/params",
                     Leniency::AbsentParams.name(),
                     expected,
@@ -147,9 +147,9 @@ impl Inbound {
     /// Checks the envelopes of a batch; `bytes` are the whole of it.
     pub(crate) fn batch<'a>(
         self,
-        frames: Vec<Result<Frame<'a>, Malformed>>,
+        frames: Vec<Result<Message<'a>, Malformed>>,
         bytes: &[u8],
-    ) -> Vec<Result<Frame<'a>, Malformed>> {
+    ) -> Vec<Result<Message<'a>, Malformed>> {
         if !self.needs_text() {
             return frames;
         }
@@ -167,14 +167,14 @@ impl Inbound {
     ///
     /// # Errors
     /// -32600.
-    pub(crate) fn envelope(self, frame: &Frame<'_>, text: &[u8]) -> Result<(), Malformed> {
+    pub(crate) fn envelope(self, frame: &Message<'_>, text: &[u8]) -> Result<(), Malformed> {
         if !self.needs_text() {
             return Ok(());
         }
         let fault = match frame {
-            Frame::Response { id: None, .. } if self.forbids(Leniency::MissingErrorId) => {
+            Message::Response { id: None, .. } if self.forbids(Leniency::MissingErrorId) => {
                 let name = Leniency::MissingErrorId.name();
-                Some(Fault::new(
+                Some(ErrorDetail::new(
                     "/id",
                     name,
                     "the id of the request",
@@ -206,7 +206,7 @@ impl Inbound {
         revision: Revision,
         text: &str,
         prefix: &str,
-    ) -> Option<Fault> {
+    ) -> Option<ErrorDetail> {
         if self.policy == Policy::Off {
             return None;
         }
@@ -220,7 +220,7 @@ impl Inbound {
         };
         let _ = value.conform(&mut Walk::new(revision, &mut sink), &Path::ROOT);
         match first {
-            Some(violation) => Some(Fault::of_violation(&violation, prefix)),
+            Some(violation) => Some(ErrorDetail::of_violation(&violation, prefix)),
             None if self.forbids(Leniency::UnknownMembers)
                 || self.forbids(Leniency::IntegralFloats) =>
             {
@@ -247,7 +247,7 @@ impl Inbound {
         revision: Revision,
         text: &str,
         prefix: &str,
-    ) -> Option<Fault> {
+    ) -> Option<ErrorDetail> {
         let mut known = Vec::with_capacity(text.len());
         value.encode(View::at(revision).closed(), &mut known);
         let known = std::str::from_utf8(&known).ok()?;
@@ -262,7 +262,7 @@ impl Inbound {
         known: &str,
         revision: Revision,
         pointer: String,
-    ) -> Option<Fault> {
+    ) -> Option<ErrorDetail> {
         if sent == known || is_open(&pointer, revision) {
             return None;
         }
@@ -280,7 +280,7 @@ impl Inbound {
                         Some((_, known)) => {
                             self.difference(value.get(), known.get(), revision, pointer)
                         }
-                        None if self.forbids(Leniency::UnknownMembers) => Some(Fault::new(
+                        None if self.forbids(Leniency::UnknownMembers) => Some(ErrorDetail::new(
                             pointer,
                             Leniency::UnknownMembers.name(),
                             "only members that the revision defines",
@@ -311,7 +311,7 @@ impl Inbound {
                     && self.forbids(Leniency::IntegralFloats) =>
             {
                 let name = Leniency::IntegralFloats.name();
-                Some(Fault::new(
+                Some(ErrorDetail::new(
                     pointer,
                     name,
                     "an integer without a fraction",
@@ -323,7 +323,12 @@ impl Inbound {
     }
 
     /// What becomes of `fault` under the policy.
-    fn judge(self, fault: Option<Fault>, what: &str, revision: Revision) -> Result<(), Fault> {
+    fn judge(
+        self,
+        fault: Option<ErrorDetail>,
+        what: &str,
+        revision: Revision,
+    ) -> Result<(), ErrorDetail> {
         let Some(fault) = fault else {
             return Ok(());
         };
@@ -353,7 +358,7 @@ pub(super) fn object_for(params: Option<&RawValue>) -> &str {
 
 /// -32602 for params that do not have the form of `method`.
 pub(crate) fn unfit(method: Method, error: &DecodeError) -> ErrorObject {
-    jsonrpc::params_error(method.as_str(), &Fault::of_decoding(error, "/params"))
+    jsonrpc::params_error(method.as_str(), &ErrorDetail::of_decoding(error, "/params"))
 }
 
 /// Whether a whole result is of a kind that the revision does not have, such as one that asks for input in the legacy era.
@@ -379,12 +384,12 @@ fn has_fraction(number: &str) -> bool {
 }
 
 /// A member that a message of this kind does not have.
-fn unknown_in_envelope(frame: &Frame<'_>, text: &[u8]) -> Option<Fault> {
+fn unknown_in_envelope(frame: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
     let known: &[&str] = match frame {
-        Frame::Request { .. } => &["jsonrpc", "id", "method", "params"],
-        Frame::Notification { .. } => &["jsonrpc", "method", "params"],
-        Frame::Response { outcome: Ok(_), .. } => &["jsonrpc", "id", "result"],
-        Frame::Response {
+        Message::Request { .. } => &["jsonrpc", "id", "method", "params"],
+        Message::Notification { .. } => &["jsonrpc", "method", "params"],
+        Message::Response { outcome: Ok(_), .. } => &["jsonrpc", "id", "result"],
+        Message::Response {
             outcome: Err(_), ..
         } => &["jsonrpc", "id", "error"],
     };
@@ -397,11 +402,15 @@ fn unknown_in_envelope(frame: &Frame<'_>, text: &[u8]) -> Option<Fault> {
 }
 
 /// The first of `members`, of the object at `pointer`, that is not `known`.
-fn unknown_of(members: &[(String, &RawValue)], known: &[&str], pointer: &str) -> Option<Fault> {
+fn unknown_of(
+    members: &[(String, &RawValue)],
+    known: &[&str],
+    pointer: &str,
+) -> Option<ErrorDetail> {
     let (name, value) = members
         .iter()
         .find(|(name, _)| !known.contains(&name.as_str()))?;
-    Some(Fault::new(
+    Some(ErrorDetail::new(
         format!("{pointer}/{}", jsonrpc::escaped(name)),
         Leniency::UnknownMembers.name(),
         "only members of a JSON-RPC message of this kind",

@@ -19,7 +19,7 @@ pub enum Leniency {
     /// `"params": null` in place of no params.
     NullParams,
     /// A value of an enumeration, or an alternative of a union, that the revision does not have. Where the specification
-    /// asks for a refusal, as of a log level that nobody knows, it is refused all the same. So is a result of a kind that the
+    /// asks for a refusal, as of an unknown log level, it is refused all the same. So is a result of a kind that the
     /// revision does not have, such as one that asks for input in the legacy era.
     UnknownValues,
     /// An integer written with a fraction or an exponent, such as `1.0` or `1e3`, up to ±2^53. Beyond that not every integer has a

@@ -341,7 +341,7 @@ pub enum Policy {
 /// Checks `value`, which is about to be sent as `what` at `revision`.
 ///
 /// # Errors
-/// What the peer is told instead: that this cannot be expressed at its revision. Pointer and rule are for the log.
+/// What the peer gets instead: an error that says that this cannot be expressed at its revision. Pointer and rule are for the log.
 fn check<T: Conform + ?Sized>(
     policy: Policy,
     value: &T,
@@ -375,7 +375,7 @@ pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> b
 }
 
 /// Logs what `revision` does not see of `written`, which was sent as `what` in the form `sent`: places, never values.
-pub(crate) fn tell_loss(written: &dyn Conform, sent: &dyn Conform, revision: Revision, what: &str) {
+pub(crate) fn log_loss(written: &dyn Conform, sent: &dyn Conform, revision: Revision, what: &str) {
     if revision.era() == Era::Modern || !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
@@ -423,8 +423,8 @@ fn differences(written: &Value, sent: &Value, pointer: String, found: &mut Vec<S
     }
 }
 
-/// `error` as `revision` may be told it. Codes that the protocol keeps for itself are no author's to send: an error with one
-/// is told as an internal error, and the log has the rest.
+/// `error` in the form that `revision` allows. Codes that the protocol keeps for itself are no author's to send: an error with one
+/// is sent as an internal error, and the log has the rest.
 pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
     let code = rewrite::error_code(error.code, revision);
     let standing = codes::standing(code, revision);

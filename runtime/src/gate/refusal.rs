@@ -6,7 +6,7 @@ use std::time::Duration;
 use trueform_schema::ErrorObject;
 
 use super::session;
-use crate::jsonrpc::{self, Fault};
+use crate::jsonrpc::{self, ErrorDetail};
 
 /// Environment variables that add to the settings of the same name: entries with commas between them.
 pub(crate) const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
@@ -62,16 +62,17 @@ impl Refusal {
     }
 
     /// What was expected and what was found.
-    fn fault(&self) -> Fault {
-        let header =
-            |expected: &'static str, found: &'static str| Fault::new("", "header", expected, found);
+    fn fault(&self) -> ErrorDetail {
+        let header = |expected: &'static str, found: &'static str| {
+            ErrorDetail::new("", "header", expected, found)
+        };
         match self {
-            Self::Method => Fault::new("", "method", "POST, GET or DELETE", "another method"),
-            Self::NoStreamInModernEra => Fault::new("", "method", "POST", "another method"),
-            Self::HostMissing => Fault::missing("", "a `Host` header"),
+            Self::Method => ErrorDetail::new("", "method", "POST, GET or DELETE", "another method"),
+            Self::NoStreamInModernEra => ErrorDetail::new("", "method", "POST", "another method"),
+            Self::HostMissing => ErrorDetail::missing("", "a `Host` header"),
             Self::Host(_) => header("a `Host` that is allowed", "another"),
             Self::Origin(_) => header("an `Origin` that is allowed, or none", "another"),
-            Self::Accept(types) => Fault::new(
+            Self::Accept(types) => ErrorDetail::new(
                 "",
                 "header",
                 format!("an `Accept` that admits {types}"),
@@ -80,10 +81,10 @@ impl Refusal {
             Self::ContentType => header("`Content-Type: application/json`", "another"),
             Self::ContentEncoding => header("no `Content-Encoding`, or `identity`", "another"),
             Self::BodyTooLarge(limit) => {
-                Fault::new("", "size", format!("at most {limit} bytes"), "more")
+                ErrorDetail::new("", "size", format!("at most {limit} bytes"), "more")
             }
-            Self::BodyBroken => Fault::new("", "size", "a whole body", "a part of one"),
-            Self::BodySlow(limit) => Fault::new(
+            Self::BodyBroken => ErrorDetail::new("", "size", "a whole body", "a part of one"),
+            Self::BodySlow(limit) => ErrorDetail::new(
                 "",
                 "time",
                 format!("a body within {limit:?}"),
@@ -101,7 +102,7 @@ impl Refusal {
             | Self::Busy
             | Self::TooManySessions
             | Self::Store
-            | Self::Stopping => Fault::new("", "server", "a request later", "one now"),
+            | Self::Stopping => ErrorDetail::new("", "server", "a request later", "one now"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use trueform_schema::ErrorObject;
 
-use crate::jsonrpc::{Fault, invalid_request};
+use crate::jsonrpc::{ErrorDetail, invalid_request};
 
 const EXPECTED: &str = "an `Mcp-Session-Id` header with the id of an open session";
 
@@ -12,7 +12,7 @@ pub(crate) fn session_missing() -> ErrorObject {
     invalid_request(
         "the `Mcp-Session-Id` header is missing; send the one that `initialize` was answered with, or, without a session, \
          `params._meta` and headers as 2026-07-28 has them",
-        &Fault::missing("", EXPECTED),
+        &ErrorDetail::missing("", EXPECTED),
     )
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn session_missing() -> ErrorObject {
 pub(crate) fn session_unknown() -> ErrorObject {
     invalid_request(
         "there is no such session, or it has ended; `initialize` opens a new one",
-        &Fault::new("", "session", EXPECTED, "the id of another"),
+        &ErrorDetail::new("", "session", EXPECTED, "the id of another"),
     )
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn session_unknown() -> ErrorObject {
 pub(crate) fn session_header_unusable() -> ErrorObject {
     invalid_request(
         "the `Mcp-Session-Id` header occurs twice, or is not visible ASCII",
-        &Fault::new("", "session", EXPECTED, "something else"),
+        &ErrorDetail::new("", "session", EXPECTED, "something else"),
     )
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn session_header_unusable() -> ErrorObject {
 pub(crate) fn session_version_unknown() -> ErrorObject {
     invalid_request(
         "`MCP-Protocol-Version` names no version that is served here",
-        &Fault::new(
+        &ErrorDetail::new(
             "",
             "version",
             "an `MCP-Protocol-Version` header with the version of the session, or none",

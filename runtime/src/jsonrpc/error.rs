@@ -2,7 +2,7 @@
 
 use trueform_schema::{ErrorObject, Json, Revision};
 
-use super::Fault;
+use super::ErrorDetail;
 
 /// The codes the specification gives a meaning.
 pub mod code {
@@ -35,7 +35,7 @@ pub(crate) fn parse(problem: impl Into<String>) -> ErrorObject {
     )
 }
 
-pub(crate) fn invalid_request(problem: impl Into<String>, fault: &Fault) -> ErrorObject {
+pub(crate) fn invalid_request(problem: impl Into<String>, fault: &ErrorDetail) -> ErrorObject {
     let message = format!("invalid request: {}", problem.into());
     ErrorObject::new(code::INVALID_REQUEST, message).with_data(fault.data())
 }
@@ -47,13 +47,13 @@ pub(crate) fn method_not_found(method: &str, why: &str) -> ErrorObject {
     )
 }
 
-pub(crate) fn invalid_params(problem: impl Into<String>, fault: &Fault) -> ErrorObject {
+pub(crate) fn invalid_params(problem: impl Into<String>, fault: &ErrorDetail) -> ErrorObject {
     ErrorObject::new(code::INVALID_PARAMS, problem.into()).with_data(fault.data())
 }
 
 /// Params of `method` that do not have its form.
-pub(crate) fn params_error(method: &str, fault: &Fault) -> ErrorObject {
-    let Fault {
+pub(crate) fn params_error(method: &str, fault: &ErrorDetail) -> ErrorObject {
+    let ErrorDetail {
         pointer,
         rule,
         expected,

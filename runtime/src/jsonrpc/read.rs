@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use trueform_schema::ErrorObject;
 
 use super::{
-    Fault, MAX_BATCH, MAX_DEPTH, error,
-    fault::described,
-    frame::{EarlyParams, Frame, Incoming, Kind, Malformed, Members},
+    ErrorDetail, MAX_BATCH, MAX_DEPTH, error,
+    error_detail::described,
+    message::{EarlyParams, Incoming, Kind, Malformed, Members, Message},
     scan,
 };
 
@@ -44,7 +44,7 @@ fn read<'a, E: EarlyParams<'a>>(
         let limit = format!("at most {MAX_DEPTH} levels of arrays and objects");
         let error = error::invalid_request(
             format!("nested deeper than {MAX_DEPTH} levels"),
-            &Fault::new("", "depth", limit, "more"),
+            &ErrorDetail::new("", "depth", limit, "more"),
         );
         return Err(malformed_from(bytes, error));
     }
@@ -54,7 +54,7 @@ fn read<'a, E: EarlyParams<'a>>(
     }
 }
 
-fn batch(text: &str) -> Result<Vec<Result<Frame<'_>, Malformed>>, Malformed> {
+fn batch(text: &str) -> Result<Vec<Result<Message<'_>, Malformed>>, Malformed> {
     let refuse = |error| Malformed {
         kind: Kind::Unknown,
         id: None,
@@ -65,11 +65,11 @@ fn batch(text: &str) -> Result<Vec<Result<Frame<'_>, Malformed>>, Malformed> {
     match items.len() {
         0 => Err(refuse(error::invalid_request(
             "an empty batch",
-            &Fault::new("", "min-items", "at least one message", "none"),
+            &ErrorDetail::new("", "min-items", "at least one message", "none"),
         ))),
         count if count > MAX_BATCH => Err(refuse(error::invalid_request(
             format!("a batch of {count} messages; at most {MAX_BATCH} are taken"),
-            &Fault::new(
+            &ErrorDetail::new(
                 "",
                 "max-items",
                 format!("at most {MAX_BATCH} messages"),
@@ -86,7 +86,7 @@ fn batch(text: &str) -> Result<Vec<Result<Frame<'_>, Malformed>>, Malformed> {
 fn single<'a, E: EarlyParams<'a>>(
     text: &'a str,
     early: bool,
-) -> Result<(Frame<'a>, Option<E>), Malformed> {
+) -> Result<(Message<'a>, Option<E>), Malformed> {
     let mut members = Members::new(early);
     let mut reader = serde_json::Deserializer::from_str(text);
     let outcome = (&mut members)
@@ -97,14 +97,14 @@ fn single<'a, E: EarlyParams<'a>>(
             let params = members.early_params.take();
             members.classify().map(|frame| (frame, params))
         }
-        // The params may be what is wrong, and are told of after the envelope: read the frame without looking into them.
+        // The params may be what is wrong, and are reported after the envelope: read the message without looking into them.
         Err(_) if members.tried_early => single(text, false),
-        // Told at the first value; what follows it may still be no JSON.
+        // Reported at the first value; what follows it may still be invalid JSON.
         Err(problem) if problem.is_data() => {
             let error = match serde_json::from_str::<IgnoredAny>(text) {
                 Ok(_) => error::invalid_request(
                     "a message is an object",
-                    &Fault::new("", "type", "an object", described(text.trim())),
+                    &ErrorDetail::new("", "type", "an object", described(text.trim())),
                 ),
                 Err(problem) => error::parse(problem.to_string()),
             };
@@ -127,7 +127,7 @@ pub(crate) fn malformed_from(bytes: &[u8], error: ErrorObject) -> Malformed {
     }
 }
 
-/// The id of the message that `bytes` begins with, if it can be told although the whole cannot be parsed.
+/// The id of the message that `bytes` begins with, if it can be read although the whole cannot be parsed.
 #[cfg(feature = "testing")]
 pub(crate) fn readable_id(bytes: &[u8]) -> Option<trueform_schema::RequestId> {
     beginning(bytes).request_id()
@@ -390,7 +390,7 @@ mod tests {
         match parse(
             br#" {"params":{"a":1.0},"method":"to\u006fls","jsonrpc":"2.0","id":1.0,"extra":[]} "#,
         ) {
-            Frame::Request { id, method, params } => {
+            Message::Request { id, method, params } => {
                 assert_eq!((id.to_string().as_str(), &*method), ("1.0", "tools"));
                 assert_eq!(params.unwrap().get(), r#"{"a":1.0}"#);
             }
@@ -398,11 +398,11 @@ mod tests {
         }
         assert!(matches!(
             parse(br#"{"jsonrpc":"2.0","method":"x"}"#),
-            Frame::Notification { params: None, .. }
+            Message::Notification { params: None, .. }
         ));
         assert!(matches!(
             parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#),
-            Frame::Response {
+            Message::Response {
                 id: None,
                 outcome: Err(_)
             }
@@ -423,7 +423,7 @@ mod tests {
             }
         }
         let read = |text: &'static str| match parse_early::<Pair>(text.as_bytes()) {
-            Ok((Incoming::Single(Frame::Request { params, .. }), early)) => {
+            Ok((Incoming::Single(Message::Request { params, .. }), early)) => {
                 Ok((params.is_some(), early.map(|pair| pair.a)))
             }
             Ok(other) => panic!("{other:?}"),

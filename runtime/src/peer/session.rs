@@ -136,7 +136,7 @@ impl Session {
         }
     }
 
-    /// Whether the server may send what is no answer (B-7).
+    /// Whether the server may send messages other than responses (B-7).
     pub(crate) fn is_confirmed(&self) -> bool {
         matches!(
             *self.lock(),

@@ -40,7 +40,7 @@ impl SessionRecord {
 /// Sessions that several processes serve: any of them answers a request of any session.
 ///
 /// A process keeps the sessions that it has met in its own memory, loads one that it has not met, and touches one at
-/// each of its requests. Records expire when nobody touched them for a time that the store sets.
+/// each of its requests. Records expire when they were not touched for a time that the store sets.
 ///
 /// Ids are the values of `Mcp-Session-Id`. They are unguessable, and still no proof of identity: the principal is
 /// compared by the caller.

@@ -18,7 +18,7 @@ pub use self::{
 };
 use crate::{
     gate::{Outgoing, Stage},
-    jsonrpc::{self, Fault, Frame, Incoming, Malformed},
+    jsonrpc::{self, ErrorDetail, Incoming, Malformed, Message},
 };
 
 /// Any bytes are messages or a fault that can be answered; what is read of them is what they say.
@@ -39,7 +39,7 @@ pub fn envelope(bytes: &[u8]) {
         Ok(Incoming::Batch(frames)) => {
             assert!((1..=jsonrpc::MAX_BATCH).contains(&frames.len()));
             frames.into_iter().for_each(|frame| match frame {
-                Ok(Frame::Request { id, .. }) => answerable(Some(&id)),
+                Ok(Message::Request { id, .. }) => answerable(Some(&id)),
                 Ok(_) => {}
                 Err(malformed) => refused(&malformed),
             });
@@ -49,25 +49,25 @@ pub fn envelope(bytes: &[u8]) {
 }
 
 /// Whether `frame` is what `text` says, told by a tree.
-fn says(frame: &Frame<'_>, text: &str) {
+fn says(frame: &Message<'_>, text: &str) {
     // Trees refuse some of what is never looked at, such as numbers beyond those of f64.
     let Ok(tree) = serde_json::from_str::<Value>(text) else {
         return;
     };
     assert_eq!(tree["jsonrpc"], "2.0");
     match frame {
-        Frame::Request { id, method, params } => {
+        Message::Request { id, method, params } => {
             assert_eq!(tree["method"], **method);
             same_id(id, &tree["id"]);
             same_params(*params, &tree);
             answerable(Some(id));
         }
-        Frame::Notification { method, params } => {
+        Message::Notification { method, params } => {
             assert_eq!(tree["method"], **method);
             assert!(tree.get("id").is_none());
             same_params(*params, &tree);
         }
-        Frame::Response { id, outcome } => {
+        Message::Response { id, outcome } => {
             if let Some(id) = id {
                 same_id(id, &tree["id"]);
             }
@@ -106,7 +106,7 @@ fn refused(malformed: &Malformed) {
 /// What answers `id` is JSON and names the id as it came.
 fn answerable(id: Option<&RequestId>) {
     let problem = "a \"fault\"\u{1}\u{2028}";
-    let error = jsonrpc::invalid_request(problem, &Fault::new("", "kind", problem, problem));
+    let error = jsonrpc::invalid_request(problem, &ErrorDetail::new("", "kind", problem, problem));
     for revision in [None, Some(Revision::V2024_11_05), Some(Revision::LATEST)] {
         let body = Outgoing::refusal(id, revision, Stage::Envelope, &error).into_bytes();
         assert!(!body.contains(&b'\n'), "an answer is one line");
@@ -115,7 +115,7 @@ fn answerable(id: Option<&RequestId>) {
             same_id(id, &answer["id"]);
         }
         match jsonrpc::parse(&body) {
-            Ok(Incoming::Single(Frame::Response { id: echoed, .. })) => {
+            Ok(Incoming::Single(Message::Response { id: echoed, .. })) => {
                 assert_eq!(echoed.as_ref(), id);
             }
             other => panic!("not a response: {other:?}"),

@@ -143,7 +143,7 @@ impl Connection {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(gone(error)),
                 // A peer that does not read is not read from, once there is enough to write: but for one more line, because
-                // only reading tells that it has gone.
+                // only reading shows that it has gone.
                 Poll::Pending if self.is_full() && self.draining.is_none() => {
                     if self.lines.has_next() {
                         return Poll::Pending;
@@ -200,7 +200,7 @@ impl Connection {
                 Driving::One(CallFuture::new(job))
             }
             Reply::Batch(replies) => {
-                // The responses do not wait for what nobody waits for.
+                // The responses do not wait for notifications.
                 let is_background = |reply: &Reply| matches!(reply, Reply::Background(_));
                 let (background, replies): (Vec<_>, Vec<_>) =
                     replies.into_iter().partition(is_background);

@@ -155,7 +155,7 @@ fn the_gate_takes_no_bytes_of_others() {
         writers,
         [
             "gate/outbound/write.rs: \"2.0\"",
-            "jsonrpc/frame.rs: \"2.0\""
+            "jsonrpc/message.rs: \"2.0\""
         ]
     );
 }

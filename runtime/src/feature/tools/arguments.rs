@@ -19,7 +19,7 @@ pub(super) struct Names {
 
 /// Why the text was not split.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unfit {
+pub(super) enum ArgumentMismatch {
     /// A name that the tool does not take.
     Unknown,
     /// A name that is there twice.
@@ -34,14 +34,17 @@ impl Names {
         &self,
         text: &'a str,
         slots: &mut [Option<&'a str>],
-    ) -> Result<(), Unfit> {
-        let mut members = Members::of(text).ok_or(Unfit::Malformed)?;
-        while let Some((name, value)) = members.next().map_err(|Broken| Unfit::Malformed)? {
+    ) -> Result<(), ArgumentMismatch> {
+        let mut members = Members::of(text).ok_or(ArgumentMismatch::Malformed)?;
+        while let Some((name, value)) = members
+            .next()
+            .map_err(|Broken| ArgumentMismatch::Malformed)?
+        {
             match self.slot(&name) {
                 Some(slot) if slots[slot].replace(value).is_none() => {}
-                Some(_) => return Err(Unfit::Twice(name.into_owned())),
+                Some(_) => return Err(ArgumentMismatch::Twice(name.into_owned())),
                 None if self.closed && !self.others.iter().any(|other| **other == *name) => {
-                    return Err(Unfit::Unknown);
+                    return Err(ArgumentMismatch::Unknown);
                 }
                 None => {}
             }
@@ -231,7 +234,7 @@ mod tests {
         clippy::needless_pass_by_value,
         reason = "expectations read better inline"
     )]
-    fn check(text: &str, expected: Result<[Option<&str>; 3], Unfit>) {
+    fn check(text: &str, expected: Result<[Option<&str>; 3], ArgumentMismatch>) {
         let mut slots = [None; 3];
         let split = names(true).split(text, &mut slots);
         assert_eq!(split.map(|()| slots), expected, "{text}");
@@ -252,9 +255,12 @@ mod tests {
             r#"{"\u0061":1.5e3,"other":{}}"#,
             Ok([Some("1.5e3"), None, None]),
         );
-        check(r#"{"c":1}"#, Err(Unfit::Unknown));
-        check(r#"{"":1}"#, Err(Unfit::Unknown));
-        check(r#"{"a":1,"a":2}"#, Err(Unfit::Twice("a".to_owned())));
+        check(r#"{"c":1}"#, Err(ArgumentMismatch::Unknown));
+        check(r#"{"":1}"#, Err(ArgumentMismatch::Unknown));
+        check(
+            r#"{"a":1,"a":2}"#,
+            Err(ArgumentMismatch::Twice("a".to_owned())),
+        );
     }
 
     #[test]
@@ -269,7 +275,7 @@ mod tests {
                 );
                 check(
                     &format!(r#"{{"a":"{}\"#, "y".repeat(length)),
-                    Err(Unfit::Malformed),
+                    Err(ArgumentMismatch::Malformed),
                 );
             }
         }
@@ -287,7 +293,7 @@ mod tests {
     fn text_that_is_not_an_object() {
         let text = r#"{"a": [1, {"x": "y\"é"}], "b" : "\u00e9", "other": null}"#;
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
-            check(&text[..end], Err(Unfit::Malformed));
+            check(&text[..end], Err(ArgumentMismatch::Malformed));
         }
         for text in [
             "",
@@ -300,7 +306,7 @@ mod tests {
             r#"{"\"#,
             r#"{"a":"\"#,
         ] {
-            check(text, Err(Unfit::Malformed));
+            check(text, Err(ArgumentMismatch::Malformed));
         }
     }
 }

@@ -13,7 +13,9 @@ use super::{
     route::{Definition, Place, ToolRoute},
     set::{IntoTools, ToolSet},
 };
-use crate::{exchange::Context, feature::callable::Timeout, lint::Profile, needs::ClientNeeds};
+use crate::{
+    exchange::Context, feature::callable::Timeout, lint::Profile, needs::RequiredCapabilities,
+};
 
 /// A tool whose schema is not written as Rust types: loaded from a file, a database, another server.
 ///
@@ -36,7 +38,7 @@ pub struct DynamicTool {
     tool: Tool,
     timeout: Option<Timeout>,
     profile: Option<Profile>,
-    needs: ClientNeeds,
+    needs: RequiredCapabilities,
     place: Place,
     handler: Option<Handler>,
     problems: Vec<String>,
@@ -57,7 +59,7 @@ impl DynamicTool {
             tool: Tool::new(input_schema, name),
             timeout: None,
             profile: None,
-            needs: ClientNeeds::NONE,
+            needs: RequiredCapabilities::NONE,
             place,
             handler: None,
             problems,
@@ -126,7 +128,7 @@ impl DynamicTool {
     }
 
     /// Sets what the client must be able to do.
-    pub fn needs(mut self, needs: ClientNeeds) -> Self {
+    pub fn needs(mut self, needs: RequiredCapabilities) -> Self {
         self.needs = needs;
         self
     }

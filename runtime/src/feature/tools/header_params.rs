@@ -109,7 +109,7 @@ fn agrees(sent: &str, value: &Value, kind: HeaderKind) -> bool {
                 (sent, found) => sent == found,
             }
         }
-        // The argument has a type that its schema forbids: the argument check tells that better than a header error.
+        // The argument has a type that its schema forbids: the argument check reports that better than a header error.
         _ => true,
     }
 }

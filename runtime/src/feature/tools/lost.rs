@@ -1,7 +1,7 @@
-//! What clients of older revisions do not get of a tool's results, told to the author: once for each rule and revision.
+//! What clients of older revisions do not get of a tool's results, reported to the author: once for each rule and revision.
 //!
 //! Where a result can lose something is known here; what becomes of it there, and at which revisions, is looked up in the
-//! table of [`projection`]. Values are never told.
+//! table of [`projection`]. Values are never reported.
 
 use std::sync::{
     OnceLock,
@@ -19,19 +19,13 @@ use crate::projection;
 
 /// What the log already says of one tool: for each rule the revisions.
 #[derive(Debug, Default)]
-pub(super) struct Told(OnceLock<Box<[AtomicU8]>>);
+pub(super) struct ReportedLosses(OnceLock<Box<[AtomicU8]>>);
 
-impl Told {
+impl ReportedLosses {
     /// Logs what `revision` loses of `result`, as far as it was not said before. `wraps` says whether structured content is
     /// wrapped for it.
     #[cold]
-    pub(super) fn tell(
-        &self,
-        tool: &str,
-        result: &CallToolResult,
-        wraps: bool,
-        revision: Revision,
-    ) {
+    pub(super) fn log(&self, tool: &str, result: &CallToolResult, wraps: bool, revision: Revision) {
         each_loss(result, wraps, revision, &mut |index, rule| {
             if self.is_new(index, revision) {
                 tracing::debug!(
@@ -161,7 +155,7 @@ mod tests {
 
     #[test]
     fn it_is_said_once_for_each_rule_and_revision() {
-        let told = Told::default();
+        let told = ReportedLosses::default();
         assert!(told.is_new(3, Revision::V2025_06_18));
         assert!(!told.is_new(3, Revision::V2025_06_18));
         assert!(told.is_new(3, Revision::V2025_03_26));

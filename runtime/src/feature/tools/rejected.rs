@@ -1,4 +1,4 @@
-//! A tool that cannot be registered: what it leaves behind, so that everything else that is wrong is told too.
+//! A tool that cannot be registered: what it leaves behind, so that everything else that is wrong is reported too.
 
 use super::{
     injected::RequiredState,
@@ -12,7 +12,7 @@ pub(crate) struct Rejected {
     pub(super) place: Place,
     pub(super) states: Vec<RequiredState>,
     pub(super) problems: Vec<String>,
-    /// Whether it was told that another tool has the name.
+    /// Whether it was reported that another tool has the name.
     pub(super) clashes: bool,
 }
 

@@ -3,30 +3,30 @@
 use trueform_schema::{DecodeError, pointer};
 
 use super::{
-    arguments::{Names, Unfit},
+    arguments::{ArgumentMismatch, Names},
     call::{Called, Reason, Refused},
 };
 use crate::{
     check::Violations,
     feature::failure::ToolError,
-    jsonrpc::{self, Fault},
+    jsonrpc::{self, ErrorDetail},
 };
 
 /// What kept a call from its function.
 pub(super) enum Failure {
-    Names(Unfit),
+    Names(ArgumentMismatch),
     Schema,
     Refused(Reason),
 }
 
-impl From<Unfit> for Failure {
-    fn from(unfit: Unfit) -> Self {
+impl From<ArgumentMismatch> for Failure {
+    fn from(unfit: ArgumentMismatch) -> Self {
         Self::Names(unfit)
     }
 }
 
 impl From<Violations> for Failure {
-    /// Dropped: the full check tells them again, together with all others.
+    /// Dropped: the full check reports them again, together with all others.
     fn from(_: Violations) -> Self {
         Self::Schema
     }
@@ -42,11 +42,13 @@ impl Failure {
     /// What is wrong where the schema finds nothing: the type is stricter than its schema. `text` are the arguments.
     pub(super) fn told(self, text: &str, names: &Names) -> String {
         match self {
-            Self::Names(Unfit::Twice(name)) => format!("`{name}` is given twice"),
-            Self::Names(Unfit::Unknown) => {
+            Self::Names(ArgumentMismatch::Twice(name)) => format!("`{name}` is given twice"),
+            Self::Names(ArgumentMismatch::Unknown) => {
                 "an argument has a name that this tool does not take".to_owned()
             }
-            Self::Names(Unfit::Malformed) | Self::Schema => "no object that can be read".to_owned(),
+            Self::Names(ArgumentMismatch::Malformed) | Self::Schema => {
+                "no object that can be read".to_owned()
+            }
             Self::Refused(Reason::Injected(error)) => error.to_string(),
             Self::Refused(Reason::Arguments(error)) => worded(&DecodeError::locate(text, &error)),
             Self::Refused(Reason::Argument { index, error }) => {
@@ -110,16 +112,16 @@ fn range(name: &str) -> Option<String> {
 }
 
 /// Arguments that passed as JSON but cannot be a tree. A number beyond `f64` is the model's to mend; a string that is not
-/// Unicode is a malformed request, told with its pointer (GAP-14).
+/// Unicode is a malformed request, reported with its pointer (GAP-14).
 ///
 /// # Errors
-/// What the model is told.
+/// The text that the model reads.
 pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<Called, String> {
     let located = DecodeError::locate(text, error);
     if located.message().contains("out of range") {
         return Err(located.to_string());
     }
-    let fault = Fault::of_decoding(&located, "/params/arguments");
+    let fault = ErrorDetail::of_decoding(&located, "/params/arguments");
     let error = jsonrpc::params_error("tools/call", &fault);
     Ok(Called::Ready(Err(ToolError::protocol(error))))
 }

@@ -28,7 +28,7 @@ use crate::{
     host::States,
     jsonrpc,
     lint::Profile,
-    needs::ClientNeeds,
+    needs::RequiredCapabilities,
 };
 
 /// Changes to the list of tools.
@@ -112,12 +112,12 @@ impl Tools {
         Ok(added)
     }
 
-    /// Removes the tool `name`. False if there is none.
+    /// Removes the tool `name`. Returns false if it does not exist.
     pub(crate) fn remove(&self, name: &str) -> bool {
         self.listed.remove(name)
     }
 
-    /// Lists the tool `name`, or hides it. False if there is none, or if it was so already.
+    /// Lists the tool `name`, or hides it. Returns false if it does not exist, or if it was so already.
     pub(crate) fn enable(&self, name: &str, enabled: bool) -> bool {
         self.listed.enable(name, enabled)
     }
@@ -182,7 +182,7 @@ impl Room for Tools {
 #[cold]
 fn lacking(
     tool: &ToolRoute,
-    missing: ClientNeeds,
+    missing: RequiredCapabilities,
     cx: &Context,
 ) -> std::result::Result<Called, ErrorObject> {
     if cx.0.revision().era() == Era::Modern {
@@ -196,7 +196,7 @@ fn lacking(
     Callable::respond(tool, cx, Ok(result)).map(Called::Ready)
 }
 
-fn undeclared(missing: ClientNeeds) -> ErrorObject {
+fn undeclared(missing: RequiredCapabilities) -> ErrorObject {
     jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities())
 }
 
@@ -214,7 +214,7 @@ fn gathered(
     gathered
 }
 
-/// What the tools take that nobody registered as state.
+/// The state that tools take and that is not registered.
 fn stateless(tools: &Gathered, states: &States) -> Vec<String> {
     tools
         .required_states()
@@ -313,7 +313,7 @@ impl Callable for ToolRoute {
         };
         let is_error = result.is_error.unwrap_or(false);
         tracing::debug!(tool = self.name(), is_error, "answered");
-        self.tell_losses(&result, wraps, revision);
+        self.log_losses(&result, wraps, revision);
         Ok(match is_error {
             true => response.with_tool_error(),
             false => response,

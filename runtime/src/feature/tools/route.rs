@@ -14,7 +14,7 @@ use super::{
     call::{Call, Called, Handler, Reason, Server},
     header_params::{HeaderParam, header_params},
     injected::RequiredState,
-    lost::Told,
+    lost::ReportedLosses,
     rejected::Rejected,
     report::{self, Failure},
 };
@@ -28,7 +28,7 @@ use crate::{
     gate::{is_illegal_meta_key, is_meta_key, is_reserved},
     jsonrpc,
     lint::Profile,
-    needs::ClientNeeds,
+    needs::RequiredCapabilities,
     projection,
 };
 
@@ -45,7 +45,7 @@ pub(crate) struct ToolRoute {
     header_params: Vec<HeaderParam>,
     /// Whether older revisions get the structured content wrapped; `None` without an output schema.
     wraps_output: Option<bool>,
-    told: Told,
+    reported: ReportedLosses,
 }
 
 /// What is known of a tool apart from its code.
@@ -58,7 +58,7 @@ pub(super) struct Definition {
     pub(super) checked: bool,
     pub(super) states: Vec<RequiredState>,
     pub(super) timeout: Option<Timeout>,
-    pub(super) needs: ClientNeeds,
+    pub(super) needs: RequiredCapabilities,
     /// How the schemas are advertised; `None` as the server says.
     pub(super) profile: Option<Profile>,
 }
@@ -174,7 +174,7 @@ impl ToolRoute {
                     server,
                     header_params,
                     wraps_output,
-                    told: Told::default(),
+                    reported: ReportedLosses::default(),
                 })
             }
             _ => Err(Rejected::of(definition, problems)),
@@ -199,7 +199,7 @@ impl ToolRoute {
     }
 
     /// What the client must be able to do.
-    pub(crate) fn needs(&self) -> ClientNeeds {
+    pub(crate) fn needs(&self) -> RequiredCapabilities {
         self.definition.needs
     }
 
@@ -248,7 +248,7 @@ impl ToolRoute {
         Ok(self)
     }
 
-    /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are told
+    /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are reported
     /// all at once (TRAP-09, GAP-13).
     pub(crate) fn call(&self, context: &Context, arguments: Option<&JsonObject>) -> Called {
         let text = arguments.map_or("{}", |arguments| arguments.get());
@@ -365,11 +365,11 @@ impl ToolRoute {
         self.check_meta(result)
     }
 
-    /// Tells the log what `revision` loses of `result`, which is sent to it; `wraps` as [`wraps`](Self::wraps) has it.
+    /// Logs what `revision` loses of `result`, which is sent to it; `wraps` as [`wraps`](Self::wraps) has it.
     #[inline]
-    pub(crate) fn tell_losses(&self, result: &CallToolResult, wraps: bool, revision: Revision) {
+    pub(crate) fn log_losses(&self, result: &CallToolResult, wraps: bool, revision: Revision) {
         if revision.era() == Era::Legacy && tracing::enabled!(tracing::Level::DEBUG) {
-            self.told.tell(self.name(), result, wraps, revision);
+            self.reported.log(self.name(), result, wraps, revision);
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{feature::listing::name_taken, lint::Profile};
 
-/// Tools to be registered, and what is wrong with them. Nothing here fails: building the server tells all problems.
+/// Tools to be registered, and what is wrong with them. Nothing here fails: building the server reports all problems.
 ///
 /// ```
 /// use trueform::{prelude::*, tool::ToolSet};
@@ -164,7 +164,7 @@ impl ToolSet {
             let name = prefixed(route.name());
             match route.renamed(name) {
                 Ok(route) => this.clashing.push(route),
-                // Told of the tool that has the name.
+                // Reported for the tool that has the name.
                 Err(rejected) => this.rejected.push(rejected),
             }
         }
@@ -192,7 +192,7 @@ impl ToolSet {
         self.problems.extend(clash);
     }
 
-    /// Adds what another set rejected, and has told of.
+    /// Adds what another set rejected and reported.
     fn add_rejected(&mut self, rejected: Rejected) {
         match rejected.clashes {
             true => self.rejected.push(rejected),

@@ -12,7 +12,7 @@ use super::{
     rejected::Rejected,
     route::{Definition, Place, ToolRoute},
 };
-use crate::{feature::callable::Timeout, lint::Profile, needs::ClientNeeds};
+use crate::{feature::callable::Timeout, lint::Profile, needs::RequiredCapabilities};
 
 /// A tool in the making.
 pub struct ToolSpec {
@@ -26,7 +26,7 @@ pub struct ToolSpec {
     icons: Vec<Icon>,
     meta: Meta,
     timeout: Option<Timeout>,
-    needs: ClientNeeds,
+    needs: RequiredCapabilities,
     profile: Option<Profile>,
     handler: Option<Handler>,
 }
@@ -51,7 +51,7 @@ pub fn tool(
         icons: Vec::new(),
         meta: Meta::new(),
         timeout: None,
-        needs: ClientNeeds::NONE,
+        needs: RequiredCapabilities::NONE,
         profile: None,
         handler: None,
     }
@@ -161,7 +161,7 @@ impl ToolSpec {
 
     /// Adds to what the client must be able to do.
     #[must_use]
-    pub fn needs(mut self, needs: ClientNeeds) -> Self {
+    pub fn needs(mut self, needs: RequiredCapabilities) -> Self {
         self.needs = self.needs.and(needs);
         self
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, value::RawValue};
 use trueform_schema::RequestId;
 
 use super::{reading, requests};
-use crate::jsonrpc::{self, Frame, Incoming, code};
+use crate::jsonrpc::{self, Incoming, Message, code};
 
 /// A text that is no message.
 #[derive(Debug)]
@@ -118,16 +118,16 @@ pub(super) fn no_text(bytes: &[u8]) -> Fault {
     };
     // What it was meant to be shows who waits for an answer.
     match jsonrpc::parse(String::from_utf8_lossy(bytes).as_bytes()) {
-        Ok(Incoming::Single(Frame::Response { id, .. })) => Fault {
+        Ok(Incoming::Single(Message::Response { id, .. })) => Fault {
             unanswerable: true,
             answers: id,
             ..fault
         },
-        Ok(Incoming::Single(Frame::Notification { .. })) => Fault {
+        Ok(Incoming::Single(Message::Notification { .. })) => Fault {
             unanswerable: true,
             ..fault
         },
-        Ok(Incoming::Single(Frame::Request { id, .. })) => Fault {
+        Ok(Incoming::Single(Message::Request { id, .. })) => Fault {
             perhaps_id: Some(id),
             ..fault
         },

@@ -9,7 +9,7 @@ use super::{
     Finding, Now, Report, Severity, envelope, envelope::Fault, listening::Listening, shape::Schemas,
 };
 use crate::{
-    jsonrpc::{self, Frame, Incoming},
+    jsonrpc::{self, Incoming, Message},
     testing::Side,
 };
 
@@ -226,7 +226,7 @@ impl Link {
 
     fn single(&mut self, report: &mut Report<'_>, text: &str, in_batch: bool) {
         match jsonrpc::parse(text.as_bytes()) {
-            Ok(Incoming::Single(Frame::Request { id, method, params })) => {
+            Ok(Incoming::Single(Message::Request { id, method, params })) => {
                 if in_batch && method == "initialize" {
                     report.error(&["A-10"], "`initialize` may not be part of a batch");
                 }
@@ -234,10 +234,10 @@ impl Link {
                 let params = params.map(RawValue::get);
                 self.request(report, &id, &method, params, is_extended);
             }
-            Ok(Incoming::Single(Frame::Notification { method, params })) => {
+            Ok(Incoming::Single(Message::Notification { method, params })) => {
                 self.notification(report, &method, params.map(RawValue::get));
             }
-            Ok(Incoming::Single(Frame::Response { id, outcome })) => {
+            Ok(Incoming::Single(Message::Response { id, outcome })) => {
                 self.answer(report, text, id, &outcome)
             }
             Ok(Incoming::Batch(_)) | Err(_) => {

@@ -11,7 +11,7 @@ use super::{
     reading::{self, Text},
     shape,
 };
-use crate::{jsonrpc::code, needs::ClientNeeds, testing::Side};
+use crate::{jsonrpc::code, needs::RequiredCapabilities, testing::Side};
 
 /// Key of the protocol version in `_meta`.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -53,25 +53,26 @@ pub(super) fn undeclared_needs(
     method: Method,
     params: &Value,
     capabilities: Option<&Value>,
-) -> Option<ClientNeeds> {
+) -> Option<RequiredCapabilities> {
     let capabilities = match capabilities {
         Some(capabilities) => serde_json::from_value(capabilities.clone()).ok()?,
         None => ClientCapabilities::default(),
     };
-    let missing = ClientNeeds::of_request(method, &params.to_string()).missing_from(&capabilities);
+    let missing =
+        RequiredCapabilities::of_request(method, &params.to_string()).missing_from(&capabilities);
     (!missing.is_empty()).then_some(missing)
 }
 
 /// The requirements that `missing` falls under: tools for sampling, modes of elicitation, or anything else.
 pub(super) fn requirements_of_needs(
-    missing: ClientNeeds,
+    missing: RequiredCapabilities,
     tools: &'static [&'static str],
     modes: &'static [&'static str],
     others: &'static [&'static str],
 ) -> &'static [&'static str] {
     match missing {
-        ClientNeeds::SAMPLING_TOOLS => tools,
-        ClientNeeds::ELICITATION | ClientNeeds::ELICITATION_URL => modes,
+        RequiredCapabilities::SAMPLING_TOOLS => tools,
+        RequiredCapabilities::ELICITATION | RequiredCapabilities::ELICITATION_URL => modes,
         _ => others,
     }
 }

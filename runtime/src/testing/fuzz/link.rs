@@ -10,7 +10,7 @@ use super::id_text;
 use crate::{
     Json, Leniencies, Server, Service,
     feature::tools::DynamicTool,
-    jsonrpc::{self, Frame, Incoming},
+    jsonrpc::{self, Incoming, Message},
     testing::{Checker, Recorder, Side},
 };
 
@@ -112,10 +112,10 @@ fn asked(input: &[u8]) -> HashMap<String, usize> {
     };
     for line in input.split(|byte| *byte == b'\n') {
         match jsonrpc::parse(line) {
-            Ok(Incoming::Single(Frame::Request { id, .. })) => ask(Some(id)),
+            Ok(Incoming::Single(Message::Request { id, .. })) => ask(Some(id)),
             Ok(Incoming::Single(_)) => {}
             Ok(Incoming::Batch(frames)) => frames.into_iter().for_each(|frame| match frame {
-                Ok(Frame::Request { id, .. }) => ask(Some(id)),
+                Ok(Message::Request { id, .. }) => ask(Some(id)),
                 Ok(_) => {}
                 Err(malformed) => ask(malformed.id),
             }),

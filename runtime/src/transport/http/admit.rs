@@ -32,7 +32,7 @@ struct OriginRule {
     host: HostRule,
 }
 
-/// An entry of `allowed_hosts` or `allowed_origins` that is none.
+/// An invalid entry of `allowed_hosts` or `allowed_origins`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidSetting {
     setting: &'static str,
@@ -319,7 +319,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
         };
     }
     for value in values {
-        // What most clients send (G-1), told without taking it apart.
+        // What most clients send (G-1), recognised without taking it apart.
         if value == "application/json, text/event-stream" {
             return Accepts {
                 json: true,

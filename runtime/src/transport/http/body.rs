@@ -68,7 +68,7 @@ fn headed(body: Body) -> Response {
         HeaderValue::from_static("text/event-stream"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Tells nginx not to collect events (F-31).
+    // Keeps nginx from collecting events (F-31).
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
@@ -218,7 +218,7 @@ impl Drop for Cancelling {
 /// Messages of a session that belong to no request.
 pub(super) struct Unrelated {
     pub(super) active: Active,
-    /// Tells that another connection takes over, or that the session or the server ends.
+    /// Fired when another connection takes over, or the session or the server ends.
     pub(super) reader: Arc<Signal>,
     /// Where events are kept, on streams that can be resumed.
     pub(super) store: Option<Arc<dyn EventStore>>,
@@ -253,7 +253,7 @@ impl Source for Unrelated {
             return Poll::Ready(Some(event));
         }
         let entry = self.active.entry();
-        // Held while a message is taken and kept, so that whoever takes over finds it either there or waiting (F-16).
+        // Held while a message is taken and kept, so that the next reader finds it either there or waiting (F-16).
         let mut place = entry.lock_standalone();
         if standalone::is_over(&self.reader, cx) {
             return Poll::Ready(None);

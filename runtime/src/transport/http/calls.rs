@@ -1,4 +1,4 @@
-//! The calls of one POST: one, or several for a batch. Driven by whoever owns them, until each is answered.
+//! The calls of one POST: one, or several for a batch. Driven by their owner until each is answered.
 //!
 //! What happens when their owner is dropped is the difference between the eras (TRAP-04): a modern call is cancelled
 //! (F-14), a legacy one is moved to a task of its own and finishes (F-13).
@@ -27,12 +27,12 @@ pub(super) struct Calls {
     /// Whether these calls have a task of their own, which nothing but the end of the process takes from them.
     on_their_own: bool,
     /// Held until the calls are done: the session is in use, and the server has so much less room.
-    _held: Held,
+    _guards: RequestGuards,
 }
 
 /// What a request holds while it is at work.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct RequestGuards {
     pub(super) permit: Option<Permit>,
     pub(super) active: Option<Active>,
 }
@@ -56,20 +56,23 @@ pub(super) enum CallEvent {
 
 impl Calls {
     /// Calls that belong together, all of one era.
-    pub(super) fn new(jobs: impl IntoIterator<Item = Box<dyn Job>>, mut held: Held) -> Self {
+    pub(super) fn new(
+        jobs: impl IntoIterator<Item = Box<dyn Job>>,
+        mut guards: RequestGuards,
+    ) -> Self {
         let parts: Vec<Part> = jobs.into_iter().map(Part::new).collect();
         let era = match parts.first() {
             Some(part) => part.exchange.revision().era(),
             None => Era::Modern,
         };
         if parts.iter().all(Part::listens_only) {
-            held.permit = None;
+            guards.permit = None;
         }
         Self {
             parts,
             era,
             on_their_own: false,
-            _held: held,
+            _guards: guards,
         }
     }
 
@@ -125,7 +128,7 @@ impl Calls {
         }
     }
 
-    /// Nobody hears messages any more: none is queued from now on, and those that wait are dropped. Answers still come.
+    /// Messages are not read any more: none is queued from now on, and those that wait are dropped. Responses still come.
     pub(super) fn mute(&self) {
         for part in &self.parts {
             let outbox = part.exchange.outbox();
@@ -152,7 +155,7 @@ impl Calls {
         self.on_their_own = true;
     }
 
-    /// Drives the calls to their end, for nobody.
+    /// Drives the calls to their end although no client waits.
     async fn finish(mut self) {
         self.mute();
         while std::future::poll_fn(|cx| self.poll_next(cx))
@@ -175,7 +178,7 @@ impl Drop for Calls {
                     parts: std::mem::take(&mut self.parts),
                     era: self.era,
                     on_their_own: true,
-                    _held: std::mem::take(&mut self._held),
+                    _guards: std::mem::take(&mut self._guards),
                 };
                 runtime.spawn(rest.finish());
             }

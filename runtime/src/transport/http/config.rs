@@ -29,7 +29,7 @@ pub const DEFAULT_SSE_AFTER: Duration = Duration::from_millis(500);
 /// Time between comments on a silent event stream unless set otherwise: 15 s, below the idle limits of usual proxies.
 pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// How long a client is told to wait before it resumes a stream, unless set otherwise: 1 s.
+/// How long a client is asked to wait before it resumes a stream, unless set otherwise: 1 s.
 pub const DEFAULT_RETRY: Duration = Duration::from_secs(1);
 
 /// How long calls may go on after the signal to stop, unless set otherwise: 10 s, the grace of container runtimes.
@@ -88,7 +88,7 @@ pub struct HttpConfig {
     pub sse_after: Duration,
     /// Time between comments on a silent event stream; zero: none. Default: [`DEFAULT_KEEP_ALIVE`].
     pub keep_alive: Duration,
-    /// How long a client is told to wait before it resumes a stream. Default: [`DEFAULT_RETRY`].
+    /// How long a client is asked to wait before it resumes a stream. Default: [`DEFAULT_RETRY`].
     pub retry: Duration,
     /// How long calls may go on after the signal to stop. Default: [`DEFAULT_DRAIN`].
     pub drain: Duration,

@@ -1,4 +1,4 @@
-//! A resumable stream while it is written: its events are kept by the event store, and sent to whoever reads it now.
+//! A resumable stream while it is written: its events are kept by the event store, and sent to its current reader.
 //!
 //! An event is kept before it is sent. So a reader that attaches gets everything before some position from the store
 //! and everything from there on through its pipe, without a gap and without a repetition.
@@ -38,7 +38,7 @@ pub(super) struct LiveStream {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Events before this position have been handed to whoever was reading.
+    /// Events before this position have been handed to the reader of that time.
     sent: u64,
     reader: Option<Arc<Pipe>>,
     ended: bool,
@@ -72,7 +72,7 @@ impl LiveStream {
     }
 
     /// Keeps and sends `message`; `last` for an answer, which a full pipe takes too. A notification is dropped by a full
-    /// one, and a request ends it: whoever read can come back for it.
+    /// one, and a request ends it: its reader can come back for it.
     pub(super) async fn publish(
         &self,
         store: &dyn EventStore,
@@ -91,7 +91,7 @@ impl LiveStream {
         self.send(position, event, is_request, last);
     }
 
-    /// Ends the stream; whoever reads gets what waits, then the end.
+    /// Ends the stream; its reader gets what waits, then the end.
     pub(super) async fn end(&self, store: &dyn EventStore, session: &str) {
         if let Err(error) = store.end(session, self.number).await {
             tracing::warn!(%error, session, "the end of a stream could not be noted");

@@ -12,7 +12,7 @@ use trueform_schema::RequestId;
 
 use super::{
     admit::Accepts,
-    calls::{Calls, Held},
+    calls::{Calls, RequestGuards},
     config::Streams,
     endpoint::{Endpoint, HttpHeaders, named_session},
     limit::Permit,
@@ -111,7 +111,7 @@ fn serve(
     let post = Post {
         endpoint,
         accepts,
-        held: Held {
+        guards: RequestGuards {
             permit: Some(permit),
             active,
         },
@@ -123,7 +123,7 @@ fn serve(
 struct Post<'a, 'cx> {
     endpoint: &'a Arc<Endpoint>,
     accepts: Accepts,
-    held: Held,
+    guards: RequestGuards,
     /// The task of the request: a call is polled once on the spot, and most are done by that.
     cx: &'a mut Context<'cx>,
 }
@@ -167,9 +167,9 @@ impl Post<'_, '_> {
 
     /// Lets work go on that is never answered. It counts as a call at work until it has ended.
     fn unanswered(self, jobs: Vec<Box<dyn Job>>) -> State {
-        let held = self.held;
+        let guards = self.guards;
         tokio::spawn(async move {
-            let _held = held;
+            let _guards = guards;
             let replies = jobs.into_iter().map(Reply::Background).collect();
             Batch::new(replies).await;
         });
@@ -198,12 +198,12 @@ impl Post<'_, '_> {
 
     fn late(self, jobs: Vec<Box<dyn Job>>, responses: Vec<Outgoing>, batch: bool) -> State {
         let entry = self
-            .held
+            .guards
             .active
             .as_ref()
             .map(|active: &Active| active.entry().clone());
         let resumable = entry.and_then(|entry| Resumable::of(&entry, self.endpoint.event_store()));
-        let calls = Calls::new(jobs, self.held);
+        let calls = Calls::new(jobs, self.guards);
         let only_listens = calls.only_listen();
         if only_listens && !self.accepts.events {
             return State::refused(&Refusal::Accept(

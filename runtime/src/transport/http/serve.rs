@@ -186,7 +186,7 @@ mod tests {
         connecting.await.unwrap().unwrap();
     }
 
-    /// Tells of each write, as a socket would send it.
+    /// Reports each write, as a socket would send it.
     struct Told {
         stream: DuplexStream,
         writes: UnboundedSender<String>,

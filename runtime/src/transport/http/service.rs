@@ -144,7 +144,7 @@ impl Receiving {
         let Some(parts) = self.parts.take() else {
             return Poll::Pending;
         };
-        // Not before: a client that holds back its body holds up nobody.
+        // Not before: a client that holds back its body must not hold up others.
         let Some(permit) = self.endpoint.at_work.enter() else {
             return Poll::Ready(State::refused(&Refusal::Busy));
         };
@@ -223,7 +223,7 @@ impl Endpoint {
         })
     }
 
-    /// What can be told of a POST before its body.
+    /// What is known of a POST before its body.
     fn admit_post(&self, parts: &Parts, body: &Body) -> Result<Accepts, Refusal> {
         if !admit::is_json(&parts.headers) {
             return Err(Refusal::ContentType);

@@ -47,7 +47,7 @@ pub(super) struct Sessions {
     full_until: AtomicU64,
     limit: usize,
     count: AtomicUsize,
-    /// What keeps events of sessions, and is told when one has ended.
+    /// What keeps events of sessions, and is notified when one has ended.
     events: Option<Arc<dyn EventStore>>,
 }
 
@@ -217,7 +217,7 @@ impl Sessions {
         }
     }
 
-    /// The session `id`, whoever asks.
+    /// The session `id`, without a check of its principal.
     pub(super) fn peek(&self, id: &str) -> Option<Arc<Entry>> {
         let key = key(id)?;
         self.shard(key).get(&key).cloned()
@@ -373,7 +373,7 @@ impl Active {
 
 impl Drop for Active {
     fn drop(&mut self) {
-        // The time first: what is no longer busy was used just now.
+        // The time first: a session that is no longer busy was used just now.
         self.entry
             .touched
             .store(millis_since(self.started), Ordering::Relaxed);

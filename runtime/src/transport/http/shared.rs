@@ -35,7 +35,7 @@ pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(),
     let Some(store) = endpoint.config.session_store.as_deref() else {
         return Ok(());
     };
-    // What is wrong with the header is told by whoever needs it.
+    // An unusable header is reported where it is needed.
     let Ok(id) = named_session(parts) else {
         return Ok(());
     };

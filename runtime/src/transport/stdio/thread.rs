@@ -2,7 +2,7 @@
 //! and every standard stream on platforms without pipes or sockets on a reactor.
 //!
 //! Whole chunks cross over, so the price of a thread is paid per chunk and not per message. The threads are not the
-//! runtime's: one that sits in a read that never returns holds up nobody's shutdown.
+//! runtime's: one that sits in a read that never returns does not hold up the shutdown.
 
 use std::{
     io::{self, Read, Write},

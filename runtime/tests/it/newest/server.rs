@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use trueform::{
-    ClientNeeds, Service,
+    RequiredCapabilities, Service,
     prelude::*,
     schema::{
         Annotations, AudioContent, BlobResourceContents, EmbeddedResource, Icon, ImageContent,
@@ -165,7 +165,7 @@ pub(super) fn service() -> Service {
         "told"
     });
     let needy = DynamicTool::new("needy", plain())
-        .needs(ClientNeeds::SAMPLING)
+        .needs(RequiredCapabilities::SAMPLING)
         .handler(|_, _| async { "served" });
     let mut server = Server::new("newest", "1.0.0")
         .title("Newest")

@@ -6,19 +6,19 @@ use serde::de::{DeserializeSeed, Deserializer, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::{ErrorObject, JsonKind, RequestId, decode};
 
-use super::{Fault, error, fault::described};
+use super::{ErrorDetail, error, error_detail::described};
 
 /// What one line or one POST body holds.
 #[derive(Debug)]
 pub(crate) enum Incoming<'a> {
-    Single(Frame<'a>),
+    Single(Message<'a>),
     /// An array of messages, which only 2025-03-26 has. Never empty.
-    Batch(Vec<Result<Frame<'a>, Malformed>>),
+    Batch(Vec<Result<Message<'a>, Malformed>>),
 }
 
 /// One well-formed message.
 #[derive(Debug)]
-pub(crate) enum Frame<'a> {
+pub(crate) enum Message<'a> {
     Request {
         id: RequestId,
         method: Cow<'a, str>,
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-impl Frame<'_> {
+impl Message<'_> {
     /// The message as one that is refused with `error`.
     pub(crate) fn refused(&self, error: ErrorObject) -> Malformed {
         let (kind, id) = match self {
@@ -59,7 +59,7 @@ impl Frame<'_> {
     }
 }
 
-/// A message that is none, and why.
+/// Input that is not a valid JSON-RPC message, and the error to report.
 #[derive(Debug)]
 pub(crate) struct Malformed {
     pub(crate) kind: Kind,
@@ -130,9 +130,9 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
         E::seed(method)
     }
 
-    pub(super) fn classify(self) -> Result<Frame<'a>, Malformed> {
+    pub(super) fn classify(self) -> Result<Message<'a>, Malformed> {
         if let Some(name) = self.repeated {
-            let fault = Fault::new(format!("/{name}"), "duplicate", "one such member", "two");
+            let fault = ErrorDetail::new(format!("/{name}"), "duplicate", "one such member", "two");
             return Err(self.invalid(format!("`{name}` occurs twice"), &fault));
         }
         self.check_version()?;
@@ -142,15 +142,15 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
             (None, None, Some(error)) => self.failure(error),
             (None, None, None) => Err(self.invalid(
                 "`method` is missing",
-                &Fault::missing("/method", "a string, or a `result` or an `error`"),
+                &ErrorDetail::missing("/method", "a string, or a `result` or an `error`"),
             )),
             (None, Some(_), Some(_)) => Err(self.invalid(
                 "a response has either `result` or `error`, not both",
-                &Fault::new("", "kind", "either `result` or `error`", "both"),
+                &ErrorDetail::new("", "kind", "either `result` or `error`", "both"),
             )),
             (Some(_), _, _) => Err(self.invalid(
                 "a message has either `method` or `result` or `error`",
-                &Fault::new("", "kind", "`method`, `result` or `error`", "two of them"),
+                &ErrorDetail::new("", "kind", "`method`, `result` or `error`", "two of them"),
             )),
         }
     }
@@ -168,19 +168,19 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
             }
             Some(other) => Err(self.invalid(
                 "`jsonrpc` must be \"2.0\"",
-                &Fault::new("/jsonrpc", "value", EXPECTED, described(other)),
+                &ErrorDetail::new("/jsonrpc", "value", EXPECTED, described(other)),
             )),
             None => Err(self.invalid(
                 "`jsonrpc` is missing; it must be \"2.0\"",
-                &Fault::missing("/jsonrpc", EXPECTED),
+                &ErrorDetail::missing("/jsonrpc", EXPECTED),
             )),
         }
     }
 
-    fn call(self, method: &'a RawValue) -> Result<Frame<'a>, Malformed> {
+    fn call(self, method: &'a RawValue) -> Result<Message<'a>, Malformed> {
         let Ok(Text(method)) = serde_json::from_str(method.get()) else {
             let expected = wanted(method, "a string");
-            let fault = Fault::new("/method", "type", expected, described(method.get()));
+            let fault = ErrorDetail::new("/method", "type", expected, described(method.get()));
             return Err(self.invalid("`method` must be a string", &fault));
         };
         let params = self.params;
@@ -188,35 +188,35 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
             return match params.map(RawValue::get) {
                 Some(other) if !other.starts_with('{') && other != "null" => Err(self.invalid(
                     "`params` must be an object",
-                    &Fault::new("/params", "type", "an object", described(other)),
+                    &ErrorDetail::new("/params", "type", "an object", described(other)),
                 )),
-                _ => Ok(Frame::Notification { method, params }),
+                _ => Ok(Message::Notification { method, params }),
             };
         };
         match RequestId::from_json(id.get()) {
-            Ok(id) => Ok(Frame::Request { id, method, params }),
+            Ok(id) => Ok(Message::Request { id, method, params }),
             Err(problem) => Err(self.invalid(format!("`id`: {problem}"), &unusable_id(id))),
         }
     }
 
-    fn success(self, result: &'a RawValue) -> Result<Frame<'a>, Malformed> {
+    fn success(self, result: &'a RawValue) -> Result<Message<'a>, Malformed> {
         const PROBLEM: &str = "a result needs the `id` of its request";
         let id = match self.id.map(|id| (id, RequestId::from_json(id.get()))) {
             Some((_, Ok(id))) => id,
             Some((id, Err(_))) => return Err(self.invalid(PROBLEM, &unusable_id(id))),
-            None => return Err(self.invalid(PROBLEM, &Fault::missing("/id", AN_ID))),
+            None => return Err(self.invalid(PROBLEM, &ErrorDetail::missing("/id", AN_ID))),
         };
         if !result.get().starts_with('{') {
-            let fault = Fault::new("/result", "type", "an object", described(result.get()));
+            let fault = ErrorDetail::new("/result", "type", "an object", described(result.get()));
             return Err(self.invalid("`result` must be an object", &fault));
         }
-        Ok(Frame::Response {
+        Ok(Message::Response {
             id: Some(id),
             outcome: Ok(result),
         })
     }
 
-    fn failure(self, error: &RawValue) -> Result<Frame<'a>, Malformed> {
+    fn failure(self, error: &RawValue) -> Result<Message<'a>, Malformed> {
         let id = match self.id.filter(|id| id.get() != "null") {
             // Whether this is let through is the gate's to say (A-7, GAP-7).
             None => None,
@@ -228,18 +228,18 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
             },
         };
         match decode::from_str(error.get()) {
-            Ok(error) => Ok(Frame::Response {
+            Ok(error) => Ok(Message::Response {
                 id,
                 outcome: Err(error),
             }),
             Err(problem) => {
-                let fault = Fault::of_decoding(&problem, "/error");
+                let fault = ErrorDetail::of_decoding(&problem, "/error");
                 Err(self.invalid("`error` does not have the form of an error", &fault))
             }
         }
     }
 
-    fn invalid(&self, problem: impl Into<String>, fault: &Fault) -> Malformed {
+    fn invalid(&self, problem: impl Into<String>, fault: &ErrorDetail) -> Malformed {
         self.malformed(error::invalid_request(problem, fault))
     }
 
@@ -267,8 +267,8 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
 
 const AN_ID: &str = "a string or an integer";
 
-fn unusable_id(id: &RawValue) -> Fault {
-    Fault::new("/id", "type", wanted(id, AN_ID), described(id.get()))
+fn unusable_id(id: &RawValue) -> ErrorDetail {
+    ErrorDetail::new("/id", "type", wanted(id, AN_ID), described(id.get()))
 }
 
 /// What is expected in place of `value`: one that is a string already has an escape that is half a character.

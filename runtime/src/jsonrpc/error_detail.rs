@@ -1,6 +1,6 @@
 //! What is wrong with one place of a message, for the peer that sent it: `data` of the error it gets.
 //!
-//! A value that was found is told by its type and size, never by what it says: the same words go into logs.
+//! A value that was found is described by its type and size, never by its content: the same words go into logs.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use trueform_schema::{DecodeError, Json, JsonKind, Violation, conform::Rule, poi
 
 /// One thing that is wrong with a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ErrorDetail {
     /// JSON pointer into the message.
     pub(crate) pointer: Cow<'static, str>,
     /// What was not kept to, by a name that does not change.
@@ -17,7 +17,7 @@ pub(crate) struct Fault {
     pub(crate) found: Cow<'static, str>,
 }
 
-impl Fault {
+impl ErrorDetail {
     pub(crate) fn new(
         pointer: impl Into<Cow<'static, str>>,
         rule: &'static str,
@@ -86,7 +86,7 @@ impl Fault {
 /// What stands for a value that is not there.
 pub(crate) const NOTHING: &str = "nothing";
 
-/// A value as a fault tells it.
+/// The description of a value.
 pub(crate) fn described(json: &str) -> Cow<'static, str> {
     sized((JsonKind::of(json), json.len()))
 }

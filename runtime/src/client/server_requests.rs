@@ -13,7 +13,7 @@ use super::ClientOptions;
 
 /// The server's requests that are not answered yet.
 #[derive(Default)]
-pub(super) struct Questions(Mutex<Table>);
+pub(super) struct ServerRequests(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
@@ -30,13 +30,13 @@ struct Working {
 /// One of the requests.
 pub(super) struct Question {
     pub(super) id: RequestId,
-    /// Told apart by it from a later request with the same id.
+    /// Distinguishes it from a later request with the same id.
     serial: u64,
-    /// Ends when nobody wants the answer any more.
+    /// Fired when the server no longer wants the response.
     pub(super) stopped: oneshot::Receiver<()>,
 }
 
-impl Questions {
+impl ServerRequests {
     /// Whether a request with that id is not answered yet.
     pub(super) fn contains(&self, id: &RequestId) -> bool {
         self.lock().working.contains_key(id)
