@@ -299,7 +299,7 @@ impl Client {
         self.inner.link.next_unclaimed().await
     }
 
-    /// Closes the sending direction. Responses still arrive.
+    /// Signals to the server that nothing more will be sent. Answers still come.
     pub fn close_sending(&self) {
         self.inner.link.close_sending();
     }

@@ -114,7 +114,7 @@ impl Clock {
         }
     }
 
-    /// Ready with the limit that was overrun. `progressed` says, once, whether progress was reported.
+    /// Ready with the limit that was overrun. `progressed` returns, once, whether progress was reported.
     fn poll_expired(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,6 +1,6 @@
 //! What a server offers. Each feature is a room of one shape: it gathers what was registered (`build`), declares its
-//! capability at a revision (`declare`), keeps one [`Listing`](listing::Listing) for each of its lists, and reports changes to
-//! [`subscriptions`].
+//! capability (`declare`), keeps one [`Listing`](listing::Listing) for each of its lists, and reports changes to
+//! [`subscriptions`]. Writing the capabilities for a revision leaves out what that revision does not have.
 //!
 //! [`callable`] runs what a feature looks up, whatever it is: a tool, a method of an extension.
 

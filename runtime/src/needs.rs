@@ -8,8 +8,9 @@ use trueform_schema::{ClientCapabilities, Method, Revision};
 
 /// Client capabilities that a request cannot do without.
 ///
-/// Checked before the tool runs. A modern client that did not declare them gets an error that lists them (-32021), an older one a failed result. What a tool then asks by
-/// [`Context::request`](crate::Context::request) reaches clients until 2025-11-25 only.
+/// Checked before the tool runs. A modern client that did not declare them gets -32021, which lists them, and a legacy one a
+/// result with `isError`. What a tool then asks by [`Context::request`](crate::Context::request) reaches clients until
+/// 2025-11-25 only.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequiredCapabilities(u8);
 
@@ -54,7 +55,7 @@ impl RequiredCapabilities {
             #[serde(rename = "toolChoice")]
             tool_choice: Option<IgnoredAny>,
         }
-        // Malformed input is reported where it is decoded.
+        // Decoding reports malformed params.
         let asked = || serde_json::from_str::<Asked<'_>>(params).unwrap_or_default();
         match method {
             Method::CreateMessage => {

@@ -80,7 +80,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server called `name`, at its own `version`; both are sent to every client.
+    /// A server called `name`, at its own `version`; every client gets both.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name, version),
@@ -152,7 +152,8 @@ impl Server {
     /// client that did not declare the extension with its request gets -32021. In the legacy era a client declares it at
     /// `initialize`, and gets -32602 if it did not; the server's own capabilities cannot name an extension there. Params that the
     /// schema does not allow are refused with -32602, a result that it does not allow is not sent (-32603), and a handler that
-    /// panics fails alone (-32603). Notifications of a client are passed to the handler too; at most
+    /// panics fails alone (-32603). Notifications of a client are passed to the handler too, whether the client declared the
+    /// extension or not; at most
     /// [`max_in_flight`](Self::max_in_flight) of those handlers run on one stream, and what comes on top is dropped.
     ///
     /// [`build`](Self::build) refuses an extension whose identifier has no prefix or is there already, and one that has a method
@@ -457,7 +458,7 @@ impl Service {
     }
 }
 
-/// A running server: its tools can be changed, and clients that asked for it are notified.
+/// A running server: its tools can be changed, and clients that ask for changes are notified.
 #[derive(Clone, Debug)]
 pub struct ServerHandle {
     engine: Engine,
@@ -487,14 +488,14 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Removes the tool `name`. Returns false if it does not exist. Calls that run already go on.
+    /// Removes the tool `name`. Returns `false` if there is no such tool. Calls that run already go on.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_tool(&self, name: &str) -> bool {
         let tools = self.engine.features.tools.as_ref();
         self.changed(tools.is_some_and(|tools| tools.remove(name)), &tools::TOPIC)
     }
 
-    /// Makes the tool `name` visible and callable, or neither. Returns false if it does not exist, or if it was so already.
+    /// Makes the tool `name` visible and callable, or neither. Returns `false` if there is no such tool, or if it was so already.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
         let tools = self.engine.features.tools.as_ref();

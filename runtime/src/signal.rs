@@ -25,7 +25,7 @@ struct Waiting {
 }
 
 impl Signal {
-    /// Sets the flag and wakes the waiters. Later calls do nothing.
+    /// Sets the flag and wakes all waiting tasks. Later calls do nothing.
     pub(crate) fn fire(&self) {
         if self.fired.swap(true, Ordering::SeqCst) {
             return;
@@ -40,7 +40,7 @@ impl Signal {
         self.fired.load(Ordering::SeqCst)
     }
 
-    /// Ready once the flag is set. Wakers are kept as long as the signal: a waiter that ends earlier uses
+    /// Ready once the flag is set. Wakers are kept as long as the signal: a future that the signal outlives uses
     /// [`Fired`].
     pub(crate) fn poll_fired(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.poll_as(0, cx)

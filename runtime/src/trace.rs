@@ -1,4 +1,4 @@
-//! The span of a request: made once, and how the request ended is recorded once.
+//! The span of a request: made once. How the request ended is recorded once.
 
 use std::fmt;
 

@@ -31,7 +31,7 @@ pub enum LocalError {
     NotAllowed(String),
     /// The answer does not have the form of the method's result, or the revision does not allow it.
     Decode(DecodeError),
-    /// The server speaks none of the revisions this client was configured for; holds what it offered.
+    /// The server speaks none of the revisions that this client may use; holds what it offered.
     Version(Vec<String>),
     /// The negotiated revision has no such method or feature.
     Unavailable(&'static str, Revision),
@@ -137,7 +137,7 @@ impl From<ClientError> for crate::Error {
     }
 }
 
-/// Why input in the place of a response is not a valid message, for the request that waits for it.
+/// Why an answer is not a valid message, for the request that waits for it.
 pub(super) fn unfit_answer(error: &ErrorObject) -> DecodeError {
     #[derive(Deserialize)]
     struct Data {

@@ -1,7 +1,7 @@
 //! One connection of a client: who waits for which answer, and the two tasks that move bytes.
 //!
-//! Knows JSON-RPC and the handful of members by which messages find their way (`id`, `progressToken`, `subscriptionId`);
-//! knows no method.
+//! Knows JSON-RPC and the handful of members by which messages find their way (`id`, `progressToken`, `subscriptionId`). What a
+//! method of the server does, the generated dispatch selects.
 
 use std::{
     collections::HashMap,
@@ -206,7 +206,7 @@ impl Link {
         self.lock().out = None;
     }
 
-    /// Ends everything: nothing is sent any more, and pending requests fail because the connection is closed.
+    /// Ends everything: nothing is sent any more, and waiting requests end because the connection is closed.
     pub(super) fn close(&self) {
         let (waiting, subscriptions, listeners) = {
             let mut state = self.lock();
@@ -467,7 +467,7 @@ impl Link {
 }
 
 impl Waiter {
-    /// Hands the outcome to the caller, which may have gone in the meantime.
+    /// Hands the outcome to the request that waits, which may have gone in the meantime.
     fn settle(self, outcome: Outcome) {
         // Before the answer, after which nothing of the caller's runs any more.
         contained("a progress callback", || drop(self.progress));

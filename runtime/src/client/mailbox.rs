@@ -40,7 +40,7 @@ struct State<T> {
 }
 
 impl<T: Weighs> Mailbox<T> {
-    /// Without messages. The log says, once until it is read again, that messages called `named` are lost.
+    /// Without messages. The log reports, once until it is read again, that messages called `named` are lost.
     pub(super) fn new(named: Option<&'static str>) -> Self {
         let state = State {
             waiting: VecDeque::new(),

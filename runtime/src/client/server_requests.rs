@@ -32,7 +32,7 @@ pub(super) struct Question {
     pub(super) id: RequestId,
     /// Distinguishes it from a later request with the same id.
     serial: u64,
-    /// Fired when the server no longer wants the response.
+    /// Ends when the answer is no longer wanted.
     pub(super) stopped: oneshot::Receiver<()>,
 }
 

@@ -56,7 +56,7 @@ impl Subscription {
         }
     }
 
-    /// Whether notifications that were not asked for are left out; the log reports them.
+    /// Whether what was not asked for is left out; the log reports it.
     fn refuses(&self, what: &str) -> bool {
         let policy = self.client.inner.link.gate.inbound.policy;
         let left_out = policy == Policy::Enforce;

@@ -68,7 +68,7 @@ impl Pool {
             let mut state = self.lock();
             state.threads -= 1;
             if state.threads == 0 {
-                // Dropping the work wakes its waiter.
+                // Dropping the work ends the wait for it.
                 state.jobs.clear();
             }
         }

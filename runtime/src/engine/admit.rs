@@ -513,7 +513,7 @@ impl Engine {
             }
         };
         if let Some(meta) = &mut meta {
-            // They belong to requests: a notification has no progress token, and log messages accompany a response.
+            // Both belong to requests: a notification has no response that progress and log messages could precede.
             (meta.progress_token, meta.log_level) = (None, None);
         }
         let caller = match session.map(|session| (session, session.phase())) {
@@ -551,7 +551,8 @@ fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
     Some(serde_json::from_slice(&text).expect("what is encoded is JSON"))
 }
 
-/// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if it is absent.
+/// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if the params
+/// have no `_meta`.
 ///
 /// # Errors
 /// -32602 for a `_meta` that does not have its form.

@@ -1,4 +1,6 @@
-//! Batches: the one place that says where they exist, and what they may hold.
+//! Batches: what they may hold, and how their messages are served.
+//!
+//! [`has_batches`] names the revision that has them.
 
 use trueform_schema::{ErrorObject, Method, RequestId, Revision};
 

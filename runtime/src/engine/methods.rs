@@ -1,5 +1,5 @@
-//! Which requests this server answers: for each revision and method, whether a client may send it and whether the capability
-//! that it needs is declared. Built once.
+//! Which requests a client may send: for each revision and method, its direction and whether the capability that it needs is
+//! declared. Built once. Whether a method is served, the dispatch says.
 
 use serde_json::Value;
 use trueform_schema::{At, ErrorObject, Method, Revision, ServerCapabilities};

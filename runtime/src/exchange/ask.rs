@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AskError {
-    /// Requests to clients do not exist at the revision of this request, or the method is not a request that a server sends. Clients of 2026-07-28
+    /// The server cannot send this request or notification at the revision of the request that it serves. Clients of 2026-07-28
     /// are asked within results, which tools cannot return yet.
     //
     NotAtThisRevision,
@@ -43,7 +43,8 @@ pub enum AskError {
 }
 
 impl Context {
-    /// Sends a request to the client and waits for its answer.
+    /// Sends a request to the client and waits for its answer. The wait has no time limit of its own: the limit of the call ends
+    /// it.
     ///
     /// Clients until 2025-11-25 can be asked: for sampling, for elicitation, for their roots. Clients of 2026-07-28, which
     /// [`Server::connect`](crate::Server::connect) makes by default, are asked within results instead, which tools
@@ -197,7 +198,7 @@ impl Context {
                 return Err(AskError::NotDeclared(missing));
             }
         }
-        // The request is over, and its messages are not read any more.
+        // The client does not read what belongs to a request that is over.
         if !exchange.is_open() {
             return Err(AskError::Gone);
         }

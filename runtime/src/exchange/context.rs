@@ -12,13 +12,13 @@ use crate::{principal::Principal, signal::Fired};
 
 /// The request that a tool, or the handler of an extension, serves.
 ///
-/// A parameter of this type is injected; it is no argument and no part of the tool's schema. Clones are cheap and refer
+/// A parameter of this type is injected; it is neither an argument nor part of the tool's schema. Clones are cheap and refer
 /// to the same request.
 ///
 /// ```
 /// use trueform::prelude::*;
 ///
-/// /// Counts to `n`, telling how far it is.
+/// /// Counts to `n` and reports its progress.
 /// #[tool]
 /// async fn count(context: Context, n: u32) -> u32 {
 ///     for i in 1..=n {
@@ -43,7 +43,7 @@ impl Context {
         self.0.method
     }
 
-    /// The id of the request.
+    /// The id of the request. The notification of an extension has no id: there it is 0 and identifies nothing.
     #[must_use]
     pub fn request_id(&self) -> &RequestId {
         &self.0.id
@@ -86,8 +86,9 @@ impl Context {
     }
 
     /// The member `key` of the request's `_meta`, such as `traceparent` or a key of an extension. Members that the protocol
-    /// defines are not among them: the progress token, the log level and what the client says of itself have methods of
-    /// their own.
+    /// defines are not among them: [`progress`](Self::progress) and [`log`](Self::log) use the progress token and the log level,
+    /// and [`client_info`](Self::client_info) and [`client_capabilities`](Self::client_capabilities) return what the client says
+    /// of itself.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -107,7 +108,8 @@ impl Context {
     /// value; a member that the handler itself puts into its result wins.
     ///
     /// Keys that are reserved for the protocol, or are not of the form that the specification gives them, keep the result back:
-    /// the client gets -32603, and the log says why.
+    /// the client gets -32603, and the log says why. A value that serde cannot write as JSON is left out, and the log says so.
+    /// A response that is a JSON-RPC error has no `_meta`.
     ///
     /// ```
     /// use serde_json::json;
@@ -137,7 +139,7 @@ impl Context {
         }
     }
 
-    /// Reports to the client how far the work is: `progress` of `total` in any unit, and in words where the revision has them.
+    /// Reports progress to the client: `progress` of `total` in any unit, and `message` where the revision has it.
     ///
     /// Does nothing if the client did not ask for progress, or if `progress` is not above what was reported before. Never
     /// waits: when a client reads too slowly, reports are dropped.

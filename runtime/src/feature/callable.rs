@@ -557,7 +557,7 @@ impl<C: Callable> Job for Running<C> {
             }
         };
         if given_up {
-            // So that a blocking function, and what an async one spawned, can see that the call was given up.
+            // So that a blocking function, and what an async one spawned, can see that the client no longer waits.
             exchange.cancelled.fire();
         }
         drop_contained(&span, rest);

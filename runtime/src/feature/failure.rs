@@ -54,7 +54,7 @@ impl ToolError {
     ///
     /// Codes outside of -32768 to -32000 are free. Of those within, the client gets those that its revision has: -32002, for a
     /// resource that does not exist, becomes -32602 at 2026-07-28; -32042, with the URLs to visit first as
-    /// `data.elicitations`, is for 2025-11-25. A code that the revision does not have, or whose data it lacks, is sent as
+    /// `data.elicitations`, is for 2025-11-25. A code that the revision does not have, or whose data it lacks, becomes
     /// -32603, and the log has the rest.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {

@@ -50,8 +50,8 @@ pub trait CallLayer: Send + Sync + 'static {
     /// Looks at a call before it runs. `None` if this layer has nothing more to do with it.
     ///
     /// # Errors
-    /// The call does not run: a tool answers with a result that has `isError`, or with the protocol error that
-    /// [`ToolError::protocol`] wraps.
+    /// The call does not run. A tool answers with a result that has `isError`, a method of an extension with -32603 and the
+    /// message. An error made by [`ToolError::protocol`] is answered as it is, by both. Layers that began before see the end.
     fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError>;
 }
 

@@ -300,7 +300,7 @@ impl<T: Item> Listed<T> {
         Ok(changed)
     }
 
-    /// Removes the item `name`. Returns false if it does not exist.
+    /// Removes the item `name`. Returns `false` if there is no such item.
     pub(crate) fn remove(&self, name: &str) -> bool {
         let removed = self.change(|entries| {
             let before = entries.len();
@@ -310,7 +310,7 @@ impl<T: Item> Listed<T> {
         removed.unwrap_or_else(|never| match never {})
     }
 
-    /// Lists the item `name`, or hides it. Returns false if it does not exist, or if it was so already.
+    /// Lists the item `name`, or hides it. Returns `false` if there is no such item, or if it was so already.
     pub(crate) fn enable(&self, name: &str, enabled: bool) -> bool {
         let changed = self.change(|entries| {
             let entry = entries.iter_mut().find(|entry| entry.item.name() == name);

@@ -41,7 +41,7 @@ pub use crate::feature::failure::ToolError;
 
 use trueform_schema::{CallToolResult, ContentBlock, TextContent};
 
-/// A failed result, whose text is `message` (I-5).
+/// A result that reports to the model, in `message`, that the call failed (I-5).
 pub(crate) fn failed(message: &str) -> CallToolResult {
     CallToolResult::new(vec![ContentBlock::Text(TextContent::new(message))]).with_is_error(true)
 }

@@ -11,13 +11,13 @@ use crate::jsonrpc::code;
 /// What may be said of an error code at a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Not defined: an application may use it.
+    /// No specification defines it. An application may.
     Free,
     /// JSON-RPC or the revision defines it.
     Defined,
     /// Only other revisions define it.
     Elsewhere,
-    /// Not defined, and reserved to JSON-RPC and the specification.
+    /// No specification defines it. Only JSON-RPC or the MCP specification may.
     Reserved,
 }
 

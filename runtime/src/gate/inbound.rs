@@ -254,8 +254,8 @@ impl Inbound {
         self.difference(text, known, revision, prefix.to_owned())
     }
 
-    /// The first place where `sent` says more than `known`. Texts, not trees: open JSON may hold what is no tree, such as a
-    /// number beyond `f64`, and it is the same on both sides.
+    /// The first place where `sent` says more than `known`. Compares texts, not trees: open JSON may hold a number beyond `f64`,
+    /// which no tree can hold, and it is the same on both sides.
     fn difference(
         self,
         sent: &str,
@@ -362,7 +362,7 @@ pub(crate) fn unfit(method: Method, error: &DecodeError) -> ErrorObject {
 }
 
 /// Whether a whole result is of a kind that the revision does not have, such as one that asks for input in the legacy era.
-/// What a request comes to decides what is done next, so it is no value like others, which only say something new.
+/// The kind of a result decides what the caller does next, so [`Leniency::UnknownValues`](super::Leniency) does not cover it.
 fn is_other_result(violation: &Violation, prefix: &str) -> bool {
     prefix.is_empty()
         && violation.pointer().is_empty()

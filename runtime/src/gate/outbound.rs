@@ -341,7 +341,7 @@ pub enum Policy {
 /// Checks `value`, which is about to be sent as `what` at `revision`.
 ///
 /// # Errors
-/// What the peer gets instead: an error that says that this cannot be expressed at its revision. Pointer and rule are for the log.
+/// -32603 with a message for the peer: the value cannot be expressed at its revision. The log has the pointer and the rule.
 fn check<T: Conform + ?Sized>(
     policy: Policy,
     value: &T,
@@ -423,8 +423,8 @@ fn differences(written: &Value, sent: &Value, pointer: String, found: &mut Vec<S
     }
 }
 
-/// `error` in the form that `revision` allows. Codes that the protocol keeps for itself are no author's to send: an error with one
-/// is sent as an internal error, and the log has the rest.
+/// `error` in the form that `revision` allows. Authors may not send the codes that the protocol reserves: an error with such a
+/// code becomes an internal error, and the log has the rest.
 pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
     let code = rewrite::error_code(error.code, revision);
     let standing = codes::standing(code, revision);

@@ -190,7 +190,7 @@ mod tests {
             (r#"{"a":"cut off"#, r#"{"a":<7 bytes>"#),
             ("", ""),
             ("]]}", "]]}"),
-            // In input that is not JSON, values must not appear in the place of names, methods and ids.
+            // Input that is not JSON shows no values in the place of names, methods and ids.
             (r#"{"id":1,"secret"#, r#"{"id":1,<6 bytes>"#),
             (
                 r#"{"id":1,"secret","more"}"#,

@@ -8,7 +8,7 @@ use super::ErrorDetail;
 pub mod code {
     /// The bytes are not JSON.
     pub const PARSE_ERROR: i64 = -32700;
-    /// The JSON is no message, or a message that may not be sent now.
+    /// The JSON is not a JSON-RPC message, or the message may not be sent now.
     pub const INVALID_REQUEST: i64 = -32600;
     /// The method is unknown, or not offered at this revision or by these capabilities.
     pub const METHOD_NOT_FOUND: i64 = -32601;

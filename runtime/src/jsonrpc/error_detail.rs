@@ -86,7 +86,7 @@ impl ErrorDetail {
 /// What stands for a value that is not there.
 pub(crate) const NOTHING: &str = "nothing";
 
-/// The description of a value.
+/// The type and size of a value, as a fault reports them.
 pub(crate) fn described(json: &str) -> Cow<'static, str> {
     sized((JsonKind::of(json), json.len()))
 }

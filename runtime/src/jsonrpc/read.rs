@@ -16,7 +16,7 @@ use super::{
 /// Splits `bytes` into its messages.
 ///
 /// # Errors
-/// -32700 for what is not UTF-8 or not JSON, -32600 for what nests too deep or is no message.
+/// -32700 for what is not UTF-8 or not JSON, -32600 for JSON that nests too deep or is not a JSON-RPC message.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Malformed> {
     read::<()>(bytes, false).map(|(incoming, _)| incoming)
 }
@@ -97,9 +97,9 @@ fn single<'a, E: EarlyParams<'a>>(
             let params = members.early_params.take();
             members.classify().map(|frame| (frame, params))
         }
-        // The params may be what is wrong, and are reported after the envelope: read the message without looking into them.
+        // The params may be what is wrong, and are reported after the envelope: read the frame without looking into them.
         Err(_) if members.tried_early => single(text, false),
-        // Reported at the first value; what follows it may still be invalid JSON.
+        // The error is about the first value. The text after it may still not be JSON.
         Err(problem) if problem.is_data() => {
             let error = match serde_json::from_str::<IgnoredAny>(text) {
                 Ok(_) => error::invalid_request(

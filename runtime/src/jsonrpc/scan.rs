@@ -2,7 +2,7 @@
 
 use memchr::memchr2;
 
-/// Whether brackets in `bytes` nest deeper than `limit`. Says nothing about whether the rest is JSON.
+/// Whether brackets in `bytes` nest deeper than `limit`. Does not check whether the rest is JSON.
 pub(crate) fn deeper_than(bytes: &[u8], limit: usize) -> bool {
     // Nothing nests deeper than it has brackets. Counting them takes a vector instruction for many bytes at once, and is
     // all there is to do for nearly every message.

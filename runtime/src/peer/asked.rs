@@ -55,7 +55,7 @@ impl Asked {
         }
     }
 
-    /// Hands a response to the request that waits for it. Returns false if none does.
+    /// Hands a response to the request that waits for it. Returns `false` if no request does.
     pub(crate) fn settle(&self, id: &RequestId, settled: Settled) -> bool {
         let Some(slot) = self.lock().remove(id) else {
             return false;
@@ -64,7 +64,7 @@ impl Asked {
         true
     }
 
-    /// Fails the request that waits for the response to `id`, which was malformed, as `problem` says.
+    /// Ends the wait for the response to `id`, which was malformed, with `problem`.
     pub(crate) fn fail(&self, id: &RequestId, problem: String) {
         if !self.settle(id, Settled::Malformed(problem)) {
             tracing::debug!(%id, "a malformed response to no request of this server was dropped");

@@ -57,7 +57,7 @@ impl InFlight {
         self.lock().remove(id);
     }
 
-    /// Cancels the request with that id. Returns false if it does not exist.
+    /// Cancels the request with that id. Returns `false` if no such request is in flight.
     pub(crate) fn cancel(&self, id: &RequestId) -> bool {
         let found = self.lock().get(id).and_then(Weak::upgrade);
         // Waking runs foreign code, which must not find the lock held.

@@ -1,6 +1,6 @@
-//! Messages on their way out that are no direct answers: progress, log messages, list changes, server requests.
+//! Outgoing messages that are not responses: progress, log messages, list changes, server requests.
 //!
-//! A bounded queue with one reader. Knows neither tokio nor a transport; the writer of the bytes polls it.
+//! A bounded queue with one reader. Knows neither tokio nor a transport; the transport that writes the bytes polls it.
 
 use std::{
     collections::VecDeque,
@@ -32,7 +32,7 @@ struct State {
 pub(crate) enum Refused {
     /// Too many messages wait already.
     Full,
-    /// This outbox will not be read any more.
+    /// The reader of this outbox has gone.
     Closed,
 }
 

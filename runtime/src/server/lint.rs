@@ -78,7 +78,7 @@ impl Service {
     }
 }
 
-/// One line in the log for everything that loses one of the tools that `told` names.
+/// Logs one line for each finding by which a client loses one of the tools that `told` selects.
 pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
     if !tracing::enabled!(tracing::Level::WARN) {
         return;

@@ -1,6 +1,6 @@
 //! What clients of older revisions do not get: found by comparing what is written for them with everything there is.
 //!
-//! Here it is reported of definitions; the tool reports it of results as they are sent.
+//! This module reports losses of definitions. The tool reports those of results as they are sent.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -77,7 +77,7 @@ impl fmt::Display for Loss {
 impl Service {
     /// What each revision that is served will not get of the tools as they are now, and of what the server says of itself.
     ///
-    /// Results are projected too, by what is in them; only what follows from a tool's definition can be known in advance. The log
+    /// Results are projected too, by what is in them; only what follows from a tool's definition is known in advance. The log
     /// has both at level `DEBUG`: this as tools are registered, one line for each tool and rule; what a result loses once it is
     /// sent, one line for each tool, rule and revision, however often the tool is called.
     ///
@@ -141,7 +141,7 @@ fn losses(engine: &Engine) -> Vec<Loss> {
     losses
 }
 
-/// One line in the log for each rule and each tool that `told` names; what the server itself loses belongs to none.
+/// Logs one line for each rule and each tool that `told` selects. Losses of the server itself have no tool.
 pub(super) fn log_losses(engine: &Engine, told: impl Fn(Option<&str>) -> bool) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;

@@ -15,7 +15,7 @@ use crate::error::Result;
     note = "switch it on: `cargo add trueform --features http`"
 )]
 pub trait ServesHttp {
-    /// The value that nobody gets.
+    /// Never returns, because no type implements the trait.
     fn never<T>(&self) -> T;
 }
 

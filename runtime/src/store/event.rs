@@ -53,7 +53,7 @@ impl FromStr for EventId {
     }
 }
 
-/// The text is no event id of this library.
+/// The text is not an event id of this library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidEventId;
 

@@ -200,7 +200,7 @@ impl Connection {
                 Driving::One(CallFuture::new(job))
             }
             Reply::Batch(replies) => {
-                // The responses do not wait for notifications.
+                // The responses do not wait for messages that have no response.
                 let is_background = |reply: &Reply| matches!(reply, Reply::Background(_));
                 let (background, replies): (Vec<_>, Vec<_>) =
                     replies.into_iter().partition(is_background);

@@ -1,7 +1,7 @@
-//! What clients of older revisions do not get of a tool's results, reported to the author: once for each rule and revision.
+//! What clients of older revisions do not get of a tool's results. The log reports it once for each rule and revision.
 //!
 //! Where a result can lose something is known here; what becomes of it there, and at which revisions, is looked up in the
-//! table of [`projection`]. Values are never reported.
+//! table of [`projection`]. Values are never logged.
 
 use std::sync::{
     OnceLock,

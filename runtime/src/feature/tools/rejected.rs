@@ -1,4 +1,4 @@
-//! A tool that cannot be registered: what it leaves behind, so that everything else that is wrong is reported too.
+//! A tool that cannot be registered: what is kept of it, so that everything else that is wrong is reported too.
 
 use super::{
     injected::RequiredState,

@@ -115,7 +115,7 @@ fn range(name: &str) -> Option<String> {
 /// Unicode is a malformed request, reported with its pointer (GAP-14).
 ///
 /// # Errors
-/// The text that the model reads.
+/// The message for the model.
 pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<Called, String> {
     let located = DecodeError::locate(text, error);
     if located.message().contains("out of range") {

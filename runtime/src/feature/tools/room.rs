@@ -112,12 +112,12 @@ impl Tools {
         Ok(added)
     }
 
-    /// Removes the tool `name`. Returns false if it does not exist.
+    /// Removes the tool `name`. Returns `false` if there is no such tool.
     pub(crate) fn remove(&self, name: &str) -> bool {
         self.listed.remove(name)
     }
 
-    /// Lists the tool `name`, or hides it. Returns false if it does not exist, or if it was so already.
+    /// Lists the tool `name`, or hides it. Returns `false` if there is no such tool, or if it was so already.
     pub(crate) fn enable(&self, name: &str, enabled: bool) -> bool {
         self.listed.enable(name, enabled)
     }
@@ -214,7 +214,7 @@ fn gathered(
     gathered
 }
 
-/// The state that tools take and that is not registered.
+/// The states that tools take and that are not registered.
 fn stateless(tools: &Gathered, states: &States) -> Vec<String> {
     tools
         .required_states()

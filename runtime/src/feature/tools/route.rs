@@ -248,8 +248,8 @@ impl ToolRoute {
         Ok(self)
     }
 
-    /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are reported
-    /// all at once (TRAP-09, GAP-13).
+    /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are
+    /// reported all at once (TRAP-09, GAP-13).
     pub(crate) fn call(&self, context: &Context, arguments: Option<&JsonObject>) -> Called {
         let text = arguments.map_or("{}", |arguments| arguments.get());
         match self.attempt(context, text) {

@@ -192,7 +192,7 @@ impl ToolSet {
         self.problems.extend(clash);
     }
 
-    /// Adds what another set rejected and reported.
+    /// Adds what another set rejected and has reported.
     fn add_rejected(&mut self, rejected: Rejected) {
         match rejected.clashes {
             true => self.rejected.push(rejected),

@@ -32,7 +32,7 @@ struct OriginRule {
     host: HostRule,
 }
 
-/// An invalid entry of `allowed_hosts` or `allowed_origins`.
+/// An entry of `allowed_hosts` or `allowed_origins` that does not have the form of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidSetting {
     setting: &'static str,
@@ -260,7 +260,7 @@ fn same_host(scheme: &str, authority: &str, host: &str) -> bool {
 pub(super) enum One<'a> {
     Absent,
     Text(&'a str),
-    /// It occurs twice, or is no visible ASCII.
+    /// It occurs twice, or is not visible ASCII.
     Unusable,
 }
 
@@ -319,7 +319,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
         };
     }
     for value in values {
-        // What most clients send (G-1), recognised without taking it apart.
+        // What most clients send (G-1), recognized without taking it apart.
         if value == "application/json, text/event-stream" {
             return Accepts {
                 json: true,

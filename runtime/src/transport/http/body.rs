@@ -68,7 +68,7 @@ fn headed(body: Body) -> Response {
         HeaderValue::from_static("text/event-stream"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Keeps nginx from collecting events (F-31).
+    // Makes nginx pass events on at once (F-31).
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -1,4 +1,4 @@
-//! The calls of one POST: one, or several for a batch. Driven by their owner until each is answered.
+//! The calls of one POST: one, or several for a batch. Their owner drives them until each is answered.
 //!
 //! What happens when their owner is dropped is the difference between the eras (TRAP-04): a modern call is cancelled
 //! (F-14), a legacy one is moved to a task of its own and finishes (F-13).
@@ -128,7 +128,7 @@ impl Calls {
         }
     }
 
-    /// Messages are not read any more: none is queued from now on, and those that wait are dropped. Responses still come.
+    /// The client reads no more messages: none is queued from now on, and those that wait are dropped. Answers still come.
     pub(super) fn mute(&self) {
         for part in &self.parts {
             let outbox = part.exchange.outbox();
@@ -155,7 +155,7 @@ impl Calls {
         self.on_their_own = true;
     }
 
-    /// Drives the calls to their end although no client waits.
+    /// Drives the calls to completion and drops what they send.
     async fn finish(mut self) {
         self.mute();
         while std::future::poll_fn(|cx| self.poll_next(cx))

@@ -135,7 +135,7 @@ async fn resume(
     if entry.lock_standalone().number() == Some(last.stream) {
         let missed = replay(&*store, entry.id(), last).await?;
         let reader = entry.lock_standalone().take_over();
-        // The earlier reader may have taken one more message: this looks again after it cannot any more.
+        // The reader before may have taken one more message: looked at again after it cannot any more.
         let missed = replay(&*store, entry.id(), last).await.unwrap_or(missed);
         let first = events(last.stream, missed, u64::MAX);
         return Ok(event_stream(

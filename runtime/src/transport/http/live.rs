@@ -1,4 +1,4 @@
-//! A resumable stream while it is written: its events are kept by the event store, and sent to its current reader.
+//! A resumable stream while it is written: its events are kept by the event store, and sent to its present reader.
 //!
 //! An event is kept before it is sent. So a reader that attaches gets everything before some position from the store
 //! and everything from there on through its pipe, without a gap and without a repetition.
@@ -38,7 +38,7 @@ pub(super) struct LiveStream {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Events before this position have been handed to the reader of that time.
+    /// Events before this position have been handed to the reader.
     sent: u64,
     reader: Option<Arc<Pipe>>,
     ended: bool,

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 
-/// Most events that wait for a slow reader; beyond it the writer gets an error.
+/// Most events that wait for a slow reader; beyond it writes fail.
 pub const PIPE_LIMIT: usize = 1024;
 
 /// Most bytes that wait for a slow reader: 4 MiB, or one event if that is larger.

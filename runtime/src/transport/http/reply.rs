@@ -251,7 +251,7 @@ enum Happened {
 /// Messages after which a call that never stops talking lets others have their turn.
 const TURN: u32 = 32;
 
-/// Drives calls to their end, whether or not a client listens.
+/// Drives calls to completion, with or without a reader.
 async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink) {
     sink.open().await;
     let mut may_close_early = matches!(sink, Sink::Resumable { .. });
@@ -296,7 +296,7 @@ fn poll_happened(calls: &mut Calls, may_close_early: bool, cx: &mut Context<'_>)
     }
 }
 
-/// A message that has no reader and is not kept for one.
+/// A message that has no reader, now or later.
 struct Lost {
     message: Outgoing,
     why: NotTaken,

@@ -47,7 +47,7 @@ pub(super) struct Sessions {
     full_until: AtomicU64,
     limit: usize,
     count: AtomicUsize,
-    /// What keeps events of sessions, and is notified when one has ended.
+    /// Keeps events of sessions, and is notified when one has ended.
     events: Option<Arc<dyn EventStore>>,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn new_id() -> Box<str> {
     Box::from(&*Uuid::new_v4().hyphenated().encode_lower(&mut buffer))
 }
 
-/// What the table knows a session by; `None` for a text that is no id of this server.
+/// What the table knows a session by; `None` for a text that is not an id of this server.
 fn key(id: &str) -> Option<u128> {
     const LENGTH: usize = uuid::fmt::Hyphenated::LENGTH;
     (id.len() == LENGTH)
@@ -217,7 +217,7 @@ impl Sessions {
         }
     }
 
-    /// The session `id`, without a check of its principal.
+    /// The session `id`. Does not check who asks.
     pub(super) fn peek(&self, id: &str) -> Option<Arc<Entry>> {
         let key = key(id)?;
         self.shard(key).get(&key).cloned()

@@ -35,7 +35,7 @@ pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(),
     let Some(store) = endpoint.config.session_store.as_deref() else {
         return Ok(());
     };
-    // An unusable header is reported where it is needed.
+    // The caller that needs the header reports what is wrong with it.
     let Ok(id) = named_session(parts) else {
         return Ok(());
     };

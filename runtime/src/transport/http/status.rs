@@ -62,7 +62,7 @@ pub(super) fn of_refusal(refusal: &Refusal) -> StatusCode {
     }
 }
 
-/// The response to the request `id`, which the transport turns away. There is no id if none was looked for.
+/// The response to the request `id`, which the transport turns away. `id` is `None` where the transport does not know it.
 pub(super) fn refused(
     refusal: &Refusal,
     id: Option<&RequestId>,
