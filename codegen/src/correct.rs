@@ -8,7 +8,7 @@ use crate::{load::Inputs, overlay::Correction, problem::Problem};
 /// Applies every correction of the overlay.
 ///
 /// # Errors
-/// A correction names a file that is not there, or does not find what it expects.
+/// A correction names a file that is not there, does not find what it expects, or finds the member that it would add.
 pub(crate) fn apply(inputs: &mut Inputs) -> Result<(), Problem> {
     let corrections = inputs.overlay.correct.clone();
     for correction in &corrections {
@@ -28,19 +28,28 @@ pub(crate) fn apply(inputs: &mut Inputs) -> Result<(), Problem> {
 }
 
 fn correct(document: &mut Value, correction: &Correction) -> Result<(), Problem> {
-    let Some(found) = document.pointer_mut(&correction.pointer) else {
+    let no_longer = |why: String| {
         let message =
-            "the correction no longer applies: nothing is there; remove it from the overlay";
-        return Err(Problem::at(correction.pointer.clone(), message));
+            format!("the correction no longer applies: {why}; remove it from the overlay");
+        Problem::at(correction.pointer.clone(), message)
     };
-    if *found != correction.expect {
-        let message = format!(
-            "the correction no longer applies: expected {}, found {found}; remove it from the overlay",
-            correction.expect
-        );
-        return Err(Problem::at(correction.pointer.clone(), message));
+    let found = document.pointer_mut(&correction.pointer);
+    match (&correction.expect, found) {
+        (Some(expected), Some(found)) if found == expected => *found = correction.set.clone(),
+        (Some(expected), Some(found)) => {
+            return Err(no_longer(format!("expected {expected}, found {found}")));
+        }
+        (Some(_), None) => return Err(no_longer("nothing is there".to_owned())),
+        (None, Some(_)) => return Err(no_longer("the member is already there".to_owned())),
+        (None, None) => {
+            let (parent, name) = correction.pointer.rsplit_once('/').unwrap_or_default();
+            let Some(Value::Object(parent)) = document.pointer_mut(parent) else {
+                return Err(no_longer("there is no object to add to".to_owned()));
+            };
+            let name = name.replace("~1", "/").replace("~0", "~");
+            parent.insert(name, correction.set.clone());
+        }
     }
-    *found = correction.set.clone();
     Ok(())
 }
 
@@ -55,7 +64,7 @@ mod tests {
             why: String::new(),
             files: Vec::new(),
             pointer: "/$defs/X/type".to_owned(),
-            expect: json!(["string"]),
+            expect: Some(json!(["string"])),
             set: json!(["string", "number"]),
         }
     }
@@ -72,5 +81,38 @@ mod tests {
     #[test]
     fn a_correction_of_nothing_is_an_error() {
         assert!(correct(&mut json!({}), &number_is_missing()).is_err());
+    }
+
+    #[test]
+    fn a_correction_without_expectation_adds_a_member_once() {
+        let mut document = json!({"$defs": {"X": {"type": ["string"]}}});
+        let mut addition = number_is_missing();
+        addition.expect = None;
+        let problem = correct(&mut document, &addition).unwrap_err().to_string();
+        assert!(problem.contains("the member is already there"), "{problem}");
+
+        addition.pointer = "/$defs/X/a~1b".to_owned();
+        correct(&mut document, &addition).unwrap();
+        assert_eq!(
+            document,
+            json!({"$defs": {"X": {"type": ["string"], "a/b": ["string", "number"]}}})
+        );
+        let problem = correct(&mut document, &addition).unwrap_err().to_string();
+        assert!(problem.contains("the member is already there"), "{problem}");
+
+        // The parent must be an object, and there.
+        for parent in ["", "/$defs/Y", "/$defs/X/type"] {
+            addition.pointer = format!("{parent}/z");
+            let before = document.clone();
+            let corrected = correct(&mut document, &addition);
+            if parent.is_empty() {
+                corrected.unwrap();
+                assert_eq!(document["z"], addition.set);
+                continue;
+            }
+            let problem = corrected.unwrap_err().to_string();
+            assert!(problem.contains("no object to add to"), "{problem}");
+            assert_eq!(document, before);
+        }
     }
 }

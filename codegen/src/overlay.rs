@@ -42,7 +42,7 @@ pub struct Overlay {
     pub extensions: BTreeMap<String, Extension>,
 }
 
-/// A fault of official files and its correction, checked to apply.
+/// A fault of official files and its correction, checked to apply. It replaces a value, or adds a member that is not there.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -51,11 +51,11 @@ pub struct Correction {
     pub why: String,
     /// Revisions or `extension:NAME` the fault is in.
     pub files: Vec<String>,
-    /// JSON pointer of what is wrong.
+    /// JSON pointer of what is wrong or missing.
     pub pointer: String,
-    /// What must be there.
-    pub expect: Value,
-    /// What replaces it.
+    /// What must be there. `None` if nothing may be there, and `pointer` names a member to add to an object.
+    pub expect: Option<Value>,
+    /// What is there afterwards.
     pub set: Value,
 }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde::Deserialize;
 use trueform_schema::{
     DiscoverResult, Era, ErrorObject, Implementation, InitializeRequestParams, InitializeResult,
-    Json, Method, RequestParams, Revision, ServerCapabilities, decode, methods,
+    Json, Method, RequestParams, Revision, ServerCapabilities, decode, ext::tasks, methods,
 };
 
 use super::{
@@ -122,8 +122,16 @@ async fn initialize(
     revision: Revision,
     accept: impl Fn(Revision) -> bool,
 ) -> Result<Server, ClientError> {
+    let mut capabilities = options.capabilities.clone();
+    if let Some(declared) = &mut capabilities.extensions {
+        // GAP-12: sessions have the tasks of the core, and this extension begins after them.
+        declared.remove(tasks::IDENTIFIER);
+        if declared.is_empty() {
+            capabilities.extensions = None;
+        }
+    }
     let params = InitializeRequestParams::new(
-        options.capabilities.clone(),
+        capabilities,
         options.info.clone(),
         revision.as_str().to_owned(),
     );

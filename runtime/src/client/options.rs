@@ -92,6 +92,9 @@ impl ClientOptions {
     }
 
     /// What the client declares it can do. Goes with a [`handler`](Self::handler) that does it.
+    ///
+    /// What the revision does not have is left out: extensions before 2025-11-25, and `io.modelcontextprotocol/tasks` in the
+    /// whole legacy era.
     #[must_use]
     pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
         self.capabilities = capabilities;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trueform_schema::{
     ClientRequest, DiscoverResult, ErrorObject, InitializeRequestParams, InitializeResult,
-    Revision, Revisions,
+    Revision, Revisions, ServerCapabilities,
 };
 
 use super::{Engine, admit::Admitted};
@@ -80,7 +80,7 @@ impl Engine {
         cx.revision = revision;
         trace::record_revision(&tracing::Span::current(), revision);
         let mut result = InitializeResult::new(
-            self.capabilities.clone(),
+            self.capabilities_at(revision),
             revision.as_str(),
             self.host.settings.info.clone(),
         );
@@ -89,15 +89,24 @@ impl Engine {
     }
 
     // C-9
-    pub(super) fn described(&self) -> DiscoverResult {
+    pub(super) fn described(&self, revision: Revision) -> DiscoverResult {
         let supported: Vec<String> = self
             .host
             .served(Revisions::ALL)
             .iter()
             .map(|revision| revision.as_str().to_owned())
             .collect();
-        let mut result = DiscoverResult::new(self.capabilities.clone(), supported);
+        let mut result = DiscoverResult::new(self.capabilities_at(revision), supported);
         result.instructions = self.host.settings.instructions.clone();
         result
+    }
+
+    /// What the server declares to a peer of `revision`.
+    fn capabilities_at(&self, revision: Revision) -> ServerCapabilities {
+        let mut capabilities = self.capabilities.clone();
+        self.features
+            .extensions
+            .confine(revision, &mut capabilities);
+        capabilities
     }
 }

@@ -92,10 +92,10 @@ impl ServeMethods for Engine {
 
     fn discover(
         &self,
-        _: &mut Admitted<'_>,
+        cx: &mut Admitted<'_>,
         _: Box<RequestParams>,
     ) -> Option<Answered<methods::Discover>> {
-        Some(Answered::Result(Ok(self.described())))
+        Some(Answered::Result(Ok(self.described(cx.revision))))
     }
 
     fn set_level(

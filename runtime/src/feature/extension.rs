@@ -106,6 +106,22 @@ impl Extensions {
         this
     }
 
+    /// Leaves those out of `capabilities` that do not exist at `revision`.
+    // GAP-12
+    pub(crate) fn confine(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
+        let Some(declared) = &mut capabilities.extensions else {
+            return;
+        };
+        for extension in &self.served {
+            if !extension.exists_at(revision) {
+                declared.remove(extension.identifier);
+            }
+        }
+        if declared.is_empty() {
+            capabilities.extensions = None;
+        }
+    }
+
     /// The extension that has `method` at `revision`, and what it says about it.
     fn find(&self, method: &str, revision: Revision) -> Option<(&Extension, &'static Rules)> {
         let extension = &self.served[*self.by_method.get(method)?];
@@ -180,6 +196,15 @@ impl Room for Extensions {
 }
 
 impl Extension {
+    /// Whether the bindings have a method at `revision`. An extension without methods exists at every one.
+    fn exists_at(&self, revision: Revision) -> bool {
+        let names = self.methods.names();
+        names.is_empty()
+            || names
+                .iter()
+                .any(|method| self.methods.rules(method, revision).is_some())
+    }
+
     fn request(
         &self,
         method: &str,

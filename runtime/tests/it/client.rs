@@ -300,6 +300,38 @@ pub(crate) fn with_roots() -> ClientCapabilities {
     serde_json::from_value(json!({ "roots": {} })).unwrap()
 }
 
+// GAP-12
+#[tokio::test]
+async fn initialize_announces_extensions_that_the_revision_can_have() {
+    for (revision, declared, expected) in [
+        (
+            Revision::V2025_11_25,
+            json!({ "com.example/own": { "a": 1 }, "io.modelcontextprotocol/tasks": {} }),
+            json!({ "extensions": { "com.example/own": { "a": 1 } } }),
+        ),
+        (
+            Revision::V2025_11_25,
+            json!({ "io.modelcontextprotocol/tasks": {} }),
+            json!({}),
+        ),
+        (
+            Revision::V2025_06_18,
+            json!({ "com.example/own": {} }),
+            json!({}),
+        ),
+    ] {
+        let declared = serde_json::from_value(json!({ "extensions": declared })).unwrap();
+        let options = ClientOptions::at(revision).capabilities(declared);
+        let (connecting, playing) = against(options, |mut mock| async move {
+            let request = mock.next().await.unwrap();
+            play_legacy(&mut mock, &request).await;
+            request["params"]["capabilities"].clone()
+        });
+        connecting.await.unwrap();
+        assert_eq!(soon(playing).await.unwrap(), expected, "{revision}");
+    }
+}
+
 #[tokio::test]
 async fn requests_of_the_server_are_answered() {
     let asked = Arc::new(Collected::default());

@@ -210,10 +210,11 @@ const INHERITED: &str =
     "the schema of the extension leaves out the `_meta` that every request of the revision has";
 
 /// Values that prove rows for which the generators hardly ever find one.
-fn corners() -> [(&'static str, Value); 1] {
+fn corners() -> [(&'static str, Value); 2] {
     let schema = json!({ "type": "object" });
     let tool = json!({ "name": "t", "inputSchema": schema, "outputSchema": { "$schema": 1 } });
-    [("Tool", tool)]
+    let choices = json!({ "type": "array", "items": { "type": "string", "enum": ["a"] } });
+    [("Tool", tool), ("PrimitiveSchemaDefinition", choices)]
 }
 
 /// The run is its own mutation check: had one rule been left out, or one row of the table of rules, how often would the

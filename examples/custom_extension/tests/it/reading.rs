@@ -1,10 +1,19 @@
 //! An extension of 2025-11-25, where both sides send requests. A client says there at `initialize` that it has the extension.
 
+use std::future::IntoFuture;
+
 use serde_json::json;
 use tokio::sync::mpsc;
-use trueform::{Client, Context, Server, Service, schema::ErrorObject};
+use trueform::{
+    Client, Context, Server, Service,
+    client::{Answering, ClientError, ClientHandler, LocalError},
+    schema::{
+        ErrorObject, Json, Revision,
+        ext::tasks::{self, GetTaskRequestParams, GetTaskResult},
+    },
+};
 
-use crate::support::{BOTH, Over, connect, next, raw, soon};
+use crate::support::{BOTH, Over, connect, next, options, raw, soon};
 
 /// The generated bindings of `com.example/reading`.
 #[allow(
@@ -18,10 +27,10 @@ mod binding {
 }
 
 use binding::{
-    ConfirmRequestParams, LendRequestParams, LendResult, LentNotificationParams,
+    ConfirmRequestParams, IDENTIFIER, LendRequestParams, LendResult, LentNotificationParams,
     ReturnedNotificationParams,
     handler::{self, ServerHandler},
-    methods::{Confirm, Lent},
+    methods::{Confirm, Lend, Lent},
 };
 
 /// Lends books to readers that confirm that they want them.
@@ -116,6 +125,128 @@ async fn both_sides_send_requests_and_notifications() {
             r#"{"jsonrpc":"2.0","id":1,"result":{"days":14}}"#,
         ];
         assert_eq!(lines.map(Option::unwrap), expected, "{over:?}");
+    }
+}
+
+/// Wants every book.
+struct Reader;
+
+impl ClientHandler for Reader {
+    fn answer(&self, method: &str, params: Option<Json>) -> Answering<'_> {
+        let asked = (method, params.map(|params| params.to_value()));
+        assert_eq!(asked, ("reading/confirm", Some(json!({ "title": "A" }))));
+        let agreed = Json::from(json!({ "agreed": true }));
+        Box::pin(std::future::ready(Ok(agreed)))
+    }
+}
+
+// GAP-12
+#[tokio::test]
+async fn a_typed_client_announces_the_extension_and_uses_it() {
+    for over in BOTH {
+        let (service, _told) = library();
+        let reader = options(Revision::V2025_11_25, &[IDENTIFIER]).handler(Reader);
+        let client = connect(&service, over, reader).await;
+        let offered = serde_json::to_value(client.server_capabilities()).unwrap();
+        assert_eq!(offered["extensions"], json!({ IDENTIFIER: {} }), "{over:?}");
+
+        let mut notifications = client.notifications();
+        let lend = client.request::<Lend>(LendRequestParams::new("A"));
+        let lent = soon(lend.into_future()).await.unwrap();
+        assert_eq!(lent.days, 14, "{over:?}");
+        let heard = soon(notifications.next_of::<Lent>()).await.unwrap();
+        assert_eq!(heard.title, "A", "{over:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_typed_client_without_the_extension_is_refused() {
+    for over in BOTH {
+        let (service, _told) = library();
+        let client = connect(&service, over, options(Revision::V2025_11_25, &[])).await;
+        let lend = client.request::<Lend>(LendRequestParams::new("A"));
+        let refused = soon(lend.into_future()).await.unwrap_err();
+        assert_eq!(refused.code(), Some(-32602), "{over:?}: {refused}");
+    }
+
+    let service = Server::new("plain", "1").build().unwrap();
+    let reader = options(Revision::V2025_11_25, &[IDENTIFIER]);
+    let client = connect(&service, Over::Stream, reader).await;
+    let lend = client.request::<Lend>(LendRequestParams::new("A"));
+    let refused = soon(lend.into_future()).await;
+    assert!(
+        matches!(
+            refused,
+            Err(ClientError::Local(LocalError::NotDeclared(IDENTIFIER)))
+        ),
+        "{refused:?}"
+    );
+}
+
+/// Serves the extension of tasks, and has no tasks.
+struct NoTasks;
+
+impl tasks::handler::ServerHandler for NoTasks {
+    type Context = Context;
+
+    async fn get_task(
+        &self,
+        _: &Context,
+        _: GetTaskRequestParams,
+    ) -> Result<GetTaskResult, ErrorObject> {
+        Err(ErrorObject::new(1004, "there are no tasks"))
+    }
+}
+
+/// A library that has tasks too.
+fn library_with_tasks() -> Service {
+    let (sender, _) = mpsc::unbounded_channel();
+    let server = Server::new("library", "1")
+        .extension(handler::Server(Library(sender)))
+        .extension(tasks::handler::Server(NoTasks));
+    server.build().unwrap()
+}
+
+#[tokio::test]
+async fn the_server_announces_the_extensions_that_its_client_can_use() {
+    for (revision, expected) in [
+        (Revision::V2024_11_05, json!(null)),
+        (Revision::V2025_03_26, json!(null)),
+        (Revision::V2025_06_18, json!(null)),
+        (Revision::V2025_11_25, json!({ IDENTIFIER: {} })),
+        (Revision::V2026_07_28, json!({ tasks::IDENTIFIER: {} })),
+    ] {
+        for over in BOTH {
+            let client = connect(&library_with_tasks(), over, options(revision, &[])).await;
+            let offered = serde_json::to_value(client.server_capabilities()).unwrap();
+            assert_eq!(offered["extensions"], expected, "{over:?} {revision}");
+        }
+    }
+}
+
+// The core of 2025-11-25 has tasks of its own, under another capability, which this server does not have.
+#[tokio::test]
+async fn the_extension_of_tasks_does_not_work_in_a_session() {
+    let declared = r#"{"com.example/reading":{},"io.modelcontextprotocol/tasks":{}}"#;
+    for over in BOTH {
+        let client = opened(&library_with_tasks(), over, "2025-11-25", declared).await;
+        for (id, method) in ["tasks/get", "tasks/update", "tasks/cancel"]
+            .into_iter()
+            .enumerate()
+        {
+            let id = id + 1;
+            let params = r#"{"taskId":"7","inputResponses":{}}"#;
+            client
+                .send_raw(format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
+                ))
+                .unwrap();
+            let answer = next(&client).await;
+            assert_eq!(
+                answer["error"]["code"], -32601,
+                "{over:?} {method}: {answer}"
+            );
+        }
     }
 }
 
