@@ -123,7 +123,15 @@ impl Engine {
     /// on a byte stream only input that was meant as a request is answered.
     fn malformed(&self, source: &Source<'_>, malformed: &Malformed) -> Reply {
         let Malformed { kind, id, error } = malformed;
-        tracing::debug!(?kind, ?id, code = error.code, problem = %error.message, "malformed message");
+        tracing::debug!(
+            ?kind,
+            id = id
+                .as_ref()
+                .map(|id| tracing::field::display(jsonrpc::ShortRequestId(id))),
+            code = error.code,
+            problem = &*error.message,
+            "malformed message"
+        );
         let session = source.session();
         // The id of a response is one of ours: it is never answered, and the one that waits for it learns of it.
         if let (jsonrpc::Kind::Response, Some(session), Some(id)) = (kind, session, id) {
@@ -138,7 +146,9 @@ impl Engine {
             let is_taken = |id| session.is_some_and(|session| session.in_flight.contains(id));
             if id.as_ref().is_some_and(is_taken) {
                 tracing::warn!(
-                    ?id,
+                    id = id
+                        .as_ref()
+                        .map(|id| tracing::field::display(jsonrpc::ShortRequestId(id))),
                     "a malformed message with the id of a running call was dropped"
                 );
                 return Reply::Silent;
@@ -173,7 +183,11 @@ impl Engine {
 
 /// The refusal of a request that was looked at as a whole.
 fn refused_call(id: &RequestId, revision: Revision, error: &ErrorObject) -> Outgoing {
-    tracing::debug!(code = error.code, problem = %error.message, "request refused");
+    tracing::debug!(
+        code = error.code,
+        problem = &*error.message,
+        "request refused"
+    );
     let stage = Stage::Call(revision.era());
     Outgoing::refusal(Some(id), Some(revision), stage, error)
 }

@@ -14,8 +14,8 @@ pub use self::error::code;
 pub(crate) use self::read::readable_id;
 pub(crate) use self::{
     error::{
-        capability_missing, header_mismatch, internal, invalid_params, invalid_request,
-        method_not_found, params_error, shortened, unsupported_version,
+        ShortRequestId, capability_missing, header_mismatch, internal, invalid_params,
+        invalid_request, method_not_found, params_error, shortened, unsupported_version,
     },
     error_detail::{ErrorDetail, NOTHING, described},
     message::{EarlyParams, Incoming, Kind, Malformed, Message, Text},

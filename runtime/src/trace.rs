@@ -1,7 +1,5 @@
 //! The span of a request: made once. How the request ended is recorded once.
 
-use std::fmt;
-
 use trueform_schema::{RequestId, Revision};
 
 use crate::{
@@ -14,8 +12,8 @@ use crate::{
 pub(crate) fn request_span(id: &RequestId, method: &str) -> tracing::Span {
     tracing::info_span!(
         "mcp_request",
-        method = &*printable(method),
-        id = %Id(id),
+        method = &*jsonrpc::shortened(method),
+        id = %jsonrpc::ShortRequestId(id),
         revision = tracing::field::Empty,
         tool = tracing::field::Empty,
         outcome = tracing::field::Empty,
@@ -69,27 +67,6 @@ impl Drop for Unanswered {
     fn drop(&mut self) {
         if let Some(span) = self.0.take() {
             record_cancelled(&span);
-        }
-    }
-}
-
-/// A peer's text as one short line.
-fn printable(text: &str) -> String {
-    let short = jsonrpc::shortened(text);
-    match short.chars().any(char::is_control) {
-        true => short.escape_debug().to_string(),
-        false => short,
-    }
-}
-
-/// A peer's id as one short line; text has quotes.
-struct Id<'a>(&'a RequestId);
-
-impl fmt::Display for Id<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            RequestId::Text(text) => write!(f, "{:?}", jsonrpc::shortened(text)),
-            id => f.write_str(&printable(&id.to_string())),
         }
     }
 }

@@ -405,7 +405,12 @@ impl ClientGate {
                 Err(error) => error,
             }
         };
-        tracing::warn!(method, code = problem.code, problem = %problem.message, "an unfit request");
+        tracing::warn!(
+            method,
+            code = problem.code,
+            problem = &*problem.message,
+            "an unfit request"
+        );
         match self.inbound.policy {
             Policy::Warn => Ok((Passed::Raw, sent())),
             _ => Err(problem),

@@ -298,13 +298,13 @@ impl Link {
             Message::Request { id, method, params } => {
                 leftover.unclaimed = true;
                 if !self.gate.answers() {
-                    tracing::debug!(%id, method = &*method, "a request of the server is not answered");
+                    tracing::debug!(id = %jsonrpc::ShortRequestId(&id), method = &*jsonrpc::shortened(&method), "a request of the server is not answered");
                     leftover.unfit = true;
                     return;
                 }
                 // an answer to the second would be taken for one to the first.
                 if self.server_requests.contains(&id) {
-                    tracing::warn!(%id, "a request with the id of one that is being answered was dropped");
+                    tracing::warn!(id = %jsonrpc::ShortRequestId(&id), "a request with the id of one that is being answered was dropped");
                     leftover.unfit = true;
                     return;
                 }
@@ -394,7 +394,7 @@ impl Link {
     ) {
         let Some(mut question) = self.server_requests.enter(id) else {
             let most = ClientOptions::MOST_QUESTIONS;
-            tracing::warn!(%id, method, most, "a request of the server was refused: too many are being answered");
+            tracing::warn!(id = %jsonrpc::ShortRequestId(&id), method = &*jsonrpc::shortened(method), most, "a request of the server was refused: too many are being answered");
             let problem = format!("too many requests wait: this client answers {most} at once");
             return self.respond(self.gate.refusal(id, &jsonrpc::internal(problem)));
         };
@@ -437,7 +437,14 @@ impl Link {
 
     fn malformed(&self, malformed: Malformed, leftover: &mut Leftover) {
         let Malformed { kind, id, error } = malformed;
-        tracing::warn!(?kind, ?id, problem = %error.message, "the server sent something malformed");
+        tracing::warn!(
+            ?kind,
+            id = id
+                .as_ref()
+                .map(|id| tracing::field::display(jsonrpc::ShortRequestId(id))),
+            problem = &*error.message,
+            "the server sent something malformed"
+        );
         *leftover = Leftover {
             unclaimed: true,
             unfit: true,

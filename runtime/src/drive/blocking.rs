@@ -64,7 +64,7 @@ impl Pool {
             .name("trueform-blocking".to_owned())
             .spawn(|| self.serve());
         if let Err(error) = started {
-            tracing::error!(%error, "no thread for a blocking tool");
+            tracing::error!(%error, "no thread for a blocking call");
             let mut state = self.lock();
             state.threads -= 1;
             if state.threads == 0 {

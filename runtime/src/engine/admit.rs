@@ -122,7 +122,7 @@ impl Engine {
                 .session()
                 .is_some_and(|session| session.in_flight.contains(id))
         {
-            tracing::warn!(%id, method = name, "a request with the id of a running call was dropped");
+            tracing::warn!(id = %jsonrpc::ShortRequestId(id), method = &*jsonrpc::shortened(name), "a request with the id of a running call was dropped");
             return Err(Refused::Silently);
         }
         let method = claims.method().or_else(|| Method::from_wire(name));
@@ -566,6 +566,12 @@ fn request_meta(
     struct Params<'a> {
         #[serde(default, rename = "_meta", borrow)]
         meta: Option<&'a RawValue>,
+    }
+    // An array would be taken for the members in their order.
+    if let Some(params) = params.filter(|params| !params.get().starts_with('{')) {
+        let found = jsonrpc::described(params.get());
+        let fault = ErrorDetail::new("/params", "type", "an object", found);
+        return Err(jsonrpc::params_error(method, &fault));
     }
     let read = |text| decode::from_str::<Params<'_>>(text).map(|params| params.meta);
     let found = params.map_or(Ok(None), |params| read(params.get()));

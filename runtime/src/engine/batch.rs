@@ -52,7 +52,7 @@ impl Engine {
                             // on a shared stream a response to the second would be taken for one to the first (GAP-17).
                             if seen.contains(&id) && source.is_stream() {
                                 trace::record_dropped(&span());
-                                tracing::warn!(%id, "a request with the id of another was dropped from a batch");
+                                tracing::warn!(id = %jsonrpc::ShortRequestId(&id), "a request with the id of another was dropped from a batch");
                                 continue;
                             }
                             let error = refused_in_batch(&id, &method, &claims, &seen);

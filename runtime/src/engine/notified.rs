@@ -64,7 +64,7 @@ impl Engine {
                     (Some(session), stateless)
                 }
                 Phase::Fresh | Phase::Closed => {
-                    let method = jsonrpc::shortened(name);
+                    let method = &*jsonrpc::shortened(name);
                     tracing::debug!(
                         method,
                         "a notification outside of an open session was dropped"
@@ -107,9 +107,9 @@ pub(super) fn log_dropped(
 ) {
     let params = params.map_or("", RawValue::get).as_bytes();
     tracing::debug!(
-        method = name,
+        method = &*jsonrpc::shortened(name),
         code = error.code,
-        problem = %error.message,
+        problem = &*error.message,
         params = %gate::Redacted(params),
         "a notification was dropped"
     );
@@ -117,7 +117,7 @@ pub(super) fn log_dropped(
 
 /// Logs a notification that the revision does not have.
 pub(super) fn log_unknown(name: &str, revision: Revision) {
-    let method = jsonrpc::shortened(name);
+    let method = &*jsonrpc::shortened(name);
     tracing::debug!(method, %revision, "an unknown notification was dropped");
 }
 
@@ -142,7 +142,7 @@ impl ServeNotifications for Engine {
         };
         if session.in_flight.cancel(id) {
             let reason = params.reason.as_deref().map(str::len);
-            tracing::debug!(%id, reason, "cancelled by the client");
+            tracing::debug!(id = %jsonrpc::ShortRequestId(id), reason, "cancelled by the client");
         }
     }
 }

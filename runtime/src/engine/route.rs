@@ -57,7 +57,7 @@ impl Refused {
                 revision,
                 error,
             } => {
-                tracing::debug!(%id, code = error.code, problem = %error.message, "request refused");
+                tracing::debug!(id = %jsonrpc::ShortRequestId(id), code = error.code, problem = &*error.message, "request refused");
                 Reply::Ready(Outgoing::refusal(Some(id), revision, stage, &error))
             }
         }
@@ -155,7 +155,11 @@ impl Engine {
                 revision,
                 error,
             } if !source.is_stream() => {
-                tracing::debug!(code = error.code, problem = %error.message, "message refused");
+                tracing::debug!(
+                    code = error.code,
+                    problem = &*error.message,
+                    "message refused"
+                );
                 Reply::Ready(Outgoing::refusal(None, revision, stage, &error))
             }
             Refused::With { .. } | Refused::Silently => Reply::Silent,

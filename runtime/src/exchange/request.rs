@@ -132,7 +132,7 @@ impl Exchange {
                 "too many calls are running: this server takes {limit} at once"
             )))),
             Err(IdRefused::Taken) if matches!(self.outlet, Outlet::Link(_)) => {
-                tracing::warn!(id = %self.id, "a request with the id of a running call was dropped");
+                tracing::warn!(id = %jsonrpc::ShortRequestId(&self.id), "a request with the id of a running call was dropped");
                 Err(None)
             }
             Err(IdRefused::Taken) => Err(Some(id_taken(&self.id))),
@@ -204,7 +204,7 @@ impl Exchange {
         match self.outbox().push(message) {
             Ok(()) => true,
             Err(refused) => {
-                tracing::debug!(method, id = %self.id, ?refused, "a notification was dropped");
+                tracing::debug!(method, id = %jsonrpc::ShortRequestId(&self.id), ?refused, "a notification was dropped");
                 false
             }
         }
@@ -294,7 +294,10 @@ impl Drop for Ticket {
 /// The error for a request whose id a running request has.
 pub(crate) fn id_taken(id: &RequestId) -> ErrorObject {
     jsonrpc::invalid_request(
-        format!("a request with the id {id} is running already"),
+        format!(
+            "a request with the id {} is running already",
+            jsonrpc::ShortRequestId(id)
+        ),
         &ErrorDetail::new(
             "/id",
             "duplicate",

@@ -88,7 +88,7 @@ pub(crate) trait Callable: Send + Sync + 'static {
     /// The error that the client gets.
     fn failed(&self, failure: &Failure) -> Result<Self::Output, ErrorObject> {
         Err(match failure {
-            Failure::Panicked(_) => jsonrpc::internal("internal error"),
+            Failure::Panicked(_) | Failure::LayerPanicked(_) => jsonrpc::internal("internal error"),
             Failure::TimedOut(limit) => {
                 jsonrpc::internal(format!("`{}` did not finish within {limit:?}", self.name()))
             }
@@ -132,6 +132,8 @@ impl Timeout {
 #[derive(Debug)]
 pub(crate) enum Failure {
     Panicked(Panic),
+    /// A call layer panicked before the call was admitted: the author's code never ran.
+    LayerPanicked(Panic),
     TimedOut(Duration),
 }
 
@@ -314,7 +316,7 @@ impl<C: Callable> Call<C> {
                 }
                 Err(panic) => {
                     self.around = Some(Box::new(around));
-                    return Work::Done(Err(Failure::Panicked(panic)));
+                    return Work::Done(Err(Failure::LayerPanicked(panic)));
                 }
             }
         }
@@ -336,7 +338,7 @@ impl<C: Callable> Call<C> {
             match guarded(|| scope.poll_admitted(cx)) {
                 Ok(Poll::Ready(())) => around.admitted += 1,
                 Ok(Poll::Pending) => return Poll::Pending,
-                Err(panic) => return Poll::Ready(Err(Failure::Panicked(panic))),
+                Err(panic) => return Poll::Ready(Err(Failure::LayerPanicked(panic))),
             }
         }
         Poll::Ready(Ok(()))
@@ -376,7 +378,7 @@ impl<C: Callable> Call<C> {
             }
         };
         let response = response.unwrap_or_else(|error| {
-            tracing::debug!(problem = %error.message, "answered with an error");
+            tracing::debug!(problem = &*error.message, "answered with an error");
             Outgoing::failure(&exchange.id, exchange.revision(), error)
         });
         if let Some(around) = self.around.take() {
@@ -420,9 +422,12 @@ const LAYER: &str = "a call layer";
 fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
     match failure {
         Failure::Panicked(panic) => {
-            tracing::error!(tool = name, %place, panic = panic_text(&**panic), "a tool panicked");
+            tracing::error!(name, %place, panic = panic_text(&**panic), "a call panicked");
         }
-        Failure::TimedOut(limit) => tracing::warn!(tool = name, ?limit, "a tool ran out of time"),
+        Failure::LayerPanicked(panic) => {
+            tracing::error!(name, panic = panic_text(&**panic), "{LAYER} panicked");
+        }
+        Failure::TimedOut(limit) => tracing::warn!(name, ?limit, "a call ran out of time"),
     }
 }
 
@@ -515,7 +520,7 @@ impl<C: Callable> Job for Running<C> {
                     Poll::Ready(Ok(Err(panic))) => Work::Done(Err(Failure::Panicked(panic))),
                     // The pool could start no thread.
                     Poll::Ready(Err(_)) => Work::Done(Err(Failure::Panicked(Box::new(
-                        "no thread for a blocking tool",
+                        "no thread for a blocking call",
                     )))),
                 },
                 done @ (Work::Done(_) | Work::Over) => {
@@ -569,7 +574,7 @@ impl<C: Callable> Job for Running<C> {
 fn drop_contained<T>(span: &tracing::Span, rest: T) {
     let _entered = span.enter();
     if guarded(move || drop(rest)).is_err() {
-        tracing::error!("a tool panicked while it was dropped");
+        tracing::error!("a call panicked while it was dropped");
     }
 }
 

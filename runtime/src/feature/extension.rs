@@ -13,11 +13,12 @@ use trueform_schema::{
 
 use super::{
     Room,
-    callable::{Callable, Called, Completion, Job, Pool, Step, run},
+    callable::{Callable, Called, Completion, Failure, Job, Pool, Step, run},
     failure::ToolError,
     layer::Layers,
 };
 use crate::{
+    contained::{Panic, guarded, panic_text},
     exchange::{Context, Exchange},
     gate::{self, Inbound, Outgoing},
     jsonrpc::{self, ErrorDetail},
@@ -165,19 +166,17 @@ impl Extensions {
     ) -> Option<Result<Notification, ErrorObject>> {
         let (extension, _) = self.find(method, revision)?;
         let text = params.map(RawValue::get);
-        let decoded = extension
-            .methods
-            .clone()
-            .notification(revision, method, text)
-            .map_err(|error| unfit(method, &error))
-            .and_then(|decoded| {
-                incoming.check_decoded(decoded.params(), method, revision, text)?;
-                Ok(Notification {
-                    method: extension.name_of(method),
-                    decoded,
-                })
-            });
-        Some(decoded)
+        let name = extension.name_of(method);
+        Some(authored(name, || {
+            let methods = extension.methods.clone();
+            let decoded = methods.notification(revision, method, text);
+            let decoded = decoded.map_err(|error| unfit(method, &error))?;
+            incoming.check_decoded(decoded.params(), method, revision, text)?;
+            Ok(Notification {
+                method: name,
+                decoded,
+            })
+        }))
     }
 }
 
@@ -224,16 +223,16 @@ impl Extension {
             return Err(undeclared(self.identifier, revision));
         }
         let text = params.map(RawValue::get);
-        let decoded = self
-            .methods
-            .clone()
-            .request(revision, method, text)
-            .map_err(|error| unfit(method, &error))?;
-        incoming.check_decoded(decoded.params(), method, revision, text)?;
-        Ok(Request {
-            method: self.name_of(method),
-            identifier: self.identifier,
-            decoded,
+        let name = self.name_of(method);
+        authored(name, || {
+            let decoded = self.methods.clone().request(revision, method, text);
+            let decoded = decoded.map_err(|error| unfit(method, &error))?;
+            incoming.check_decoded(decoded.params(), method, revision, text)?;
+            Ok(Request {
+                method: name,
+                identifier: self.identifier,
+                decoded,
+            })
         })
     }
 
@@ -243,6 +242,22 @@ impl Extension {
         let name = names.find(|name| **name == method);
         name.copied().unwrap_or(self.identifier)
     }
+}
+
+/// Runs `decode`, which decodes a message of `method` by the extension's code. A panic in there is logged, and is -32603.
+fn authored<T>(
+    method: &'static str,
+    decode: impl FnOnce() -> Result<T, ErrorObject>,
+) -> Result<T, ErrorObject> {
+    guarded(decode).unwrap_or_else(|panic| {
+        let panic = panic_text(&*panic);
+        tracing::error!(
+            method,
+            panic,
+            "an extension panicked at the decoding of a message"
+        );
+        Err(jsonrpc::internal("internal error"))
+    })
 }
 
 fn unfit(method: &str, error: &trueform_schema::DecodeError) -> ErrorObject {
@@ -411,8 +426,9 @@ pub(crate) struct Notification {
 impl Notification {
     /// The work that the handler makes of it.
     pub(crate) fn begin(self, exchange: Arc<Exchange>) -> Box<dyn Job> {
+        let called = guarded(|| self.decoded.call(Context(exchange.clone())));
         Box::new(Noting {
-            noted: self.decoded.call(Context(exchange.clone())),
+            noted: called.map_err(|panic| log_panic(self.method, &panic)).ok(),
             exchange,
             span: Span::current(),
         })
@@ -421,7 +437,8 @@ impl Notification {
 
 /// A handler takes note of a notification.
 struct Noting {
-    noted: trueform_schema::methods::BoxFuture<'static, ()>,
+    /// `None` if the handler panicked before it had a future.
+    noted: Option<trueform_schema::methods::BoxFuture<'static, ()>>,
     exchange: Arc<Exchange>,
     span: Span,
 }
@@ -433,19 +450,35 @@ impl Job for Noting {
 
     fn poll(&mut self, cx: &mut std::task::Context<'_>, _: Pool) -> std::task::Poll<Completion> {
         let _entered = self.span.enter();
-        self.noted.as_mut().poll(cx).map(|()| Completion::Returned)
+        match &mut self.noted {
+            Some(noted) => noted.as_mut().poll(cx).map(|()| Completion::Returned),
+            None => std::task::Poll::Ready(Completion::Returned),
+        }
     }
 
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
-        if let Completion::Failed(failure) = done {
-            tracing::error!(
-                method = self.exchange.method,
-                ?failure,
-                "the handler of a notification failed"
-            );
+        // It has no time limit, and no layers.
+        if let Completion::Failed(Failure::Panicked(panic)) = done {
+            log_panic(self.exchange.method, &panic);
         }
         None
     }
+}
+
+/// What the handler left may panic when it is dropped.
+impl Drop for Noting {
+    fn drop(&mut self) {
+        let noted = self.noted.take();
+        let _entered = self.span.enter();
+        if let Err(panic) = guarded(move || drop(noted)) {
+            log_panic(self.exchange.method, &panic);
+        }
+    }
+}
+
+fn log_panic(method: &str, panic: &Panic) {
+    let panic = panic_text(&**panic);
+    tracing::error!(method, panic, "the handler of a notification panicked");
 }
 
 impl fmt::Debug for Extensions {

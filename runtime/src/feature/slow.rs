@@ -22,10 +22,10 @@ pub(super) fn report(name: &str, place: &dyn Display, held: Duration) {
         .insert(format!("{name} at {place}"))
     {
         tracing::warn!(
-            tool = name,
+            name,
             %place,
             ?held,
-            "a tool kept all other requests of its connection waiting; mark it `#[tool(blocking)]` or make it await"
+            "a call kept all other requests of its connection waiting; make it await, or mark a tool `#[tool(blocking)]`"
         );
     }
 }

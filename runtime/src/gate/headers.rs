@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use trueform_schema::ErrorObject;
 
 use super::{Claims, METHOD_HEADER, NAME_HEADER, VERSION_HEADER};
-use crate::jsonrpc::{ErrorDetail, described, header_mismatch, invalid_params};
+use crate::jsonrpc::{ErrorDetail, described, header_mismatch, invalid_params, shortened};
 
 /// The headers of a request, whatever carries them.
 pub(crate) trait Headers {
@@ -41,7 +41,9 @@ pub(crate) fn check_standard_headers(
         Some(in_body) if in_body == version => {}
         Some(in_body) => {
             return Err(header_mismatch(format!(
-                "`MCP-Protocol-Version` is `{version}`, the body says `{in_body}`"
+                "`MCP-Protocol-Version` is `{}`, the body says `{}`",
+                shortened(version),
+                shortened(&in_body)
             )));
         }
         // GAP-2: the header is there, so what is missing is the member.
@@ -50,7 +52,9 @@ pub(crate) fn check_standard_headers(
     let named = required(headers, METHOD_HEADER, "Mcp-Method")?;
     if named != method {
         return Err(header_mismatch(format!(
-            "`Mcp-Method` is `{named}`, the body says `{method}`"
+            "`Mcp-Method` is `{}`, the body says `{}`",
+            shortened(named),
+            shortened(method)
         )));
     }
     let Some(member) = name_member else {
@@ -63,7 +67,9 @@ pub(crate) fn check_standard_headers(
         .map_err(|problem| header_mismatch(format!("`Mcp-Name` {problem}")))?;
     if named != in_body {
         return Err(header_mismatch(format!(
-            "`Mcp-Name` is `{named}`, `params.{member}` is `{in_body}`"
+            "`Mcp-Name` is `{}`, `params.{member}` is `{}`",
+            shortened(&named),
+            shortened(&in_body)
         )));
     }
     Ok(())

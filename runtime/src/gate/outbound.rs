@@ -439,7 +439,7 @@ pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObjec
     tracing::error!(
         code = error.code,
         %revision,
-        problem = %error.message,
+        problem = &*error.message,
         "an error was held back: its code is reserved or of another revision, or its data is not what goes with the code"
     );
     jsonrpc::internal("internal error")

@@ -1,6 +1,8 @@
 //! Error codes and the sentences that go with them. The only place that spells a code.
 
-use trueform_schema::{ErrorObject, Json, Revision};
+use std::{borrow::Cow, fmt};
+
+use trueform_schema::{ErrorObject, Json, RequestId, Revision};
 
 use super::ErrorDetail;
 
@@ -59,6 +61,8 @@ pub(crate) fn params_error(method: &str, fault: &ErrorDetail) -> ErrorObject {
         expected,
         found,
     } = fault;
+    // The data has the whole of it.
+    let pointer = shortened(pointer);
     let problem = match *rule {
         "missing" => format!("`{pointer}` is missing"),
         "duplicate" => format!("`{pointer}` occurs twice"),
@@ -99,12 +103,36 @@ pub(crate) fn capability_missing(what: &str, required: &serde_json::Value) -> Er
     ErrorObject::new(code::MISSING_CLIENT_CAPABILITY, message).with_data(Json::from(data))
 }
 
-/// A peer's text, short enough to be repeated to it.
-pub(crate) fn shortened(text: &str) -> String {
-    /// Longest part of a peer's text that goes into a message, in bytes.
-    const LONGEST: usize = 128;
+/// Longest part of a peer's text that goes into a message or a log, in bytes.
+const LONGEST: usize = 128;
+
+/// `text`, or its beginning if it is longer than [`LONGEST`].
+fn cut(text: &str) -> Cow<'_, str> {
     match text.char_indices().find(|(at, _)| *at >= LONGEST) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// A peer's text as one short line, for a message or the log: cut after [`LONGEST`] bytes, with control characters escaped.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    let short = cut(text);
+    match short.chars().any(char::is_control) {
+        true => Cow::Owned(short.escape_debug().to_string()),
+        false => short,
+    }
+}
+
+/// A peer's id as its JSON text on one short line, for a message or the log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShortRequestId<'a>(pub(crate) &'a RequestId);
+
+impl fmt::Display for ShortRequestId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            RequestId::Integer(integer) => write!(f, "{integer}"),
+            RequestId::Text(text) => write!(f, "{:?}", cut(text)),
+            id @ RequestId::Number(_) => f.write_str(&shortened(&id.to_string())),
+        }
     }
 }

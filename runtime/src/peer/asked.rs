@@ -13,6 +13,8 @@ use std::{
 
 use trueform_schema::{ErrorObject, Json, RequestId};
 
+use crate::jsonrpc::ShortRequestId;
+
 /// Unanswered requests to one peer.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
@@ -67,7 +69,7 @@ impl Asked {
     /// Ends the wait for the response to `id`, which was malformed, with `problem`.
     pub(crate) fn fail(&self, id: &RequestId, problem: String) {
         if !self.settle(id, Settled::Malformed(problem)) {
-            tracing::debug!(%id, "a malformed response to no request of this server was dropped");
+            tracing::debug!(id = %ShortRequestId(id), "a malformed response to no request of this server was dropped");
         }
     }
 

@@ -18,7 +18,7 @@ use super::{
     level::SessionLevel,
     outbox::Outbox,
 };
-use crate::{principal::Principal, signal::Signal};
+use crate::{jsonrpc::ShortRequestId, principal::Principal, signal::Signal};
 
 /// Where a session is in its life.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ impl Session {
         };
         let waited_for = self.asked.settle(&id, settled);
         if !waited_for {
-            tracing::debug!(%id, "a response to no request of this server was dropped");
+            tracing::debug!(id = %ShortRequestId(&id), "a response to no request of this server was dropped");
         }
         waited_for
     }

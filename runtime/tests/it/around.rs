@@ -20,6 +20,7 @@ use trueform::{
 
 use crate::{
     extended::{Own, WAYS, Way, headers_of},
+    logged::assert_logged,
     parity::post,
     support::{
         self, Collected, Director, add, block, initialize, legacy, overruns, panics, panics_later,
@@ -33,7 +34,7 @@ fn refuses() -> Result<(), ToolError> {
     Err(ToolError::protocol(ErrorObject::new(5, "no")))
 }
 
-fn server() -> (Server, Director) {
+pub(crate) fn server() -> (Server, Director) {
     let (stage, director) = support::stage();
     let tools = tools![add, refuses, panics, panics_later, overruns, wait, block];
     let server = Server::new("test", "1.0.0")
@@ -43,7 +44,7 @@ fn server() -> (Server, Director) {
     (server, director)
 }
 
-fn built(server: Server) -> Service {
+pub(crate) fn built(server: Server) -> Service {
     server.build().expect("the tools are fine")
 }
 
@@ -465,6 +466,31 @@ async fn layers_that_panic() {
         let ended: u64 = outer.snapshot().iter().map(|row| row.count).sum();
         assert_eq!(ended, 12, "{point:?}: {}", counts(&outer));
         assert!(!counts(&outer).contains("given up"), "{}", counts(&outer));
+    }
+}
+
+// The log does not blame the tool, or the extension, for what a layer did.
+#[tokio::test]
+async fn layers_that_panic_in_the_log() {
+    for point in [Panics::Begin, Panics::Admission] {
+        let (server, _director) = server();
+        let service = built(server.layer(Falls(point)));
+        for (name, message) in [
+            ("add", call(WAYS[0], "1", "add", r#"{"a":1,"b":2}"#)),
+            ("own/ok", WAYS[0].request("1", "own/ok", "")),
+        ] {
+            let told = support::log();
+            soon(WAYS[0].answers(&service, &[message])).await;
+            let told = told.take();
+            let parts = [
+                "a call layer panicked",
+                &format!(r#"name="{name}""#),
+                "meant to",
+            ];
+            assert_logged(&told, "ERROR", &parts);
+            let errors = told.iter().filter(|line| line.starts_with("ERROR"));
+            assert_eq!(errors.count(), 1, "{told:#?}");
+        }
     }
 }
 

@@ -91,7 +91,7 @@ fn rooms() {
             projection: lint
             gate: jsonrpc
             trace: jsonrpc gate
-            peer: principal signal gate
+            peer: principal signal jsonrpc gate
             store:
             host: signal gate
             exchange: principal signal needs jsonrpc projection gate peer host

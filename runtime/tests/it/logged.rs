@@ -38,11 +38,11 @@ async fn a_tool_that_runs_out_of_time() {
     let client = service().connect().await.unwrap();
     for tool in ["overruns", "overruns_blocking"] {
         client.call_tool(tool, json!({})).await.unwrap();
-        let name = format!(r#"tool="{tool}""#);
+        let name = format!(r#"name="{tool}""#);
         assert_logged(
             &told.take(),
             "WARN",
-            &["a tool ran out of time", &name, "limit=1s"],
+            &["a call ran out of time", &name, "limit=1s"],
         );
     }
 }

@@ -27,6 +27,8 @@ mod hostile;
 mod http;
 mod hygiene;
 mod inbound;
+#[cfg(feature = "http")]
+mod injected;
 mod layers;
 mod levels;
 mod lifecycle;
@@ -40,6 +42,8 @@ mod newest;
 mod parity;
 mod portable;
 mod projection;
+#[cfg(feature = "http")]
+mod rude;
 mod stream;
 mod support;
 mod tools;

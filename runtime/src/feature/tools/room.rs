@@ -281,7 +281,7 @@ impl Callable for ToolRoute {
 
     fn failed(&self, failure: &Failure) -> std::result::Result<CallToolResult, ErrorObject> {
         Ok(match failure {
-            Failure::Panicked(_) => {
+            Failure::Panicked(_) | Failure::LayerPanicked(_) => {
                 failed(&format!("tool `{}` failed: internal error", self.name()))
             }
             Failure::TimedOut(limit) => failed(&format!(

@@ -298,7 +298,11 @@ impl ToolRoute {
             }
         };
         if let Err(violations) = self.input.check(&value) {
-            tracing::debug!(tool = self.name(), violations = %violations.for_log(), "arguments that do not fit");
+            tracing::debug!(
+                tool = self.name(),
+                violations = &*violations.for_log().to_string(),
+                "arguments that do not fit"
+            );
             return self.refuse(&violations.to_string());
         }
         // Models write 30.0 for 30: an integer to JSON Schema, a float to serde.
@@ -416,7 +420,7 @@ impl ToolRoute {
                 tracing::error!(
                     tool = self.name(),
                     place = %self.place(),
-                    violations = %violations.for_log(),
+                    violations = &*violations.for_log().to_string(),
                     "a result that the output schema forbids was held back"
                 );
                 Err(jsonrpc::internal(format!(

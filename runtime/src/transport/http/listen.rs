@@ -177,7 +177,7 @@ async fn replay(store: &dyn EventStore, session: &str, last: EventId) -> Result<
         Ok(Some(replay)) => Ok(replay),
         Ok(None) => Err(Refusal::Event),
         Err(error) => {
-            tracing::error!(%error, session, "events could not be looked up");
+            tracing::error!(%error, session = %ShortId(session), "events could not be looked up");
             Err(Refusal::Store)
         }
     }

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     gate::{OutKind, Outgoing},
+    peer::ShortId,
     store::{EventId, EventStore},
 };
 
@@ -94,7 +95,7 @@ impl LiveStream {
     /// Ends the stream; its reader gets what waits, then the end.
     pub(super) async fn end(&self, store: &dyn EventStore, session: &str) {
         if let Err(error) = store.end(session, self.number).await {
-            tracing::warn!(%error, session, "the end of a stream could not be noted");
+            tracing::warn!(%error, session = %ShortId(session), "the end of a stream could not be noted");
         }
         let reader = {
             let mut state = self.lock();
@@ -162,7 +163,7 @@ impl LiveStream {
 /// Keeps an event. Failing to is no reason not to send it: the stream can then not be resumed from before it.
 pub(super) async fn keep(store: &dyn EventStore, session: &str, id: EventId, message: Bytes) {
     if let Err(error) = store.append(session, id, message).await {
-        tracing::warn!(%error, session, event = %id, "an event could not be kept for resumption");
+        tracing::warn!(%error, session = %ShortId(session), event = %id, "an event could not be kept for resumption");
     }
 }
 

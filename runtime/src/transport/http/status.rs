@@ -68,8 +68,13 @@ pub(super) fn refused(
     id: Option<&RequestId>,
     revision: Option<Revision>,
 ) -> Response {
-    tracing::debug!(?refusal, "request refused");
-    let message = Outgoing::refusal(id, revision, Stage::Envelope, &refusal.error());
+    let error = refusal.error();
+    tracing::debug!(
+        code = error.code,
+        problem = &*error.message,
+        "request refused"
+    );
+    let message = Outgoing::refusal(id, revision, Stage::Envelope, &error);
     let mut response = json(message);
     *response.status_mut() = of_refusal(refusal);
     let headers = response.headers_mut();
