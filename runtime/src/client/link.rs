@@ -394,7 +394,7 @@ impl Link {
     ) {
         let Some(mut question) = self.server_requests.enter(id) else {
             let most = ClientOptions::MOST_QUESTIONS;
-            tracing::warn!(id = %jsonrpc::ShortRequestId(&id), method = &*jsonrpc::shortened(method), most, "a request of the server was refused: too many are being answered");
+            tracing::warn!(id = %jsonrpc::ShortRequestId(id), method = &*jsonrpc::shortened(method), most, "a request of the server was refused: too many are being answered");
             let problem = format!("too many requests wait: this client answers {most} at once");
             return self.respond(self.gate.refusal(id, &jsonrpc::internal(problem)));
         };

@@ -165,8 +165,7 @@ impl Engine {
             // M-3
             let meta = request.meta();
             if let Some(level) = meta.and_then(|meta| meta.log_level.as_ref()) {
-                logging::check(level, "/params/_meta/io.modelcontextprotocol~1logLevel")
-                    .map_err(refuse)?;
+                logging::check(level, LOG_LEVEL).map_err(refuse)?;
             }
         }
         let admitted = Admitted {
@@ -489,10 +488,15 @@ impl Engine {
         session: Option<&Arc<Session>>,
     ) -> Reply {
         let incoming = self.host.settings.incoming;
+        let open = session.and_then(|session| match session.phase() {
+            Phase::Open { negotiated, .. } => Some((session, negotiated)),
+            Phase::Fresh | Phase::Closed => None,
+        });
+        let declared = open.as_ref().map(|(_, open)| &open.facts.capabilities);
         let found = self
             .features
             .extensions
-            .notification(name, revision, params, incoming);
+            .notification(name, revision, params, declared, incoming);
         let notification = match found {
             Some(Ok(notification)) => notification,
             Some(Err(error)) => {
@@ -516,11 +520,9 @@ impl Engine {
             // Both belong to requests: a notification has no response that progress and log messages could precede.
             (meta.progress_token, meta.log_level) = (None, None);
         }
-        let caller = match session.map(|session| (session, session.phase())) {
-            Some((session, Phase::Open { negotiated, .. })) => {
-                Caller::in_session(session, &negotiated, meta.as_mut())
-            }
-            _ => Caller::stateless(revision, meta.as_mut()),
+        let caller = match &open {
+            Some((session, negotiated)) => Caller::in_session(session, negotiated, meta.as_mut()),
+            None => Caller::stateless(revision, meta.as_mut()),
         };
         let exchange = Exchange::new(
             self.host_ref(),
@@ -582,7 +584,12 @@ fn request_meta(
     let meta: RequestMetaObject =
         decode::from_str(text).map_err(|error| unfit(method, &error, "/params/_meta"))?;
     incoming.check_meta(&meta, method, revision, text)?;
-    if let Some(level) = meta.log_level.as_ref() {
+    // In a session `logging/setLevel` says it, and the member has no meaning.
+    if let Some(level) = meta
+        .log_level
+        .as_ref()
+        .filter(|_| revision.era() == Era::Modern)
+    {
         logging::check(level, LOG_LEVEL)?;
     }
     Ok(Some(meta))

@@ -226,9 +226,9 @@ fn other_way(method: &str, revision: Revision) -> Option<&'static str> {
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAtThisRevision => f.write_str(
-                "the client cannot be sent this request at its revision: only those until 2025-11-25 have it",
-            ),
+            Self::NotAtThisRevision => {
+                f.write_str("a server does not send this at the revision of the client")
+            }
             Self::TooSoon => f.write_str("the client is not ready yet"),
             Self::NotAllowed(problem) => f.write_str(problem),
             Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),

@@ -153,7 +153,8 @@ impl Extensions {
         Some(extension.request(method, rules, revision, params, declared, incoming))
     }
 
-    /// A notification of an extension, decoded and checked. `None` if no extension has `method` at `revision`.
+    /// A notification of an extension, decoded and checked. `None` if no extension has `method` at `revision`. `declared` is
+    /// what the client can do, where that is known: a notification outside of a session does not carry it.
     ///
     /// # Errors
     /// Why it is dropped.
@@ -162,9 +163,13 @@ impl Extensions {
         method: &str,
         revision: Revision,
         params: Option<&RawValue>,
+        declared: Option<&ClientCapabilities>,
         incoming: Inbound,
     ) -> Option<Result<Notification, ErrorObject>> {
         let (extension, _) = self.find(method, revision)?;
+        if declared.is_some_and(|declared| !extension.is_in(declared)) {
+            return Some(Err(undeclared(extension.identifier, revision)));
+        }
         let text = params.map(RawValue::get);
         let name = extension.name_of(method);
         Some(authored(name, || {
@@ -204,6 +209,12 @@ impl Extension {
                 .any(|method| self.methods.rules(method, revision).is_some())
     }
 
+    /// Whether a client with the capabilities `declared` declared the extension.
+    fn is_in(&self, declared: &ClientCapabilities) -> bool {
+        let extensions = declared.extensions.as_ref();
+        extensions.is_some_and(|extensions| extensions.contains_key(self.identifier))
+    }
+
     fn request(
         &self,
         method: &str,
@@ -218,8 +229,7 @@ impl Extension {
             let why = "is not a request that a client sends";
             return Err(jsonrpc::method_not_found(method, why));
         }
-        let extensions = declared?.and_then(|declared| declared.extensions.as_ref());
-        if !extensions.is_some_and(|extensions| extensions.contains_key(self.identifier)) {
+        if !declared?.is_some_and(|declared| self.is_in(declared)) {
             return Err(undeclared(self.identifier, revision));
         }
         let text = params.map(RawValue::get);

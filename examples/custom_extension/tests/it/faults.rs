@@ -413,7 +413,14 @@ async fn a_batch_does_not_wait_for_its_notifications_on_a_stream() {
     let mut director = Director { told, released };
     let server = Server::new("slow", "1").extension(slow).max_in_flight(1);
     let service = server.build().unwrap();
-    let client = connect(&service, Over::Stream, options(Revision::V2025_03_26, &[])).await;
+    let client = connect(&service, Over::Stream, raw()).await;
+    client
+        .send_raw(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"extensions":{"com.example/slow":{}}},"clientInfo":{"name":"t","version":"1"}}}"#)
+        .unwrap();
+    assert_eq!(next(&client).await["id"], 0);
+    client
+        .send_raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .unwrap();
     let batch = |id: u32| {
         format!(
             r#"[{{"jsonrpc":"2.0","method":"notifications/slow"}},{{"jsonrpc":"2.0","id":"b{id}","method":"ping"}}]"#

@@ -323,3 +323,23 @@ async fn the_handler_of_a_notification_reaches_its_client_where_there_is_a_way()
         assert_eq!(soon(told.recv()).await.unwrap(), expected);
     }
 }
+
+// C-14
+#[tokio::test]
+async fn notifications_of_a_client_that_did_not_declare_the_extension_are_dropped() {
+    let (service, mut heard) = library();
+    let client = opened(&service, Over::Stream, "2025-11-25", "{}").await;
+    client
+        .send_raw(
+            r#"{"jsonrpc":"2.0","method":"notifications/reading/returned","params":{"title":"A"}}"#,
+        )
+        .unwrap();
+    client
+        .send_raw(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)
+        .unwrap();
+    assert_eq!(next(&client).await["id"], 1);
+    soon(client.close()).await;
+    drop(service);
+    // The handler has gone, and sent nothing.
+    assert_eq!(soon(heard.recv()).await, None);
+}
