@@ -85,7 +85,14 @@ impl Future for CallFuture {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         let this = self.get_mut();
         let done = std::task::ready!(this.poll_job(cx));
-        Poll::Ready(this.job.take().and_then(|job| job.conclude(done)))
+        Poll::Ready(this.job.take().and_then(|job| {
+            // O-2: cancelled in the moment in which it ended.
+            let done = match job.exchange().cancelled.is_fired() {
+                true => Completion::Cancelled,
+                false => done,
+            };
+            job.conclude(done)
+        }))
     }
 }
 

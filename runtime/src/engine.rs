@@ -23,6 +23,7 @@ pub(crate) use self::source::Source;
 pub(crate) use self::source::{HttpSource, Named};
 use crate::{
     drive::Reply,
+    exchange::id_taken,
     feature::{
         Features,
         callable::Called,
@@ -142,15 +143,11 @@ impl Engine {
             if !is_request {
                 return Reply::Silent;
             }
-            // The response would be taken for that of the running call (GAP-17).
-            let is_taken = |id| session.is_some_and(|session| session.in_flight.contains(id));
-            if id.as_ref().is_some_and(is_taken) {
-                tracing::warn!(
-                    id = id
-                        .as_ref()
-                        .map(|id| tracing::field::display(jsonrpc::ShortRequestId(id))),
-                    "a malformed message with the id of a running call was dropped"
-                );
+            let is_taken =
+                |id: &RequestId| session.is_some_and(|session| session.in_flight.contains(id));
+            if let Some(id) = id.as_ref().filter(|id| is_taken(id))
+                && id_taken(id, "a malformed message", true).is_none()
+            {
                 return Reply::Silent;
             }
         }

@@ -116,19 +116,23 @@ impl Engine {
         span: &tracing::Span,
     ) -> Result<Reply, Refused> {
         let door = self.route(source, name, &claims)?;
-        // Before anything that could be answered: a response would be taken for that of the running call (GAP-17).
-        if source.is_stream()
-            && source
-                .session()
-                .is_some_and(|session| session.in_flight.contains(id))
-        {
-            tracing::warn!(id = %jsonrpc::ShortRequestId(id), method = &*jsonrpc::shortened(name), "a request with the id of a running call was dropped");
-            return Err(Refused::Silently);
+        // Before anything that could be answered. A stream's table of ids serves both eras.
+        let ids = match &door {
+            Door::Session(session) => Some(*session),
+            Door::Stateless | Door::Opening => source.session().filter(|_| source.is_stream()),
+        };
+        if let Some(session) = ids.filter(|session| session.in_flight.contains(id)) {
+            let error = id_taken(id, name, source.is_stream()).ok_or(Refused::Silently)?;
+            let revision = session.revision();
+            if let Some(revision) = revision {
+                trace::record_revision(span, revision);
+            }
+            return Err(Refused::at(Stage::Call(Era::Legacy), revision, error));
         }
         let method = claims.method().or_else(|| Method::from_wire(name));
         let entered = match door {
             Door::Stateless => self.stateless(source, name, method, &claims, span)?,
-            Door::Session(session) => match self.in_session(source, session, id, method, name)? {
+            Door::Session(session) => match self.in_session(source, session, method, name)? {
                 Some(entered) => entered,
                 None => return self.outside_phase(source, id, session, params, claims),
             },
@@ -161,12 +165,8 @@ impl Engine {
         let request = self
             .params(method, revision, params, claims)
             .map_err(refuse)?;
-        if negotiated.is_none() {
-            // M-3
-            let meta = request.meta();
-            if let Some(level) = meta.and_then(|meta| meta.log_level.as_ref()) {
-                logging::check(level, LOG_LEVEL).map_err(refuse)?;
-            }
+        if let Some(meta) = request.meta() {
+            check_log_level(meta, revision).map_err(refuse)?;
         }
         let admitted = Admitted {
             id,
@@ -248,7 +248,6 @@ impl Engine {
         &self,
         source: &Source<'_>,
         session: &'a Arc<Session>,
-        id: &RequestId,
         method: Option<Method>,
         name: &str,
     ) -> Result<Option<Entered<'a>>, Refused> {
@@ -258,14 +257,6 @@ impl Engine {
         }
         if let Some(http) = source.http() {
             self.check_session_version(http, revision)?;
-            // Over HTTP each response has its own stream, so the second request can be refused (GAP-17).
-            if session.in_flight.contains(id) {
-                return Err(Refused::at(
-                    Stage::Call(Era::Legacy),
-                    revision,
-                    id_taken(id),
-                ));
-            }
         }
         let refuse = |error| Err(Refused::at(Stage::Call(Era::Legacy), revision, error));
         match session.phase() {
@@ -584,14 +575,7 @@ fn request_meta(
     let meta: RequestMetaObject =
         decode::from_str(text).map_err(|error| unfit(method, &error, "/params/_meta"))?;
     incoming.check_meta(&meta, method, revision, text)?;
-    // In a session `logging/setLevel` says it, and the member has no meaning.
-    if let Some(level) = meta
-        .log_level
-        .as_ref()
-        .filter(|_| revision.era() == Era::Modern)
-    {
-        logging::check(level, LOG_LEVEL)?;
-    }
+    check_log_level(&meta, revision)?;
     Ok(Some(meta))
 }
 
@@ -599,5 +583,13 @@ fn unfit(method: &str, error: &DecodeError, prefix: &str) -> ErrorObject {
     jsonrpc::params_error(method, &ErrorDetail::of_decoding(error, prefix))
 }
 
-/// Where a request says from which level on it wants log messages (M-3).
-const LOG_LEVEL: &str = "/params/_meta/io.modelcontextprotocol~1logLevel";
+/// Checks the level from which on a request wants log messages (M-3). In a session `logging/setLevel` sets it, and the member has
+/// no meaning.
+fn check_log_level(meta: &RequestMetaObject, revision: Revision) -> Result<(), ErrorObject> {
+    match meta.log_level.as_ref() {
+        Some(level) if revision.era() == Era::Modern => {
+            logging::check(level, "/params/_meta/io.modelcontextprotocol~1logLevel")
+        }
+        _ => Ok(()),
+    }
+}

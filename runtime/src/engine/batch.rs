@@ -2,7 +2,7 @@
 //!
 //! [`has_batches`] names the revision that has them.
 
-use trueform_schema::{ErrorObject, Method, RequestId, Revision};
+use trueform_schema::{ErrorObject, Method, Revision};
 
 use super::{
     Engine,
@@ -30,10 +30,9 @@ impl Engine {
                 missing => Self::unanswered_refusal(source, Self::no_session(source, missing)),
             };
         };
-        let revision = session.revision();
-        if !revision.is_some_and(has_batches) {
-            return Self::no_batch(revision);
-        }
+        let Some(revision) = session.revision().filter(|revision| has_batches(*revision)) else {
+            return Self::no_batch(session.revision());
+        };
         let nothing_good = frames.iter().all(Result::is_err);
         let mut seen = Vec::new();
         let mut replies = Vec::new();
@@ -46,21 +45,25 @@ impl Engine {
                             // What goes on to the engine gets its own there.
                             let span = || {
                                 let span = trace::request_span(&id, &method);
-                                trace::record_revision(&span, BATCHES);
+                                trace::record_revision(&span, revision);
                                 span
                             };
-                            // on a shared stream a response to the second would be taken for one to the first (GAP-17).
-                            if seen.contains(&id) && source.is_stream() {
-                                trace::record_dropped(&span());
-                                tracing::warn!(id = %jsonrpc::ShortRequestId(&id), "a request with the id of another was dropped from a batch");
-                                continue;
-                            }
-                            let error = refused_in_batch(&id, &method, &claims, &seen);
+                            let is_taken = seen.contains(&id);
+                            let taken =
+                                is_taken.then(|| id_taken(&id, &method, source.is_stream()));
+                            let error = match taken {
+                                Some(None) => {
+                                    trace::record_dropped(&span());
+                                    continue;
+                                }
+                                Some(error) => error,
+                                None => refused_in_batch(&method, &claims),
+                            };
                             let reply = match error {
                                 Some(error) => {
                                     let span = span();
                                     let _entered = span.enter();
-                                    let response = super::refused_call(&id, BATCHES, &error);
+                                    let response = super::refused_call(&id, revision, &error);
                                     trace::record_response(&span, &response);
                                     Reply::Ready(response)
                                 }
@@ -83,7 +86,7 @@ impl Engine {
         }
         match replies.is_empty() {
             // As for a single message: a body that holds no message is refused (F-5).
-            true if nothing_good && !source.is_stream() => Self::nothing_in_batch(revision),
+            true if nothing_good && !source.is_stream() => Self::nothing_in_batch(Some(revision)),
             true => Reply::Silent,
             false => Reply::Batch(replies),
         }
@@ -106,19 +109,8 @@ impl Engine {
     }
 }
 
-/// The revision that has batches.
-const BATCHES: Revision = Revision::V2025_03_26;
-
-/// Why a request may not be part of a batch that has the ids `seen` before it.
-fn refused_in_batch(
-    id: &RequestId,
-    method: &str,
-    claims: &Claims<'_>,
-    seen: &[RequestId],
-) -> Option<ErrorObject> {
-    if seen.contains(id) {
-        return Some(id_taken(id));
-    }
+/// Why a request may not be part of a batch.
+fn refused_in_batch(method: &str, claims: &Claims<'_>) -> Option<ErrorObject> {
     if method == Method::Initialize.as_str() {
         return Some(jsonrpc::invalid_request(
             "`initialize` may not be part of a batch",

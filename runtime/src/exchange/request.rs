@@ -131,11 +131,11 @@ impl Exchange {
             Err(IdRefused::Full) => Err(Some(jsonrpc::internal(format!(
                 "too many calls are running: this server takes {limit} at once"
             )))),
-            Err(IdRefused::Taken) if matches!(self.outlet, Outlet::Link(_)) => {
-                tracing::warn!(id = %jsonrpc::ShortRequestId(&self.id), "a request with the id of a running call was dropped");
-                Err(None)
-            }
-            Err(IdRefused::Taken) => Err(Some(id_taken(&self.id))),
+            Err(IdRefused::Taken) => Err(id_taken(
+                &self.id,
+                self.method,
+                matches!(self.outlet, Outlet::Link(_)),
+            )),
         }
     }
 
@@ -291,9 +291,16 @@ impl Drop for Ticket {
     }
 }
 
-/// The error for a request whose id a running request has.
-pub(crate) fn id_taken(id: &RequestId) -> ErrorObject {
-    jsonrpc::invalid_request(
+/// What becomes of a message with the id of a running request: the error that it gets. `None` on a stream that both share,
+/// where an error would be taken for the response to the running request (GAP-17): the message is dropped, and the log says so.
+pub(crate) fn id_taken(id: &RequestId, method: &str, is_stream: bool) -> Option<ErrorObject> {
+    if is_stream {
+        let id = jsonrpc::ShortRequestId(id);
+        let method = &*jsonrpc::shortened(method);
+        tracing::warn!(%id, method, "a request with the id of a running call was dropped");
+        return None;
+    }
+    Some(jsonrpc::invalid_request(
         format!(
             "a request with the id {} is running already",
             jsonrpc::ShortRequestId(id)
@@ -304,5 +311,5 @@ pub(crate) fn id_taken(id: &RequestId) -> ErrorObject {
             "an id that no running request has",
             "one that is taken",
         ),
-    )
+    ))
 }

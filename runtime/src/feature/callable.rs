@@ -540,10 +540,8 @@ impl<C: Callable> Job for Running<C> {
         } = *self;
         let span = call.span.clone();
         let exchange = call.cx.0.clone();
-        let is_cancelled = exchange.cancelled.is_fired();
         let (end, rest) = match (done, work) {
             (Completion::Cancelled, work) => (None, work),
-            (_, work) if is_cancelled => (None, work),
             (Completion::Returned, Work::Done(end)) => (Some(end), Work::Over),
             (Completion::Returned, work) => (None, work),
             (Completion::Failed(failure), work) => (Some(Err(failure)), work),

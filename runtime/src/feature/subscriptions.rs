@@ -233,7 +233,7 @@ impl Job for Listening {
     /// that wait for that instead (GAP-1).
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
         let exchange = &self.exchange;
-        if matches!(done, Completion::Cancelled) || exchange.cancelled.is_fired() {
+        if matches!(done, Completion::Cancelled) {
             return None;
         }
         exchange.finish();

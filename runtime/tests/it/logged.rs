@@ -161,8 +161,9 @@ async fn a_request_with_the_id_of_another() {
         &told,
         "WARN",
         &[
-            "malformed message with the id of a running call was dropped",
-            "7",
+            "with the id of a running call was dropped",
+            "id=7",
+            r#"method="a malformed message""#,
         ],
     );
     director.open();
