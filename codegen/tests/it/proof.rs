@@ -239,7 +239,7 @@ fn what_a_revision_allows_comes_out_as_it_went_in() {
                     Ok(()) => {}
                     Err(Broken::Refused(..)) if !legal => {}
                     Err(Broken::Refused(error, _))
-                        if refused::is_inexact(&error)
+                        if refused::is_inexact(&error, &value)
                             || STRICTER
                                 .iter()
                                 .any(|(part, _)| error.pointer().contains(part)) =>

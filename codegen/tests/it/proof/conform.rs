@@ -308,7 +308,7 @@ fn compare(
         each_value(pass, documents, model, merged, &mut |name, value| {
             let seen = match looks[name](&value.to_string()) {
                 Ok(seen) => seen,
-                Err(error) if is_inexact(&error) => return,
+                Err(error) if is_inexact(&error, value) => return,
                 Err(error) => {
                     for (revision, judges) in judges[name].iter().enumerate() {
                         for (place, _) in judges.iter().filter(|(_, judge)| judge.is_valid(value)) {

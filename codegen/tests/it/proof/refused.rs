@@ -37,9 +37,19 @@ const OF_SOME: &[&str] = &["error", "inputRequests", "result"];
 const OF_ONE_STATE: &str = "the schema has a type for each state of a task, and elsewhere these are extra members that may be \
     anything; the model has one type for all states";
 
-/// Whether `error` is of an integer that the type of its member, a double, would change: it is refused, with what to do.
-pub(super) fn is_inexact(error: &DecodeError) -> bool {
-    error.rule() == "value" && error.expected().contains("a double holds exactly")
+/// Whether `error` is of a number in `value` that the type of its member cannot hold without changing it, and says what to do: an
+/// integer for a double, one beyond 64 bits, a float beyond ±2^53 for an integer.
+pub(super) fn is_inexact(error: &DecodeError, value: &Value) -> bool {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let is_beyond = |number: &Value| {
+        let is_float = number.is_f64() && number.as_f64().is_some_and(|found| EXACT < found.abs());
+        is_float || number.is_u64() && !number.is_i64()
+    };
+    let expected = error.expected();
+    error.rule() == "value"
+        && (expected.contains("a double holds exactly")
+            || expected.contains("of 64 bits")
+                && value.pointer(error.pointer()).is_some_and(is_beyond))
 }
 
 /// Whether a value of the type `name` may be refused for what is at `pointer`, although the schema `of_place` of `revision`
