@@ -133,7 +133,7 @@ pub trait Methods<Cx>: Send + Sync {
     /// The identifier to declare in `capabilities.extensions`; `None` for the core, which is not declared there.
     fn identifier(&self) -> Option<&'static str>;
 
-    /// Every method of the binding, whoever sends it.
+    /// Every method of the binding, in both directions.
     fn names(&self) -> &'static [&'static str];
 
     /// What the binding says about `method` at `revision`; `None` if it does not have it there.

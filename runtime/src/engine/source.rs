@@ -25,7 +25,7 @@ pub(crate) struct Source<'a> {
 pub(crate) enum Named<'a> {
     /// The one of the byte stream, or the one that the header names.
     Found(&'a Arc<Session>),
-    /// There is no header.
+    /// The request has no session header.
     Absent,
     /// The header occurs twice or is not visible ASCII.
     Unusable,

@@ -183,7 +183,7 @@ fn counts(metrics: &CallMetrics) -> String {
     out
 }
 
-// One count a call, on both transports and in both eras; none for what is no call of something that is registered.
+// Each call of a registered tool is counted once, on both transports and in both eras. Other requests are not counted.
 #[tokio::test(start_paused = true)]
 async fn metrics_count_each_call_once() {
     for way in WAYS {

@@ -224,7 +224,7 @@ impl Row {
         problems
     }
 
-    /// What is wrong with the span of the request, of which a message that is none has none.
+    /// What is wrong with the span of the request. A message that is not a request has no span.
     fn span_problem(&self, got: &Got) -> Option<String> {
         let message: Value = serde_json::from_slice(&self.message).unwrap_or_default();
         let is_request = message["jsonrpc"] == "2.0"

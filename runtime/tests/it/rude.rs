@@ -150,7 +150,7 @@ async fn panics_of_an_extension_harm_only_their_message() {
     }
 }
 
-// No value but an object is taken for params, whoever decodes them.
+// Params must be an object, for methods of the core and of extensions.
 #[tokio::test]
 async fn params_of_an_extension_are_an_object() {
     for way in WAYS.into_iter().filter(|way| !way.modern) {

@@ -235,7 +235,7 @@ async fn malformed_params_are_refused_with_a_pointer() {
                 "{over:?} {meta}: {answer}"
             );
         }
-        // The method comes before its params, and what only the server sends is no request.
+        // The method is checked before its params. A method that only the server sends is unknown as a request.
         for method in [
             "bookmarks/burn",
             "notifications/bookmarks/added",

@@ -295,7 +295,7 @@ async fn layers_see_calls_limit_and_refuse_them() {
     }
 }
 
-/// The `id`s that handlers were told of, with the method that they saw.
+/// Asserts that handlers received the notifications `ids`, in this order.
 async fn visited(director: &mut Director, ids: &[&str]) {
     for id in ids {
         let expected = format!("notifications/bookmarks/visited {id}");

@@ -47,7 +47,7 @@ impl AsyncRead for Socket {
             let target = into.initialize_unfilled_to(room);
             match rustix::net::recv(ready.get_ref(), target, RecvFlags::DONTWAIT) {
                 Ok((count, _)) => {
-                    // Less than asked for: there is no more, and the next call would only find that out.
+                    // Fewer bytes than requested: the socket is empty, so another read now would only fail with `WouldBlock`.
                     if count != 0 && count < room {
                         ready.clear_ready();
                     }
