@@ -21,7 +21,10 @@ pub(crate) use self::reply::Reply;
 use crate::{
     contained::guarded,
     exchange::Exchange,
-    feature::callable::{Completion, Failure, Job, Timeout},
+    feature::{
+        callable::{Failure, Timeout},
+        job::{Completion, Job},
+    },
     gate::Outgoing,
 };
 

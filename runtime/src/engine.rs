@@ -6,6 +6,7 @@
 
 mod admit;
 mod batch;
+mod extended;
 mod lifecycle;
 mod methods;
 mod notified;
@@ -15,18 +16,18 @@ mod source;
 
 use std::{any::Any, fmt, ops::Deref, sync::Arc};
 
-use trueform_schema::{ErrorObject, RequestId, Revision, ServerCapabilities};
+use trueform_schema::{ErrorObject, RequestId, Revision};
 
-use self::methods::MethodTable;
 pub(crate) use self::source::Source;
 #[cfg(feature = "http")]
 pub(crate) use self::source::{HttpSource, Named};
+use self::{admit::Received, methods::MethodTable};
 use crate::{
     drive::Reply,
     exchange::id_taken,
     feature::{
         Features,
-        callable::Called,
+        job::Called,
         layer::{CallLayer, Layers},
         subscriptions::{Subscriptions, Topic},
         tools::ToolRoute,
@@ -47,8 +48,6 @@ pub(crate) struct Shared {
     pub(crate) subscriptions: Subscriptions,
     /// Around every call, outermost first.
     layers: Box<Layers>,
-    /// What the server declares it can do (B-9), at the newest revision that it serves.
-    capabilities: ServerCapabilities,
     methods: MethodTable,
 }
 
@@ -59,14 +58,12 @@ impl Engine {
         features: Features,
         layers: Vec<Arc<dyn CallLayer>>,
     ) -> Self {
-        let capabilities = features.capabilities();
         Self(Arc::new(Shared {
-            methods: MethodTable::new(&capabilities),
+            methods: MethodTable::new(&features),
             host: Host::new(settings, states),
             features,
             subscriptions: Subscriptions::new(),
             layers: layers.into(),
-            capabilities,
         }))
     }
 
@@ -90,7 +87,13 @@ impl Engine {
         let reply = match Read::from_bytes(bytes, self.host.settings.incoming) {
             Ok(Read::Single(frame, claims)) => match frame {
                 Message::Request { id, method, params } => {
-                    self.request(source, &id, &method, params, claims)
+                    let received = Received {
+                        source,
+                        id: &id,
+                        method: &method,
+                        params,
+                    };
+                    self.request(&received, claims)
                 }
                 Message::Notification { method, params } => {
                     self.notified(source, &method, params, &claims)
@@ -206,14 +209,13 @@ impl Shared {
             .collect()
     }
 
-    #[cfg(feature = "testing")]
-    pub(crate) fn capabilities(&self) -> &ServerCapabilities {
-        &self.capabilities
-    }
-
-    /// Notifies every peer that may hear of it of a change of `topic`.
-    pub(crate) fn notify(&self, topic: &Topic) {
-        self.subscriptions.notify(&self.host, topic);
+    /// Notifies every peer that may hear of it of a change of `topic`. A server that does not have the feature notifies nobody:
+    /// it did not declare the capability (B-8).
+    pub(crate) fn notify(&self, topic: &'static Topic) {
+        let is_offered = |offered: &'static Topic| std::ptr::eq(offered, topic);
+        if self.features.topics().any(is_offered) {
+            self.subscriptions.notify(&self.host, topic);
+        }
     }
 
     /// Ends open subscriptions; transports drain what runs.

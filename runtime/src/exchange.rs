@@ -5,5 +5,5 @@ mod ask;
 mod context;
 mod request;
 
-pub(crate) use self::request::{Exchange, Outlet, Ticket, TransportData, id_taken};
+pub(crate) use self::request::{Exchange, MessageSink, Ticket, TransportData, id_taken};
 pub use self::{ask::AskError, context::Context};

@@ -2,11 +2,13 @@
 //! capability (`declare`), keeps one [`Listing`](listing::Listing) for each of its lists, and reports changes to
 //! [`subscriptions`]. Writing the capabilities for a revision leaves out what that revision does not have.
 //!
-//! [`callable`] runs what a feature looks up, whatever it is: a tool, a method of an extension.
+//! [`call`] runs what a feature looks up, if it is [`Callable`](callable::Callable): a tool, a method of an extension.
 
+pub(crate) mod call;
 pub(crate) mod callable;
 pub(crate) mod extension;
 pub(crate) mod failure;
+pub(crate) mod job;
 pub mod layer;
 pub(crate) mod listing;
 pub(crate) mod logging;
@@ -15,18 +17,30 @@ mod slow;
 pub(crate) mod subscriptions;
 pub mod tools;
 
-use trueform_schema::ServerCapabilities;
+use trueform_schema::{ErrorObject, Method, Revision, ServerCapabilities};
 
-use self::{extension::Extensions, subscriptions::Topic, tools::Tools};
+use self::{extension::Extensions, logging::Logging, subscriptions::Topic, tools::Tools};
+use crate::{jsonrpc, needs::RequiredCapabilities};
+
+/// The error for a client that did not declare the capabilities `missing` (C-10).
+pub(crate) fn undeclared(missing: RequiredCapabilities) -> ErrorObject {
+    jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities())
+}
 
 /// What the engine asks of every feature.
 pub(crate) trait Room {
-    /// Declares the capability of the feature.
-    fn declare(&self, capabilities: &mut ServerCapabilities);
+    /// Declares the capability of the feature at `revision`. Members that the revision does not have are left out when it is
+    /// written.
+    fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities);
 
     /// The kinds of change that peers can hear of, one for each list that changes.
     fn topics(&self) -> &'static [Topic] {
         &[]
+    }
+
+    /// What the client must have declared for a request of `method` that names `name`.
+    fn needs(&self, _method: Method, _name: &str) -> RequiredCapabilities {
+        RequiredCapabilities::NONE
     }
 }
 
@@ -41,18 +55,18 @@ pub(crate) struct Features {
 impl Features {
     fn rooms(&self) -> impl Iterator<Item = &dyn Room> {
         let rooms: [Option<&dyn Room>; _] = [
+            Some(&Logging),
             self.tools.as_ref().map(|room| room as _),
             Some(&self.extensions),
         ];
         rooms.into_iter().flatten()
     }
 
-    /// What the server declares it can do (B-9), at the newest revision.
-    pub(crate) fn capabilities(&self) -> ServerCapabilities {
+    /// What the server declares it can do (B-9) at `revision`.
+    pub(crate) fn capabilities(&self, revision: Revision) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::default();
-        logging::declare(&mut capabilities);
         for room in self.rooms() {
-            room.declare(&mut capabilities);
+            room.declare(revision, &mut capabilities);
         }
         capabilities
     }
@@ -60,5 +74,11 @@ impl Features {
     /// The kinds of change that peers can hear of.
     pub(crate) fn topics(&self) -> impl Iterator<Item = &'static Topic> {
         self.rooms().flat_map(Room::topics)
+    }
+
+    /// What the client must have declared for a request of `method` that names `name`.
+    pub(crate) fn needs(&self, method: Method, name: &str) -> RequiredCapabilities {
+        let needs = self.rooms().map(|room| room.needs(method, name));
+        needs.fold(RequiredCapabilities::NONE, RequiredCapabilities::and)
     }
 }

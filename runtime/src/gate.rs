@@ -6,13 +6,13 @@
 //! library says by itself, always in the same words (`list_changed`, the end of a subscription), is not checked each time.
 //! Knows no tools and no transport; headers come through [`Headers`].
 
-mod capability;
 mod claims;
 mod codes;
 mod headers;
 mod inbound;
 mod keys;
 mod leniency;
+mod loss;
 mod outbound;
 mod redact;
 #[cfg(feature = "http")]
@@ -26,14 +26,14 @@ pub(crate) use self::outbound::OutKind;
 #[cfg(feature = "http")]
 pub(crate) use self::refusal::{HOSTS_VARIABLE, ORIGINS_VARIABLE, Refusal};
 pub(crate) use self::{
-    capability::declares,
     claims::{Claims, Read},
     headers::{
         HeaderValue, Headers, check_standard_headers, decode_header, missing_meta, missing_version,
     },
     inbound::{Inbound, unfit},
     keys::{is_extension_identifier, is_illegal_meta_key, is_meta_key, is_reserved},
-    outbound::{Checked, CheckedParams, Outcome, Outgoing, Stage, holds_back, log_loss},
+    loss::{log_loss, losses, shown},
+    outbound::{Checked, CheckedParams, NotificationKind, Outcome, Outgoing, Stage, holds_back},
     redact::{Redacted, log_raw},
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
 };

@@ -1,10 +1,12 @@
-//! What a tool needs its client to be able to do.
+//! Which capabilities are declared, and which a request cannot do without: the one reading of both, for servers and for clients.
 
 use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
-use trueform_schema::{ClientCapabilities, Method, Revision};
+use trueform_schema::{ClientCapabilities, Method, Revision, View};
+
+use crate::gate::shown;
 
 /// Client capabilities that a request cannot do without.
 ///
@@ -45,7 +47,8 @@ impl RequiredCapabilities {
         (Self::ELICITATION_TASKS, "tasks.requests.elicitation.create"),
     ];
 
-    /// What a client must have declared to be sent `method` with these `params`, as JSON text.
+    /// What a client must have declared to be sent `method` with these `params`, as JSON text. The method table
+    /// names the capability of the method; some params need more.
     pub(crate) fn of_request(method: Method, params: &str) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -55,45 +58,53 @@ impl RequiredCapabilities {
             #[serde(rename = "toolChoice")]
             tool_choice: Option<IgnoredAny>,
         }
+        let method = Self::of_method(method);
+        if !matches!(method, Self::SAMPLING | Self::ELICITATION) {
+            return method;
+        }
         // Decoding reports malformed params.
-        let asked = || serde_json::from_str::<Asked<'_>>(params).unwrap_or_default();
-        match method {
-            Method::CreateMessage => {
-                let Asked {
-                    tools, tool_choice, ..
-                } = asked();
-                match tools.is_some() || tool_choice.is_some() {
-                    true => Self::SAMPLING.and(Self::SAMPLING_TOOLS),
-                    false => Self::SAMPLING,
-                }
-            }
-            Method::Elicit => match asked().mode.as_deref() {
+        let asked: Asked<'_> = serde_json::from_str(params).unwrap_or_default();
+        if method == Self::ELICITATION {
+            return match asked.mode.as_deref() {
                 Some("url") => Self::ELICITATION_URL,
                 _ => Self::ELICITATION,
-            },
-            Method::ListRoots => Self::ROOTS,
-            _ => Self::NONE,
+            };
+        }
+        match asked.tools.is_some() || asked.tool_choice.is_some() {
+            true => Self::SAMPLING.and(Self::SAMPLING_TOOLS),
+            false => Self::SAMPLING,
         }
     }
 
     /// What a client must have declared, beside that, to be asked to do `method` as a task, if these `params` ask for that
-    /// (W-1). Only 2025-11-25 has such tasks.
+    /// (W-1).
     pub(crate) fn of_task(method: Method, revision: Revision, params: &str) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Asked {
             task: Option<IgnoredAny>,
         }
-        let need = match method {
-            Method::CreateMessage => Self::SAMPLING_TASKS,
-            Method::Elicit => Self::ELICITATION_TASKS,
+        let need = match Self::of_method(method) {
+            Self::SAMPLING => Self::SAMPLING_TASKS,
+            Self::ELICITATION => Self::ELICITATION_TASKS,
             _ => return Self::NONE,
         };
         let asked = serde_json::from_str::<Asked>(params).unwrap_or_default();
-        match asked.task.is_some() && revision == Revision::V2025_11_25 {
+        match asked.task.is_some() && has_tasks(method, revision) {
             true => need,
             false => Self::NONE,
         }
+    }
+
+    /// The capability of `method`, if a server may need it.
+    fn of_method(method: Method) -> Self {
+        let named = capability_of(method).and_then(|capability| {
+            let named = Self::NAMES
+                .into_iter()
+                .find(|(_, name)| *name == capability);
+            named.map(|(need, _)| need)
+        });
+        named.unwrap_or(Self::NONE)
     }
 
     /// Both.
@@ -122,48 +133,20 @@ impl RequiredCapabilities {
         if self.is_empty() {
             return self;
         }
-        let sampling = capabilities.sampling.as_ref();
-        let elicitation = capabilities.elicitation.as_ref();
-        let tasks = capabilities.tasks.as_ref();
-        let tasks = tasks.and_then(|tasks| tasks.requests.as_ref());
-        let declared = [
-            (Self::SAMPLING, sampling.is_some()),
-            (
-                Self::SAMPLING_TOOLS,
-                sampling.is_some_and(|sampling| sampling.tools.is_some()),
-            ),
-            // an empty object means form mode.
-            (
-                Self::ELICITATION,
-                elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none()),
-            ),
-            (
-                Self::ELICITATION_URL,
-                elicitation.is_some_and(|modes| modes.url.is_some()),
-            ),
-            (Self::ROOTS, capabilities.roots.is_some()),
-            (
-                Self::SAMPLING_TASKS,
-                tasks
-                    .and_then(|tasks| tasks.sampling.as_ref())
-                    .is_some_and(|sampling| sampling.create_message.is_some()),
-            ),
-            (
-                Self::ELICITATION_TASKS,
-                tasks
-                    .and_then(|tasks| tasks.elicitation.as_ref())
-                    .is_some_and(|elicitation| elicitation.create.is_some()),
-            ),
-        ];
-        declared
-            .into_iter()
-            .fold(self, |missing, (need, declared)| {
-                if declared {
-                    Self(missing.0 & !need.0)
-                } else {
-                    missing
-                }
-            })
+        let declared = shown(capabilities, View::ALL);
+        let is_missing = |(need, name): &(Self, &'static str)| {
+            if self.0 & need.0 == 0 {
+                return false;
+            }
+            let is_declared = declares(&declared, name);
+            // an `elicitation` without modes means form mode.
+            let other_mode_only = *need == Self::ELICITATION
+                && declares(&declared, "elicitation.url")
+                && !declares(&declared, "elicitation.form");
+            !is_declared || other_mode_only
+        };
+        let missing = Self::NAMES.into_iter().filter(is_missing);
+        missing.fold(Self::NONE, |missing, (need, _)| missing.and(need))
     }
 
     /// The `ClientCapabilities` object that would declare it (C-10).
@@ -185,6 +168,27 @@ impl RequiredCapabilities {
         }
         Value::Object(capabilities)
     }
+}
+
+/// Whether `declared`, a written capabilities object, has `capability`, as the method table names it: `tools`,
+/// `resources.subscribe`.
+pub(crate) fn declares(declared: &Value, capability: &str) -> bool {
+    let found = capability
+        .split('.')
+        .try_fold(declared, |value, name| value.get(name));
+    found.is_some_and(|value| *value != Value::Bool(false))
+}
+
+/// The capability that the side which answers `method` must have declared, at the newest revision that has the method.
+pub(crate) fn capability_of(method: Method) -> Option<&'static str> {
+    let mut revisions = Revision::ALL.into_iter().rev();
+    revisions.find_map(|at| method.rules(at))?.capability
+}
+
+/// Whether a request of `method` may ask for a task at `revision` (W-1).
+pub(crate) fn has_tasks(method: Method, revision: Revision) -> bool {
+    let rules = method.rules(revision);
+    rules.is_some_and(|rules| rules.results.contains(&"CreateTaskResult"))
 }
 
 impl fmt::Display for RequiredCapabilities {

@@ -524,7 +524,7 @@ impl ServerHandle {
     }
 
     /// Notifies clients of a change of `topic` if something `changed`; whether it did.
-    fn changed(&self, changed: bool, topic: &Topic) -> bool {
+    fn changed(&self, changed: bool, topic: &'static Topic) -> bool {
         if changed {
             self.engine.notify(topic);
         }

@@ -3,17 +3,18 @@
 use std::{fmt::Display, panic::Location, sync::Arc, time::Duration};
 
 use trueform_schema::{
-    self as schema, ErrorObject, GetNoteResult, ListNotesResult, Method, Revisions,
+    self as schema, ErrorObject, GetNoteResult, ListNotesResult, Method, Revision, Revisions,
     ServerCapabilities, ServerCapabilitiesNotes, View,
 };
 
 pub use super::callable::Step;
 use super::{
     Room,
-    callable::{Callable, Called, Timeout, run},
+    call::{Called, run},
+    callable::{Callable, Timeout},
     failure::ToolError,
     layer::Layers,
-    listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
+    listing::{Item, Listed, name_taken, unlistable},
     subscriptions::Topic,
 };
 use crate::{exchange::Context, exchange::Exchange, gate::Outgoing};
@@ -70,8 +71,7 @@ impl Notes {
             }
         }
         problems.extend(unlistable(notes.iter(), revisions));
-        let entries = notes.into_iter().map(Entry::new).collect::<Vec<_>>();
-        (!entries.is_empty()).then(|| Self(Listed::new(Listing::new(entries, page_size))))
+        (!notes.is_empty()).then(|| Self(Listed::new(notes, page_size)))
     }
 
     /// Answers `notes/get`.
@@ -86,7 +86,7 @@ impl Notes {
 }
 
 impl Room for Notes {
-    fn declare(&self, capabilities: &mut ServerCapabilities) {
+    fn declare(&self, _: Revision, capabilities: &mut ServerCapabilities) {
         capabilities.notes = Some(ServerCapabilitiesNotes::default().with_list_changed(true));
     }
 

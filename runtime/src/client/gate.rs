@@ -28,7 +28,7 @@ use super::{
 use crate::{
     gate::{self, Inbound, Outgoing, Policy, Stage},
     jsonrpc::{self, ErrorDetail},
-    needs::RequiredCapabilities,
+    needs::{RequiredCapabilities, capability_of, declares, has_tasks},
 };
 
 /// The server's capability that a tool can be called as a task (2025-11-25).
@@ -221,7 +221,7 @@ impl ClientGate {
         let Some(declared) = self.declared.get() else {
             return true;
         };
-        gate::declares(declared, capability)
+        declares(declared, capability)
     }
 
     /// Whether the server declared the extension `identifier`. Before the handshake nothing is known of it.
@@ -443,11 +443,8 @@ impl ClientGate {
 
     /// Whether the client declared that it can be asked `method`, if not everything of it.
     fn declares_some_of(&self, method: Method) -> bool {
-        match method {
-            Method::CreateMessage => self.capabilities.sampling.is_some(),
-            Method::Elicit => self.capabilities.elicitation.is_some(),
-            _ => false,
-        }
+        let declared = || gate::shown(&self.capabilities, View::ALL);
+        capability_of(method).is_some_and(|capability| declares(&declared(), capability))
     }
 
     /// What `method` needs with these params and this client did not declare. The same in every revision: in the newest the
@@ -509,14 +506,15 @@ pub(super) fn log_unfit_result(method: &str, error: &DecodeError, text: &Json) {
     gate::log_raw(format!(r#"{{"result":{}}}"#, text.get()).as_bytes());
 }
 
-/// Whether a call that is about to leave asks for a task, which only 2025-11-25 has.
+/// Whether a call that is about to leave asks for a task, at a revision that has them.
 fn asks_for_task(method: &str, revision: Revision, params: &dyn Conform) -> bool {
     #[derive(Deserialize)]
     struct Asked {
         #[serde(default)]
         task: Option<IgnoredAny>,
     }
-    if method != Method::CallTool.as_str() || revision != Revision::V2025_11_25 {
+    let called = Method::from_wire(method).filter(|method| *method == Method::CallTool);
+    if !called.is_some_and(|method| has_tasks(method, revision)) {
         return false;
     }
     let params = At::new(params, revision).to_json();

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use trueform_schema::RequestId;
 
-use crate::{feature::callable::Job, gate::Outgoing, peer::Session};
+use crate::{feature::job::Job, gate::Outgoing, peer::Session};
 
 /// What became of a message.
 pub(crate) enum Reply {

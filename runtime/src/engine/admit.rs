@@ -5,45 +5,76 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientRequest, DecodeError, Encode, Era, ErrorObject, Method, RequestId, RequestMetaObject,
-    Revision, Revisions, View, decode, serve::server::dispatch,
+    ClientRequest, Era, ErrorObject, Method, RequestId, RequestMetaObject, Revision, Revisions,
+    serve::server::dispatch,
 };
 
 use super::{
     Engine, lifecycle,
-    notified::{log_dropped, log_unknown},
     route::{Door, Refused},
     source::{HttpSource, Source},
 };
 use crate::{
     drive::Reply,
     exchange::{Exchange, id_taken},
-    feature::logging,
-    gate::{self, Claims, HeaderValue, Headers, Inbound, Stage, VERSION_HEADER},
+    feature::{self, logging},
+    gate::{self, Claims, HeaderValue, Headers, Stage, VERSION_HEADER},
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Negotiated, Phase, Session},
     trace,
 };
 
+/// A request as it was read, before any check.
+#[derive(Clone, Copy)]
+pub(super) struct Received<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) id: &'a RequestId,
+    /// The name of the method, which may be unknown.
+    pub(super) method: &'a str,
+    /// The raw params.
+    pub(super) params: Option<&'a RawValue>,
+}
+
+/// Who sends a request, and at which revision: what is known before its method is looked at.
+pub(super) struct Entered {
+    pub(super) revision: Revision,
+    /// The session or the byte stream that the request belongs to. A byte stream has one table of ids for both eras.
+    pub(super) session: Option<Arc<Session>>,
+    /// What the session negotiated; `None` for a stateless request, and where no session is open yet.
+    pub(super) negotiated: Option<Negotiated>,
+    pub(super) is_stateless: bool,
+}
+
 /// A request that passed every check, on its way through the dispatch.
 pub(crate) struct Admitted<'a> {
     pub(super) id: &'a RequestId,
     pub(super) method: &'static str,
-    pub(super) revision: Revision,
-    /// What the session negotiated; `None` for a stateless request, and where no session is open yet.
-    pub(super) negotiated: Option<Negotiated>,
-    /// The session or the byte stream that the request belongs to.
-    pub(super) session: Option<Arc<Session>>,
     pub(super) source: &'a Source<'a>,
+    pub(super) by: Entered,
     /// The session of its own that the request opened.
     pub(super) opened: Option<Arc<Session>>,
-    pub(super) is_stateless: bool,
 }
 
 impl<'a> Admitted<'a> {
+    /// `received`, a request of `method`, which passed.
+    #[inline]
+    pub(super) fn new(received: &Received<'a>, method: &'static str, by: Entered) -> Self {
+        Self {
+            id: received.id,
+            method,
+            source: received.source,
+            by,
+            opened: None,
+        }
+    }
+
+    pub(super) fn revision(&self) -> Revision {
+        self.by.revision
+    }
+
     /// The headers of a stateless HTTP request.
     pub(super) fn headers(&self) -> Option<&'a dyn Headers> {
-        let http = self.source.http().filter(|_| self.is_stateless)?;
+        let http = self.source.http().filter(|_| self.by.is_stateless)?;
         Some(http.headers)
     }
 
@@ -55,49 +86,34 @@ impl<'a> Admitted<'a> {
         engine: &Engine,
         meta: Option<&mut RequestMetaObject>,
     ) -> Arc<Exchange> {
-        let caller = match (&self.negotiated, &self.session) {
+        let caller = match (&self.by.negotiated, &self.by.session) {
             (Some(negotiated), Some(session)) => Caller::in_session(session, negotiated, meta),
-            _ => Caller::stateless(self.revision, meta),
+            _ => Caller::stateless(self.by.revision, meta),
         };
         Exchange::new(
             engine.host_ref(),
             self.id.clone(),
             self.method,
             caller,
-            self.session.clone(),
+            self.by.session.clone(),
             self.source.transport(),
-            self.source.outlet(),
+            self.source.sink(),
         )
     }
 }
 
-/// What is known of a request before its method is looked at.
-struct Entered<'a> {
-    revision: Revision,
-    session: Option<&'a Arc<Session>>,
-    /// What the session negotiated; `None` for a stateless request.
-    negotiated: Option<Negotiated>,
-}
-
 impl Engine {
     /// Serves a request.
-    pub(super) fn request(
-        &self,
-        source: &Source<'_>,
-        id: &RequestId,
-        method: &str,
-        params: Option<&RawValue>,
-        claims: Claims<'_>,
-    ) -> Reply {
-        let span = trace::request_span(id, method);
+    pub(super) fn request(&self, received: &Received<'_>, claims: Claims<'_>) -> Reply {
+        let span = trace::request_span(received.id, received.method);
         let _entered = span.enter();
-        let reply = match self.admit(source, id, method, params, claims, &span) {
+        let reply = match self.admit(received, claims, &span) {
             Ok(reply) => reply,
             Err(refused) => {
                 if let Refused::Silently = refused {
                     trace::record_dropped(&span);
                 }
-                refused.reply(id)
+                refused.reply(received.id)
             }
         };
         if let Reply::Ready(response) | Reply::Opened(_, _, response) = &reply {
@@ -108,13 +124,16 @@ impl Engine {
 
     fn admit(
         &self,
-        source: &Source<'_>,
-        id: &RequestId,
-        name: &str,
-        params: Option<&RawValue>,
+        received: &Received<'_>,
         claims: Claims<'_>,
         span: &tracing::Span,
     ) -> Result<Reply, Refused> {
+        let Received {
+            source,
+            id,
+            method: name,
+            params,
+        } = *received;
         let door = self.route(source, name, &claims)?;
         // Before anything that could be answered. A stream's table of ids serves both eras.
         let ids = match &door {
@@ -131,32 +150,18 @@ impl Engine {
         }
         let method = claims.method().or_else(|| Method::from_wire(name));
         let entered = match door {
-            Door::Stateless => self.stateless(source, name, method, &claims, span)?,
-            Door::Session(session) => match self.in_session(source, session, method, name)? {
+            Door::Stateless => self.stateless(received, method, &claims, span)?,
+            Door::Session(session) => match self.in_session(received, session, method)? {
                 Some(entered) => entered,
-                None => return self.outside_phase(source, id, session, params, claims),
+                None => return self.outside_phase(received, session, claims),
             },
-            Door::Opening => return self.opening(source, id, params, claims),
+            Door::Opening => return self.opening(received, claims),
         };
-        let Entered {
-            revision,
-            session,
-            negotiated,
-        } = entered;
+        let revision = entered.revision;
         let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
         let known = method.filter(|method| method.rules(revision).is_some());
         let Some(method) = known else {
-            return self.extension(
-                source,
-                id,
-                name,
-                params.or(reread(&claims).as_deref()),
-                Entered {
-                    revision,
-                    session,
-                    negotiated,
-                },
-            );
+            return self.extended(received, &claims, entered);
         };
         self.methods
             .get(method, revision)
@@ -168,29 +173,19 @@ impl Engine {
         if let Some(meta) = request.meta() {
             check_log_level(meta, revision).map_err(refuse)?;
         }
-        let admitted = Admitted {
-            id,
-            method: method.as_str(),
-            revision,
-            is_stateless: negotiated.is_none(),
-            negotiated,
-            // A byte stream's table of ids serves both eras.
-            session: session.cloned(),
-            source,
-            opened: None,
-        };
+        let admitted = Admitted::new(received, method.as_str(), entered);
         Ok(dispatch(self, admitted, request))
     }
 
     /// The revision of a request that stands on its own, by its headers and its `_meta`.
-    fn stateless<'a>(
+    fn stateless(
         &self,
-        source: &Source<'a>,
-        name: &str,
+        received: &Received<'_>,
         method: Option<Method>,
         claims: &Claims<'_>,
         span: &tracing::Span,
-    ) -> Result<Entered<'a>, Refused> {
+    ) -> Result<Entered, Refused> {
+        let (source, name) = (received.source, received.method);
         let newest = self.newest_modern();
         let refuse = |error| Refused::at(Stage::Claims, Some(newest), error);
         let version = claims.version();
@@ -229,8 +224,9 @@ impl Engine {
         }
         Ok(Entered {
             revision,
-            session: source.session().filter(|_| source.is_stream()),
+            session: source.session().filter(|_| source.is_stream()).cloned(),
             negotiated: None,
+            is_stateless: true,
         })
     }
 
@@ -244,33 +240,33 @@ impl Engine {
     }
 
     /// What `session` negotiated; `None` for a `ping`, which needs no open session.
-    fn in_session<'a>(
+    fn in_session(
         &self,
-        source: &Source<'_>,
-        session: &'a Arc<Session>,
+        received: &Received<'_>,
+        session: &Arc<Session>,
         method: Option<Method>,
-        name: &str,
-    ) -> Result<Option<Entered<'a>>, Refused> {
+    ) -> Result<Option<Entered>, Refused> {
         let revision = session.revision();
         if let Some(revision) = revision {
             trace::record_revision(&tracing::Span::current(), revision);
         }
-        if let Some(http) = source.http() {
+        if let Some(http) = received.source.http() {
             self.check_session_version(http, revision)?;
         }
         let refuse = |error| Err(Refused::at(Stage::Call(Era::Legacy), revision, error));
         match session.phase() {
             Phase::Open { negotiated, .. } => Ok(Some(Entered {
                 revision: negotiated.revision,
-                session: Some(session),
+                session: Some(session.clone()),
                 negotiated: Some(negotiated),
+                is_stateless: false,
             })),
             Phase::Fresh if method == Some(Method::Ping) => Ok(None),
             // D-4
             Phase::Fresh => refuse(jsonrpc::invalid_params(
                 format!(
                     "`{}` before `initialize`, and without `_meta` that names a protocol version",
-                    jsonrpc::shortened(name)
+                    jsonrpc::shortened(received.method)
                 ),
                 &ErrorDetail::missing(
                     "/params/_meta/io.modelcontextprotocol~1protocolVersion",
@@ -309,37 +305,27 @@ impl Engine {
     /// Answers a request that needs no open session: `ping` (B-10).
     fn outside_phase(
         &self,
-        source: &Source<'_>,
-        id: &RequestId,
+        received: &Received<'_>,
         session: &Arc<Session>,
-        params: Option<&RawValue>,
         claims: Claims<'_>,
     ) -> Result<Reply, Refused> {
         let revision = Revision::LATEST_LEGACY;
         let request = self
-            .params(Method::Ping, revision, params, claims)
+            .params(Method::Ping, revision, received.params, claims)
             .map_err(|error| Refused::at(Stage::Call(Era::Legacy), Some(revision), error))?;
-        let admitted = Admitted {
-            id,
-            method: Method::Ping.as_str(),
+        let by = Entered {
             revision,
-            negotiated: None,
             session: Some(session.clone()),
-            source,
-            opened: None,
+            negotiated: None,
             is_stateless: false,
         };
+        let admitted = Admitted::new(received, Method::Ping.as_str(), by);
         Ok(dispatch(self, admitted, request))
     }
 
     /// Answers `initialize`. It opens the session of its byte stream, or over HTTP one of its own (DEC-2).
-    fn opening(
-        &self,
-        source: &Source<'_>,
-        id: &RequestId,
-        params: Option<&RawValue>,
-        claims: Claims<'_>,
-    ) -> Result<Reply, Refused> {
+    fn opening(&self, received: &Received<'_>, claims: Claims<'_>) -> Result<Reply, Refused> {
+        let Received { source, params, .. } = *received;
         let refuse = |error| Refused::at(Stage::Call(Era::Legacy), source.revision(), error);
         let method = Method::Initialize;
         let stream = source.session().filter(|_| source.is_stream());
@@ -362,16 +348,13 @@ impl Engine {
                 http.transport.principal.clone(),
             ))),
         };
-        let admitted = Admitted {
-            id,
-            method: method.as_str(),
+        let by = Entered {
             revision: spoken,
-            negotiated: None,
             session,
-            source,
-            opened: None,
+            negotiated: None,
             is_stateless: false,
         };
+        let admitted = Admitted::new(received, method.as_str(), by);
         Ok(dispatch(self, admitted, request))
     }
 
@@ -395,197 +378,33 @@ impl Engine {
         decoded.map_err(|error| undeclared.unwrap_or(error))
     }
 
-    /// The error for a client that lacks a capability which the tool needs that it calls, if its params are malformed: the
-    /// capability comes before the params (GAP-2).
+    /// The error for a client that lacks a capability which the called tool, prompt or resource needs, if the params are
+    /// malformed: the capability comes before the params (GAP-2).
     fn undeclared(
         &self,
         method: Method,
         revision: Revision,
         claims: &Claims<'_>,
     ) -> Option<ErrorObject> {
-        let Claims::Peeked(_) = claims else {
+        let Claims::Undecoded(_) = claims else {
             return None;
         };
-        if method != Method::CallTool || revision.era() == Era::Legacy {
+        if revision.era() == Era::Legacy {
             return None;
         }
+        let needed = self.features.needs(method, &claims.name()?);
         let declared = serde_json::from_str(claims.raw_capabilities()?.get()).ok()?;
-        let tools = self.features.tools.as_ref()?;
-        tools.undeclared(&claims.name()?, &declared)
+        let missing = needed.missing_from(&declared);
+        (!missing.is_empty()).then(|| feature::undeclared(missing))
     }
-
-    /// Answers a method that the core does not have at `revision`: an extension may.
-    #[cold]
-    fn extension(
-        &self,
-        source: &Source<'_>,
-        id: &RequestId,
-        name: &str,
-        params: Option<&RawValue>,
-        entered: Entered<'_>,
-    ) -> Result<Reply, Refused> {
-        let Entered {
-            revision,
-            session,
-            negotiated,
-        } = entered;
-        let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
-        let incoming = self.host.settings.incoming;
-        let (mut meta, fault) = match request_meta(name, revision, params, incoming) {
-            Ok(meta) => (meta, None),
-            Err(error) => (None, Some(error)),
-        };
-        let declared = match (fault, &negotiated) {
-            // Whether there is such a method comes first.
-            (Some(error), _) => Err(error),
-            (None, Some(negotiated)) => Ok(Some(&negotiated.facts.capabilities)),
-            (None, None) => Ok(meta
-                .as_ref()
-                .and_then(|meta| meta.client_capabilities.as_ref())),
-        };
-        let found = self
-            .features
-            .extensions
-            .request(name, revision, params, declared, incoming);
-        let Some(request) = found else {
-            return Err(refuse(jsonrpc::method_not_found(
-                name,
-                &format!("is unknown at {revision}"),
-            )));
-        };
-        let request = request.map_err(refuse)?;
-        let admitted = Admitted {
-            id,
-            method: request.method,
-            revision,
-            is_stateless: negotiated.is_none(),
-            negotiated,
-            session: session.cloned(),
-            source,
-            opened: None,
-        };
-        let called = request.call(admitted.exchange(self, meta.as_mut()), &self.layers);
-        Ok(Self::called(id, revision, called))
-    }
-
-    /// Takes a notification that the core does not have at `revision`: an extension may.
-    #[cold]
-    pub(super) fn extension_notified(
-        &self,
-        source: &Source<'_>,
-        name: &str,
-        params: Option<&RawValue>,
-        revision: Revision,
-        session: Option<&Arc<Session>>,
-    ) -> Reply {
-        let incoming = self.host.settings.incoming;
-        let open = session.and_then(|session| match session.phase() {
-            Phase::Open { negotiated, .. } => Some((session, negotiated)),
-            Phase::Fresh | Phase::Closed => None,
-        });
-        let declared = open.as_ref().map(|(_, open)| &open.facts.capabilities);
-        let found = self
-            .features
-            .extensions
-            .notification(name, revision, params, declared, incoming);
-        let notification = match found {
-            Some(Ok(notification)) => notification,
-            Some(Err(error)) => {
-                log_dropped(name, &error, params);
-                return Reply::Silent;
-            }
-            None => {
-                log_unknown(name, revision);
-                return Reply::Silent;
-            }
-        };
-        let meta = request_meta(name, revision, params, incoming);
-        let mut meta = match meta {
-            Ok(meta) => meta,
-            Err(error) => {
-                log_dropped(name, &error, params);
-                return Reply::Silent;
-            }
-        };
-        if let Some(meta) = &mut meta {
-            // Both belong to requests: a notification has no response that progress and log messages could precede.
-            (meta.progress_token, meta.log_level) = (None, None);
-        }
-        let caller = match &open {
-            Some((session, negotiated)) => Caller::in_session(session, negotiated, meta.as_mut()),
-            None => Caller::stateless(revision, meta.as_mut()),
-        };
-        let exchange = Exchange::new(
-            self.host_ref(),
-            // A notification has no id; nothing is ever sent under this one.
-            RequestId::Integer(0),
-            notification.method,
-            caller,
-            session.cloned(),
-            source.transport(),
-            source.outlet(),
-        );
-        if !source.is_stream() {
-            // A notification over HTTP is answered by a status, so nothing can be sent along with it.
-            exchange.finish();
-        }
-        Reply::Background(notification.begin(exchange))
-    }
-}
-
-/// The text of params that were decoded as those of a method of the core, for an extension that has a method of that name at a
-/// revision whose core does not. `None` if they were not decoded: then the request has their text.
-fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
-    let Claims::Decoded(request) = claims else {
-        return None;
-    };
-    let mut text = Vec::new();
-    request.encode(View::ALL, &mut text);
-    Some(serde_json::from_slice(&text).expect("what is encoded is JSON"))
-}
-
-/// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if the params
-/// have no `_meta`.
-///
-/// # Errors
-/// -32602 for a `_meta` that does not have its form.
-fn request_meta(
-    method: &str,
-    revision: Revision,
-    params: Option<&RawValue>,
-    incoming: Inbound,
-) -> Result<Option<RequestMetaObject>, ErrorObject> {
-    #[derive(serde::Deserialize)]
-    struct Params<'a> {
-        #[serde(default, rename = "_meta", borrow)]
-        meta: Option<&'a RawValue>,
-    }
-    // An array would be taken for the members in their order.
-    if let Some(params) = params.filter(|params| !params.get().starts_with('{')) {
-        let found = jsonrpc::described(params.get());
-        let fault = ErrorDetail::new("/params", "type", "an object", found);
-        return Err(jsonrpc::params_error(method, &fault));
-    }
-    let read = |text| decode::from_str::<Params<'_>>(text).map(|params| params.meta);
-    let found = params.map_or(Ok(None), |params| read(params.get()));
-    let text = found.map_err(|error| unfit(method, &error, "/params"))?;
-    let Some(text) = text.map(RawValue::get) else {
-        return Ok(None);
-    };
-    let meta: RequestMetaObject =
-        decode::from_str(text).map_err(|error| unfit(method, &error, "/params/_meta"))?;
-    incoming.check_meta(&meta, method, revision, text)?;
-    check_log_level(&meta, revision)?;
-    Ok(Some(meta))
-}
-
-fn unfit(method: &str, error: &DecodeError, prefix: &str) -> ErrorObject {
-    jsonrpc::params_error(method, &ErrorDetail::of_decoding(error, prefix))
 }
 
 /// Checks the level from which on a request wants log messages (M-3). In a session `logging/setLevel` sets it, and the member has
 /// no meaning.
-fn check_log_level(meta: &RequestMetaObject, revision: Revision) -> Result<(), ErrorObject> {
+pub(super) fn check_log_level(
+    meta: &RequestMetaObject,
+    revision: Revision,
+) -> Result<(), ErrorObject> {
     match meta.log_level.as_ref() {
         Some(level) if revision.era() == Era::Modern => {
             logging::check(level, "/params/_meta/io.modelcontextprotocol~1logLevel")

@@ -6,6 +6,7 @@ use trueform_schema::{ErrorObject, Method, Revision};
 
 use super::{
     Engine,
+    admit::Received,
     source::{Named, Source},
 };
 use crate::{
@@ -67,7 +68,15 @@ impl Engine {
                                     trace::record_response(&span, &response);
                                     Reply::Ready(response)
                                 }
-                                None => self.request(source, &id, &method, params, claims),
+                                None => {
+                                    let received = Received {
+                                        source,
+                                        id: &id,
+                                        method: &method,
+                                        params,
+                                    };
+                                    self.request(&received, claims)
+                                }
                             };
                             seen.push(id);
                             reply

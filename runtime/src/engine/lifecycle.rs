@@ -59,7 +59,7 @@ impl Engine {
         let wanted = Revision::from_wire(&params.protocol_version)
             .filter(|revision| served.contains(revision));
         let revision = wanted.unwrap_or(newest);
-        let Some(session) = &cx.session else {
+        let Some(session) = &cx.by.session else {
             return Err(jsonrpc::internal("there is no session to open"));
         };
         let facts = PeerFacts {
@@ -77,7 +77,7 @@ impl Engine {
         if !cx.source.is_stream() {
             cx.opened = Some(session.clone());
         }
-        cx.revision = revision;
+        cx.by.revision = revision;
         trace::record_revision(&tracing::Span::current(), revision);
         let mut result = InitializeResult::new(
             self.capabilities_at(revision),
@@ -103,10 +103,6 @@ impl Engine {
 
     /// What the server declares to a peer of `revision`.
     fn capabilities_at(&self, revision: Revision) -> ServerCapabilities {
-        let mut capabilities = self.capabilities.clone();
-        self.features
-            .extensions
-            .confine(revision, &mut capabilities);
-        capabilities
+        self.features.capabilities(revision)
     }
 }

@@ -2,9 +2,9 @@
 //! declared. Built once. Whether a method is served, the dispatch says.
 
 use serde_json::Value;
-use trueform_schema::{At, ErrorObject, Method, Revision, ServerCapabilities};
+use trueform_schema::{At, ErrorObject, Method, Revision};
 
-use crate::{gate::declares, jsonrpc};
+use crate::{feature::Features, jsonrpc, needs::declares};
 
 /// What is known of a request by its method alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +23,13 @@ pub(super) enum Availability {
 pub(super) struct MethodTable([[Availability; Method::ALL.len()]; Revision::ALL.len()]);
 
 impl MethodTable {
-    /// The table of a server with these `capabilities`.
-    pub(super) fn new(capabilities: &ServerCapabilities) -> Self {
+    /// The table of a server that offers `features`.
+    pub(super) fn new(features: &Features) -> Self {
         let mut table = [[Availability::Unknown; Method::ALL.len()]; Revision::ALL.len()];
         for revision in Revision::ALL {
-            let declared = At::new(capabilities, revision).to_json().to_value();
+            let declared = At::new(&features.capabilities(revision), revision)
+                .to_json()
+                .to_value();
             for method in Method::ALL {
                 table[revision as usize][method as usize] = of(method, revision, &declared);
             }

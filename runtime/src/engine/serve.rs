@@ -11,7 +11,7 @@ use super::{Engine, admit::Admitted, refused_call};
 use crate::{
     drive::Reply,
     feature::{
-        callable::Called,
+        job::Called,
         listing::{Item, Listing},
         logging,
     },
@@ -36,7 +36,7 @@ impl Engine {
         listing: &Listing<T>,
         cursor: Option<&str>,
     ) -> Answered<M> {
-        let view = self.host.view(cx.revision);
+        let view = self.host.view(cx.revision());
         let policy = self.host.settings.outgoing;
         Answered::Page(listing.page(cursor, view, policy))
     }
@@ -48,7 +48,7 @@ impl ServeMethods for Engine {
     type Answer = Reply;
 
     fn answer<M: Request>(&self, mut cx: Admitted<'_>, answered: Answered<M>) -> Reply {
-        let (id, revision) = (cx.id, cx.revision);
+        let (id, revision) = (cx.id, cx.revision());
         let response = match answered {
             Answered::Result(result) => result.and_then(|result| {
                 let policy = self.host.settings.outgoing;
@@ -74,7 +74,7 @@ impl ServeMethods for Engine {
 
     fn not_served(&self, cx: Admitted<'_>, method: Method) -> Reply {
         let error = jsonrpc::method_not_found(method.as_str(), "is not served here");
-        Reply::Ready(refused_call(cx.id, cx.revision, &error))
+        Reply::Ready(refused_call(cx.id, cx.revision(), &error))
     }
 
     fn initialize(
@@ -95,7 +95,7 @@ impl ServeMethods for Engine {
         cx: &mut Admitted<'_>,
         _: Box<RequestParams>,
     ) -> Option<Answered<methods::Discover>> {
-        Some(Answered::Result(Ok(self.described(cx.revision))))
+        Some(Answered::Result(Ok(self.described(cx.revision()))))
     }
 
     fn set_level(
@@ -103,7 +103,7 @@ impl ServeMethods for Engine {
         cx: &mut Admitted<'_>,
         params: Box<SetLevelRequestParams>,
     ) -> Option<Answered<methods::SetLevel>> {
-        let session = cx.session.as_ref()?;
+        let session = cx.by.session.as_ref()?;
         let set = logging::set_level(session, &params.level);
         Some(Answered::Result(set.map(|()| EmptyResult::default())))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trueform_schema::Revision;
 
 use crate::{
-    exchange::{Outlet, TransportData},
+    exchange::{MessageSink, TransportData},
     gate::{HeaderValue, Headers, VERSION_HEADER},
     peer::{Outbox, Session},
 };
@@ -96,10 +96,10 @@ impl<'a> Source<'a> {
     }
 
     /// Where messages of a request from here go.
-    pub(super) fn outlet(&self) -> Outlet {
+    pub(super) fn sink(&self) -> MessageSink {
         match (&self.http, self.session) {
-            (None, Named::Found(session)) => Outlet::Link(session.outbox.clone()),
-            _ => Outlet::Own(Outbox::new()),
+            (None, Named::Found(session)) => MessageSink::Link(session.outbox.clone()),
+            _ => MessageSink::Own(Outbox::new()),
         }
     }
 }

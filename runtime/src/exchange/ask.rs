@@ -10,7 +10,7 @@ use trueform_schema::{
 
 use super::Context;
 use crate::{
-    gate::{self, CheckedParams, Outgoing},
+    gate::{self, CheckedParams, NotificationKind, Outgoing},
     needs::RequiredCapabilities,
     peer::{Refused, Settled, Waiting},
     projection,
@@ -137,7 +137,8 @@ impl Context {
     pub fn notify<N: AnyNotification>(&self, params: &N::Params) -> Result<(), AskError> {
         let exchange = &self.0;
         let revision = exchange.revision();
-        if !N::rules(revision).is_some_and(|rules| rules.direction.from_server()) {
+        let kind = NotificationKind::of::<N>(revision);
+        if !kind.exists() {
             return Err(AskError::NotAtThisRevision);
         }
         self.check_extension(N::EXTENSION)?;
@@ -148,7 +149,7 @@ impl Context {
         let policy = exchange.host.settings.outgoing;
         CheckedParams::new(params, revision, policy, N::METHOD)
             .map_err(|error| AskError::NotAllowed(error.message))?;
-        match exchange.notify(N::METHOD, params) {
+        match exchange.notify(&kind, params) {
             true => Ok(()),
             false => Err(AskError::Gone),
         }

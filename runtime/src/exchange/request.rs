@@ -16,7 +16,7 @@ use trueform_schema::{
 };
 
 use crate::{
-    gate::{self, Outgoing},
+    gate::{self, NotificationKind, Outgoing},
     host::HostRef,
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Session},
@@ -42,7 +42,7 @@ impl fmt::Debug for TransportData {
 
 /// Where messages that belong to a request go until it is answered.
 #[derive(Debug)]
-pub(crate) enum Outlet {
+pub(crate) enum MessageSink {
     /// A queue of this request's own: an HTTP answer.
     Own(Outbox),
     /// The one queue of a stdio link.
@@ -67,7 +67,7 @@ pub(crate) struct Exchange {
     /// The session or the byte stream that the request belongs to; `None` for a stateless HTTP request.
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) transport: TransportData,
-    pub(crate) outlet: Outlet,
+    pub(crate) sink: MessageSink,
     /// Fired when the peer no longer wants the answer, or the server gives the call up.
     pub(crate) cancelled: Signal,
     /// Set each time progress is reported, for timeouts that it resets.
@@ -92,7 +92,7 @@ impl Exchange {
         caller: Caller,
         session: Option<Arc<Session>>,
         transport: TransportData,
-        outlet: Outlet,
+        sink: MessageSink,
     ) -> Arc<Self> {
         Arc::new(Self {
             host,
@@ -101,7 +101,7 @@ impl Exchange {
             caller,
             session,
             transport,
-            outlet,
+            sink,
             cancelled: Signal::default(),
             progressed: AtomicBool::new(false),
             last_progress: Mutex::new(Reported {
@@ -134,7 +134,7 @@ impl Exchange {
             Err(IdRefused::Taken) => Err(id_taken(
                 &self.id,
                 self.method,
-                matches!(self.outlet, Outlet::Link(_)),
+                matches!(self.sink, MessageSink::Link(_)),
             )),
         }
     }
@@ -148,9 +148,9 @@ impl Exchange {
     }
 
     pub(crate) fn outbox(&self) -> &Outbox {
-        match &self.outlet {
-            Outlet::Own(outbox) => outbox,
-            Outlet::Link(outbox) => outbox,
+        match &self.sink {
+            MessageSink::Own(outbox) => outbox,
+            MessageSink::Link(outbox) => outbox,
         }
     }
 
@@ -192,22 +192,27 @@ impl Exchange {
     }
 
     /// Sends a notification that belongs to this request, as its revision allows. False if it did not leave.
-    pub(crate) fn notify(&self, method: &'static str, params: &dyn Conform) -> bool {
+    pub(crate) fn notify(&self, kind: &NotificationKind, params: &dyn Conform) -> bool {
         if !self.is_open() {
             return false;
         }
         let policy = self.host.settings.outgoing;
-        let Some(message) = Outgoing::notification(method, Some(params), self.revision(), policy)
-        else {
+        let Some(message) = Outgoing::notification(kind, Some(params), policy) else {
             return false;
         };
         match self.outbox().push(message) {
             Ok(()) => true,
             Err(refused) => {
+                let method = kind.method;
                 tracing::debug!(method, id = %jsonrpc::ShortRequestId(&self.id), ?refused, "a notification was dropped");
                 false
             }
         }
+    }
+
+    /// The notification `method` of the core, at the revision of this request.
+    pub(crate) fn kind_of(&self, method: Method) -> NotificationKind {
+        NotificationKind::core(method, self.revision())
     }
 
     /// Adds a member to the `_meta` of the result.
@@ -259,7 +264,7 @@ impl Exchange {
         let mut params = ProgressNotificationParams::new(progress, token.clone());
         params.total = total.filter(|total| total.is_finite());
         params.message = message.map(str::to_owned);
-        let has_left = self.notify(Method::Progress.as_str(), &params);
+        let has_left = self.notify(&self.kind_of(Method::Progress), &params);
         // What the first report loses, the others lose too.
         if is_first && has_left {
             gate::log_loss(&params, &params, self.revision(), Method::Progress.as_str());
@@ -273,7 +278,7 @@ impl Exchange {
         }
         let mut params = LoggingMessageNotificationParams::new(data, level);
         params.logger = logger.map(str::to_owned);
-        self.notify(Method::LoggingMessage.as_str(), &params);
+        self.notify(&self.kind_of(Method::LoggingMessage), &params);
     }
 }
 

@@ -13,8 +13,10 @@ use trueform_schema::{
 
 use super::{
     Room,
-    callable::{Callable, Called, Completion, Failure, Job, Pool, Step, run},
+    call::run,
+    callable::{Callable, Failure, Step},
     failure::ToolError,
+    job::{Called, Completion, Job, Pool},
     layer::Layers,
 };
 use crate::{
@@ -107,22 +109,6 @@ impl Extensions {
         this
     }
 
-    /// Leaves those out of `capabilities` that do not exist at `revision`.
-    // GAP-12
-    pub(crate) fn confine(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
-        let Some(declared) = &mut capabilities.extensions else {
-            return;
-        };
-        for extension in &self.served {
-            if !extension.exists_at(revision) {
-                declared.remove(extension.identifier);
-            }
-        }
-        if declared.is_empty() {
-            capabilities.extensions = None;
-        }
-    }
-
     /// The extension that has `method` at `revision`, and what it says about it.
     fn find(&self, method: &str, revision: Revision) -> Option<(&Extension, &'static Rules)> {
         let extension = &self.served[*self.by_method.get(method)?];
@@ -186,16 +172,17 @@ impl Extensions {
 }
 
 impl Room for Extensions {
-    // C-14
-    fn declare(&self, capabilities: &mut ServerCapabilities) {
-        if self.served.is_empty() {
-            return;
-        }
+    // C-14, GAP-12
+    fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
         let mut declared = Map::new();
         for extension in &self.served {
-            declared.insert(extension.identifier, extension.settings.clone());
+            if extension.exists_at(revision) {
+                declared.insert(extension.identifier, extension.settings.clone());
+            }
         }
-        capabilities.extensions = Some(declared);
+        if !declared.is_empty() {
+            capabilities.extensions = Some(declared);
+        }
     }
 }
 

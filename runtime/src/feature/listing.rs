@@ -271,8 +271,10 @@ impl<T: Item> fmt::Debug for Listing<T> {
 pub(crate) struct Listed<T: Item>(RwLock<Arc<Listing<T>>>);
 
 impl<T: Item> Listed<T> {
-    pub(crate) fn new(listing: Listing<T>) -> Self {
-        Self(RwLock::new(Arc::new(listing)))
+    /// A list of `items`, whose names differ, in pages of `page_size`.
+    pub(crate) fn new(items: Vec<T>, page_size: usize) -> Self {
+        let entries = items.into_iter().map(Entry::new).collect();
+        Self(RwLock::new(Arc::new(Listing::new(entries, page_size))))
     }
 
     /// The listing as it is now.

@@ -1,15 +1,21 @@
 //! Logging: the level that a session sets, and the capability.
 
-use trueform_schema::{ErrorObject, JsonObject, LoggingLevel, ServerCapabilities};
+use trueform_schema::{ErrorObject, JsonObject, LoggingLevel, Revision, ServerCapabilities};
 
+use super::Room;
 use crate::{
     jsonrpc::{self, ErrorDetail},
     peer::{Session, is_known_level},
 };
 
-/// Declares the capability: every server may send log messages (M-1).
-pub(crate) fn declare(capabilities: &mut ServerCapabilities) {
-    capabilities.logging = Some(JsonObject::empty());
+/// Log messages, which every server may send (M-1).
+#[derive(Debug)]
+pub(crate) struct Logging;
+
+impl Room for Logging {
+    fn declare(&self, _: Revision, capabilities: &mut ServerCapabilities) {
+        capabilities.logging = Some(JsonObject::empty());
+    }
 }
 
 /// Sets the level of `session` (M-2).

@@ -18,10 +18,10 @@ use trueform_schema::{
     SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
 
-use super::callable::{Called, Completion, Job, Pool};
+use super::job::{Called, Completion, Job, Pool};
 use crate::{
-    exchange::{Exchange, Outlet, Ticket},
-    gate::Outgoing,
+    exchange::{Exchange, MessageSink, Ticket},
+    gate::{NotificationKind, Outgoing},
     host::{Host, HostOwner},
     jsonrpc,
     peer::Session,
@@ -44,9 +44,9 @@ pub(crate) struct Topic {
 }
 
 impl Topic {
-    /// Whether `revision` has the notification.
-    fn is_at(&self, revision: Revision) -> bool {
-        self.method.rules(revision).is_some()
+    /// The notification at `revision`.
+    fn at(&self, revision: Revision) -> NotificationKind {
+        NotificationKind::core(self.method, revision)
     }
 }
 
@@ -88,18 +88,20 @@ impl Subscriptions {
 
     /// Notifies every peer that may hear of `topic` (I-3, U-2, U-4).
     pub(crate) fn notify(&self, host: &Host, topic: &Topic) {
-        let method = topic.method.as_str();
         let sessions: Vec<_> = lock(&self.sessions)
             .iter()
             .filter_map(Weak::upgrade)
             .collect();
         for session in sessions {
             let confirmed = session.revision().filter(|_| session.is_confirmed());
-            let Some(revision) = confirmed.filter(|revision| topic.is_at(*revision)) else {
+            let Some(kind) = confirmed.map(|revision| topic.at(revision)) else {
                 continue;
             };
-            let policy = host.settings.outgoing;
-            let message = Outgoing::notification(method, None, revision, policy);
+            if !kind.exists() {
+                continue;
+            }
+            let method = kind.method;
+            let message = Outgoing::notification(&kind, None, host.settings.outgoing);
             // A client that does not read is sent nothing more: what waits already says the same.
             if let Some(Err(refused)) = message.map(|message| session.outbox.push_new(message)) {
                 tracing::debug!(method, ?refused, "a notification was dropped");
@@ -112,7 +114,7 @@ impl Subscriptions {
             .collect();
         for exchange in listening {
             let params = NotificationParams::default().with_meta(meta_of(&exchange.id));
-            exchange.notify(method, &params);
+            exchange.notify(&topic.at(exchange.revision()), &params);
         }
     }
 
@@ -139,7 +141,10 @@ impl Subscriptions {
         let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(filter.clone())
             .with_meta(meta_of(&exchange.id));
         // Before anything else can be sent, so that the acknowledgement comes first (U-3).
-        if !exchange.notify(Method::SubscriptionsAcknowledged.as_str(), &acknowledged) {
+        if !exchange.notify(
+            &exchange.kind_of(Method::SubscriptionsAcknowledged),
+            &acknowledged,
+        ) {
             return Called::Refused(jsonrpc::internal("too many messages wait for this client"));
         }
         let mut listeners = lock(&self.listeners);
@@ -180,7 +185,7 @@ fn honoured(
     revision: Revision,
 ) -> SubscriptionFilter {
     let mut honoured = SubscriptionFilter::default();
-    for topic in topics.filter(|topic| topic.is_at(revision)) {
+    for topic in topics.filter(|topic| topic.at(revision).exists()) {
         if (topic.is_in)(wanted) {
             (topic.honour)(&mut honoured);
         }
@@ -245,13 +250,13 @@ impl Job for Listening {
             Err(error) => Outgoing::failure(&exchange.id, exchange.revision(), error),
         };
         self.unanswered.answered(&response);
-        let Outlet::Link(_) = exchange.outlet else {
+        let MessageSink::Link(_) = exchange.sink else {
             return Some(response);
         };
         let mut params = CancelledNotificationParams::default();
         params.request_id = Some(exchange.id.clone());
-        let method = Method::Cancelled.as_str();
-        let cancelled = Outgoing::notification(method, Some(&params), exchange.revision(), policy);
+        let kind = exchange.kind_of(Method::Cancelled);
+        let cancelled = Outgoing::notification(&kind, Some(&params), policy);
         Some(match cancelled {
             Some(cancelled) => response.followed_by(&cancelled),
             None => response,

@@ -58,7 +58,7 @@ pub(crate) enum Claims<'a> {
     /// The params have the form of their method.
     Decoded(ClientRequest),
     /// What the tolerant reader found.
-    Peeked(Peek<'a>),
+    Undecoded(RawClaims<'a>),
 }
 
 impl<'a> Claims<'a> {
@@ -78,14 +78,14 @@ impl<'a> Claims<'a> {
             Message::Notification { params, .. } => (*params, None),
             Message::Response { .. } => (None, None),
         };
-        Self::Peeked(peek(params, name_member))
+        Self::Undecoded(raw_claims(params, name_member))
     }
 
     /// The method, if the params were read as those of a method of the core.
     pub(crate) fn method(&self) -> Option<Method> {
         match self {
             Self::Decoded(request) => Some(request.method()),
-            Self::Peeked(_) => None,
+            Self::Undecoded(_) => None,
         }
     }
 
@@ -96,7 +96,7 @@ impl<'a> Claims<'a> {
                 let meta = request.meta();
                 meta.is_some_and(|meta| meta.protocol_version.is_some())
             }
-            Self::Peeked(peek) => peek.version.is_some(),
+            Self::Undecoded(raw) => raw.version.is_some(),
         }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Claims<'a> {
                 let version = request.meta()?.protocol_version.as_deref()?;
                 Some(Cow::Borrowed(version))
             }
-            Self::Peeked(peek) => text(peek.version?),
+            Self::Undecoded(raw) => text(raw.version?),
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Claims<'a> {
     pub(crate) fn raw_version(&self) -> Option<&RawValue> {
         match self {
             Self::Decoded(_) => None,
-            Self::Peeked(peek) => peek.version,
+            Self::Undecoded(raw) => raw.version,
         }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Claims<'a> {
                 let meta = request.meta();
                 meta.is_some_and(|meta| meta.client_capabilities.is_some())
             }
-            Self::Peeked(peek) => peek
+            Self::Undecoded(raw) => raw
                 .capabilities
                 .is_some_and(|raw| raw.get().starts_with('{')),
         }
@@ -136,7 +136,7 @@ impl<'a> Claims<'a> {
     pub(crate) fn raw_capabilities(&self) -> Option<&RawValue> {
         match self {
             Self::Decoded(_) => None,
-            Self::Peeked(peek) => peek.capabilities,
+            Self::Undecoded(raw) => raw.capabilities,
         }
     }
 
@@ -144,7 +144,7 @@ impl<'a> Claims<'a> {
     pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Decoded(request) => request.header_name().map(Cow::Borrowed),
-            Self::Peeked(peek) => text(peek.name?),
+            Self::Undecoded(raw) => text(raw.name?),
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> Claims<'a> {
     ) -> Result<ClientRequest, DecodeError> {
         match self {
             Self::Decoded(request) => Ok(request),
-            Self::Peeked(_) => {
+            Self::Undecoded(_) => {
                 let text = super::inbound::object_for(params);
                 // Whether params may be absent is the gate's to say, by its leniencies.
                 ClientRequest::decode(Revision::LATEST, method, Some(text))
@@ -173,24 +173,27 @@ const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// What the tolerant reader found in `params`.
 #[derive(Debug, Default)]
-pub(crate) struct Peek<'a> {
+pub(crate) struct RawClaims<'a> {
     version: Option<&'a RawValue>,
     capabilities: Option<&'a RawValue>,
     name: Option<&'a RawValue>,
 }
 
 /// Looks for the modern members of `_meta`, and for `name_member` beside it. If `params` is not an object, nothing is found.
-fn peek<'a>(params: Option<&'a RawValue>, name_member: Option<&'static str>) -> Peek<'a> {
-    let mut peek = Peek::default();
+fn raw_claims<'a>(
+    params: Option<&'a RawValue>,
+    name_member: Option<&'static str>,
+) -> RawClaims<'a> {
+    let mut raw = RawClaims::default();
     if let Some(params) = params.filter(|params| params.get().starts_with('{')) {
         let seed = Params {
-            peek: &mut peek,
+            raw: &mut raw,
             name_member,
         };
         // Params come from a message that was parsed, so they are JSON. A member of an unexpected form is not found.
         let _ = seed.deserialize(&mut serde_json::Deserializer::from_str(params.get()));
     }
-    peek
+    raw
 }
 
 fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
@@ -204,7 +207,7 @@ fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 struct Params<'p, 'a> {
-    peek: &'p mut Peek<'a>,
+    raw: &'p mut RawClaims<'a>,
     name_member: Option<&'static str>,
 }
 
@@ -226,9 +229,9 @@ impl<'de> Visitor<'de> for Params<'_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Text(key)) = map.next_key()? {
             if key == "_meta" {
-                map.next_value_seed(Meta(self.peek))?;
+                map.next_value_seed(Meta(self.raw))?;
             } else if self.name_member.is_some_and(|member| member == key) {
-                self.peek.name = Some(map.next_value()?);
+                self.raw.name = Some(map.next_value()?);
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -237,7 +240,7 @@ impl<'de> Visitor<'de> for Params<'_, 'de> {
     }
 }
 
-struct Meta<'p, 'a>(&'p mut Peek<'a>);
+struct Meta<'p, 'a>(&'p mut RawClaims<'a>);
 
 impl<'de> DeserializeSeed<'de> for Meta<'_, 'de> {
     type Value = ();
@@ -275,7 +278,7 @@ mod tests {
     #[track_caller]
     fn look(params: &str) -> (Option<String>, bool, Option<String>) {
         let raw: Box<RawValue> = serde_json::from_str(params).unwrap();
-        let claims = Claims::Peeked(peek(Some(&raw), Some("name")));
+        let claims = Claims::Undecoded(raw_claims(Some(&raw), Some("name")));
         (
             claims.version().map(Cow::into_owned),
             claims.has_capabilities(),

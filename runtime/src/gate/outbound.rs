@@ -5,9 +5,10 @@ mod write;
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use trueform_schema::{
-    Conform, Encode, Era, ErrorObject, Json, RequestId, Revision, View, Violation, conform, rewrite,
+    Conform, Encode, Era, ErrorObject, Json, Method, RequestId, Revision, View, Violation, conform,
+    methods::{AnyNotification, Rules},
+    rewrite,
 };
 
 use super::codes::{self, Standing};
@@ -134,13 +135,24 @@ impl Outgoing {
         }
     }
 
-    /// A notification. `None`, and logged, if `revision` does not allow `params`.
+    /// A notification. `None`, and logged, if `revision` does not have it or does not allow `params`.
     pub(crate) fn notification(
-        method: &'static str,
+        kind: &NotificationKind,
         params: Option<&dyn Conform>,
-        revision: Revision,
         policy: Policy,
     ) -> Option<Self> {
+        let NotificationKind {
+            method,
+            revision,
+            exists,
+        } = *kind;
+        if !exists && policy != Policy::Off {
+            let held_back = policy == Policy::Enforce;
+            tracing::error!(method, %revision, held_back, "a notification that its revision does not have");
+            if held_back {
+                return None;
+            }
+        }
         if let Some(params) = params {
             check(policy, params, revision, method).ok()?;
         }
@@ -269,6 +281,40 @@ impl Outgoing {
     }
 }
 
+/// Which notification of a server is sent, and at which revision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotificationKind {
+    pub(crate) method: &'static str,
+    pub(crate) revision: Revision,
+    /// Whether servers send it at `revision`.
+    exists: bool,
+}
+
+impl NotificationKind {
+    /// A notification of the core.
+    pub(crate) fn core(method: Method, revision: Revision) -> Self {
+        Self::new(method.as_str(), method.rules(revision), revision)
+    }
+
+    /// A notification of the core or of an extension.
+    pub(crate) fn of<N: AnyNotification>(revision: Revision) -> Self {
+        Self::new(N::METHOD, N::rules(revision), revision)
+    }
+
+    fn new(method: &'static str, rules: Option<&Rules>, revision: Revision) -> Self {
+        Self {
+            method,
+            revision,
+            exists: rules.is_some_and(|rules| rules.direction.from_server()),
+        }
+    }
+
+    /// Whether servers send it at its revision.
+    pub(crate) fn exists(&self) -> bool {
+        self.exists
+    }
+}
+
 /// A result that its revision allows, written.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked(Arc<[u8]>);
@@ -372,55 +418,6 @@ pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> b
         "a message that its revision does not allow"
     );
     held_back
-}
-
-/// Logs what `revision` does not see of `written`, which was sent as `what` in the form `sent`: places, never values.
-pub(crate) fn log_loss(written: &dyn Conform, sent: &dyn Conform, revision: Revision, what: &str) {
-    if revision.era() == Era::Modern || !tracing::enabled!(tracing::Level::DEBUG) {
-        return;
-    }
-    let at = |value: &dyn Conform, view| {
-        let mut text = Vec::new();
-        value.encode(view, &mut text);
-        serde_json::from_slice(&text).unwrap_or_default()
-    };
-    let mut lost = Vec::new();
-    differences(
-        &at(written, View::ALL),
-        &at(sent, View::at(revision)),
-        String::new(),
-        &mut lost,
-    );
-    if !lost.is_empty() {
-        tracing::debug!(
-            what,
-            %revision,
-            lost = lost.join(", "),
-            "an older revision sees less of a message"
-        );
-    }
-}
-
-/// The places of `written` that `sent` does not have, or has otherwise.
-fn differences(written: &Value, sent: &Value, pointer: String, found: &mut Vec<String>) {
-    match (written, sent) {
-        (Value::Object(written), Value::Object(sent)) => {
-            for (name, value) in written {
-                let pointer = format!("{pointer}/{}", jsonrpc::escaped(name));
-                match sent.get(name) {
-                    Some(sent) => differences(value, sent, pointer, found),
-                    None => found.push(pointer),
-                }
-            }
-        }
-        (Value::Array(written), Value::Array(sent)) if written.len() == sent.len() => {
-            for (index, (written, sent)) in written.iter().zip(sent).enumerate() {
-                differences(written, sent, format!("{pointer}/{index}"), found);
-            }
-        }
-        _ if written != sent => found.push(pointer),
-        _ => {}
-    }
 }
 
 /// `error` in the form that `revision` allows. Authors may not send the codes that the protocol reserves: an error with such a

@@ -5,10 +5,10 @@
 use std::{collections::BTreeMap, fmt};
 
 use serde_json::Value;
-use trueform_schema::{At, Encode, Revision, Revisions, View, pointer};
+use trueform_schema::{Revision, Revisions, View};
 
 use super::Service;
-use crate::{engine::Engine, tool::ToolRoute};
+use crate::{engine::Engine, gate, tool::ToolRoute};
 
 /// Something that clients of one revision see less of, or otherwise. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum LossRule {
     /// The revision wants an object: schema and results are wrapped as `{"result": …}`.
     // GAP-15
     Wrapped,
-    /// The schema is rewritten to mean the same in words that the revision has.
+    /// It is rewritten: a schema to mean the same in words that the revision has.
     Rewritten,
 }
 
@@ -115,7 +115,7 @@ fn losses(engine: &Engine) -> Vec<Loss> {
     let mut revisions = engine.host.served(Revisions::ALL);
     revisions.sort();
     let info = &engine.host.settings.info;
-    let all_info = encoded(info, View::ALL);
+    let all_info = gate::shown(info, View::ALL);
     let mut losses = Vec::new();
     for &revision in &revisions {
         add(
@@ -123,7 +123,7 @@ fn losses(engine: &Engine) -> Vec<Loss> {
             None,
             revision,
             &all_info,
-            &encoded(info, View::at(revision)),
+            &gate::shown(info, View::at(revision)),
         );
     }
     for tool in engine.tools_now() {
@@ -141,8 +141,8 @@ fn losses(engine: &Engine) -> Vec<Loss> {
     losses
 }
 
-/// Logs one line for each rule and each tool that `told` selects. Losses of the server itself have no tool.
-pub(super) fn log_losses(engine: &Engine, told: impl Fn(Option<&str>) -> bool) {
+/// Logs one line for each rule and each tool for which `is_meant` holds. Losses of the server itself have no tool.
+pub(super) fn log_losses(engine: &Engine, is_meant: impl Fn(Option<&str>) -> bool) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
@@ -155,7 +155,7 @@ pub(super) fn log_losses(engine: &Engine, told: impl Fn(Option<&str>) -> bool) {
         pointer,
     } in losses(engine)
     {
-        if !told(tool.as_deref()) {
+        if !is_meant(tool.as_deref()) {
             continue;
         }
         lines
@@ -188,59 +188,27 @@ pub(super) fn log_losses(engine: &Engine, told: impl Fn(Option<&str>) -> bool) {
 }
 
 fn listed(route: &ToolRoute, view: View<'_>) -> Value {
-    encoded(&route.definition_at(view), view)
+    gate::shown(&route.definition_at(view), view)
 }
 
-fn encoded(value: &dyn Encode, view: View<'_>) -> Value {
-    let bytes = match view.revision() {
-        Some(revision) => At::new(value, revision).to_vec(),
-        None => {
-            let mut bytes = Vec::new();
-            value.encode(view, &mut bytes);
-            bytes
-        }
-    };
-    serde_json::from_slice(&bytes).expect("encoders write JSON")
-}
-
+/// Appends what the revision does not get of `all`, of which it is sent `seen`. Schemas are compared as a whole: below them
+/// nothing is a member of the protocol.
 fn add(losses: &mut Vec<Loss>, tool: Option<&str>, revision: Revision, all: &Value, seen: &Value) {
-    let mut found = Vec::new();
-    compare(&mut found, "", all, seen);
-    losses.extend(found.into_iter().map(|(pointer, rule)| Loss {
-        tool: tool.map(str::to_owned),
-        revision,
-        rule,
-        pointer,
-    }));
-}
-
-/// What `seen` lacks of `all`. Schemas are compared as a whole: below them nothing is a member of the protocol.
-fn compare(found: &mut Vec<(String, LossRule)>, pointer: &str, all: &Value, seen: &Value) {
-    match (all, seen) {
-        (Value::Object(all), Value::Object(seen)) => {
-            for (name, value) in all {
-                let pointer = format!("{pointer}/{}", pointer::escape(name));
-                let is_schema = matches!(&*pointer, "/inputSchema" | "/outputSchema");
-                match seen.get(name) {
-                    None if pointer == "/outputSchema" => {
-                        found.push((pointer, LossRule::NoStructuredResult))
-                    }
-                    None => found.push((pointer, LossRule::Unknown)),
-                    Some(other) if is_schema && other == value => {}
-                    Some(_) if is_schema && pointer == "/outputSchema" && !is_object(value) => {
-                        found.push((pointer, LossRule::Wrapped))
-                    }
-                    Some(_) if is_schema => found.push((pointer, LossRule::Rewritten)),
-                    Some(other) => compare(found, &pointer, value, other),
-                }
-            }
-        }
-        (Value::Array(all), Value::Array(seen)) => {
-            for (index, (value, other)) in all.iter().zip(seen).enumerate() {
-                compare(found, &format!("{pointer}/{index}"), value, other);
-            }
-        }
-        _ => {}
+    let is_schema = |pointer: &str| matches!(pointer, "/inputSchema" | "/outputSchema");
+    for loss in gate::losses(all, seen, &is_schema) {
+        let pointer = loss.pointer;
+        let rule = match &*pointer {
+            "/outputSchema" if loss.is_left_out => LossRule::NoStructuredResult,
+            "/outputSchema" if !is_object(&all["outputSchema"]) => LossRule::Wrapped,
+            _ if loss.is_left_out => LossRule::Unknown,
+            _ => LossRule::Rewritten,
+        };
+        losses.push(Loss {
+            tool: tool.map(str::to_owned),
+            revision,
+            rule,
+            pointer,
+        });
     }
 }
 

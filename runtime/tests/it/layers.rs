@@ -23,12 +23,12 @@ const ROOMS: &[&str] = &[
     "error",
     "principal",
     "signal",
-    "needs",
     "contained",
     "jsonrpc",
     "lint",
     "projection",
     "gate",
+    "needs",
     "trace",
     "peer",
     "store",
@@ -84,26 +84,26 @@ fn rooms() {
             error:
             principal:
             signal:
-            needs:
             contained:
             jsonrpc:
             lint:
             projection: lint
             gate: jsonrpc
+            needs: gate
             trace: jsonrpc gate
             peer: principal signal jsonrpc gate
             store:
             host: signal gate
-            exchange: principal signal needs jsonrpc projection gate peer host
-            feature: error principal signal needs contained jsonrpc lint projection gate trace peer host exchange
+            exchange: principal signal jsonrpc projection gate needs peer host
+            feature: error principal signal contained jsonrpc lint projection gate needs trace peer host exchange
             drive: contained gate peer exchange feature
-            engine: jsonrpc gate trace peer host exchange feature drive
+            engine: jsonrpc gate needs trace peer host exchange feature drive
             transport: principal signal jsonrpc gate peer store exchange feature drive engine
             server: error lint gate host exchange feature engine transport
-            client: error needs contained jsonrpc gate transport server
-            testing: needs jsonrpc projection gate feature server client
+            client: error contained jsonrpc gate needs transport server
+            testing: jsonrpc projection gate needs feature server client
             prelude: principal exchange feature server client
-            __private: needs lint feature
+            __private: lint needs feature
         "#]],
     );
 }

@@ -133,6 +133,28 @@ async fn capabilities_follow_from_what_is_registered() {
     }
 }
 
+// B-8: a notification whose capability was not declared is not sent.
+#[tokio::test]
+async fn a_server_without_tools_does_not_say_that_they_changed() {
+    for (server, hears) in [(Server::new("none", "1"), false), (five(), true)] {
+        let service = server.build().unwrap();
+        let legacy = ClientOptions::at(Revision::V2025_11_25);
+        let client = service.connect_as(legacy).await.unwrap();
+        let ping = || client.request::<methods::Ping>(Default::default());
+        // The server has read `notifications/initialized` when it answers.
+        ping().await.unwrap();
+        let mut heard = client.notifications();
+        service.handle().notify_tools_changed();
+        // What was sent before the answer has arrived with it.
+        ping().await.unwrap();
+        let method = heard
+            .try_next()
+            .map(|notified| notified.method().to_owned());
+        let sent = hears.then(|| "notifications/tools/list_changed".to_owned());
+        assert_eq!(method, sent);
+    }
+}
+
 // C-12, B-3: a server that serves one era says what it speaks to clients of the other.
 #[tokio::test]
 async fn narrowed_to_one_era() {

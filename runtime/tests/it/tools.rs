@@ -1111,9 +1111,9 @@ fn problems_are_told_all_at_once() {
         `a b` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is not a tool name: it has 1 to 128 of the characters `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`
         the input schema of tool `bad` (the dynamic tool at runtime/tests/it/tools.rs:LINE) needs `"type": "object"` at its root
         the input schema of tool `bad` (the dynamic tool at runtime/tests/it/tools.rs:LINE): /type: `type` is one of `null`, `boolean`, `integer`, `number`, `string`, `array`, `object` or a list of them, not "objekt"
+        two tools are named `bad`: fn `greet` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
         the input schema of tool `worse` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is no object
         two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
-        two tools are named `bad`: fn `greet` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
         tool `add` (fn `greet_again` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`
         tool `bad` (fn `greet` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`
         `revisions` leaves no revision to serve"#]].assert_eq(&told.join("\n"));

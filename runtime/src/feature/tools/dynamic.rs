@@ -194,7 +194,6 @@ impl DynamicTool {
             place: self.place,
             states: Vec::new(),
             problems: self.problems,
-            clashes: false,
         }
     }
 }

@@ -41,12 +41,13 @@ impl ReportedLosses {
 
     fn is_new(&self, rule: usize, revision: Revision) -> bool {
         let bit = Revisions::of(revision).bits();
-        let told = self
+        let reported = self
             .0
             .get_or_init(|| projection::rules().map(|_| AtomicU8::new(0)).collect());
-        let told = &told[rule];
+        let reported = &reported[rule];
         // Most of the time it was said, and then nothing is written.
-        told.load(Ordering::Relaxed) & bit == 0 && told.fetch_or(bit, Ordering::Relaxed) & bit == 0
+        reported.load(Ordering::Relaxed) & bit == 0
+            && reported.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 }
 
@@ -155,10 +156,10 @@ mod tests {
 
     #[test]
     fn it_is_said_once_for_each_rule_and_revision() {
-        let told = ReportedLosses::default();
-        assert!(told.is_new(3, Revision::V2025_06_18));
-        assert!(!told.is_new(3, Revision::V2025_06_18));
-        assert!(told.is_new(3, Revision::V2025_03_26));
-        assert!(told.is_new(4, Revision::V2025_06_18));
+        let reported = ReportedLosses::default();
+        assert!(reported.is_new(3, Revision::V2025_06_18));
+        assert!(!reported.is_new(3, Revision::V2025_06_18));
+        assert!(reported.is_new(3, Revision::V2025_03_26));
+        assert!(reported.is_new(4, Revision::V2025_06_18));
     }
 }

@@ -12,8 +12,6 @@ pub(crate) struct Rejected {
     pub(super) place: Place,
     pub(super) states: Vec<RequiredState>,
     pub(super) problems: Vec<String>,
-    /// Whether it was reported that another tool has the name.
-    pub(super) clashes: bool,
 }
 
 impl Rejected {
@@ -23,7 +21,6 @@ impl Rejected {
             place: definition.place,
             states: definition.states,
             problems,
-            clashes: false,
         }
     }
 }

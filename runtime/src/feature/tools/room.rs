@@ -3,9 +3,8 @@
 use std::{fmt::Display, sync::Arc};
 
 use trueform_schema::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, Era, ErrorObject, JsonObject,
-    ListToolsResult, Method, Revisions, ServerCapabilities, ServerCapabilitiesTools, Tool, View,
-    rewrite::Wrapped,
+    CallToolRequestParams, CallToolResult, Era, ErrorObject, JsonObject, ListToolsResult, Method,
+    Revision, Revisions, ServerCapabilities, ServerCapabilitiesTools, Tool, View, rewrite::Wrapped,
 };
 
 use super::{
@@ -19,14 +18,16 @@ use crate::{
     exchange::{Context, Exchange},
     feature::{
         Room,
-        callable::{Callable, Called, Failure, Step, Timeout, run},
+        call::run,
+        callable::{Callable, Failure, Step, Timeout},
+        job::Called,
         layer::Layers,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         subscriptions::Topic,
+        undeclared,
     },
     gate::{Headers, Outgoing},
     host::States,
-    jsonrpc,
     lint::Profile,
     needs::RequiredCapabilities,
 };
@@ -57,9 +58,8 @@ impl Tools {
         problems: &mut Vec<String>,
     ) -> Self {
         let gathered = gathered(set, profile, states, revisions, problems);
-        let entries = gathered.routes.into_iter().map(Entry::new).collect();
         Self {
-            listed: Listed::new(Listing::new(entries, page_size)),
+            listed: Listed::new(gathered.routes, page_size),
             profile,
         }
     }
@@ -151,22 +151,10 @@ impl Tools {
         let arguments = params.arguments.take();
         Ok(run(tool, Context(exchange), arguments, layers))
     }
-
-    /// The error for a stateless call with malformed params, if the client lacks a capability that the tool needs: that comes
-    /// first (GAP-2).
-    pub(crate) fn undeclared(
-        &self,
-        name: &str,
-        declared: &ClientCapabilities,
-    ) -> Option<ErrorObject> {
-        let listing = self.now();
-        let missing = listing.get(name)?.needs().missing_from(declared);
-        (!missing.is_empty()).then(|| undeclared(missing))
-    }
 }
 
 impl Room for Tools {
-    fn declare(&self, capabilities: &mut ServerCapabilities) {
+    fn declare(&self, _: Revision, capabilities: &mut ServerCapabilities) {
         let mut tools = ServerCapabilitiesTools::default();
         tools.list_changed = Some(true);
         capabilities.tools = Some(tools);
@@ -174,6 +162,16 @@ impl Room for Tools {
 
     fn topics(&self) -> &'static [Topic] {
         std::slice::from_ref(&TOPIC)
+    }
+
+    fn needs(&self, method: Method, name: &str) -> RequiredCapabilities {
+        if method != Method::CallTool {
+            return RequiredCapabilities::NONE;
+        }
+        let listing = self.now();
+        listing
+            .get(name)
+            .map_or(RequiredCapabilities::NONE, |tool| tool.needs())
     }
 }
 
@@ -194,10 +192,6 @@ fn lacking(
         tool.name()
     ));
     Callable::respond(tool, cx, Ok(result)).map(Called::Ready)
-}
-
-fn undeclared(missing: RequiredCapabilities) -> ErrorObject {
-    jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities())
 }
 
 fn gathered(

@@ -1,6 +1,10 @@
 //! Sets of tools, and what can be made one.
 
-use std::{any::Any, sync::Arc};
+use std::{
+    any::Any,
+    collections::{HashMap, hash_map},
+    sync::Arc,
+};
 
 use super::{
     call::Server,
@@ -26,17 +30,13 @@ use crate::{feature::listing::name_taken, lint::Profile};
 /// assert_eq!(set.names().collect::<Vec<_>>(), ["add"]);
 /// ```
 #[derive(Debug, Default)]
-pub struct ToolSet {
-    routes: Vec<ToolRoute>,
-    /// Tools whose name was taken; kept for what else is wrong with them.
-    clashing: Vec<ToolRoute>,
-    rejected: Vec<Rejected>,
-    problems: Vec<String>,
-}
+pub struct ToolSet(Vec<Result<ToolRoute, Rejected>>);
 
 /// The tools of a set in their profiles, and what was found.
+#[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) routes: Vec<ToolRoute>,
+    /// Tools whose name was taken; kept for what else is wrong with them.
     clashing: Vec<ToolRoute>,
     rejected: Vec<Rejected>,
     /// Not empty if there is a tool that is not among `routes`.
@@ -118,113 +118,73 @@ impl ToolSet {
     }
 
     fn with_server(specs: Vec<ToolSpec>, server: &Server) -> Self {
-        let mut this = Self::new();
-        for spec in specs {
-            this.add(spec.register(server));
-        }
-        this
+        Self(
+            specs
+                .into_iter()
+                .map(|spec| spec.register(server))
+                .collect(),
+        )
     }
 
     /// The names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.routes.iter().map(ToolRoute::name)
+        self.0.iter().flatten().map(ToolRoute::name)
     }
 
     /// Adds the tools of `other`, after those that are here.
     pub fn extend(&mut self, other: impl IntoTools) {
-        let other = other.into_tools();
-        self.problems.extend(other.problems);
-        for route in other.routes {
-            self.add(Ok(route));
-        }
-        for rejected in other.rejected {
-            self.add_rejected(rejected);
-        }
-        // Of a name that another of theirs has, so it was compared with ours.
-        self.clashing.extend(other.clashing);
+        self.0.extend(other.into_tools().0);
     }
 
     /// The same tools under other names: `prefix_name`.
     #[must_use]
     pub fn prefixed(self, prefix: &str) -> Self {
-        let mut this = Self {
-            problems: self.problems,
-            ..Self::default()
-        };
         let prefixed = |name: &str| format!("{prefix}_{name}");
-        for route in self.routes {
-            let name = prefixed(route.name());
-            this.add(route.renamed(name));
-        }
-        for mut rejected in self.rejected {
-            rejected.name = prefixed(&rejected.name);
-            this.add_rejected(rejected);
-        }
-        for route in self.clashing {
-            let name = prefixed(route.name());
-            match route.renamed(name) {
-                Ok(route) => this.clashing.push(route),
-                // Reported for the tool that has the name.
-                Err(rejected) => this.rejected.push(rejected),
+        let tools = self.0.into_iter().map(|tool| match tool {
+            Ok(route) => {
+                let name = prefixed(route.name());
+                route.renamed(name)
             }
-        }
-        this
+            Err(mut rejected) => {
+                rejected.name = prefixed(&rejected.name);
+                Err(rejected)
+            }
+        });
+        Self(tools.collect())
     }
 
     pub(super) fn add(&mut self, tool: Result<ToolRoute, Rejected>) {
-        let (name, place) = match &tool {
-            Ok(route) => (route.name(), route.place()),
-            Err(rejected) => (&*rejected.name, &rejected.place),
-        };
-        let clash = self
-            .place_of(name)
-            .map(|taken| name_taken::<ToolRoute>(name, taken, place));
-        let is_free = clash.is_none();
-        match tool {
-            Ok(route) if is_free => self.routes.push(route),
-            Ok(route) => self.clashing.push(route),
-            Err(mut rejected) => {
-                self.problems.append(&mut rejected.problems);
-                rejected.clashes = !is_free;
-                self.rejected.push(rejected);
-            }
-        }
-        self.problems.extend(clash);
-    }
-
-    /// Adds what another set rejected and has reported.
-    fn add_rejected(&mut self, rejected: Rejected) {
-        match rejected.clashes {
-            true => self.rejected.push(rejected),
-            false => self.add(Err(rejected)),
-        }
-    }
-
-    /// Where the first tool of this name was written.
-    fn place_of(&self, name: &str) -> Option<&Place> {
-        let route = self.routes.iter().find(|route| route.name() == name);
-        let rejected = self.rejected.iter().find(|rejected| rejected.name == name);
-        route
-            .map(ToolRoute::place)
-            .or(rejected.map(|rejected| &rejected.place))
+        self.0.push(tool);
     }
 
     /// The tools, in `profile` if they have none of their own, and everything that is wrong with them.
     pub(crate) fn gathered_in(self, profile: Profile) -> Gathered {
-        let mut this = Gathered {
-            routes: Vec::with_capacity(self.routes.len()),
-            clashing: self.clashing,
-            rejected: self.rejected,
-            problems: self.problems,
-        };
-        for route in self.routes {
-            match route.in_profile(profile) {
-                Ok(route) => this.routes.push(route),
+        let mut this = Gathered::default();
+        let mut places: HashMap<String, Place> = HashMap::with_capacity(self.0.len());
+        for tool in self.0 {
+            let tool = tool.and_then(|route| route.in_profile(profile));
+            let (name, place) = match &tool {
+                Ok(route) => (route.name(), route.place()),
+                Err(rejected) => (&*rejected.name, &rejected.place),
+            };
+            let clash = match places.entry(name.to_owned()) {
+                hash_map::Entry::Occupied(first) => {
+                    Some(name_taken::<ToolRoute>(name, first.get(), place))
+                }
+                hash_map::Entry::Vacant(free) => {
+                    free.insert(place.clone());
+                    None
+                }
+            };
+            match tool {
+                Ok(route) if clash.is_none() => this.routes.push(route),
+                Ok(route) => this.clashing.push(route),
                 Err(mut rejected) => {
                     this.problems.append(&mut rejected.problems);
                     this.rejected.push(rejected);
                 }
             }
+            this.problems.extend(clash);
         }
         this
     }

@@ -190,7 +190,6 @@ impl ToolSpec {
                 problems: problems.collect(),
                 place: self.place,
                 states,
-                clashes: false,
             });
         }
         let mut tool = Tool::new(JsonObject::from(schema), self.name);

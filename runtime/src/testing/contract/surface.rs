@@ -23,11 +23,15 @@ pub fn contract(service: &Service) -> Value {
     }
     let mut revisions = engine.host.served(Revisions::ALL);
     revisions.sort();
+    let newest_served = revisions.last().copied().unwrap_or(Revision::LATEST);
     whole.insert(
         "revisions".to_owned(),
         revisions.into_iter().map(Revision::as_str).collect(),
     );
-    whole.insert("capabilities".to_owned(), newest(engine.capabilities()));
+    whole.insert(
+        "capabilities".to_owned(),
+        newest(&engine.features.capabilities(newest_served)),
+    );
     let tools = engine.tools_now().into_iter().map(|route| {
         let mut tool = newest(&route.definition_at(View::ALL));
         if let Value::Object(members) = &mut tool {

@@ -15,7 +15,7 @@ use super::{limit::Permit, sessions::Active};
 use crate::{
     drive::CallFuture,
     exchange::Exchange,
-    feature::callable::Job,
+    feature::job::Job,
     gate::{OutKind, Outgoing},
     peer::{Phase, Settled},
 };

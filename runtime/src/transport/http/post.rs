@@ -26,7 +26,7 @@ use crate::{
     drive::{Batch, Reply},
     engine::{HttpSource, Named, Source},
     exchange::TransportData,
-    feature::callable::Job,
+    feature::job::Job,
     gate::{Outgoing, Refusal, SESSION_HEADER},
     peer::Session,
     principal::Principal,

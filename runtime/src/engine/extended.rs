@@ -1,0 +1,180 @@
+//! Requests and notifications that the core does not have at a revision: an extension may.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use trueform_schema::{
+    DecodeError, Encode, ErrorObject, RequestId, RequestMetaObject, Revision, View, decode,
+};
+
+use super::{
+    Engine,
+    admit::{Admitted, Entered, Received, check_log_level},
+    notified::{log_dropped, log_unknown},
+    route::Refused,
+    source::Source,
+};
+use crate::{
+    drive::Reply,
+    exchange::Exchange,
+    gate::{Claims, Inbound, Stage},
+    jsonrpc::{self, ErrorDetail},
+    peer::{Caller, Phase, Session},
+};
+
+impl Engine {
+    /// Answers a method that the core does not have at the revision: an extension may.
+    #[cold]
+    pub(super) fn extended(
+        &self,
+        received: &Received<'_>,
+        claims: &Claims<'_>,
+        entered: Entered,
+    ) -> Result<Reply, Refused> {
+        let (name, revision) = (received.method, entered.revision);
+        let reread = reread(claims);
+        let params = received.params.or(reread.as_deref());
+        let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
+        let incoming = self.host.settings.incoming;
+        let (mut meta, fault) = match request_meta(name, revision, params, incoming) {
+            Ok(meta) => (meta, None),
+            Err(error) => (None, Some(error)),
+        };
+        let declared = match (fault, &entered.negotiated) {
+            // Whether there is such a method comes first.
+            (Some(error), _) => Err(error),
+            (None, Some(negotiated)) => Ok(Some(&negotiated.facts.capabilities)),
+            (None, None) => Ok(meta
+                .as_ref()
+                .and_then(|meta| meta.client_capabilities.as_ref())),
+        };
+        let found = self
+            .features
+            .extensions
+            .request(name, revision, params, declared, incoming);
+        let Some(request) = found else {
+            return Err(refuse(jsonrpc::method_not_found(
+                name,
+                &format!("is unknown at {revision}"),
+            )));
+        };
+        let request = request.map_err(refuse)?;
+        let admitted = Admitted::new(received, request.method, entered);
+        let called = request.call(admitted.exchange(self, meta.as_mut()), &self.layers);
+        Ok(Self::called(received.id, revision, called))
+    }
+
+    /// Takes a notification that the core does not have at `revision`: an extension may.
+    #[cold]
+    pub(super) fn extension_notified(
+        &self,
+        source: &Source<'_>,
+        name: &str,
+        params: Option<&RawValue>,
+        revision: Revision,
+        session: Option<&Arc<Session>>,
+    ) -> Reply {
+        let incoming = self.host.settings.incoming;
+        let open = session.and_then(|session| match session.phase() {
+            Phase::Open { negotiated, .. } => Some((session, negotiated)),
+            Phase::Fresh | Phase::Closed => None,
+        });
+        let declared = open.as_ref().map(|(_, open)| &open.facts.capabilities);
+        let found = self
+            .features
+            .extensions
+            .notification(name, revision, params, declared, incoming);
+        let notification = match found {
+            Some(Ok(notification)) => notification,
+            Some(Err(error)) => {
+                log_dropped(name, &error, params);
+                return Reply::Silent;
+            }
+            None => {
+                log_unknown(name, revision);
+                return Reply::Silent;
+            }
+        };
+        let meta = request_meta(name, revision, params, incoming);
+        let mut meta = match meta {
+            Ok(meta) => meta,
+            Err(error) => {
+                log_dropped(name, &error, params);
+                return Reply::Silent;
+            }
+        };
+        if let Some(meta) = &mut meta {
+            // Both belong to requests: a notification has no response that progress and log messages could precede.
+            (meta.progress_token, meta.log_level) = (None, None);
+        }
+        let caller = match &open {
+            Some((session, negotiated)) => Caller::in_session(session, negotiated, meta.as_mut()),
+            None => Caller::stateless(revision, meta.as_mut()),
+        };
+        let exchange = Exchange::new(
+            self.host_ref(),
+            // A notification has no id; nothing is ever sent under this one.
+            RequestId::Integer(0),
+            notification.method,
+            caller,
+            session.cloned(),
+            source.transport(),
+            source.sink(),
+        );
+        if !source.is_stream() {
+            // A notification over HTTP is answered by a status, so nothing can be sent along with it.
+            exchange.finish();
+        }
+        Reply::Background(notification.begin(exchange))
+    }
+}
+
+/// The text of params that were decoded as those of a method of the core, for an extension that has a method of that name at a
+/// revision whose core does not. `None` if they were not decoded: then the request has their text.
+fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
+    let Claims::Decoded(request) = claims else {
+        return None;
+    };
+    let mut text = Vec::new();
+    request.encode(View::ALL, &mut text);
+    Some(serde_json::from_slice(&text).expect("what is encoded is JSON"))
+}
+
+/// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if the params
+/// have no `_meta`.
+///
+/// # Errors
+/// -32602 for a `_meta` that does not have its form.
+fn request_meta(
+    method: &str,
+    revision: Revision,
+    params: Option<&RawValue>,
+    incoming: Inbound,
+) -> Result<Option<RequestMetaObject>, ErrorObject> {
+    #[derive(serde::Deserialize)]
+    struct Params<'a> {
+        #[serde(default, rename = "_meta", borrow)]
+        meta: Option<&'a RawValue>,
+    }
+    // An array would be taken for the members in their order.
+    if let Some(params) = params.filter(|params| !params.get().starts_with('{')) {
+        let found = jsonrpc::described(params.get());
+        let fault = ErrorDetail::new("/params", "type", "an object", found);
+        return Err(jsonrpc::params_error(method, &fault));
+    }
+    let read = |text| decode::from_str::<Params<'_>>(text).map(|params| params.meta);
+    let found = params.map_or(Ok(None), |params| read(params.get()));
+    let text = found.map_err(|error| unfit(method, &error, "/params"))?;
+    let Some(text) = text.map(RawValue::get) else {
+        return Ok(None);
+    };
+    let meta: RequestMetaObject =
+        decode::from_str(text).map_err(|error| unfit(method, &error, "/params/_meta"))?;
+    incoming.check_meta(&meta, method, revision, text)?;
+    check_log_level(&meta, revision)?;
+    Ok(Some(meta))
+}
+
+fn unfit(method: &str, error: &DecodeError, prefix: &str) -> ErrorObject {
+    jsonrpc::params_error(method, &ErrorDetail::of_decoding(error, prefix))
+}

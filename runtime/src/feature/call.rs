@@ -1,0 +1,447 @@
+//! Runs a [`Callable`]: as far as it goes in place, and the rest as a [`Job`].
+//!
+//! A call that is ready at its first poll costs no task, no timer and no boxed job.
+
+use std::{
+    fmt::Display,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{self, Poll, Waker},
+    time::Instant,
+};
+
+use tokio::sync::oneshot;
+
+pub(crate) use super::job::Called;
+use super::{
+    callable::{Callable, Failure, Step, Timeout},
+    failure::ToolError,
+    job::{Completion, Job, Pool},
+    layer::{CallEnd, CallInfo, CallOutcome, CallScope, Layers},
+    slow,
+};
+use crate::{
+    contained::{Panic, contained, guarded, panic_text},
+    exchange::{Context, Exchange, MessageSink, Ticket},
+    gate::{Outcome, Outgoing},
+    trace::{self, Unanswered},
+};
+
+/// Calls `callable` for the request `cx`, within `layers`.
+pub(crate) fn run<C: Callable>(
+    callable: &Arc<C>,
+    cx: Context,
+    params: C::Params,
+    layers: &Layers,
+) -> Called {
+    // Entered by the engine, which looked at the request first.
+    let span = tracing::Span::current();
+    span.record("tool", callable.name());
+    let ticket = match cx.0.enter() {
+        Ok(ticket) => ticket,
+        Err(Some(error)) => return Called::Refused(error),
+        Err(None) => {
+            trace::record_dropped(&span);
+            return Called::Silent;
+        }
+    };
+    let mut call = Call {
+        callable: callable.clone(),
+        cx,
+        span,
+        around: None,
+        _ticket: ticket,
+    };
+    let mut pending = match layers.is_empty() {
+        true => start(&*call.callable, &call.cx, params),
+        false => call.enter_layers(layers, params),
+    };
+    pending.first_poll();
+    match pending {
+        Pending::Done(end) => call.ready(end),
+        pending => Called::Running(Box::new(PendingCall {
+            unanswered: Unanswered::new(call.span.clone()),
+            call,
+            pending,
+            polled: false,
+        })),
+    }
+}
+
+/// One call, apart from what is left to do of it.
+struct Call<C: Callable> {
+    callable: Arc<C>,
+    cx: Context,
+    span: tracing::Span,
+    /// What the layers keep of the call; `None` without layers.
+    around: Option<Box<Around>>,
+    /// Keeps the id taken while the call runs.
+    _ticket: Option<Ticket>,
+}
+
+struct Around {
+    scopes: Vec<Box<dyn CallScope>>,
+    /// How many of them have admitted the call.
+    admitted: usize,
+    begun: Instant,
+}
+
+/// How an author's code ended.
+type Ended<C> = Result<Result<<C as Callable>::Output, ToolError>, Failure>;
+type Outcomes<C> = Result<<C as Callable>::Output, ToolError>;
+
+/// What is left to do of a call.
+enum Pending<C: Callable> {
+    /// A layer has not admitted it yet.
+    Admission(C::Params),
+    Future(Pin<Box<dyn Future<Output = Outcomes<C>> + Send>>),
+    Blocking(Box<dyn FnOnce() -> Outcomes<C> + Send>),
+    /// The pool runs it.
+    Thread(oneshot::Receiver<Result<Outcomes<C>, Panic>>),
+    Done(Ended<C>),
+    /// The end was taken.
+    Over,
+}
+
+/// Runs the author's code as far as it goes without waiting.
+#[inline]
+fn start<C: Callable>(callable: &C, cx: &Context, params: C::Params) -> Pending<C> {
+    let begun = Instant::now();
+    let called = guarded(|| callable.call(cx, params));
+    slow::report(callable.name(), callable.place(), begun.elapsed());
+    match called {
+        Ok(Step::Ready(outcome)) => Pending::Done(Ok(outcome)),
+        Ok(Step::Later(future)) => Pending::Future(future),
+        Ok(Step::Blocking(pending)) => Pending::Blocking(pending),
+        Err(panic) => Pending::Done(Err(Failure::Panicked(panic))),
+    }
+}
+
+impl<C: Callable> Pending<C> {
+    /// Polls a future once. Most are done by then and cost no entry in a table, no timer and no task. A job that is not is
+    /// polled again at once, with a waker of its own.
+    fn first_poll(&mut self) {
+        if !matches!(self, Self::Future(_)) {
+            return;
+        }
+        let Self::Future(mut future) = std::mem::replace(self, Self::Over) else {
+            return;
+        };
+        let mut cx = task::Context::from_waker(Waker::noop());
+        // A future that is done is dropped in here, so that a panic of its drop is caught too.
+        let polled = guarded(move || match future.as_mut().poll(&mut cx) {
+            Poll::Ready(outcome) => Self::Done(Ok(outcome)),
+            Poll::Pending => Self::Future(future),
+        });
+        *self = polled.unwrap_or_else(|panic| Self::Done(Err(Failure::Panicked(panic))));
+    }
+}
+
+impl<C: Callable> Call<C> {
+    /// Lets each layer look at the call, then runs it if all of them admit it at once.
+    #[cold]
+    fn enter_layers(&mut self, layers: &Layers, params: C::Params) -> Pending<C> {
+        let mut around = Around {
+            scopes: Vec::with_capacity(layers.len()),
+            admitted: 0,
+            begun: Instant::now(),
+        };
+        let info = CallInfo {
+            context: &self.cx,
+            name: self.callable.name(),
+            annotations: self.callable.annotations(),
+        };
+        for layer in layers {
+            match guarded(|| layer.begin(&info)) {
+                Ok(Ok(scope)) => around.scopes.extend(scope),
+                Ok(Err(error)) => {
+                    self.around = Some(Box::new(around));
+                    return Pending::Done(Ok(Err(error)));
+                }
+                Err(panic) => {
+                    self.around = Some(Box::new(around));
+                    return Pending::Done(Err(Failure::LayerPanicked(panic)));
+                }
+            }
+        }
+        self.around = Some(Box::new(around));
+        let mut cx = task::Context::from_waker(Waker::noop());
+        match self.poll_admitted(&mut cx) {
+            Poll::Ready(Ok(())) => start(&*self.callable, &self.cx, params),
+            Poll::Ready(Err(failure)) => Pending::Done(Err(failure)),
+            Poll::Pending => Pending::Admission(params),
+        }
+    }
+
+    /// Ready when every layer has admitted the call, in order.
+    fn poll_admitted(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Failure>> {
+        let Some(around) = &mut self.around else {
+            return Poll::Ready(Ok(()));
+        };
+        while let Some(scope) = around.scopes.get_mut(around.admitted) {
+            match guarded(|| scope.poll_admitted(cx)) {
+                Ok(Poll::Ready(())) => around.admitted += 1,
+                Ok(Poll::Pending) => return Poll::Pending,
+                Err(panic) => return Poll::Ready(Err(Failure::LayerPanicked(panic))),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// What becomes of a call that needed no waiting. What it sent meanwhile goes before the response.
+    #[inline]
+    fn ready(mut self, end: Ended<C>) -> Called {
+        if self.cx.0.cancelled.is_fired() {
+            // O-2: cancelled while it ran.
+            trace::record_cancelled(&self.span);
+            return Called::Silent;
+        }
+        let response = self.conclude(end);
+        match &self.cx.0.sink {
+            MessageSink::Own(outbox) if !outbox.is_empty() => Called::Running(Box::new(Answered {
+                exchange: self.cx.0,
+                unanswered: Unanswered::new(self.span),
+                response,
+            })),
+            MessageSink::Own(_) | MessageSink::Link(_) => Called::Ready(response),
+        }
+    }
+
+    /// The response to a call that ended. Nothing is sent for it afterwards.
+    #[inline]
+    fn conclude(&mut self, end: Ended<C>) -> Outgoing {
+        let callable = &*self.callable;
+        let exchange = &self.cx.0;
+        exchange.finish();
+        let response = match end {
+            Ok(outcome) => callable.respond(&self.cx, outcome),
+            Err(failure) => {
+                log_failure(callable.name(), callable.place(), &failure);
+                let output = callable.failed(&failure);
+                output.and_then(|output| callable.respond(&self.cx, Ok(output)))
+            }
+        };
+        let response = response.unwrap_or_else(|error| {
+            tracing::debug!(problem = &*error.message, "answered with an error");
+            Outgoing::failure(&exchange.id, exchange.revision(), error)
+        });
+        if let Some(around) = self.around.take() {
+            around.end(&response);
+        }
+        response
+    }
+}
+
+impl Around {
+    #[cold]
+    fn end(mut self, response: &Outgoing) {
+        let end = CallEnd {
+            outcome: match response.outcome() {
+                Some(Outcome::ToolError) => CallOutcome::ToolError,
+                Some(Outcome::Failed(code) | Outcome::Refused(code)) => CallOutcome::Error(code),
+                Some(Outcome::Result) | None => CallOutcome::Result,
+            },
+            ran: self.begun.elapsed(),
+            response_bytes: response.bytes().len(),
+        };
+        // Innermost first.
+        while let Some(scope) = self.scopes.pop() {
+            contained(LAYER, || scope.ended(&end));
+        }
+    }
+}
+
+/// A call that was given up. The authors' scopes may do anything when they are dropped.
+impl Drop for Around {
+    fn drop(&mut self) {
+        while let Some(scope) = self.scopes.pop() {
+            contained(LAYER, || drop(scope));
+        }
+    }
+}
+
+/// The name in the log of code that is around calls.
+const LAYER: &str = "a call layer";
+
+fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
+    match failure {
+        Failure::Panicked(panic) => {
+            tracing::error!(name, %place, panic = panic_text(&**panic), "a call panicked");
+        }
+        Failure::LayerPanicked(panic) => {
+            tracing::error!(name, panic = panic_text(&**panic), "{LAYER} panicked");
+        }
+        Failure::TimedOut(limit) => tracing::warn!(name, ?limit, "a call ran out of time"),
+    }
+}
+
+/// A call that waits.
+struct PendingCall<C: Callable> {
+    call: Call<C>,
+    pending: Pending<C>,
+    polled: bool,
+    unanswered: Unanswered,
+}
+
+impl<C: Callable> Job for PendingCall<C> {
+    fn exchange(&self) -> &Arc<Exchange> {
+        &self.call.cx.0
+    }
+
+    fn timeout(&self) -> Option<Timeout> {
+        let own = self.call.callable.timeout();
+        let scopes = self.call.around.iter().flat_map(|around| &around.scopes);
+        let limits = scopes.filter_map(|scope| contained(LAYER, || scope.time_limit()).flatten());
+        let Some(limit) = limits.min() else {
+            return own;
+        };
+        Some(match own {
+            None => Timeout::of(limit),
+            Some(own) => Timeout {
+                limit: own.limit.min(limit),
+                hard_limit: Some(own.hard_limit.map_or(limit, |hard| hard.min(limit))),
+                ..own
+            },
+        })
+    }
+
+    fn poll(&mut self, cx: &mut task::Context<'_>, pool: Pool) -> Poll<Completion> {
+        loop {
+            self.pending = match std::mem::replace(&mut self.pending, Pending::Over) {
+                Pending::Admission(params) => match self.call.poll_admitted(cx) {
+                    Poll::Pending => {
+                        self.pending = Pending::Admission(params);
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(Err(failure)) => Pending::Done(Err(failure)),
+                    Poll::Ready(Ok(())) => {
+                        let _entered = self.call.span.enter();
+                        start(&*self.call.callable, &self.call.cx, params)
+                    }
+                },
+                Pending::Future(mut future) => {
+                    // The first poll may run on a transport's own task, which others wait for.
+                    let begun = (!self.polled).then(Instant::now);
+                    self.polled = true;
+                    let entered = self.call.span.enter();
+                    // What a panic leaves behind is the author's future, which is never polled again.
+                    let polled = guarded(|| future.as_mut().poll(cx));
+                    drop(entered);
+                    if let Some(begun) = begun {
+                        let callable = &self.call.callable;
+                        slow::report(callable.name(), callable.place(), begun.elapsed());
+                    }
+                    match polled {
+                        Ok(Poll::Pending) => {
+                            self.pending = Pending::Future(future);
+                            return Poll::Pending;
+                        }
+                        Ok(Poll::Ready(outcome)) => {
+                            drop_contained(&self.call.span, future);
+                            Pending::Done(Ok(outcome))
+                        }
+                        Err(panic) => {
+                            drop_contained(&self.call.span, future);
+                            Pending::Done(Err(Failure::Panicked(panic)))
+                        }
+                    }
+                }
+                Pending::Blocking(pending) => {
+                    let (sender, receiver) = oneshot::channel();
+                    let span = self.call.span.clone();
+                    pool(Box::new(move || {
+                        // Nothing waits any more after a timeout or a cancellation.
+                        let _ = sender.send(span.in_scope(|| guarded(pending)));
+                    }));
+                    Pending::Thread(receiver)
+                }
+                Pending::Thread(mut receiver) => match Pin::new(&mut receiver).poll(cx) {
+                    Poll::Pending => {
+                        self.pending = Pending::Thread(receiver);
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(Ok(Ok(outcome))) => Pending::Done(Ok(outcome)),
+                    Poll::Ready(Ok(Err(panic))) => Pending::Done(Err(Failure::Panicked(panic))),
+                    // The pool could start no thread.
+                    Poll::Ready(Err(_)) => Pending::Done(Err(Failure::Panicked(Box::new(
+                        "no thread for a blocking call",
+                    )))),
+                },
+                done @ (Pending::Done(_) | Pending::Over) => {
+                    self.pending = done;
+                    return Poll::Ready(Completion::Returned);
+                }
+            };
+        }
+    }
+
+    fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
+        let Self {
+            mut call,
+            pending,
+            unanswered,
+            ..
+        } = *self;
+        let span = call.span.clone();
+        let exchange = call.cx.0.clone();
+        let (end, rest) = match (done, pending) {
+            (Completion::Cancelled, pending) => (None, pending),
+            (Completion::Returned, Pending::Done(end)) => (Some(end), Pending::Over),
+            (Completion::Returned, pending) => (None, pending),
+            (Completion::Failed(failure), pending) => (Some(Err(failure)), pending),
+        };
+        let given_up = matches!(end, Some(Err(Failure::TimedOut(_))));
+        let response = match end {
+            Some(end) => {
+                let _entered = span.enter();
+                let response = call.conclude(end);
+                unanswered.answered(&response);
+                Some(response)
+            }
+            None => {
+                exchange.finish();
+                None
+            }
+        };
+        if given_up {
+            // So that a blocking function, and what an async one spawned, can see that the client no longer waits.
+            exchange.cancelled.fire();
+        }
+        drop_contained(&span, rest);
+        response
+    }
+}
+
+/// Drops what is left of an author's code. A panic in there is caught too.
+fn drop_contained<T>(span: &tracing::Span, rest: T) {
+    let _entered = span.enter();
+    if guarded(move || drop(rest)).is_err() {
+        tracing::error!("a call panicked while it was dropped");
+    }
+}
+
+/// A call that is answered, and whose messages go before the response.
+struct Answered {
+    exchange: Arc<Exchange>,
+    unanswered: Unanswered,
+    response: Outgoing,
+}
+
+impl Job for Answered {
+    fn exchange(&self) -> &Arc<Exchange> {
+        &self.exchange
+    }
+
+    fn poll(&mut self, _: &mut task::Context<'_>, _: Pool) -> Poll<Completion> {
+        Poll::Ready(Completion::Returned)
+    }
+
+    fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
+        if let Completion::Cancelled = done {
+            return None;
+        }
+        self.unanswered.answered(&self.response);
+        Some(self.response)
+    }
+}

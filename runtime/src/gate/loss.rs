@@ -1,0 +1,80 @@
+//! What a revision does not get of a value: found by comparing what is written for it with everything there is.
+
+use serde_json::Value;
+use trueform_schema::{Conform, Encode, Era, Revision, View, pointer};
+
+/// A place of a value that a revision does not get as it was written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    pub(crate) pointer: String,
+    /// Whether the revision gets nothing there. Otherwise it gets something else.
+    pub(crate) is_left_out: bool,
+}
+
+/// The places of `written` that `sent` lacks or has otherwise. Below a place for which `is_whole` holds nothing is compared
+/// member by member.
+pub(crate) fn losses(written: &Value, sent: &Value, is_whole: &dyn Fn(&str) -> bool) -> Vec<Loss> {
+    let mut found = Vec::new();
+    compare(written, sent, String::new(), is_whole, &mut found);
+    found
+}
+
+fn compare(
+    written: &Value,
+    sent: &Value,
+    pointer: String,
+    is_whole: &dyn Fn(&str) -> bool,
+    found: &mut Vec<Loss>,
+) {
+    match (written, sent) {
+        (Value::Object(written), Value::Object(sent)) if !is_whole(&pointer) => {
+            for (name, value) in written {
+                let pointer = format!("{pointer}/{}", pointer::escape(name));
+                match sent.get(name) {
+                    Some(sent) => compare(value, sent, pointer, is_whole, found),
+                    None => found.push(Loss {
+                        pointer,
+                        is_left_out: true,
+                    }),
+                }
+            }
+        }
+        (Value::Array(written), Value::Array(sent))
+            if written.len() == sent.len() && !is_whole(&pointer) =>
+        {
+            for (index, (written, sent)) in written.iter().zip(sent).enumerate() {
+                compare(written, sent, format!("{pointer}/{index}"), is_whole, found);
+            }
+        }
+        _ if written != sent => found.push(Loss {
+            pointer,
+            is_left_out: false,
+        }),
+        _ => {}
+    }
+}
+
+/// `value` as JSON, as `view` shows it.
+pub(crate) fn shown(value: &dyn Encode, view: View<'_>) -> Value {
+    let mut text = Vec::new();
+    value.encode(view, &mut text);
+    serde_json::from_slice(&text).expect("what is encoded is JSON")
+}
+
+/// Logs what `revision` does not get of `written`, which was sent as `what` in the form `sent`: places, never values.
+pub(crate) fn log_loss(written: &dyn Conform, sent: &dyn Conform, revision: Revision, what: &str) {
+    if revision.era() == Era::Modern || !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let lost = losses(
+        &shown(written, View::ALL),
+        &shown(sent, View::at(revision)),
+        &|_| false,
+    );
+    if lost.is_empty() {
+        return;
+    }
+    let lost: Vec<_> = lost.into_iter().map(|loss| loss.pointer).collect();
+    let lost = lost.join(", ");
+    tracing::debug!(what, %revision, lost, "an older revision sees less of a message");
+}
