@@ -11,7 +11,7 @@ mod session;
 pub(crate) use self::{
     asked::{Settled, Waiting},
     caller::{Caller, PeerFacts},
-    inflight::{Cancel, Refused as IdRefused},
+    inflight::{Cancel, Cancelled, Refused as IdRefused},
     level::is_known as is_known_level,
     outbox::{Outbox, Refused},
     session::{Negotiated, Phase, Session, ShortId},

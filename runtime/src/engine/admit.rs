@@ -140,7 +140,8 @@ impl Engine {
             Door::Session(session) => Some(*session),
             Door::Stateless | Door::Opening => source.session().filter(|_| source.is_stream()),
         };
-        if let Some(session) = ids.filter(|session| session.in_flight.contains(id)) {
+        let is_shared = source.is_stream() || !self.host.settings.incoming.allows_repeated_ids();
+        if let Some(session) = ids.filter(|session| is_shared && session.in_flight.contains(id)) {
             let error = id_taken(id, name, source.is_stream()).ok_or(Refused::Silently)?;
             let revision = session.revision();
             if let Some(revision) = revision {

@@ -13,7 +13,7 @@ use crate::{
     drive::Reply,
     gate::{self, Claims, HeaderValue, VERSION_HEADER},
     jsonrpc,
-    peer::{Phase, Session},
+    peer::{Cancelled, Phase, Session},
 };
 
 /// Who sent a notification.
@@ -140,9 +140,17 @@ impl ServeNotifications for Engine {
         let (Some(session), Some(id)) = (cx.session, &params.request_id) else {
             return self.ignored(cx, Method::Cancelled);
         };
-        if session.in_flight.cancel(id) {
-            let reason = params.reason.as_deref().map(str::len);
-            tracing::debug!(id = %jsonrpc::ShortRequestId(id), reason, "cancelled by the client");
+        let id_shown = jsonrpc::ShortRequestId(id);
+        match session.in_flight.cancel(id) {
+            Cancelled::One => {
+                let reason = params.reason.as_deref().map(str::len);
+                tracing::debug!(id = %id_shown, reason, "cancelled by the client");
+            }
+            // DEC-1
+            Cancelled::Ambiguous => {
+                tracing::warn!(id = %id_shown, "a cancellation was ignored: several requests have its id");
+            }
+            Cancelled::Unknown => {}
         }
     }
 }

@@ -126,16 +126,18 @@ impl Exchange {
         };
         let limit = self.host.settings.max_in_flight;
         let request: Weak<Self> = Arc::downgrade(self);
-        match session.in_flight.enter(&self.id, request, limit) {
+        let is_stream = matches!(self.sink, MessageSink::Link(_));
+        // DEC-1: over HTTP each request has its own response.
+        let may_repeat = !is_stream && self.host.settings.incoming.allows_repeated_ids();
+        match session
+            .in_flight
+            .enter(&self.id, request, limit, may_repeat)
+        {
             Ok(()) => Ok(Some(Ticket(self.clone()))),
             Err(IdRefused::Full) => Err(Some(jsonrpc::internal(format!(
                 "too many calls are running: this server takes {limit} at once"
             )))),
-            Err(IdRefused::Taken) => Err(id_taken(
-                &self.id,
-                self.method,
-                matches!(self.sink, MessageSink::Link(_)),
-            )),
+            Err(IdRefused::Taken) => Err(id_taken(&self.id, self.method, is_stream)),
         }
     }
 
@@ -291,7 +293,10 @@ impl Cancel for Exchange {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if let Some(session) = &self.0.session {
-            session.in_flight.leave(&self.0.id);
+            let request: &Arc<Exchange> = &self.0;
+            session
+                .in_flight
+                .leave(&request.id, Arc::as_ptr(request).cast());
         }
     }
 }

@@ -194,6 +194,11 @@ impl Inbound {
             })
     }
 
+    /// Whether a request over HTTP may have the id of another one that is not answered yet.
+    pub(crate) fn allows_repeated_ids(self) -> bool {
+        !self.forbids(Leniency::RepeatedIds)
+    }
+
     /// Whether `leniency` is to be looked for.
     fn forbids(self, leniency: Leniency) -> bool {
         self.policy != Policy::Off && !self.leniencies.contains(leniency)

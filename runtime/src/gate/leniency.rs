@@ -29,11 +29,15 @@ pub enum Leniency {
     Formats,
     /// An error without `id`, or with `"id": null`.
     MissingErrorId,
+    /// Over HTTP a request with the id of another one of its session that is not answered yet: each POST has its own response. Such an
+    /// id cannot be cancelled by a notification. On a byte stream the second request is dropped whatever this says.
+    // DEC-1
+    RepeatedIds,
 }
 
 impl Leniency {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::UnknownMembers,
         Self::AbsentParams,
         Self::NullParams,
@@ -41,6 +45,7 @@ impl Leniency {
         Self::IntegralFloats,
         Self::Formats,
         Self::MissingErrorId,
+        Self::RepeatedIds,
     ];
 
     /// The name in logs, such as `unknown-members`.
@@ -54,6 +59,7 @@ impl Leniency {
             Self::IntegralFloats => "integral-floats",
             Self::Formats => "formats",
             Self::MissingErrorId => "missing-error-id",
+            Self::RepeatedIds => "repeated-ids",
         }
     }
 

@@ -16,7 +16,21 @@ pub(crate) trait Cancel: Send + Sync {
 
 /// The unanswered requests of one peer.
 #[derive(Default)]
-pub(crate) struct InFlight(Mutex<HashMap<RequestId, Weak<dyn Cancel>>>);
+pub(crate) struct InFlight(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    by_id: HashMap<RequestId, Entry>,
+    /// How many requests there are.
+    requests: usize,
+}
+
+/// The requests with one id.
+struct Entry {
+    first: Weak<dyn Cancel>,
+    /// The others, where ids may be repeated (DEC-1).
+    more: Vec<Weak<dyn Cancel>>,
+}
 
 /// Why an id was not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,57 +41,163 @@ pub(crate) enum Refused {
     Full,
 }
 
+/// What became of a cancellation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cancelled {
+    /// The request was cancelled.
+    One,
+    /// Several requests have the id; none was cancelled.
+    Ambiguous,
+    /// No request in flight has the id.
+    Unknown,
+}
+
 impl InFlight {
     /// Whether `id` is taken.
     pub(crate) fn contains(&self, id: &RequestId) -> bool {
         let table = self.lock();
-        !table.is_empty() && table.contains_key(id)
+        table.requests > 0 && table.by_id.contains_key(id)
     }
 
-    /// Takes `id` for `request`, unless it is taken or `limit` are. The taker gives it back by [`leave`](Self::leave).
+    /// Takes `id` for `request`, unless `limit` requests are in flight, or another one has the id and it may not be repeated. The
+    /// taker gives it back by [`leave`](Self::leave).
     pub(crate) fn enter(
         &self,
         id: &RequestId,
         request: Weak<dyn Cancel>,
         limit: usize,
+        may_repeat: bool,
     ) -> Result<(), Refused> {
         let mut table = self.lock();
-        if table.contains_key(id) {
+        let Table { by_id, requests } = &mut *table;
+        let taken = by_id.get_mut(id);
+        if taken.is_some() && !may_repeat {
             return Err(Refused::Taken);
         }
-        if table.len() >= limit {
+        if *requests >= limit {
             return Err(Refused::Full);
         }
-        table.insert(id.clone(), request);
+        *requests += 1;
+        match taken {
+            Some(entry) => entry.more.push(request),
+            None => {
+                let entry = Entry {
+                    first: request,
+                    more: Vec::new(),
+                };
+                by_id.insert(id.clone(), entry);
+            }
+        }
         Ok(())
     }
 
-    /// Gives `id` back.
-    pub(crate) fn leave(&self, id: &RequestId) {
-        self.lock().remove(id);
+    /// Gives `id` back, which the request at the address `request` took.
+    pub(crate) fn leave(&self, id: &RequestId, request: *const ()) {
+        let mut table = self.lock();
+        let Table { by_id, requests } = &mut *table;
+        let Some(entry) = by_id.get_mut(id) else {
+            return;
+        };
+        let is_it = |other: &Weak<dyn Cancel>| other.as_ptr().cast::<()>() == request;
+        *requests -= 1;
+        if !is_it(&entry.first) {
+            entry.more.retain(|other| !is_it(other));
+        } else if let Some(next) = entry.more.pop() {
+            entry.first = next;
+        } else {
+            by_id.remove(id);
+        }
     }
 
-    /// Cancels the request with that id. Returns `false` if no such request is in flight.
-    pub(crate) fn cancel(&self, id: &RequestId) -> bool {
-        let found = self.lock().get(id).and_then(Weak::upgrade);
+    /// Cancels the request with that id.
+    pub(crate) fn cancel(&self, id: &RequestId) -> Cancelled {
+        let found = match self.lock().by_id.get(id) {
+            None => return Cancelled::Unknown,
+            Some(entry) if !entry.more.is_empty() => return Cancelled::Ambiguous,
+            Some(entry) => entry.first.upgrade(),
+        };
         // Waking runs foreign code, which must not find the lock held.
-        found.map(|request| request.cancel()).is_some()
+        match found {
+            Some(request) => {
+                request.cancel();
+                Cancelled::One
+            }
+            None => Cancelled::Unknown,
+        }
     }
 
     pub(crate) fn cancel_all(&self) {
-        let all: Vec<Arc<dyn Cancel>> = self.lock().values().filter_map(Weak::upgrade).collect();
+        let all: Vec<Arc<dyn Cancel>> = {
+            let table = self.lock();
+            let entries = table.by_id.values();
+            let requests =
+                entries.flat_map(|entry| std::iter::once(&entry.first).chain(&entry.more));
+            requests.filter_map(Weak::upgrade).collect()
+        };
         for request in all {
             request.cancel();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, Weak<dyn Cancel>>> {
+    fn lock(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for InFlight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.lock().keys()).finish()
+        f.debug_set().entries(self.lock().by_id.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Call(AtomicBool);
+
+    impl Cancel for Call {
+        fn cancel(&self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    // DEC-1
+    #[test]
+    fn repeated_ids() {
+        let table = InFlight::default();
+        let id = RequestId::Integer(1);
+        let calls: Vec<Arc<Call>> = (0..3).map(|_| Arc::default()).collect();
+        let weak = |at: usize| -> Weak<dyn Cancel> {
+            let call: Arc<dyn Cancel> = calls[at].clone();
+            Arc::downgrade(&call)
+        };
+        let leave = |at: usize| table.leave(&id, Arc::as_ptr(&calls[at]).cast());
+        assert_eq!(table.enter(&id, weak(0), 3, false), Ok(()));
+        assert_eq!(table.enter(&id, weak(1), 3, false), Err(Refused::Taken));
+        assert_eq!(table.enter(&id, weak(1), 3, true), Ok(()));
+        assert_eq!(table.enter(&id, weak(2), 2, true), Err(Refused::Full));
+        assert_eq!(table.enter(&id, weak(2), 3, true), Ok(()));
+        assert_eq!(table.cancel(&id), Cancelled::Ambiguous);
+        leave(0);
+        leave(2);
+        assert!(table.contains(&id));
+        assert_eq!(table.cancel(&id), Cancelled::One);
+        let was_cancelled = |call: &Arc<Call>| call.0.load(Ordering::SeqCst);
+        assert_eq!(
+            calls.iter().map(was_cancelled).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+        leave(1);
+        assert!(!table.contains(&id));
+        assert_eq!(table.cancel(&id), Cancelled::Unknown);
+        assert_eq!(
+            table.enter(&id, weak(0), 1, false),
+            Ok(()),
+            "the count is right"
+        );
     }
 }

@@ -214,10 +214,10 @@ async fn version_headers_of_a_session() {
     assert_eq!(app.send(request).await.status, 400);
 }
 
-// A-3, issue 2 §5
+// A-3, DEC-1: a server without the leniency `RepeatedIds`.
 #[tokio::test]
 async fn an_id_in_flight() {
-    let app = App::new();
+    let app = App::strict();
     let session = app.session("2025-06-18").await;
     let wait =
         Req::call(&session, "1", "wait", r#"{"label":"one"}"#).header("accept", "application/json");
@@ -230,6 +230,29 @@ async fn an_id_in_flight() {
         app.director.open();
     });
     assert_eq!(first.text(), "one");
+}
+
+// DEC-1: a large hosted client uses one id for every call of a session.
+#[tokio::test]
+async fn repeated_ids_are_served() {
+    let app = App::new();
+    let session = app.session("2025-06-18").await;
+    let wait = |label: &str| {
+        let arguments = format!(r#"{{"label":"{label}"}}"#);
+        Req::call(&session, "1", "wait", &arguments).header("accept", "application/json")
+    };
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let (first, second, ()) = tokio::join!(app.send(wait("one")), app.send(wait("two")), async {
+        app.director.begun().await;
+        app.director.begun().await;
+        // Nobody can say which of the two is meant.
+        let got = app.send(Req::post(cancel).session(&session)).await;
+        assert_eq!(got.status, 202);
+        app.director.open();
+    });
+    assert_eq!((first.text(), second.text()), ("one".into(), "two".into()));
+    let ids = [&first, &second].map(|got| got.json()["id"].clone());
+    assert_eq!(ids, [1, 1]);
 }
 
 // A-10, A-11, F-34

@@ -58,11 +58,11 @@ async fn a_call_is_cancelled_within_its_first_poll() {
     assert_eq!(app.send(ping).await.status, 200);
 }
 
-// A-3, GAP-17
+// A-3, DEC-1: without the leniency `RepeatedIds`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_of_two_requests_with_one_id_is_served() {
     const ROUNDS: usize = 50;
-    let app = Arc::new(App::new());
+    let app = Arc::new(App::strict());
     let session = app.session("2025-11-25").await;
     for round in 0..ROUNDS {
         app.director.close();

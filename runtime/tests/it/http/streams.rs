@@ -30,7 +30,7 @@ async fn a_talking_call() {
 // F-13, TRAP-04: before the head of the response, and in the middle of a stream.
 #[tokio::test]
 async fn going_away_does_not_cancel() {
-    let app = App::new();
+    let app = App::strict();
     let session = app.session("2025-06-18").await;
     for accept in ["application/json", "application/json, text/event-stream"] {
         let wait = Req::call(&session, "1", "wait", r#"{"label":"x"}"#).header("accept", accept);
@@ -42,7 +42,7 @@ async fn going_away_does_not_cancel() {
                 begun = app.director.begun() => assert_eq!(begun, "x"),
             }
         }
-        // The id is still taken: the call is still at work.
+        // The id is still taken (DEC-1: this server does not allow repeated ids): the call is still at work.
         let again = app
             .send(Req::call(&session, "1", "add", r#"{"a":1,"b":1}"#))
             .await;
@@ -60,7 +60,7 @@ async fn going_away_does_not_cancel() {
         app.director.close();
     }
 
-    let app = App::with(HttpConfig::default().sse_after(Duration::ZERO));
+    let app = App::strict_with(HttpConfig::default().sse_after(Duration::ZERO));
     let session = app.session("2025-06-18").await;
     let stream = app
         .open(Req::call(&session, "1", "wait", r#"{"label":"x"}"#))

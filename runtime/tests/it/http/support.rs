@@ -152,7 +152,12 @@ impl App {
 
     /// The same where nothing is let in that the specification does not allow.
     pub(crate) fn strict() -> Self {
-        let (server, director) = server(HttpConfig::default());
+        Self::strict_with(HttpConfig::default())
+    }
+
+    /// The same with `config`.
+    pub(crate) fn strict_with(config: HttpConfig) -> Self {
+        let (server, director) = server(config);
         let strict = server.lenient(trueform::Leniencies::NONE);
         Self::of((strict.build().expect("the tools are fine"), director))
     }
