@@ -14,6 +14,6 @@ pub(crate) use self::{
     inflight::{Cancel, Cancelled, Refused as IdRefused},
     level::is_known as is_known_level,
     outbox::{Outbox, Refused},
-    session::{Negotiated, Phase, Session, ShortId},
+    session::{Negotiated, Opening, Phase, Session, ShortId},
 };
 pub use self::{level::DEFAULT_LOG_LEVEL, outbox::OUTBOX_LIMIT};

@@ -256,12 +256,17 @@ impl Engine {
         }
         let refuse = |error| Err(Refused::at(Stage::Call(Era::Legacy), revision, error));
         match session.phase() {
-            Phase::Open { negotiated, .. } => Ok(Some(Entered {
-                revision: negotiated.revision,
-                session: Some(session.clone()),
-                negotiated: Some(negotiated),
-                is_stateless: false,
-            })),
+            Phase::Open { negotiated, .. } => {
+                if method != Some(Method::Ping) {
+                    session.note_use();
+                }
+                Ok(Some(Entered {
+                    revision: negotiated.revision,
+                    session: Some(session.clone()),
+                    negotiated: Some(negotiated),
+                    is_stateless: false,
+                }))
+            }
             Phase::Fresh if method == Some(Method::Ping) => Ok(None),
             // D-4
             Phase::Fresh => refuse(jsonrpc::invalid_params(
@@ -330,18 +335,21 @@ impl Engine {
         let refuse = |error| Refused::at(Stage::Call(Era::Legacy), source.revision(), error);
         let method = Method::Initialize;
         let stream = source.session().filter(|_| source.is_stream());
-        if stream.is_some_and(|session| !matches!(session.phase(), Phase::Fresh)) {
-            return Err(refuse(lifecycle::initialized_already()));
-        }
+        let is_late = stream.is_some_and(|session| session.is_used());
+        // The phase comes before the params.
+        let unfit = |error| match is_late {
+            true => refuse(lifecycle::initialized_already()),
+            false => refuse(error),
+        };
         let request = claims
             .into_request(method, params)
-            .map_err(|error| refuse(gate::unfit(method, &error)))?;
+            .map_err(|error| unfit(gate::unfit(method, &error)))?;
         let spoken = lifecycle::spoken(&request, &self.host);
         self.host
             .settings
             .incoming
             .check_params(&request, method, spoken, params)
-            .map_err(refuse)?;
+            .map_err(unfit)?;
         let session = match source.http() {
             None => source.session().cloned(),
             Some(http) => Some(Arc::new(Session::new(

@@ -11,7 +11,7 @@ use super::{Engine, admit::Admitted};
 use crate::{
     host::Host,
     jsonrpc::{self, ErrorDetail},
-    peer::{Negotiated, PeerFacts, ShortId},
+    peer::{Negotiated, Opening, PeerFacts, ShortId},
     trace,
 };
 
@@ -29,7 +29,7 @@ pub(super) fn spoken(request: &ClientRequest, host: &Host) -> Revision {
         .unwrap_or(Revision::LATEST_LEGACY)
 }
 
-/// The error for a second `initialize`.
+/// The error for an `initialize` of a session that is in use or has ended (DEC-4).
 pub(super) fn initialized_already() -> ErrorObject {
     jsonrpc::invalid_request(
         "this session is initialized already",
@@ -66,14 +66,16 @@ impl Engine {
             client_info: Some(params.client_info),
             capabilities: params.capabilities,
         };
-        if !session.open(Negotiated {
+        let opening = session.open(Negotiated {
             revision,
             facts: Arc::new(facts),
-        }) {
-            return Err(initialized_already());
+        });
+        match opening {
+            Opening::First => self.subscriptions.remember(session),
+            Opening::Repeated | Opening::Replaced => {}
+            Opening::Refused => return Err(initialized_already()),
         }
-        self.subscriptions.remember(session);
-        tracing::info!(session = %ShortId::of(session.id()), %revision, "session opened");
+        tracing::info!(session = %ShortId::of(session.id()), %revision, ?opening, "session opened");
         if !cx.source.is_stream() {
             cx.opened = Some(session.clone());
         }

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// What a peer said of itself.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct PeerFacts {
     pub(crate) client_info: Option<Implementation>,
     pub(crate) capabilities: ClientCapabilities,

@@ -5,7 +5,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::value::RawValue;
@@ -34,8 +37,20 @@ pub(crate) enum Phase {
     Closed,
 }
 
+/// What became of an `initialize`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    First,
+    /// It says what the first one said.
+    Repeated,
+    /// The session was negotiated anew.
+    Replaced,
+    /// The session is in use or has ended.
+    Refused,
+}
+
 /// What `initialize` settled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Negotiated {
     pub(crate) revision: Revision,
     pub(crate) facts: Arc<PeerFacts>,
@@ -47,6 +62,7 @@ pub(crate) struct Session {
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "what HTTP adds"))]
     principal: Option<Principal>,
     phase: Mutex<Phase>,
+    used: AtomicBool,
     pub(crate) log_level: Arc<SessionLevel>,
     pub(crate) in_flight: InFlight,
     /// Requests that the peer was sent.
@@ -83,6 +99,7 @@ impl Session {
             id,
             principal,
             phase: Mutex::new(Phase::Fresh),
+            used: AtomicBool::new(false),
             log_level: Arc::default(),
             in_flight: InFlight::default(),
             asked: Asked::default(),
@@ -114,18 +131,36 @@ impl Session {
         }
     }
 
-    /// Moves on from the fresh phase. False if the session was opened or closed before.
-    pub(crate) fn open(&self, negotiated: Negotiated) -> bool {
+    /// Opens the session. An `initialize` that says what the first one said changes nothing, and another one replaces the first
+    /// until a request came in between (DEC-4).
+    pub(crate) fn open(&self, negotiated: Negotiated) -> Opening {
         let mut phase = self.lock();
-        match *phase {
-            Phase::Fresh => {
-                *phase = Phase::Open {
-                    negotiated,
-                    confirmed: false,
-                };
-                true
-            }
-            Phase::Open { .. } | Phase::Closed => false,
+        let opening = match &*phase {
+            Phase::Fresh => Opening::First,
+            Phase::Open {
+                negotiated: first, ..
+            } if *first == negotiated => Opening::Repeated,
+            Phase::Open { .. } if !self.is_used() => Opening::Replaced,
+            Phase::Open { .. } | Phase::Closed => Opening::Refused,
+        };
+        if let Opening::First | Opening::Replaced = opening {
+            *phase = Phase::Open {
+                negotiated,
+                confirmed: false,
+            };
+        }
+        opening
+    }
+
+    /// Whether the session served a request after `initialize`, other than a ping.
+    pub(crate) fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the session serves a request.
+    pub(crate) fn note_use(&self) {
+        if !self.is_used() {
+            self.used.store(true, Ordering::Relaxed);
         }
     }
 

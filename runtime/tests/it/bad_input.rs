@@ -195,9 +195,9 @@ async fn wrong_methods_and_params() {
             {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/level","rule":"one-of","expected":"`debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` or `emergency`","found":"string of 6 bytes"},"message":"unknown log level `loud`"}}
             {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersi
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"data":{"pointer":"/method","rule":"phase","expected":"one `initialize`","found":"another"},"message":"invalid request: this session is initialized already"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/clientInfo","rule":"missing","expected":"a value","found":"nothing"},"message":"invalid params of `initialize`: `/params/clientInfo` is missing"}}
             {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersi
-              → {"jsonrpc":"2.0","id":0,"error":{"code":-32600,"data":{"pointer":"/method","rule":"phase","expected":"one `initialize`","found":"another"},"message":"invalid request: this session is initialized already"}}
+              → {"jsonrpc":"2.0","id":0,"result":{"capabilities":{"logging":{},"tools":{"listChanged":true}},"protocolVersion":"2025-11-25","serverInfo":{"name":"test","version":"1.0.0"}}}
             {"jsonrpc":"2.0","id":1,"method":"tools/nope","params":{"_meta":{"io.m
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method `tools/nope` is unknown at 2026-07-28"}}
             {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"_meta":

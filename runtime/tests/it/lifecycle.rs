@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use trueform::{client::ClientOptions, prelude::*, transport::StreamSettings};
 
 use crate::support::{
@@ -212,4 +213,64 @@ async fn every_revision_is_negotiated() {
             .await
             .is_err()
     );
+}
+
+// DEC-4: tunnels probe a server and then let the client initialize it.
+#[tokio::test]
+async fn a_repeated_initialize_on_a_stream() {
+    let other = || initialize("2025-06-18")[0].replace(r#""id":0"#, r#""id":7"#);
+    let first = || initialize("2025-11-25")[0].clone();
+    let again = || first().replace(r#""id":0"#, r#""id":7"#);
+    let modern = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let between =
+        |method: &str| format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{{}}}}"#);
+    let malformed = r#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}"#;
+    let refused = |code: i64| json!({ "code": code });
+    for (between, second, expected) in [
+        (None, again(), json!("2025-11-25")),
+        (Some(between("tools/list")), again(), json!("2025-11-25")),
+        (None, other(), json!("2025-06-18")),
+        (Some(between("ping")), other(), json!("2025-06-18")),
+        (Some(modern.to_owned()), other(), json!("2025-06-18")),
+        (Some(between("tools/list")), other(), refused(-32600)),
+        (None, malformed.to_owned(), refused(-32602)),
+        (
+            Some(between("tools/list")),
+            malformed.to_owned(),
+            refused(-32600),
+        ),
+    ] {
+        let (service, _director) = staged();
+        let client = raw(&service).await;
+        let mut answers = Vec::new();
+        for message in [Some(first()), between.clone(), Some(second.clone())]
+            .into_iter()
+            .flatten()
+        {
+            client.send_raw(message).unwrap();
+            let answer: Value =
+                serde_json::from_str(&soon(client.next_message()).await.unwrap()).unwrap();
+            answers.push(answer);
+        }
+        let answer = &answers[answers.len() - 1];
+        assert_eq!(answer["id"], 7);
+        let outcome = match &answer["error"]["code"] {
+            Value::Null => answer["result"]["protocolVersion"].clone(),
+            code => json!({ "code": code }),
+        };
+        assert_eq!(outcome, expected, "{between:?}, then {second}: {answer}");
+        if second == again() {
+            assert_eq!(answer["result"], answers[0]["result"], "the first answer");
+        }
+        // Afterwards the session is the one that was negotiated last.
+        client
+            .send_raw(legacy(
+                "8",
+                "tools/call",
+                r#"{"name":"add","arguments":{"a":1,"b":1}}"#,
+            ))
+            .unwrap();
+        let answer = soon(client.next_message()).await.unwrap();
+        assert!(answer.contains(r#""text":"2""#), "{answer}");
+    }
 }
