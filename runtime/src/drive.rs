@@ -3,7 +3,17 @@
 //! The only place where the author's code meets tokio. Decides when a call ends; what is sent then is the job's business
 //! ([`Job::conclude`]).
 
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "HTTP takes responses apart, streams do not")
+)]
+mod batch;
 mod blocking;
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "HTTP takes messages from calls, streams do not")
+)]
+mod calls;
 mod reply;
 
 use std::{
@@ -17,7 +27,15 @@ use std::{
 
 use tokio::time::Sleep;
 
-pub(crate) use self::reply::Reply;
+#[cfg(feature = "http")]
+pub(crate) use self::{
+    batch::Responses,
+    calls::{CallEvent, Calls},
+};
+pub(crate) use self::{
+    batch::{Batch, Sorted},
+    reply::Reply,
+};
 use crate::{
     contained::guarded,
     exchange::Exchange,
@@ -179,53 +197,6 @@ impl Clock {
 pub(crate) enum Driving {
     One(CallFuture),
     Many(Batch),
-}
-
-/// The messages of one batch; completes with one array.
-pub(crate) struct Batch(Vec<Part>);
-
-enum Part {
-    Done(Option<Outgoing>),
-    Driven(CallFuture),
-}
-
-impl Batch {
-    /// Drives `replies`. Batches do not nest, and open no sessions.
-    pub(crate) fn new(replies: Vec<Reply>) -> Self {
-        let parts = replies.into_iter().map(|reply| match reply {
-            Reply::Silent | Reply::Batch(_) => Part::Done(None),
-            Reply::Ready(response) | Reply::Opened(_, _, response) => Part::Done(Some(response)),
-            Reply::Running(job) | Reply::Background(job) => Part::Driven(CallFuture::new(job)),
-        });
-        Self(parts.collect())
-    }
-}
-
-impl Future for Batch {
-    type Output = Option<Outgoing>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
-        let parts = &mut self.get_mut().0;
-        let mut waiting = false;
-        for part in parts.iter_mut() {
-            let Part::Driven(call) = part else { continue };
-            match Pin::new(call).poll(cx) {
-                Poll::Ready(response) => *part = Part::Done(response),
-                Poll::Pending => waiting = true,
-            }
-        }
-        if waiting {
-            return Poll::Pending;
-        }
-        let responses: Vec<Outgoing> = parts
-            .drain(..)
-            .filter_map(|part| match part {
-                Part::Done(response) => response,
-                Part::Driven(_) => None,
-            })
-            .collect();
-        Poll::Ready((!responses.is_empty()).then(|| Outgoing::batch(&responses)))
-    }
 }
 
 impl Future for Driving {

@@ -18,6 +18,7 @@ mod redact;
 #[cfg(feature = "http")]
 mod refusal;
 mod session;
+mod version;
 
 #[cfg(feature = "testing")]
 pub(crate) use self::codes::{Standing, lacking, standing};
@@ -36,6 +37,7 @@ pub(crate) use self::{
     outbound::{Checked, CheckedParams, NotificationKind, Outcome, Outgoing, Stage, holds_back},
     redact::{Redacted, log_raw},
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
+    version::VersionHeader,
 };
 use trueform_schema::Revision;
 

@@ -6,7 +6,7 @@ use trueform_schema::Revision;
 
 use crate::{
     exchange::{MessageSink, TransportData},
-    gate::{HeaderValue, Headers, VERSION_HEADER},
+    gate::{Headers, VersionHeader},
     peer::{Outbox, Session},
 };
 
@@ -82,10 +82,7 @@ impl<'a> Source<'a> {
     /// The revision of the session, or else the one that the version header names.
     pub(super) fn revision(&self) -> Option<Revision> {
         let session = self.session().and_then(|session| session.revision());
-        session.or_else(|| match self.http.as_ref()?.headers.get(VERSION_HEADER) {
-            HeaderValue::One(version) => Revision::from_wire(version),
-            HeaderValue::Absent | HeaderValue::Bad => None,
-        })
+        session.or_else(|| VersionHeader::of(self.http.as_ref()?.headers).revision())
     }
 
     pub(super) fn transport(&self) -> TransportData {

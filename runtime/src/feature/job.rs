@@ -32,10 +32,6 @@ pub(crate) trait Job: Send {
     }
 
     /// Whether it only waits for messages that others send, so that it is never answered with a single JSON object.
-    #[cfg_attr(
-        not(feature = "http"),
-        expect(dead_code, reason = "only HTTP answers with single objects")
-    )]
     fn only_listens(&self) -> bool {
         false
     }

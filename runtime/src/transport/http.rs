@@ -36,16 +36,18 @@
 //! `tower_http::cors`: allow the methods POST, GET and DELETE, the headers `content-type`, `authorization`,
 //! `mcp-protocol-version`, `mcp-session-id`, `mcp-method`, `mcp-name`, `last-event-id`, and expose `mcp-session-id`.
 
-mod admit;
 mod body;
 mod calls;
 mod config;
 mod connection;
 mod endpoint;
+mod fields;
 mod limit;
 mod listen;
 mod live;
+mod media;
 mod pipe;
+mod policy;
 mod post;
 mod reply;
 mod serve;
@@ -62,7 +64,6 @@ use std::sync::Arc;
 use axum::Router;
 
 pub use self::{
-    admit::InvalidSetting,
     config::{
         DEFAULT_BODY_TIMEOUT, DEFAULT_DRAIN, DEFAULT_HEAD_TIMEOUT, DEFAULT_KEEP_ALIVE,
         DEFAULT_MAX_BODY, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_HEAD, DEFAULT_MAX_IN_FLIGHT,
@@ -70,6 +71,7 @@ pub use self::{
         HttpConfig, Streams,
     },
     pipe::{PIPE_BYTES, PIPE_LIMIT},
+    policy::InvalidSetting,
     service::{HttpFuture, HttpService},
     sessions::SESSION_KEPT,
 };

@@ -21,7 +21,7 @@ use tokio::{
 
 use super::lines::{DEFAULT_MAX_LINE, Line, Lines};
 use crate::{
-    drive::{Batch, CallFuture, Driving, Reply},
+    drive::{Batch, CallFuture, Driving, Reply, Sorted},
     engine::{Engine, Shared, Source},
     gate::Outgoing,
     peer::Session,
@@ -200,17 +200,11 @@ impl Connection {
                 Driving::One(CallFuture::new(job))
             }
             Reply::Batch(replies) => {
-                // The responses do not wait for messages that have no response.
-                let is_background = |reply: &Reply| matches!(reply, Reply::Background(_));
-                let (background, replies): (Vec<_>, Vec<_>) =
-                    replies.into_iter().partition(is_background);
-                for reply in background {
-                    self.take(reply, cx);
+                let sorted = Sorted::of(replies);
+                for job in sorted.background {
+                    self.take(Reply::Background(job), cx);
                 }
-                if replies.is_empty() {
-                    return;
-                }
-                Driving::Many(Batch::new(replies))
+                Driving::Many(Batch::new(sorted.responses, sorted.jobs))
             }
         };
         match Pin::new(&mut driving).poll(cx) {

@@ -56,7 +56,9 @@ const HTTP: &[&str] = &[
     "standalone",
     "sessions",
     "calls",
-    "admit",
+    "fields",
+    "policy",
+    "media",
     "body",
     "reply",
     "connection",
@@ -125,18 +127,20 @@ fn rooms_of_http() {
             standalone: live
             sessions: live standalone
             calls: limit sessions
-            admit: config
+            fields:
+            policy: config fields
+            media: fields
             body: pipe sse live standalone sessions calls
-            reply: status config pipe sse live sessions calls admit body
+            reply: status config pipe sse live sessions calls media body
             connection: config
             state: status
-            endpoint: config limit sessions admit
+            endpoint: config limit sessions fields policy
             shared: sessions endpoint
-            post: status config limit sessions calls admit reply state endpoint shared
-            listen: status pipe sse live sessions admit body reply state endpoint shared
-            service: admit state endpoint post listen
+            post: status config limit sessions calls fields media reply state endpoint shared
+            listen: status pipe sse live sessions fields media body reply state endpoint shared
+            service: media state endpoint post listen
             serve: config connection endpoint
-            http: config pipe sessions admit endpoint service serve
+            http: config pipe sessions policy endpoint service serve
         "#]],
     );
 }

@@ -18,14 +18,9 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use super::{
-    calls::{CallEvent, Calls},
-    live::keep,
-    pipe::Pipe,
-    sessions::Active,
-    sse, standalone,
-};
+use super::{calls::Calls, live::keep, pipe::Pipe, sessions::Active, sse, standalone};
 use crate::{
+    drive::CallEvent,
     signal::Signal,
     store::{EventId, EventStore},
 };
@@ -171,7 +166,7 @@ pub(super) struct Inline(pub(super) Calls);
 impl Source for Inline {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.0.poll_next(cx).map(|event| match event? {
-            CallEvent::Message(message) | CallEvent::Response(message) => {
+            CallEvent::Message(message) | CallEvent::Response { message, .. } => {
                 Some(sse::event(None, &message))
             }
         })

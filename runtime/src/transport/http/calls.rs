@@ -1,28 +1,22 @@
-//! The calls of one POST: one, or several for a batch. Their owner drives them until each is answered.
+//! The calls of one POST, and what they hold while they are at work. Their owner drives them until each is answered.
 //!
 //! What happens when their owner is dropped is the difference between the eras (TRAP-04): a modern call is cancelled
 //! (F-14), a legacy one is moved to a task of its own and finishes (F-13).
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::task::{Context, Poll};
 
 use trueform_schema::{Era, RequestId};
 
 use super::{limit::Permit, sessions::Active};
 use crate::{
-    drive::CallFuture,
-    exchange::Exchange,
-    feature::job::Job,
+    drive::{self, CallEvent},
     gate::{OutKind, Outgoing},
     peer::{Phase, Settled},
 };
 
 /// Calls at work.
 pub(super) struct Calls {
-    parts: Vec<Part>,
+    calls: drive::Calls,
     era: Era,
     /// Whether these calls have a task of their own, which nothing but the end of the process takes from them.
     on_their_own: bool,
@@ -37,39 +31,18 @@ pub(super) struct RequestGuards {
     pub(super) active: Option<Active>,
 }
 
-struct Part {
-    exchange: Arc<Exchange>,
-    /// `None` once the call has ended.
-    call: Option<CallFuture>,
-    only_listens: bool,
-    /// The response, until everything that was sent before it has been taken.
-    response: Option<Outgoing>,
-}
-
-/// What a call sends.
-#[derive(Debug)]
-pub(super) enum CallEvent {
-    /// A message that belongs to a call which is not answered yet.
-    Message(Outgoing),
-    Response(Outgoing),
-}
-
 impl Calls {
     /// Calls that belong together, all of one era.
-    pub(super) fn new(
-        jobs: impl IntoIterator<Item = Box<dyn Job>>,
-        mut guards: RequestGuards,
-    ) -> Self {
-        let parts: Vec<Part> = jobs.into_iter().map(Part::new).collect();
-        let era = match parts.first() {
-            Some(part) => part.exchange.revision().era(),
+    pub(super) fn new(calls: drive::Calls, mut guards: RequestGuards) -> Self {
+        let era = match calls.exchanges().next() {
+            Some(exchange) => exchange.revision().era(),
             None => Era::Modern,
         };
-        if parts.iter().all(Part::listens_only) {
+        if calls.only_listen() {
             guards.permit = None;
         }
         Self {
-            parts,
+            calls,
             era,
             on_their_own: false,
             _guards: guards,
@@ -82,45 +55,33 @@ impl Calls {
 
     /// Whether there is nothing but subscriptions, which cannot be answered with one JSON object.
     pub(super) fn only_listen(&self) -> bool {
-        self.parts.iter().all(Part::listens_only)
+        self.calls.only_listen()
     }
 
     /// The id of the first call.
     pub(super) fn id(&self) -> Option<&RequestId> {
-        self.parts.first().map(|part| &part.exchange.id)
+        self.calls.exchanges().next().map(|exchange| &exchange.id)
     }
 
     /// Whether these calls were cancelled by the end of their session.
     pub(super) fn ended_with_session(&self) -> bool {
-        self.parts.iter().any(|part| {
-            let session = part.exchange.session.as_ref();
+        self.calls.exchanges().any(|exchange| {
+            let session = exchange.session.as_ref();
             session.is_some_and(|session| matches!(session.phase(), Phase::Closed))
         })
     }
 
     /// What is sent next; `None` when every call has ended and everything was taken.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
-        let mut open = false;
-        for part in &mut self.parts {
-            match part.poll_next(cx) {
-                Poll::Ready(Some(event)) => return Poll::Ready(Some(event)),
-                Poll::Ready(None) => {}
-                Poll::Pending => open = true,
-            }
-        }
-        if open {
-            Poll::Pending
-        } else {
-            Poll::Ready(None)
-        }
+        self.calls.poll_next(cx)
     }
 
     /// Ready when the author of a call asked for its stream to be ended early.
     pub(super) fn poll_stream_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         let closed = self
-            .parts
-            .iter()
-            .any(|part| part.exchange.stream_closed().poll_fired(cx).is_ready());
+            .calls
+            .exchanges()
+            .any(|exchange| exchange.stream_closed().poll_fired(cx).is_ready());
         if closed {
             Poll::Ready(())
         } else {
@@ -130,8 +91,8 @@ impl Calls {
 
     /// The client reads no more messages: none is queued from now on, and those that wait are dropped. Answers still come.
     pub(super) fn mute(&self) {
-        for part in &self.parts {
-            let outbox = part.exchange.outbox();
+        for exchange in self.calls.exchanges() {
+            let outbox = exchange.outbox();
             outbox.close();
             while let Some(message) = outbox.try_next() {
                 self.unheard(&message);
@@ -142,9 +103,9 @@ impl Calls {
     /// Notes that `message` was dropped: if it is a request, it will not be answered.
     pub(super) fn unheard(&self, message: &Outgoing) {
         let session = self
-            .parts
-            .iter()
-            .find_map(|part| part.exchange.session.as_ref());
+            .calls
+            .exchanges()
+            .find_map(|exchange| exchange.session.as_ref());
         if let (Some(session), OutKind::Request(id)) = (session, message.kind()) {
             session.asked.settle(id, Settled::Closed);
         }
@@ -167,7 +128,7 @@ impl Calls {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        if self.parts.iter().all(|part| part.call.is_none()) {
+        if self.calls.have_ended() {
             return;
         }
         let runtime = tokio::runtime::Handle::try_current();
@@ -175,7 +136,7 @@ impl Drop for Calls {
             (Era::Legacy, Ok(runtime)) if !self.on_their_own => {
                 tracing::debug!("the client has gone; its calls go on");
                 let rest = Self {
-                    parts: std::mem::take(&mut self.parts),
+                    calls: std::mem::take(&mut self.calls),
                     era: self.era,
                     on_their_own: true,
                     _guards: std::mem::take(&mut self._guards),
@@ -183,44 +144,10 @@ impl Drop for Calls {
                 runtime.spawn(rest.finish());
             }
             _ => {
-                for part in &self.parts {
-                    part.exchange.cancelled.fire();
+                for exchange in self.calls.exchanges() {
+                    exchange.cancelled.fire();
                 }
             }
-        }
-    }
-}
-
-impl Part {
-    fn new(job: Box<dyn Job>) -> Self {
-        Self {
-            exchange: job.exchange().clone(),
-            only_listens: job.only_listens(),
-            call: Some(CallFuture::new(job)),
-            response: None,
-        }
-    }
-
-    fn listens_only(&self) -> bool {
-        self.only_listens
-    }
-
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
-        if let Some(call) = &mut self.call
-            && let Poll::Ready(response) = Pin::new(call).poll(cx)
-        {
-            self.call = None;
-            self.response = response;
-        }
-        // Messages that were sent before the response come before it.
-        let message = match self.call {
-            Some(_) => self.exchange.outbox().poll_next(cx),
-            None => Poll::Ready(self.exchange.outbox().try_next()),
-        };
-        match (message, &self.call) {
-            (Poll::Ready(Some(message)), _) => Poll::Ready(Some(CallEvent::Message(message))),
-            (_, Some(_)) => Poll::Pending,
-            (_, None) => Poll::Ready(self.response.take().map(CallEvent::Response)),
         }
     }
 }

@@ -8,14 +8,15 @@ use std::sync::{
 use http::request::Parts;
 
 use super::{
-    admit::{self, InvalidSetting, One, Policy},
     config::HttpConfig,
+    fields::{self, HttpHeaders, One},
     limit::Limit,
+    policy::{InvalidSetting, Policy},
     sessions::{Active, Sessions},
 };
 use crate::{
     engine::Engine,
-    gate::{HeaderValue, Headers, Refusal, SESSION_HEADER, VERSION_HEADER},
+    gate::{Refusal, SESSION_HEADER, VersionHeader},
     principal::Principal,
     store::EventStore,
 };
@@ -81,30 +82,14 @@ impl Endpoint {
 
 /// The session id that the request carries.
 pub(super) fn named_session(parts: &Parts) -> Result<&str, Refusal> {
-    match admit::named(&parts.headers, SESSION_HEADER) {
+    match fields::named(&parts.headers, SESSION_HEADER) {
         One::Text(id) => Ok(id),
         One::Absent => Err(Refusal::SessionMissing),
         One::Unusable => Err(Refusal::SessionHeaderUnusable),
     }
 }
 
-/// The headers of an HTTP request, for the engine.
-pub(super) struct HttpHeaders<'a>(pub(super) &'a http::HeaderMap);
-
-impl Headers for HttpHeaders<'_> {
-    fn get(&self, name: &str) -> HeaderValue<'_> {
-        match admit::named(self.0, name) {
-            One::Absent => HeaderValue::Absent,
-            One::Text(text) => HeaderValue::One(text),
-            One::Unusable => HeaderValue::Bad,
-        }
-    }
-}
-
-/// The protocol version that the request names, as far as it can be read.
-pub(super) fn named_version(parts: &Parts) -> Option<trueform_schema::Revision> {
-    match admit::named(&parts.headers, VERSION_HEADER) {
-        One::Text(version) => trueform_schema::Revision::from_wire(version),
-        One::Absent | One::Unusable => None,
-    }
+/// What the request says about the protocol version.
+pub(super) fn named_version(parts: &Parts) -> VersionHeader {
+    VersionHeader::of(&HttpHeaders(&parts.headers))
 }

@@ -8,10 +8,11 @@ use http::request::Parts;
 use trueform_schema::Era;
 
 use super::{
-    admit::{self, One},
     body::{Piped, Unrelated, event_stream},
     endpoint::{Endpoint, named_session, named_version},
+    fields::{self, One},
     live::keep,
+    media,
     pipe::Pipe,
     reply::Resumable,
     sessions::Active,
@@ -20,7 +21,7 @@ use super::{
     status,
 };
 use crate::{
-    gate::{Outgoing, Refusal, VERSION_HEADER},
+    gate::{Outgoing, Refusal, VersionHeader},
     peer::ShortId,
     store::{EventId, EventStore, Replay},
 };
@@ -30,12 +31,12 @@ const LAST_EVENT: &str = "last-event-id";
 
 /// Opens the session's own stream, or resumes one of its streams.
 pub(super) fn get(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
-    let last = match admit::single(&parts.headers, LAST_EVENT) {
+    let last = match fields::single(&parts.headers, LAST_EVENT) {
         One::Absent => None,
         One::Text(last) => Some(last.parse::<EventId>()),
         One::Unusable => return State::refused(&Refusal::Event),
     };
-    if !admit::accepts(&parts.headers).events {
+    if !media::accepts(&parts.headers).events {
         return State::refused(&Refusal::Accept("`text/event-stream`"));
     }
     if let Err(refusal) = legacy_only(endpoint, &parts) {
@@ -78,8 +79,8 @@ pub(super) fn delete(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
 
 /// The modern era has neither GET nor DELETE (F-33).
 fn legacy_only(endpoint: &Endpoint, parts: &Parts) -> Result<(), Refusal> {
-    let modern = named_version(parts).is_some_and(|revision| revision.era() == Era::Modern);
-    if modern || !endpoint.engine.host.serves_legacy() {
+    let is_modern = named_version(parts).era() == Some(Era::Modern);
+    if is_modern || !endpoint.engine.host.serves_legacy() {
         return Err(Refusal::NoStreamInModernEra);
     }
     Ok(())
@@ -90,14 +91,12 @@ async fn session(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<Active, Refu
     shared::fetch(endpoint, parts).await?;
     let active = endpoint.session_of(parts)?;
     // F-23
-    match admit::named(&parts.headers, VERSION_HEADER) {
-        One::Absent => Ok(active),
-        One::Text(_)
-            if named_version(parts).is_some_and(|named| endpoint.engine.host.serves(named)) =>
-        {
-            Ok(active)
+    match named_version(parts) {
+        VersionHeader::Absent => Ok(active),
+        VersionHeader::Revision(named) if endpoint.engine.host.serves(named) => Ok(active),
+        VersionHeader::Revision(_) | VersionHeader::Unknown | VersionHeader::Unusable => {
+            Err(Refusal::Version)
         }
-        One::Text(_) | One::Unusable => Err(Refusal::Version),
     }
 }
 

@@ -11,11 +11,12 @@ use http::{HeaderName, HeaderValue, request::Parts};
 use trueform_schema::RequestId;
 
 use super::{
-    admit::Accepts,
     calls::{Calls, RequestGuards},
     config::Streams,
-    endpoint::{Endpoint, HttpHeaders, named_session},
+    endpoint::{Endpoint, named_session},
+    fields::HttpHeaders,
     limit::Permit,
+    media::Accepts,
     reply::{self, Late, Resumable},
     sessions::{self, Active},
     shared,
@@ -23,7 +24,7 @@ use super::{
     status,
 };
 use crate::{
-    drive::{Batch, Reply},
+    drive::{self, Batch, Reply, Responses, Sorted},
     engine::{HttpSource, Named, Source},
     exchange::TransportData,
     feature::job::Job,
@@ -134,32 +135,22 @@ impl Post<'_, '_> {
             Reply::Silent => status::accepted().into(),
             // The most common case: one body, nothing to wait for.
             Reply::Ready(response) if self.accepts.json => status::json(response).into(),
-            Reply::Ready(response) => reply::complete(vec![response], false, self.accepts).into(),
+            Reply::Ready(response) => reply::complete(response.into(), self.accepts).into(),
             Reply::Opened(id, session, response) => self.opened(&id, &session, response),
-            Reply::Running(job) => self.late(vec![job], Vec::new(), false),
+            Reply::Running(job) => self.late(drive::Calls::one(job), Responses::default()),
             Reply::Background(job) => self.unanswered(vec![job]),
             Reply::Batch(replies) => {
-                let (mut jobs, mut responses) = (Vec::new(), Vec::new());
-                let mut background = Vec::new();
-                for reply in replies {
-                    match reply {
-                        Reply::Running(job) => jobs.push(job),
-                        Reply::Background(job) => background.push(job),
-                        Reply::Ready(response) | Reply::Opened(_, _, response) => {
-                            responses.push(response);
-                        }
-                        // A batch has no batches in it, and the engine leaves out what is not answered.
-                        Reply::Silent | Reply::Batch(_) => {}
-                    }
-                }
-                if jobs.is_empty() && responses.is_empty() {
-                    return self.unanswered(background);
+                let mut sorted = Sorted::of(replies);
+                if sorted.is_unanswered() {
+                    return self.unanswered(sorted.background);
                 }
                 // One request holds one permit, so the answer waits for the notifications beside it.
-                jobs.extend(background);
-                match jobs.is_empty() {
-                    true => reply::complete(responses, true, self.accepts).into(),
-                    false => self.late(jobs, responses, true),
+                let last = usize::MAX;
+                let background = sorted.background.into_iter();
+                sorted.jobs.extend(background.map(|job| (last, job)));
+                match sorted.jobs.is_empty() {
+                    true => reply::complete(sorted.responses, self.accepts).into(),
+                    false => self.late(drive::Calls::of_batch(sorted.jobs), sorted.responses),
                 }
             }
         }
@@ -170,8 +161,8 @@ impl Post<'_, '_> {
         let guards = self.guards;
         tokio::spawn(async move {
             let _guards = guards;
-            let replies = jobs.into_iter().map(Reply::Background).collect();
-            Batch::new(replies).await;
+            let jobs = jobs.into_iter().map(|job| (0, job)).collect();
+            Batch::new(Responses::of_batch(), jobs).await;
         });
         status::accepted().into()
     }
@@ -186,7 +177,7 @@ impl Post<'_, '_> {
                 return status::refused(&Refusal::TooManySessions, Some(id), None).into();
             }
         };
-        let mut response = reply::complete(vec![response], false, self.accepts);
+        let mut response = reply::complete(response.into(), self.accepts);
         // Ids are made of hexadecimal digits and dashes.
         if let Some(id) = session.id().and_then(|id| HeaderValue::from_str(id).ok()) {
             response
@@ -196,14 +187,14 @@ impl Post<'_, '_> {
         response.into()
     }
 
-    fn late(self, jobs: Vec<Box<dyn Job>>, responses: Vec<Outgoing>, batch: bool) -> State {
+    fn late(self, calls: drive::Calls, responses: Responses) -> State {
         let entry = self
             .guards
             .active
             .as_ref()
             .map(|active: &Active| active.entry().clone());
         let resumable = entry.and_then(|entry| Resumable::of(&entry, self.endpoint.event_store()));
-        let calls = Calls::new(jobs, self.guards);
+        let calls = Calls::new(calls, self.guards);
         let only_listens = calls.only_listen();
         if only_listens && !self.accepts.events {
             return State::refused(&Refusal::Accept(
@@ -214,7 +205,6 @@ impl Post<'_, '_> {
         let late = Late {
             calls,
             responses,
-            batch,
             accepts: self.accepts,
             may_stream: wanted && self.accepts.events,
             resumable,

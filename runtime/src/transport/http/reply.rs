@@ -17,45 +17,41 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use trueform_schema::{Era, Revision};
 
 use super::{
-    admit::Accepts,
     body::{Cancelling, Inline, Piped, complete_stream, event_stream},
-    calls::{CallEvent, Calls},
+    calls::Calls,
     config::HttpConfig,
     live::LiveStream,
+    media::Accepts,
     pipe::{NotTaken, Pipe},
     sessions::Entry,
     sse, status,
 };
 use crate::{
+    drive::{CallEvent, Responses},
     gate::{Outgoing, Refusal},
     store::EventStore,
 };
 
 /// Responses that are all there, in a type that the client accepts.
-pub(super) fn complete(mut responses: Vec<Outgoing>, batch: bool, accepts: Accepts) -> Response {
-    let refused = !batch && responses.first().is_some_and(status::is_refusal);
+pub(super) fn complete(responses: Responses, accepts: Accepts) -> Response {
+    if accepts.json || responses.single().is_some_and(status::is_refusal) {
+        // Without one the calls were cancelled: nothing may be answered.
+        return responses
+            .into_message()
+            .map_or_else(status::accepted, status::json);
+    }
     if responses.is_empty() {
-        // Cancelled: nothing may be answered.
         return status::accepted();
     }
-    if accepts.json || refused {
-        return match (batch, responses.pop()) {
-            (false, Some(response)) => status::json(response),
-            (_, last) => {
-                responses.extend(last);
-                status::json(Outgoing::batch(&responses))
-            }
-        };
-    }
+    let responses = responses.into_list();
     complete_stream(responses.iter().map(|response| sse::event(None, response)))
 }
 
 /// Calls that are at work, and how they are to be answered.
 pub(super) struct Late {
     pub(super) calls: Calls,
-    /// Responses of the same batch that are there already.
-    pub(super) responses: Vec<Outgoing>,
-    pub(super) batch: bool,
+    /// Those that are there already.
+    pub(super) responses: Responses,
     pub(super) accepts: Accepts,
     /// Whether the answer may become a stream.
     pub(super) may_stream: bool,
@@ -121,10 +117,10 @@ impl Late {
     fn begin(self, first: First, config: &HttpConfig) -> Response {
         match first {
             First::Answered if self.responses.is_empty() && self.calls.ended_with_session() => {
-                let id = self.calls.id().filter(|_| !self.batch);
+                let id = self.calls.id().filter(|_| !self.responses.is_batch());
                 status::refused(&Refusal::SessionUnknown, id, None)
             }
-            First::Answered => complete(self.responses, self.batch, self.accepts),
+            First::Answered => complete(self.responses, self.accepts),
             First::Stream(message) => self.stream(message, config),
         }
     }
@@ -145,7 +141,9 @@ impl Late {
     ) -> Poll<First> {
         loop {
             match self.calls.poll_next(cx) {
-                Poll::Ready(Some(CallEvent::Response(response))) => self.responses.push(response),
+                Poll::Ready(Some(CallEvent::Response { place, message })) => {
+                    self.responses.push(place, message);
+                }
                 Poll::Ready(Some(CallEvent::Message(message))) if self.may_stream => {
                     return Poll::Ready(First::Stream(Some(message)));
                 }
@@ -196,8 +194,9 @@ impl Late {
         let pipe = Arc::new(Pipe::default());
         let mut events: VecDeque<CallEvent> = self
             .responses
+            .into_list()
             .into_iter()
-            .map(CallEvent::Response)
+            .map(|message| CallEvent::Response { place: 0, message })
             .collect();
         events.extend(message.map(CallEvent::Message));
         let sink = match self.resumable {
@@ -318,7 +317,7 @@ impl Sink {
     async fn take(&self, event: CallEvent) -> Result<(), Lost> {
         let (message, last) = match event {
             CallEvent::Message(message) => (message, false),
-            CallEvent::Response(response) => (response, true),
+            CallEvent::Response { message, .. } => (message, true),
         };
         match self {
             Self::Plain(pipe) => plainly(pipe, message, last),
@@ -431,8 +430,14 @@ mod tests {
                 (_, true) => format!("[{}]", texts.join(",")),
                 (_, false) => texts.concat(),
             };
-            let responses = statuses.iter().map(|status| error(*status)).collect();
-            let got = text(complete(responses, batch, accepts)).await;
+            let mut responses = match batch {
+                true => Responses::of_batch(),
+                false => Responses::default(),
+            };
+            for (place, status) in statuses.iter().enumerate() {
+                responses.push(place, error(*status));
+            }
+            let got = text(complete(responses, accepts)).await;
             assert_eq!(got, (status, kind.to_owned(), body), "{statuses:?}");
         }
     }

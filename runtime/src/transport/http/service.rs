@@ -18,9 +18,10 @@ use http_body::Body as _;
 use tokio::time::{Sleep, sleep};
 
 use super::{
-    admit::{self, Accepts},
     endpoint::Endpoint,
-    listen, post,
+    listen,
+    media::{self, Accepts},
+    post,
     state::State,
 };
 #[cfg(doc)]
@@ -225,13 +226,13 @@ impl Endpoint {
 
     /// What is known of a POST before its body.
     fn admit_post(&self, parts: &Parts, body: &Body) -> Result<Accepts, Refusal> {
-        if !admit::is_json(&parts.headers) {
+        if !media::is_json(&parts.headers) {
             return Err(Refusal::ContentType);
         }
-        if !admit::is_plain(&parts.headers) {
+        if !media::is_plain(&parts.headers) {
             return Err(Refusal::ContentEncoding);
         }
-        let accepts = admit::accepts(&parts.headers);
+        let accepts = media::accepts(&parts.headers);
         if !accepts.json && !accepts.events {
             return Err(Refusal::Accept("`application/json` or `text/event-stream`"));
         }

@@ -1,13 +1,16 @@
-//! Who may call at all: the `Host` and `Origin` rules, and the media types of both directions.
+//! Who may call at all: the `Host` and `Origin` rules.
 //!
 //! Reads headers in place, without a copy; decides nothing about the protocol.
 
 use std::{fmt, net::SocketAddr};
 
-use http::{HeaderMap, HeaderName, Uri, Version, header};
+use http::{HeaderMap, Uri, Version, header};
 
-use super::config::HttpConfig;
-use crate::gate::{METHOD_HEADER, NAME_HEADER, Refusal, SESSION_HEADER, VERSION_HEADER};
+use super::{
+    config::HttpConfig,
+    fields::{One, single},
+};
+use crate::gate::Refusal;
 
 /// Which hosts and origins are served, compiled from the settings.
 #[derive(Debug)]
@@ -256,149 +259,9 @@ fn same_host(scheme: &str, authority: &str, host: &str) -> bool {
     }
 }
 
-/// A header that may occur once.
-pub(super) enum One<'a> {
-    Absent,
-    Text(&'a str),
-    /// It occurs twice, or is not visible ASCII.
-    Unusable,
-}
-
-/// The value of a header that may occur once, without the white space around it.
-pub(super) fn single(headers: &HeaderMap, name: impl header::AsHeaderName) -> One<'_> {
-    let no_name_has_two = headers.len() == headers.keys_len();
-    let value = if no_name_has_two {
-        headers.get(name)
-    } else {
-        let mut values = headers.get_all(name).iter();
-        match (values.next(), values.next()) {
-            (value, None) => value,
-            (_, Some(_)) => return One::Unusable,
-        }
-    };
-    match value.map(http::HeaderValue::to_str) {
-        None => One::Absent,
-        Some(Ok(text)) => One::Text(text.trim_ascii()),
-        Some(Err(_)) => One::Unusable,
-    }
-}
-
-/// As [`single`], for a name as the gate spells it. Those that every request is asked for need not be parsed each time.
-pub(super) fn named<'a>(headers: &'a HeaderMap, name: &str) -> One<'a> {
-    static VERSION: HeaderName = HeaderName::from_static(VERSION_HEADER);
-    static SESSION: HeaderName = HeaderName::from_static(SESSION_HEADER);
-    static METHOD: HeaderName = HeaderName::from_static(METHOD_HEADER);
-    static NAME: HeaderName = HeaderName::from_static(NAME_HEADER);
-    match name {
-        VERSION_HEADER => single(headers, &VERSION),
-        SESSION_HEADER => single(headers, &SESSION),
-        METHOD_HEADER => single(headers, &METHOD),
-        NAME_HEADER => single(headers, &NAME),
-        _ => single(headers, name),
-    }
-}
-
-/// What the client takes as an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Accepts {
-    pub(super) json: bool,
-    pub(super) events: bool,
-}
-
-/// Reads `Accept` leniently: types and wildcards count unless their weight is 0; no header admits everything (F-7).
-pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
-    let mut found = Accepts {
-        json: false,
-        events: false,
-    };
-    let mut values = headers.get_all(header::ACCEPT).iter().peekable();
-    if values.peek().is_none() {
-        return Accepts {
-            json: true,
-            events: true,
-        };
-    }
-    for value in values {
-        // What most clients send (G-1), recognized without taking it apart.
-        if value == "application/json, text/event-stream" {
-            return Accepts {
-                json: true,
-                events: true,
-            };
-        }
-        let Ok(text) = value.to_str() else { continue };
-        for range in text.split(',') {
-            let (kind, parameters) = match range.split_once(';') {
-                Some((kind, parameters)) => (kind.trim(), parameters),
-                None => (range.trim(), ""),
-            };
-            if !parameters.is_empty() && weighs_nothing(parameters) {
-                continue;
-            }
-            let is = |name: &str| kind.eq_ignore_ascii_case(name);
-            if kind == "*/*" {
-                found = Accepts {
-                    json: true,
-                    events: true,
-                };
-            } else if is("application/json") || is("application/*") {
-                found.json = true;
-            } else if is("text/event-stream") || is("text/*") {
-                found.events = true;
-            }
-        }
-    }
-    found
-}
-
-fn weighs_nothing(parameters: &str) -> bool {
-    parameters
-        .split(';')
-        .any(|parameter| match parameter.split_once('=') {
-            Some((name, weight)) if name.trim().eq_ignore_ascii_case("q") => weight
-                .trim()
-                .parse::<f32>()
-                .is_ok_and(|weight| weight == 0.0),
-            _ => false,
-        })
-}
-
-/// Whether the body is said to be JSON.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    match single(headers, header::CONTENT_TYPE) {
-        One::Text(text) => {
-            let kind = || text.split(';').next().unwrap_or_default().trim();
-            text == "application/json" || kind().eq_ignore_ascii_case("application/json")
-        }
-        One::Absent | One::Unusable => false,
-    }
-}
-
-/// Whether the body is sent as it is: no encoding of bodies is understood here.
-pub(super) fn is_plain(headers: &HeaderMap) -> bool {
-    match single(headers, header::CONTENT_ENCODING) {
-        One::Absent => true,
-        One::Text(encoding) => encoding.eq_ignore_ascii_case("identity") || encoding.is_empty(),
-        One::Unusable => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use http::{HeaderName, HeaderValue};
-
-    use super::*;
-
-    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        let mut map = HeaderMap::new();
-        for (name, value) in pairs {
-            map.append(
-                HeaderName::from_static(name),
-                HeaderValue::from_str(value).expect("a test's header"),
-            );
-        }
-        map
-    }
+    use super::{super::fields::testing::headers, *};
 
     fn policy(hosts: &[&str], origins: &[&str], address: Option<&str>) -> Policy {
         let config = HttpConfig::default()
@@ -554,50 +417,5 @@ mod tests {
                 "{error}"
             );
         }
-    }
-
-    // F-7
-    #[test]
-    fn accept() {
-        for (values, json, events) in [
-            (&[][..], true, true),
-            (&["application/json, text/event-stream"], true, true),
-            (&["application/json", "text/event-stream"], true, true),
-            (&["application/json"], true, false),
-            (&["Text/Event-Stream;q=0.5"], false, true),
-            (&["*/*"], true, true),
-            (&["application/*"], true, false),
-            (&["text/*;q=0.1, image/png"], false, true),
-            (&["text/html"], false, false),
-            (&["application/json;q=0, text/event-stream"], false, true),
-            (&["application/json; charset=utf-8"], true, false),
-            (&[""], false, false),
-        ] {
-            let pairs: Vec<_> = values.iter().map(|value| ("accept", *value)).collect();
-            assert_eq!(
-                accepts(&headers(&pairs)),
-                Accepts { json, events },
-                "{values:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn content_type() {
-        for (value, expected) in [
-            ("application/json", true),
-            ("Application/JSON; charset=utf-8", true),
-            ("application/json;charset=UTF-8", true),
-            ("text/plain", false),
-            ("application/jsonp", false),
-            ("application/x-www-form-urlencoded", false),
-        ] {
-            assert_eq!(
-                is_json(&headers(&[("content-type", value)])),
-                expected,
-                "{value}"
-            );
-        }
-        assert!(!is_json(&HeaderMap::new()));
     }
 }

@@ -1,0 +1,172 @@
+//! Batches: what the replies to the messages of one ask for, how its calls are driven, and the one array that answers it.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use super::{
+    Reply,
+    calls::{CallEvent, Calls},
+};
+use crate::{feature::job::Job, gate::Outgoing};
+
+/// The replies to the messages of a batch, by what is left to do for them.
+#[derive(Default)]
+pub(crate) struct Sorted {
+    /// What is there already.
+    pub(crate) responses: Responses,
+    /// What is answered later, and the place of each response.
+    pub(crate) jobs: Vec<(usize, Box<dyn Job>)>,
+    /// What is never answered. Responses need not wait for it.
+    pub(crate) background: Vec<Box<dyn Job>>,
+}
+
+impl Sorted {
+    pub(crate) fn of(replies: Vec<Reply>) -> Self {
+        let mut sorted = Self {
+            responses: Responses::of_batch(),
+            ..Self::default()
+        };
+        for (place, reply) in replies.into_iter().enumerate() {
+            match reply {
+                Reply::Running(job) => sorted.jobs.push((place, job)),
+                Reply::Background(job) => sorted.background.push(job),
+                // Batches open no sessions.
+                Reply::Ready(response) | Reply::Opened(_, _, response) => {
+                    sorted.responses.push(place, response);
+                }
+                // Batches do not nest, and the engine leaves out what is not answered.
+                Reply::Silent | Reply::Batch(_) => {}
+            }
+        }
+        sorted
+    }
+
+    /// Whether nothing in the batch is answered.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.jobs.is_empty() && self.responses.is_empty()
+    }
+}
+
+/// The responses to one message, which may be a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Responses {
+    /// With the place of each in its batch.
+    list: Vec<(usize, Outgoing)>,
+    is_batch: bool,
+}
+
+impl Responses {
+    /// Those to a batch: however many they are, an array holds them.
+    pub(crate) fn of_batch() -> Self {
+        Self {
+            list: Vec::new(),
+            is_batch: true,
+        }
+    }
+
+    pub(crate) fn push(&mut self, place: usize, response: Outgoing) {
+        self.list.push((place, response));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The response, unless it is part of a batch.
+    pub(crate) fn single(&self) -> Option<&Outgoing> {
+        let (_, response) = self.list.first().filter(|_| !self.is_batch)?;
+        Some(response)
+    }
+
+    /// Whether they are those to a batch.
+    pub(crate) fn is_batch(&self) -> bool {
+        self.is_batch
+    }
+
+    /// As one message each, in the order of the requests.
+    pub(crate) fn into_list(mut self) -> Vec<Outgoing> {
+        self.list.sort_by_key(|(place, _)| *place);
+        self.list
+            .into_iter()
+            .map(|(_, response)| response)
+            .collect()
+    }
+
+    /// As one message; `None` if nothing is answered.
+    pub(crate) fn into_message(mut self) -> Option<Outgoing> {
+        match self.is_batch {
+            false => self.list.pop().map(|(_, response)| response),
+            true => {
+                let list = self.into_list();
+                (!list.is_empty()).then(|| Outgoing::batch(&list))
+            }
+        }
+    }
+}
+
+impl From<Outgoing> for Responses {
+    fn from(response: Outgoing) -> Self {
+        Self {
+            list: vec![(0, response)],
+            is_batch: false,
+        }
+    }
+}
+
+/// The calls of one batch; completes with the array of all its responses.
+pub(crate) struct Batch {
+    calls: Calls,
+    responses: Responses,
+}
+
+impl Batch {
+    /// Drives `jobs`, which are answered together with `responses`.
+    pub(crate) fn new(responses: Responses, jobs: Vec<(usize, Box<dyn Job>)>) -> Self {
+        Self {
+            calls: Calls::of_batch(jobs),
+            responses,
+        }
+    }
+}
+
+impl Future for Batch {
+    type Output = Option<Outgoing>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
+        let this = self.get_mut();
+        while let Some(event) = ready!(this.calls.poll_next(cx)) {
+            match event {
+                CallEvent::Response { place, message } => this.responses.push(place, message),
+                // Calls of a byte stream send messages to the stream.
+                CallEvent::Message(_) => {}
+            }
+        }
+        Poll::Ready(std::mem::take(&mut this.responses).into_message())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> Outgoing {
+        Outgoing::unchecked(text.as_bytes().to_vec())
+    }
+
+    //
+    #[test]
+    fn responses_are_in_the_order_of_the_requests_whenever_they_come() {
+        let mut responses = Responses::of_batch();
+        for (place, text) in [(2, "2"), (0, "0"), (1, "1")] {
+            responses.push(place, message(text));
+        }
+        let array = responses.into_message().expect("three responses");
+        assert_eq!(array.bytes(), b"[0,1,2]");
+        assert!(Responses::of_batch().into_message().is_none());
+        let single = Responses::from(message("0")).into_message();
+        assert_eq!(single.expect("one response").bytes(), b"0");
+    }
+}
