@@ -20,7 +20,7 @@ use trueform_schema::{ErrorObject, RequestId, Revision};
 
 pub(crate) use self::source::Source;
 #[cfg(feature = "http")]
-pub(crate) use self::source::{HttpSource, Named};
+pub(crate) use self::source::{CallPermits, HttpSource, Named};
 use self::{admit::Received, methods::MethodTable};
 use crate::{
     drive::Reply,

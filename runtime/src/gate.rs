@@ -58,6 +58,10 @@ pub(crate) const NAME_HEADER: &str = "mcp-name";
 /// Prefix of the headers that repeat arguments marked `x-mcp-header`.
 pub(crate) const PARAM_HEADER_PREFIX: &str = "mcp-param-";
 
+/// What a request is refused with that would run while as many calls as may be are at work.
+pub(crate) const NO_ROOM: &str =
+    "too many calls are at work; the limit is the server's `max_in_flight` setting";
+
 /// Whether messages may come in arrays at `revision`.
 pub(crate) const fn has_batches(revision: Revision) -> bool {
     matches!(revision, Revision::V2025_03_26)

@@ -24,6 +24,18 @@ pub(crate) use self::{
 /// The gate's name for it.
 pub(crate) use trueform_schema::pointer::escape as escaped;
 
+/// The UTF-8 form of the byte order mark, which some peers write before a text.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// `text` without a byte order mark at its start (DEC-10).
+#[cfg_attr(
+    not(any(feature = "http", feature = "testing")),
+    allow(dead_code, reason = "streams look for it in pieces")
+)]
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
 /// Deepest nesting of arrays and objects in a message. Same as the limit of `serde_json`, which holds only where a value
 /// is decoded; this one holds for raw members too.
 pub const MAX_DEPTH: usize = 128;

@@ -11,6 +11,7 @@ use trueform_schema::{
 
 use super::{
     Engine, lifecycle,
+    methods::runs_code,
     route::{Door, Refused},
     source::{HttpSource, Source},
 };
@@ -18,7 +19,7 @@ use crate::{
     drive::Reply,
     exchange::{Exchange, id_taken},
     feature::{self, logging},
-    gate::{self, Claims, HeaderValue, Headers, Stage, VERSION_HEADER},
+    gate::{self, Claims, Headers, Stage, VersionHeader},
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Negotiated, Phase, Session},
     trace,
@@ -102,6 +103,18 @@ impl<'a> Admitted<'a> {
     }
 }
 
+/// Takes a permit for one more call where `source` comes from. Last of all checks: only what would run takes it.
+pub(super) fn take_permit(source: &Source<'_>, revision: Revision) -> Result<(), Refused> {
+    match source.take_permit() {
+        true => Ok(()),
+        false => Err(Refused::at(
+            Stage::NoRoom,
+            Some(revision),
+            jsonrpc::internal(gate::NO_ROOM),
+        )),
+    }
+}
+
 impl Engine {
     /// Serves a request.
     pub(super) fn request(&self, received: &Received<'_>, claims: Claims<'_>) -> Reply {
@@ -173,6 +186,9 @@ impl Engine {
             .map_err(refuse)?;
         if let Some(meta) = request.meta() {
             check_log_level(meta, revision).map_err(refuse)?;
+        }
+        if runs_code(method) {
+            take_permit(source, revision)?;
         }
         let admitted = Admitted::new(received, method.as_str(), entered);
         Ok(dispatch(self, admitted, request))
@@ -292,13 +308,7 @@ impl Engine {
         http: &HttpSource<'_>,
         revision: Option<Revision>,
     ) -> Result<(), Refused> {
-        let is_known = match http.headers.get(VERSION_HEADER) {
-            HeaderValue::Absent => true,
-            HeaderValue::One(version) => Revision::from_wire(version)
-                .is_some_and(|version| version.era() == Era::Legacy && self.host.serves(version)),
-            HeaderValue::Bad => false,
-        };
-        match is_known {
+        match self.is_version_of_session(VersionHeader::of(http.headers)) {
             true => Ok(()),
             false => Err(Refused::at(
                 Stage::Envelope,

@@ -9,7 +9,7 @@ use trueform_schema::{
 
 use super::{
     Engine,
-    admit::{Admitted, Entered, Received, check_log_level},
+    admit::{Admitted, Entered, Received, check_log_level, take_permit},
     notified::{log_dropped, log_unknown},
     route::Refused,
     source::Source,
@@ -59,6 +59,7 @@ impl Engine {
             )));
         };
         let request = request.map_err(refuse)?;
+        take_permit(received.source, revision)?;
         let admitted = Admitted::new(received, request.method, entered);
         let called = request.call(admitted.exchange(self, meta.as_mut()), &self.layers);
         Ok(Self::called(received.id, revision, called))

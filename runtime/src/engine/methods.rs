@@ -1,5 +1,5 @@
 //! Which requests a client may send: for each revision and method, its direction and whether the capability that it needs is
-//! declared. Built once. Whether a method is served, the dispatch says.
+//! declared. Built once. Which of them run an author's code. Whether a method is served, the dispatch says.
 
 use serde_json::Value;
 use trueform_schema::{At, ErrorObject, Method, Revision};
@@ -41,6 +41,14 @@ impl MethodTable {
     pub(super) fn get(&self, method: Method, revision: Revision) -> Availability {
         self.0[revision as usize][method as usize]
     }
+}
+
+/// Whether a request runs code of the server's author, so that it counts as a call at work.
+pub(super) const fn runs_code(method: Method) -> bool {
+    matches!(
+        method,
+        Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Complete
+    )
 }
 
 fn of(method: Method, revision: Revision, declared: &Value) -> Availability {

@@ -11,7 +11,7 @@ use trueform_schema::{
 use super::{Engine, route::Door, source::Source};
 use crate::{
     drive::Reply,
-    gate::{self, Claims, HeaderValue, VERSION_HEADER},
+    gate::{self, Claims},
     jsonrpc,
     peer::{Cancelled, Phase, Session},
 };
@@ -25,14 +25,12 @@ pub(crate) struct Notifier<'a> {
 impl Engine {
     /// The revision of a notification that belongs to no session: the one that its `_meta` or its header names, or the newest.
     fn claimed_revision(&self, source: &Source<'_>, claims: &Claims<'_>) -> Revision {
-        let in_header = || match source.http()?.headers.get(VERSION_HEADER) {
-            HeaderValue::One(version) => Some(version.into()),
-            HeaderValue::Absent | HeaderValue::Bad => None,
+        let in_header = || source.version_header().revision();
+        let claimed = match claims.version() {
+            Some(version) => Revision::from_wire(&version),
+            None => in_header(),
         };
-        claims
-            .version()
-            .or_else(in_header)
-            .and_then(|version| Revision::from_wire(&version))
+        claimed
             .filter(|claimed| claimed.era() == Era::Modern && self.host.serves(*claimed))
             .unwrap_or_else(|| self.newest_modern())
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     drive::Reply,
-    gate::{self, Claims, HeaderValue, Outgoing, Stage, VERSION_HEADER},
+    gate::{self, Claims, Outgoing, Stage, VersionHeader},
     jsonrpc::{self, ErrorDetail},
     peer::Session,
 };
@@ -84,6 +84,17 @@ impl Engine {
             Named::Found(session) => Ok(Door::Session(session)),
             Named::Absent if !names_legacy_version(source) => Ok(Door::Stateless),
             missing => Err(Self::no_session(source, missing)),
+        }
+    }
+
+    /// Whether a version header may go with a message of a session: it is absent, or names a legacy revision that is served (F-23).
+    pub(crate) fn is_version_of_session(&self, version: VersionHeader) -> bool {
+        match version {
+            VersionHeader::Absent => true,
+            VersionHeader::Revision(version) => {
+                version.era() == Era::Legacy && self.host.serves(version)
+            }
+            VersionHeader::Unknown | VersionHeader::Unusable => false,
         }
     }
 
@@ -169,14 +180,6 @@ impl Engine {
 
 /// Whether the version header leaves the legacy era possible: it is absent, or names a legacy revision.
 fn names_legacy_version(source: &Source<'_>) -> bool {
-    let Some(http) = source.http() else {
-        return true;
-    };
-    match http.headers.get(VERSION_HEADER) {
-        HeaderValue::Absent => true,
-        HeaderValue::One(version) => {
-            Revision::from_wire(version).is_some_and(|revision| revision.era() == Era::Legacy)
-        }
-        HeaderValue::Bad => false,
-    }
+    let version = source.version_header();
+    version == VersionHeader::Absent || version.era() == Some(Era::Legacy)
 }

@@ -39,6 +39,13 @@ pub(crate) struct HttpSource<'a> {
     pub(crate) transport: TransportData,
     /// Makes the id of a session that is opened.
     pub(crate) new_id: fn() -> Box<str>,
+    pub(crate) permits: &'a dyn CallPermits,
+}
+
+/// The permits that a transport has for calls at work.
+pub(crate) trait CallPermits {
+    /// Takes one; false if there is none left.
+    fn take(&self) -> bool;
 }
 
 impl<'a> Source<'a> {
@@ -68,6 +75,11 @@ impl<'a> Source<'a> {
         self.http.as_ref()
     }
 
+    /// Takes a permit of the transport for one more call; false if there is none. A byte stream bounds what runs by its table of ids.
+    pub(super) fn take_permit(&self) -> bool {
+        self.http.as_ref().is_none_or(|http| http.permits.take())
+    }
+
     pub(super) fn named(&self) -> &Named<'a> {
         &self.session
     }
@@ -82,7 +94,15 @@ impl<'a> Source<'a> {
     /// The revision of the session, or else the one that the version header names.
     pub(super) fn revision(&self) -> Option<Revision> {
         let session = self.session().and_then(|session| session.revision());
-        session.or_else(|| VersionHeader::of(self.http.as_ref()?.headers).revision())
+        session.or_else(|| self.version_header().revision())
+    }
+
+    /// What the version header says. A byte stream has no headers.
+    pub(super) fn version_header(&self) -> VersionHeader {
+        let http = self.http.as_ref();
+        http.map_or(VersionHeader::Absent, |http| {
+            VersionHeader::of(http.headers)
+        })
     }
 
     pub(super) fn transport(&self) -> TransportData {

@@ -50,6 +50,8 @@ pub(crate) enum Stage {
     NoSession,
     /// What the request says about itself: headers, version, required `_meta`.
     Claims,
+    /// It would run, but as many calls as may be are at work.
+    NoRoom,
     /// Everything after that, in a session or stateless.
     Call(Era),
 }

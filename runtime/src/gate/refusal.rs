@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use trueform_schema::ErrorObject;
 
-use super::session;
+use super::{NO_ROOM, session};
 use crate::jsonrpc::{self, ErrorDetail};
 
 /// Environment variables that add to the settings of the same name: entries with commas between them.
@@ -36,8 +36,10 @@ pub(crate) enum Refusal {
     SessionUnknown,
     SessionHeaderUnusable,
     Version,
-    /// The session has its one stream already.
-    StreamTaken,
+    /// There is nothing at the path of the request; the endpoint is at this one.
+    Path(Box<str>),
+    /// As many streams that only listen are open as may be.
+    TooManyStreams,
     /// `Last-Event-ID` does not name an event that can be resumed from.
     Event,
     Busy,
@@ -54,9 +56,11 @@ impl Refusal {
             Self::SessionUnknown => session::session_unknown(),
             Self::SessionHeaderUnusable => session::session_header_unusable(),
             Self::Version => session::session_version_unknown(),
-            Self::Busy | Self::TooManySessions | Self::Stopping | Self::Store => {
-                jsonrpc::internal(self.message())
-            }
+            Self::Busy
+            | Self::TooManySessions
+            | Self::TooManyStreams
+            | Self::Stopping
+            | Self::Store => jsonrpc::internal(self.message()),
             _ => jsonrpc::invalid_request(self.message(), &self.fault()),
         }
     }
@@ -90,7 +94,9 @@ impl Refusal {
                 format!("a body within {limit:?}"),
                 "a part of one",
             ),
-            Self::StreamTaken => header("no other stream of this session", "an open one"),
+            Self::Path(endpoint) => {
+                ErrorDetail::new("", "path", format!("`{endpoint}`"), "another path")
+            }
             Self::Event => header(
                 "a `Last-Event-ID` that this session can resume from, or none",
                 "another",
@@ -101,6 +107,7 @@ impl Refusal {
             | Self::Version
             | Self::Busy
             | Self::TooManySessions
+            | Self::TooManyStreams
             | Self::Store
             | Self::Stopping => ErrorDetail::new("", "server", "a request later", "one now"),
         }
@@ -133,15 +140,14 @@ impl Refusal {
             Self::BodySlow(limit) => format!(
                 "the body did not come within {limit:?}, the server's `body_timeout` setting"
             ),
-            Self::StreamTaken => {
-                "this session has an open stream already; a session has one".into()
-            }
+            Self::Path(endpoint) => format!("the MCP endpoint of this server is at `{endpoint}`"),
+            Self::TooManyStreams => "too many streams that only listen are open; the limit is the \
+                                     server's `max_listeners` setting"
+                .into(),
             Self::Event => {
                 "the `Last-Event-ID` header names no event that this session can resume from".into()
             }
-            Self::Busy => "too many requests are at work; the limit is the server's \
-                           `max_in_flight` setting"
-                .into(),
+            Self::Busy => NO_ROOM.into(),
             Self::TooManySessions => "too many sessions are open and in use; the limit is the \
                                       server's `max_sessions` setting"
                 .into(),

@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result},
     transport::{
         asked_to_end,
-        http::{Endpoint, HttpService, announce, mount, serve, with_environment},
+        http::{Endpoint, HttpService, announce, mount, mount_alone, serve, with_environment},
     },
 };
 
@@ -71,6 +71,8 @@ impl Service {
     /// stood for. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
     /// [settings](crate::HttpConfig) of the same name.
     ///
+    /// Any other path than the endpoint's is answered 404, with a JSON body that names the endpoint.
+    ///
     /// Bind a loopback address unless a layer in front of the server authenticates callers.
     ///
     /// Must be called within a tokio runtime.
@@ -103,7 +105,7 @@ impl Service {
         let config = with_environment(&self.http);
         let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address))
             .map_err(Error::other)?;
-        let router = mount(&endpoint).map_err(Error::other)?;
+        let router = mount_alone(&endpoint).map_err(Error::other)?;
         // Before anybody can know that there is somebody to signal.
         let asked = asked_to_end();
         announce(address, &config);

@@ -24,6 +24,7 @@ use super::transcript::{Event, Record, Side};
 use crate::{
     Service,
     client::{Client, ClientError, ClientOptions},
+    jsonrpc,
 };
 
 #[cfg(feature = "http")]
@@ -76,6 +77,7 @@ pub struct Recorded<S> {
     recorder: Recorder,
     /// The beginning of a line that has no end yet.
     line: Vec<u8>,
+    is_first_line: bool,
 }
 
 impl Recorder {
@@ -165,6 +167,7 @@ impl Recorder {
             from,
             recorder: self.clone(),
             line: Vec::new(),
+            is_first_line: true,
         }
     }
 
@@ -237,7 +240,10 @@ impl<S> Recorded<S> {
 
     fn end_line(&mut self, turn: Turn) {
         let line = std::mem::take(&mut self.line);
-        let line = line.trim_ascii();
+        let line = match std::mem::take(&mut self.is_first_line) {
+            true => jsonrpc::without_mark(&line).trim_ascii(),
+            false => line.trim_ascii(),
+        };
         if !line.is_empty() {
             let record = Record {
                 event: Event::sent(line),
@@ -312,6 +318,27 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
+
+    // DEC-10
+    #[tokio::test]
+    async fn a_byte_order_mark_is_not_recorded() {
+        let recorder = Recorder::new();
+        let sent = "\u{feff}{\"a\":1}\n\u{feff}{}\n";
+        let mut read = String::new();
+        recorder
+            .record(Side::Client, sent.as_bytes())
+            .read_to_string(&mut read)
+            .await
+            .unwrap();
+        assert_eq!(read, sent, "what passes does not change");
+        let events: Vec<_> = recorder
+            .records()
+            .into_iter()
+            .map(|record| record.event)
+            .collect();
+        let message = |text: &str| Event::Message(text.to_owned());
+        assert_eq!(events, [message("{\"a\":1}"), message("\u{feff}{}")]);
+    }
 
     #[tokio::test]
     async fn lines_are_recorded_whatever_the_chunks_are() {

@@ -63,12 +63,14 @@ use std::sync::Arc;
 
 use axum::Router;
 
+use crate::gate::Refusal;
+
 pub use self::{
     config::{
         DEFAULT_BODY_TIMEOUT, DEFAULT_DRAIN, DEFAULT_HEAD_TIMEOUT, DEFAULT_KEEP_ALIVE,
         DEFAULT_MAX_BODY, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_HEAD, DEFAULT_MAX_IN_FLIGHT,
-        DEFAULT_MAX_SESSIONS, DEFAULT_PATH, DEFAULT_RETRY, DEFAULT_SESSION_IDLE, DEFAULT_SSE_AFTER,
-        HttpConfig, Streams,
+        DEFAULT_MAX_LISTENERS, DEFAULT_MAX_SESSIONS, DEFAULT_PATH, DEFAULT_RETRY,
+        DEFAULT_SESSION_IDLE, DEFAULT_SSE_AFTER, DEFAULT_WRITE_TIMEOUT, HttpConfig, Streams,
     },
     pipe::{PIPE_BYTES, PIPE_LIMIT},
     policy::InvalidSetting,
@@ -80,7 +82,7 @@ pub(crate) use self::{
     serve::{announce, serve, with_environment},
 };
 
-/// A router that serves `endpoint` at its path.
+/// A router that serves `endpoint` at its path, with and without a slash at the end: adapters append one.
 ///
 /// # Errors
 /// The path cannot be one.
@@ -90,5 +92,18 @@ pub(crate) fn mount(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> 
     if !path.starts_with('/') || path.contains(['{', '}', '*', '?', '#']) || path.contains("/:") {
         return Err(InvalidSetting::new("path", path));
     }
-    Ok(Router::new().route_service(path, HttpService::new(endpoint.clone())))
+    let service = HttpService::new(endpoint.clone());
+    let router = Router::new().route_service(path, service.clone());
+    Ok(match path.strip_suffix('/') {
+        Some("") => router,
+        Some(bare) => router.route_service(bare, service),
+        None => router.route_service(&format!("{path}/"), service),
+    })
+}
+
+/// As [`mount`], for a server that serves nothing else: any other path is answered 404, with the path of the endpoint.
+pub(crate) fn mount_alone(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
+    let elsewhere = Refusal::Path(endpoint.config.path.as_str().into());
+    let refused = move || std::future::ready(status::refused(&elsewhere, None, None));
+    Ok(mount(endpoint)?.fallback(refused))
 }

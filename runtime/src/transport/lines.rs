@@ -1,6 +1,7 @@
 //! Splits a byte stream into lines of bounded length.
 //!
-//! Owns the read buffer. Knows neither JSON nor where the bytes come from; what a line means is the engine's business.
+//! Owns the read buffer. Knows neither JSON nor where the bytes come from; what a line means is the engine's business. A byte
+//! order mark at the start of the stream is skipped (DEC-10).
 
 use std::{
     io,
@@ -10,6 +11,8 @@ use std::{
 
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::jsonrpc::BYTE_ORDER_MARK;
 
 /// Longest line taken by default, in bytes: 16 MiB.
 pub(crate) const DEFAULT_MAX_LINE: usize = 16 << 20;
@@ -31,6 +34,8 @@ pub(crate) struct Lines {
     /// Everything from `start` up to here has no line end.
     scanned: usize,
     limit: usize,
+    /// The stream may still begin with a byte order mark: too little of it is there to tell.
+    is_at_start: bool,
     /// A line that is too long is being skipped; this is how it began.
     skipping: Option<Vec<u8>>,
 }
@@ -52,6 +57,7 @@ impl Lines {
             start: 0,
             scanned: 0,
             limit,
+            is_at_start: true,
             skipping: None,
         }
     }
@@ -68,7 +74,24 @@ impl Lines {
         self.make_room();
         // The future of `read_buf` keeps nothing between polls, so a new one each time loses nothing.
         let read = pin!(AsyncReadExt::read_buf(&mut reader, &mut self.buffer));
-        std::future::Future::poll(read, cx)
+        let read = std::future::Future::poll(read, cx);
+        if self.is_at_start {
+            self.skip_mark();
+        }
+        read
+    }
+
+    /// Skips a byte order mark once the first bytes of the stream are there.
+    #[cold]
+    fn skip_mark(&mut self) {
+        let bytes = &self.buffer[..];
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            self.start = BYTE_ORDER_MARK.len();
+            self.scanned = self.start;
+        } else if BYTE_ORDER_MARK.starts_with(bytes) {
+            return;
+        }
+        self.is_at_start = false;
     }
 
     /// The next line that is complete. Lines of white space only are left out.
@@ -217,6 +240,28 @@ mod tests {
         }
         assert_eq!(split(b"one\n", 9, 100), ["one"]);
         assert!(split(b"\n \r\n", 9, 100).is_empty());
+    }
+
+    // DEC-10
+    #[test]
+    fn a_byte_order_mark_begins_the_stream_only() {
+        let mark = "\u{feff}";
+        for (input, expected) in [
+            (format!("{mark}one\ntwo\n"), &["one", "two"][..]),
+            (format!("{mark}\r\none"), &["one"]),
+            (format!("{mark}one"), &["one"]),
+            (format!("{mark}12345678\n1\n"), &["12345678", "1"]),
+            (mark.to_owned(), &[]),
+            // Not a mark, and not at the start.
+            (format!("one\n{mark}two\n"), &["one", "\u{feff}two"]),
+            (format!("{mark}{mark}1\n"), &["\u{feff}1"]),
+            ("\u{fefe}1\n".to_owned(), &["\u{fefe}1"]),
+        ] {
+            for chunk in 1..=input.len() {
+                let found = split(input.as_bytes(), chunk, 8);
+                assert_eq!(found, expected, "{input:?} in chunks of {chunk}");
+            }
+        }
     }
 
     // Y-6

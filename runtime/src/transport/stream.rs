@@ -19,7 +19,10 @@ use tokio::{
     time::Sleep,
 };
 
-use super::lines::{DEFAULT_MAX_LINE, Line, Lines};
+use super::{
+    lines::{DEFAULT_MAX_LINE, Line, Lines},
+    patience::{DEFAULT_WRITE_TIMEOUT, Patience},
+};
 use crate::{
     drive::{Batch, CallFuture, Driving, Reply, Sorted},
     engine::{Engine, Shared, Source},
@@ -44,6 +47,7 @@ const FULL: usize = 64 << 10;
 pub struct StreamSettings {
     max_line: usize,
     drain: Duration,
+    write_timeout: Duration,
 }
 
 impl StreamSettings {
@@ -51,6 +55,8 @@ impl StreamSettings {
     pub const DEFAULT_MAX_LINE: usize = DEFAULT_MAX_LINE;
     /// How long calls may still run by default when nothing more is read.
     pub const DEFAULT_DRAIN: Duration = Duration::from_secs(5);
+    /// How long the peer may read nothing by default while something waits to be written: 60 s.
+    pub const DEFAULT_WRITE_TIMEOUT: Duration = DEFAULT_WRITE_TIMEOUT;
 
     /// The defaults.
     #[must_use]
@@ -58,6 +64,7 @@ impl StreamSettings {
         Self {
             max_line: Self::DEFAULT_MAX_LINE,
             drain: Self::DEFAULT_DRAIN,
+            write_timeout: Self::DEFAULT_WRITE_TIMEOUT,
         }
     }
 
@@ -75,6 +82,14 @@ impl StreamSettings {
         self.drain = time;
         self
     }
+
+    /// Sets how long the peer may read nothing while something waits to be written; zero: for ever. Then the connection ends with
+    /// an error, and what runs is dropped.
+    #[must_use]
+    pub const fn write_timeout(mut self, time: Duration) -> Self {
+        self.write_timeout = time;
+        self
+    }
 }
 
 impl Default for StreamSettings {
@@ -86,7 +101,7 @@ impl Default for StreamSettings {
 /// Serves until the input ends or the server shuts down, and what runs then is done or out of time.
 ///
 /// # Errors
-/// What the writer fails with, unless it says that the peer is gone.
+/// What the writer fails with, unless it says that the peer is gone; the peer reads nothing for too long.
 pub(crate) async fn serve(
     engine: Engine,
     reader: Box<dyn AsyncRead + Send + Unpin>,
@@ -101,6 +116,7 @@ pub(crate) async fn serve(
         reader,
         writer,
         lines: Lines::new(settings.max_line),
+        patience: Patience::new(settings.write_timeout),
         settings,
         out: Vec::new(),
         written: 0,
@@ -122,6 +138,8 @@ struct Connection {
     out: Vec<u8>,
     written: usize,
     unflushed: bool,
+    /// With a peer that does not read.
+    patience: Patience,
     /// Calls that were not ready at once.
     calls: JoinSet<Option<Outgoing>>,
     shutdown: Fired<Shared>,
@@ -259,8 +277,20 @@ impl Connection {
         self.out.len() - self.written >= FULL
     }
 
-    /// Writes and flushes all there is.
+    /// Writes and flushes all there is. Fails if the peer takes nothing for too long.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let before = self.written;
+        let written = self.poll_write_all(cx);
+        if written.is_ready() || self.written != before {
+            self.patience.renew();
+        }
+        match written {
+            Poll::Pending => self.patience.poll_over(cx).map(Err),
+            ready => ready,
+        }
+    }
+
+    fn poll_write_all(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         /// A buffer that grew beyond this is given back.
         const WORTH_KEEPING: usize = 1 << 20;
         while self.written < self.out.len() {

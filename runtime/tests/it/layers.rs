@@ -124,7 +124,7 @@ fn rooms_of_http() {
             pipe:
             sse:
             live: pipe sse
-            standalone: live
+            standalone: limit live
             sessions: live standalone
             calls: limit sessions
             fields:
@@ -137,7 +137,7 @@ fn rooms_of_http() {
             endpoint: config limit sessions fields policy
             shared: sessions endpoint
             post: status config limit sessions calls fields media reply state endpoint shared
-            listen: status pipe sse live sessions fields media body reply state endpoint shared
+            listen: status pipe sse live standalone sessions fields media body reply state endpoint shared
             service: media state endpoint post listen
             serve: config connection endpoint
             http: config pipe sessions policy endpoint service serve

@@ -38,7 +38,8 @@ pub fn link(bytes: &[u8]) {
     promises(bytes, &input, &in_turn);
     // Where two requests have one id, nobody can tell which of them an answer is for.
     let is_clear = asked(&input).values().all(|times| *times == 1);
-    if !is_clear || !input.split(|byte| *byte == b'\n').all(is_shown) {
+    let lines = jsonrpc::without_mark(&input);
+    if !is_clear || !lines.split(|byte| *byte == b'\n').all(is_shown) {
         return;
     }
     let transcript = recorder.transcript();
@@ -110,7 +111,7 @@ fn asked(input: &[u8]) -> HashMap<String, usize> {
             *open.entry(key(&id)).or_default() += 1;
         }
     };
-    for line in input.split(|byte| *byte == b'\n') {
+    for line in jsonrpc::without_mark(input).split(|byte| *byte == b'\n') {
         match jsonrpc::parse(line) {
             Ok(Incoming::Single(Message::Request { id, .. })) => ask(Some(id)),
             Ok(Incoming::Single(_)) => {}

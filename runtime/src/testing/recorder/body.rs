@@ -10,7 +10,10 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
 use super::{Turn, events::EventReader, http::Exchange};
-use crate::testing::{Event, Side};
+use crate::{
+    jsonrpc,
+    testing::{Event, Side},
+};
 
 /// The body of a request or a response that [`RecorderLayer`](super::RecorderLayer) wraps: it passes every frame on as it comes.
 pub struct RecordedBody<B> {
@@ -92,13 +95,15 @@ impl<B> RecordedBody<B> {
             return;
         }
         let turn = self.turn.unwrap_or_else(|| self.exchange.turn());
+        let message = |side, text: &[u8]| {
+            self.exchange
+                .message(side, jsonrpc::without_mark(text), turn);
+        };
         match std::mem::replace(&mut self.taking, Taking::Nothing) {
             Taking::Nothing => {}
-            Taking::Request(text) => self.exchange.message(Side::Client, &text, turn),
-            Taking::Whole(text) => self.exchange.message(Side::Server, &text, turn),
-            Taking::Refusal(text) if is_like_a_message(&text) => {
-                self.exchange.message(Side::Server, &text, turn);
-            }
+            Taking::Request(text) => message(Side::Client, &text),
+            Taking::Whole(text) => message(Side::Server, &text),
+            Taking::Refusal(text) if is_like_a_message(&text) => message(Side::Server, &text),
             Taking::Refusal(_) => {}
             Taking::Events(_) => self.closed(Side::Server),
         }
@@ -153,16 +158,20 @@ impl<B> fmt::Debug for RecordedBody<B> {
 }
 
 fn is_json(text: &[u8]) -> bool {
-    serde_json::from_slice::<&serde_json::value::RawValue>(text).is_ok()
+    serde_json::from_slice::<&serde_json::value::RawValue>(jsonrpc::without_mark(text)).is_ok()
 }
 
 /// Whether it is an object or an array, to which nothing can be added.
 fn is_structure(text: &[u8]) -> bool {
-    matches!(text.trim_ascii_start(), [b'{' | b'[', ..]) && is_json(text)
+    matches!(
+        jsonrpc::without_mark(text).trim_ascii_start(),
+        [b'{' | b'[', ..]
+    ) && is_json(text)
 }
 
 fn is_like_a_message(text: &[u8]) -> bool {
-    let value = serde_json::from_slice(text).unwrap_or(serde_json::Value::Null);
+    let value =
+        serde_json::from_slice(jsonrpc::without_mark(text)).unwrap_or(serde_json::Value::Null);
     value.is_array() || value.get("jsonrpc").is_some()
 }
 

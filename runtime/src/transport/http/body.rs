@@ -18,10 +18,16 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use super::{calls::Calls, live::keep, pipe::Pipe, sessions::Active, sse, standalone};
+use super::{
+    calls::Calls,
+    live::keep,
+    pipe::Pipe,
+    sessions::Active,
+    sse,
+    standalone::{Over, Reader},
+};
 use crate::{
     drive::CallEvent,
-    signal::Signal,
     store::{EventId, EventStore},
 };
 
@@ -213,8 +219,9 @@ impl Drop for Cancelling {
 /// Messages of a session that belong to no request.
 pub(super) struct Unrelated {
     pub(super) active: Active,
-    /// Fired when another connection takes over, or the session or the server ends.
-    pub(super) reader: Arc<Signal>,
+    pub(super) reader: Arc<Reader>,
+    /// Another connection reads, and this one was informed of it.
+    is_replaced: bool,
     /// Where events are kept, on streams that can be resumed.
     pub(super) store: Option<Arc<dyn EventStore>>,
     /// An event that is being kept, before it is sent.
@@ -226,12 +233,13 @@ type Keeping = Pin<Box<dyn Future<Output = Bytes> + Send>>;
 impl Unrelated {
     pub(super) fn new(
         active: Active,
-        reader: Arc<Signal>,
+        reader: Arc<Reader>,
         store: Option<Arc<dyn EventStore>>,
     ) -> Self {
         Self {
             active,
             reader,
+            is_replaced: false,
             store,
             keeping: None,
         }
@@ -250,8 +258,13 @@ impl Source for Unrelated {
         let entry = self.active.entry();
         // Held while a message is taken and kept, so that the next reader finds it either there or waiting (F-16).
         let mut place = entry.lock_standalone();
-        if standalone::is_over(&self.reader, cx) {
-            return Poll::Ready(None);
+        match self.reader.poll_over(cx) {
+            Poll::Ready(Over::Replaced) if !self.is_replaced => {
+                self.is_replaced = true;
+                return Poll::Ready(Some(sse::REPLACED));
+            }
+            Poll::Ready(_) => return Poll::Ready(None),
+            Poll::Pending => {}
         }
         let message = match entry.session().outbox.poll_next(cx) {
             Poll::Ready(Some(message)) => message,

@@ -33,14 +33,11 @@ pub(super) struct RequestGuards {
 
 impl Calls {
     /// Calls that belong together, all of one era.
-    pub(super) fn new(calls: drive::Calls, mut guards: RequestGuards) -> Self {
+    pub(super) fn new(calls: drive::Calls, guards: RequestGuards) -> Self {
         let era = match calls.exchanges().next() {
             Some(exchange) => exchange.revision().era(),
             None => Era::Modern,
         };
-        if calls.only_listen() {
-            guards.permit = None;
-        }
         Self {
             calls,
             era,

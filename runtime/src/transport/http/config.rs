@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::store::{EventStore, MemoryEventStore, SessionStore};
+use crate::{
+    store::{EventStore, MemoryEventStore, SessionStore},
+    transport::patience,
+};
 
 /// Path of the endpoint unless set otherwise.
 pub const DEFAULT_PATH: &str = "/mcp";
@@ -13,7 +16,7 @@ pub const DEFAULT_MAX_BODY: usize = 4 << 20;
 /// How long a request body may take to come in, unless set otherwise: 60 s.
 pub const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Requests at work at once unless set otherwise. A request costs a few kilobytes and its tool's own needs.
+/// Calls at work at once unless set otherwise. A call costs a few kilobytes and its tool's own needs.
 pub const DEFAULT_MAX_IN_FLIGHT: usize = 4096;
 
 /// Legacy sessions open at once unless set otherwise. At most 4 KiB each while idle.
@@ -43,6 +46,12 @@ pub const DEFAULT_HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Connections open at once unless set otherwise.
 pub const DEFAULT_MAX_CONNECTIONS: usize = 10_000;
+
+/// Streams open at once that only listen, unless set otherwise: half of [`DEFAULT_MAX_CONNECTIONS`].
+pub const DEFAULT_MAX_LISTENERS: usize = 5_000;
+
+/// How long a client may take nothing of what is written to it, unless set otherwise: 60 s.
+pub const DEFAULT_WRITE_TIMEOUT: Duration = patience::DEFAULT_WRITE_TIMEOUT;
 
 /// Settings of the HTTP transport.
 ///
@@ -74,8 +83,8 @@ pub struct HttpConfig {
     pub max_body: usize,
     /// How long a request body may take to come in; longer is answered 408. Default: [`DEFAULT_BODY_TIMEOUT`].
     pub body_timeout: Duration,
-    /// Requests at work at once; one more is answered 503. A request counts once its body is in; streams that only listen
-    /// do not count. Default: [`DEFAULT_MAX_IN_FLIGHT`].
+    /// Calls at work at once; one more is answered 503, in a batch with an error of its own. Requests that only look something
+    /// up, `ping`, notifications, responses, and streams that only listen do not count. Default: [`DEFAULT_MAX_IN_FLIGHT`].
     pub max_in_flight: usize,
     /// Legacy sessions open at once; one more ends the session that was idle longest, if that was at least
     /// [`SESSION_KEPT`](super::SESSION_KEPT), and is answered 503 else. Default: [`DEFAULT_MAX_SESSIONS`].
@@ -101,6 +110,13 @@ pub struct HttpConfig {
     /// Connections open at once; more wait to be accepted. Default: [`DEFAULT_MAX_CONNECTIONS`]. For
     /// [`serve_http`](crate::Server::serve_http) only.
     pub max_connections: usize,
+    /// Streams open at once that only listen: a session's own stream, and subscriptions. They hold connections for long; with
+    /// fewer of them than `max_connections` some are left for calls. One more is answered 503. Default:
+    /// [`DEFAULT_MAX_LISTENERS`].
+    pub max_listeners: usize,
+    /// How long a client may take nothing of what is written to it; then its connection ends. Zero: for ever. Default:
+    /// [`DEFAULT_WRITE_TIMEOUT`]. For [`serve_http`](crate::Server::serve_http) only.
+    pub write_timeout: Duration,
     /// When answers may be event streams. Default: [`Streams::WhereAccepted`].
     pub streams: Streams,
     /// Keeps events so that clients of 2025-11-25 can resume a broken stream. `None`: streams cannot be resumed.
@@ -141,6 +157,8 @@ impl Default for HttpConfig {
             max_head: DEFAULT_MAX_HEAD,
             head_timeout: DEFAULT_HEAD_TIMEOUT,
             max_connections: DEFAULT_MAX_CONNECTIONS,
+            max_listeners: DEFAULT_MAX_LISTENERS,
+            write_timeout: DEFAULT_WRITE_TIMEOUT,
             streams: Streams::default(),
             event_store: Some(Arc::new(MemoryEventStore::new())),
             session_store: None,
@@ -251,6 +269,20 @@ impl HttpConfig {
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
+        self
+    }
+
+    /// Sets [`max_listeners`](Self::max_listeners).
+    #[must_use]
+    pub fn max_listeners(mut self, streams: usize) -> Self {
+        self.max_listeners = streams;
+        self
+    }
+
+    /// Sets [`write_timeout`](Self::write_timeout).
+    #[must_use]
+    pub fn write_timeout(mut self, timeout: Duration) -> Self {
+        self.write_timeout = timeout;
         self
     }
 

@@ -25,6 +25,7 @@ use tokio::{
 };
 
 use super::config::HttpConfig;
+use crate::transport::patience::Patience;
 
 /// Least size of the buffer that heads are read into; hyper takes no smaller one.
 const LEAST_HEAD: usize = 8 << 10;
@@ -43,6 +44,7 @@ pub(super) async fn connection(
     let watched = Watched {
         stream,
         state: state.clone(),
+        patience: Patience::new(config.write_timeout),
     };
     let seen = state.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
@@ -179,10 +181,11 @@ impl http_body::Body for Leaving {
     }
 }
 
-/// The bytes of a connection. Notes whether the client takes what is written.
+/// The bytes of a connection. Notes whether the client takes what is written, and fails if it takes nothing for too long.
 struct Watched<S> {
     stream: S,
     state: Arc<State>,
+    patience: Patience,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
@@ -196,11 +199,22 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Watched<S> {
-    fn written<T>(&self, written: Poll<T>) -> Poll<T> {
+    /// What writing comes to. It fails if the client takes nothing for too long.
+    fn written<T>(
+        &mut self,
+        written: Poll<io::Result<T>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
         self.state
             .write_blocked
             .store(written.is_pending(), Ordering::Relaxed);
-        written
+        match written {
+            Poll::Pending => self.patience.poll_over(cx).map(Err),
+            ready => {
+                self.patience.renew();
+                ready
+            }
+        }
     }
 }
 
@@ -211,7 +225,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.written(written)
+        self.written(written, cx)
     }
 
     fn poll_write_vectored(
@@ -220,7 +234,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.written(written)
+        self.written(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {

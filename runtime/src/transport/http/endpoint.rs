@@ -27,7 +27,10 @@ pub(crate) struct Endpoint {
     pub(super) engine: Engine,
     pub(super) config: Arc<HttpConfig>,
     pub(super) sessions: Sessions,
+    /// Calls at work.
     pub(super) at_work: Arc<Limit>,
+    /// Streams that only listen.
+    pub(super) listening: Arc<Limit>,
     policy: Policy,
     stopping: AtomicBool,
 }
@@ -47,6 +50,7 @@ impl Endpoint {
                 config.event_store.clone(),
             ),
             at_work: Limit::new(config.max_in_flight),
+            listening: Limit::new(config.max_listeners),
             stopping: AtomicBool::new(false),
             config,
         }))

@@ -1,4 +1,4 @@
-//! How many requests are at work: the bound on them, and waiting until there are none.
+//! How many calls are at work, or streams open: the bound on them, and waiting until there are none.
 
 use std::sync::{
     Arc,
@@ -7,7 +7,7 @@ use std::sync::{
 
 use tokio::sync::Notify;
 
-/// Counts requests at work.
+/// Counts calls at work, or streams.
 #[derive(Debug)]
 pub(super) struct Limit {
     count: AtomicUsize,
@@ -15,9 +15,12 @@ pub(super) struct Limit {
     emptied: Notify,
 }
 
-/// Counts as one request at work until dropped.
+/// Counts as calls at work, or streams, until dropped.
 #[derive(Debug)]
-pub(super) struct Permit(Arc<Limit>);
+pub(super) struct Permit {
+    limit: Arc<Limit>,
+    count: usize,
+}
 
 impl Limit {
     pub(super) fn new(most: usize) -> Arc<Self> {
@@ -32,11 +35,14 @@ impl Limit {
     pub(super) fn enter(self: &Arc<Self>) -> Option<Permit> {
         let before = self.count.fetch_add(1, Ordering::Relaxed);
         // Made in any case: dropping it takes the count back.
-        let permit = Permit(self.clone());
+        let permit = Permit {
+            limit: self.clone(),
+            count: 1,
+        };
         (before < self.most).then_some(permit)
     }
 
-    /// Completes when no request is at work.
+    /// Completes when nothing is counted.
     pub(super) async fn empty(&self) {
         loop {
             let emptied = self.emptied.notified();
@@ -48,11 +54,34 @@ impl Limit {
     }
 }
 
+impl Permit {
+    /// Counts as one more; false if as many as there may be are out.
+    pub(super) fn grow(&mut self) -> bool {
+        let before = self.limit.count.fetch_add(1, Ordering::Relaxed);
+        self.count += 1;
+        if before < self.limit.most {
+            return true;
+        }
+        self.keep(self.count - 1);
+        false
+    }
+
+    /// Counts as no more than `count`.
+    pub(super) fn keep(&mut self, count: usize) {
+        let over = self.count.saturating_sub(count);
+        if over == 0 {
+            return;
+        }
+        self.count -= over;
+        if self.limit.count.fetch_sub(over, Ordering::Release) == over {
+            self.limit.emptied.notify_waiters();
+        }
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::Release) == 1 {
-            self.0.emptied.notify_waiters();
-        }
+        self.keep(0);
     }
 }
 
@@ -66,7 +95,13 @@ mod tests {
         let (one, two) = (limit.enter().expect("room"), limit.enter().expect("room"));
         assert!(limit.enter().is_none());
         drop(one);
-        let three = limit.enter().expect("room again");
+        let mut three = limit.enter().expect("room again");
+        assert!(!three.grow());
+        drop(two);
+        assert!(three.grow() && !three.grow());
+        assert!(limit.enter().is_none(), "one that counts twice");
+        three.keep(1);
+        let two = limit.enter().expect("room for what is not kept");
         let waiting = tokio::spawn({
             let limit = limit.clone();
             async move { limit.empty().await }

@@ -15,13 +15,14 @@ use super::{
     media,
     pipe::Pipe,
     reply::Resumable,
-    sessions::Active,
+    sessions::{Active, Entry},
     shared, sse,
+    standalone::Reader,
     state::State,
     status,
 };
 use crate::{
-    gate::{Outgoing, Refusal, VersionHeader},
+    gate::{Outgoing, Refusal},
     peer::ShortId,
     store::{EventId, EventStore, Replay},
 };
@@ -91,19 +92,16 @@ async fn session(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<Active, Refu
     shared::fetch(endpoint, parts).await?;
     let active = endpoint.session_of(parts)?;
     // F-23
-    match named_version(parts) {
-        VersionHeader::Absent => Ok(active),
-        VersionHeader::Revision(named) if endpoint.engine.host.serves(named) => Ok(active),
-        VersionHeader::Revision(_) | VersionHeader::Unknown | VersionHeader::Unusable => {
-            Err(Refusal::Version)
-        }
+    match endpoint.engine.is_version_of_session(named_version(parts)) {
+        true => Ok(active),
+        false => Err(Refusal::Version),
     }
 }
 
-/// Opens the stream of what belongs to no request. A session has one (F-16).
+/// Opens the stream of what belongs to no request. A session has one (F-16); the newest connection reads it (DEC-3).
 async fn open(endpoint: &Arc<Endpoint>, active: Active) -> Result<Response, Refusal> {
     let entry = active.entry().clone();
-    let reader = entry.lock_standalone().open().ok_or(Refusal::StreamTaken)?;
+    let reader = take_over(endpoint, &entry)?;
     let store = Resumable::of(&entry, endpoint.event_store()).map(|resumable| resumable.store);
     let source = Unrelated::new(active, reader, store.clone());
     let mut first = VecDeque::new();
@@ -120,6 +118,14 @@ async fn open(endpoint: &Arc<Endpoint>, active: Active) -> Result<Response, Refu
     Ok(event_stream(first, source, endpoint.config.keep_alive))
 }
 
+/// Makes a new connection the reader of the session's own stream.
+fn take_over(endpoint: &Endpoint, entry: &Entry) -> Result<Arc<Reader>, Refusal> {
+    let mut stream = entry.lock_standalone();
+    stream
+        .take_over(|| endpoint.listening.enter())
+        .ok_or(Refusal::TooManyStreams)
+}
+
 /// Goes on with a stream after the event `last` (F-18, G-7).
 async fn resume(
     endpoint: &Arc<Endpoint>,
@@ -133,15 +139,12 @@ async fn resume(
 
     if entry.lock_standalone().number() == Some(last.stream) {
         let missed = replay(&*store, entry.id(), last).await?;
-        let reader = entry.lock_standalone().take_over();
+        // Made at once: dropping it frees the stream.
+        let source = Unrelated::new(active, take_over(endpoint, &entry)?, Some(store.clone()));
         // The reader before may have taken one more message: looked at again after it cannot any more.
         let missed = replay(&*store, entry.id(), last).await.unwrap_or(missed);
         let first = events(last.stream, missed, u64::MAX);
-        return Ok(event_stream(
-            first,
-            Unrelated::new(active, reader, Some(store)),
-            keep_alive,
-        ));
+        return Ok(event_stream(first, source, keep_alive));
     }
 
     let pipe = Arc::new(Pipe::default());

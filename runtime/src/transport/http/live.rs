@@ -107,7 +107,7 @@ impl LiveStream {
         }
     }
 
-    /// Makes `pipe` the reader, in place of any other, which ends. Gives the position from which on events will come
+    /// Makes `pipe` the reader, in place of any other, which ends (DEC-3). Gives the position from which on events will come
     /// through `pipe`; `None` if the stream has ended.
     pub(super) fn attach(&self, pipe: Arc<Pipe>) -> Option<u64> {
         let (earlier, from) = {
@@ -118,6 +118,7 @@ impl LiveStream {
             (state.reader.replace(pipe), state.sent)
         };
         if let Some(earlier) = earlier {
+            earlier.push_last(sse::REPLACED);
             earlier.end();
         }
         Some(from)
@@ -206,7 +207,8 @@ mod tests {
 
         let second = Arc::new(Pipe::default());
         assert_eq!(live.attach(second.clone()), Some(2));
-        assert_eq!(drain(&first), (vec![], true));
+        // DEC-3
+        assert_eq!(drain(&first), (vec!["retry: 30000\n\n".to_owned()], true));
         live.publish(&store, "s", message("2"), true).await;
         live.end(&store, "s").await;
         let (events, ended) = drain(&second);

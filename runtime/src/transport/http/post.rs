@@ -1,6 +1,7 @@
 //! A POST whose body is there: what the engine replies becomes a response.
 
 use std::{
+    cell::RefCell,
     future::poll_fn,
     sync::Arc,
     task::{Context, Poll},
@@ -15,7 +16,7 @@ use super::{
     config::Streams,
     endpoint::{Endpoint, named_session},
     fields::HttpHeaders,
-    limit::Permit,
+    limit::{Limit, Permit},
     media::Accepts,
     reply::{self, Late, Resumable},
     sessions::{self, Active},
@@ -24,11 +25,12 @@ use super::{
     status,
 };
 use crate::{
-    drive::{self, Batch, Reply, Responses, Sorted},
-    engine::{HttpSource, Named, Source},
+    drive::{self, CallFuture, Reply, Responses, Sorted},
+    engine::{CallPermits, HttpSource, Named, Source},
     exchange::TransportData,
     feature::job::Job,
     gate::{Outgoing, Refusal, SESSION_HEADER},
+    jsonrpc,
     peer::Session,
     principal::Principal,
 };
@@ -39,11 +41,10 @@ pub(super) fn received(
     parts: Parts,
     body: Bytes,
     accepts: Accepts,
-    permit: Permit,
     cx: &mut Context<'_>,
 ) -> State {
     if endpoint.config.session_store.is_none() {
-        return serve(endpoint, parts, &body, accepts, permit, cx);
+        return serve(endpoint, parts, &body, accepts, cx);
     }
     let endpoint = endpoint.clone();
     State::waiting(async move {
@@ -51,11 +52,9 @@ pub(super) fn received(
             return status::refused(&refusal, None, None);
         }
         let session = named_session(&parts).ok().map(str::to_owned);
-        let mut whole = Some((parts, permit));
+        let mut whole = Some(parts);
         let served = poll_fn(|cx| match whole.take() {
-            Some((parts, permit)) => {
-                Poll::Ready(serve(&endpoint, parts, &body, accepts, permit, cx))
-            }
+            Some(parts) => Poll::Ready(serve(&endpoint, parts, &body, accepts, cx)),
             None => Poll::Pending,
         });
         let response = match served.await {
@@ -80,10 +79,10 @@ fn serve(
     parts: Parts,
     body: &[u8],
     accepts: Accepts,
-    permit: Permit,
     cx: &mut Context<'_>,
 ) -> State {
     let parts = Arc::new(parts);
+    let body = jsonrpc::without_mark(body);
     tracing::trace!(message = %String::from_utf8_lossy(body), "received");
     // A request that stands on its own may name a session that is not there.
     let (active, missing) = match endpoint.session_of(&parts) {
@@ -97,6 +96,7 @@ fn serve(
         .map(|active| active.entry().session().clone());
     let named = session.as_ref().map_or(missing, Named::Found);
     let headers = HttpHeaders(&parts.headers);
+    let taken = Taken::new(&endpoint.at_work);
     let source = Source::post(
         named,
         HttpSource {
@@ -106,6 +106,7 @@ fn serve(
                 principal: parts.extensions.get::<Principal>().cloned(),
             },
             new_id: sessions::new_id,
+            permits: &taken,
         },
     );
     let reply = endpoint.engine.receive(&source, body);
@@ -113,12 +114,45 @@ fn serve(
         endpoint,
         accepts,
         guards: RequestGuards {
-            permit: Some(permit),
+            permit: taken.into_permit(),
             active,
         },
         cx,
     };
     post.reply(reply)
+}
+
+/// The room that the calls of one POST take: each counts, also in a batch. What runs no call takes none, so a server that is full
+/// still hears the answers and cancellations that free it.
+struct Taken<'a> {
+    limit: &'a Arc<Limit>,
+    permit: RefCell<Option<Permit>>,
+}
+
+impl<'a> Taken<'a> {
+    fn new(limit: &'a Arc<Limit>) -> Self {
+        Self {
+            limit,
+            permit: RefCell::new(None),
+        }
+    }
+
+    fn into_permit(self) -> Option<Permit> {
+        self.permit.into_inner()
+    }
+}
+
+impl CallPermits for Taken<'_> {
+    fn take(&self) -> bool {
+        let mut taken = self.permit.borrow_mut();
+        match &mut *taken {
+            Some(permit) => permit.grow(),
+            None => {
+                *taken = self.limit.enter();
+                taken.is_some()
+            }
+        }
+    }
 }
 
 struct Post<'a, 'cx> {
@@ -138,33 +172,45 @@ impl Post<'_, '_> {
             Reply::Ready(response) => reply::complete(response.into(), self.accepts).into(),
             Reply::Opened(id, session, response) => self.opened(&id, &session, response),
             Reply::Running(job) => self.late(drive::Calls::one(job), Responses::default()),
-            Reply::Background(job) => self.unanswered(vec![job]),
-            Reply::Batch(replies) => {
-                let mut sorted = Sorted::of(replies);
-                if sorted.is_unanswered() {
-                    return self.unanswered(sorted.background);
-                }
-                // One request holds one permit, so the answer waits for the notifications beside it.
-                let last = usize::MAX;
-                let background = sorted.background.into_iter();
-                sorted.jobs.extend(background.map(|job| (last, job)));
-                match sorted.jobs.is_empty() {
-                    true => reply::complete(sorted.responses, self.accepts).into(),
-                    false => self.late(drive::Calls::of_batch(sorted.jobs), sorted.responses),
-                }
-            }
+            Reply::Background(job) => match self.unanswered(job) {
+                true => status::accepted().into(),
+                false => State::refused(&Refusal::Busy),
+            },
+            Reply::Batch(replies) => self.batch(Sorted::of(replies)),
         }
     }
 
-    /// Lets work go on that is never answered. It counts as a call at work until it has ended.
-    fn unanswered(self, jobs: Vec<Box<dyn Job>>) -> State {
-        let guards = self.guards;
+    fn batch(mut self, sorted: Sorted) -> State {
+        let is_unanswered = sorted.is_unanswered();
+        for job in sorted.background {
+            if !self.unanswered(job) {
+                tracing::warn!("a notification was dropped: too many calls are at work");
+            }
+        }
+        if let Some(permit) = &mut self.guards.permit {
+            permit.keep(sorted.jobs.len());
+        }
+        match sorted.jobs.is_empty() {
+            true if is_unanswered => status::accepted().into(),
+            true => reply::complete(sorted.responses, self.accepts).into(),
+            false => self.late(drive::Calls::of_batch(sorted.jobs), sorted.responses),
+        }
+    }
+
+    /// Lets work go on that is never answered. It counts as a call at work until it has ended. False if there is no room.
+    fn unanswered(&self, job: Box<dyn Job>) -> bool {
+        let Some(permit) = self.endpoint.at_work.enter() else {
+            return false;
+        };
+        let guards = RequestGuards {
+            permit: Some(permit),
+            active: self.guards.active.clone(),
+        };
         tokio::spawn(async move {
             let _guards = guards;
-            let jobs = jobs.into_iter().map(|job| (0, job)).collect();
-            Batch::new(Responses::of_batch(), jobs).await;
+            CallFuture::new(job).await;
         });
-        status::accepted().into()
+        true
     }
 
     /// Keeps the session that an `initialize` opened, and gives the client its id (F-19).
@@ -187,7 +233,12 @@ impl Post<'_, '_> {
         response.into()
     }
 
-    fn late(self, calls: drive::Calls, responses: Responses) -> State {
+    fn late(mut self, calls: drive::Calls, responses: Responses) -> State {
+        let only_listens = calls.only_listen();
+        if only_listens {
+            self.guards.permit = self.endpoint.listening.enter();
+        }
+        let has_room = !only_listens || self.guards.permit.is_some();
         let entry = self
             .guards
             .active
@@ -195,7 +246,9 @@ impl Post<'_, '_> {
             .map(|active: &Active| active.entry().clone());
         let resumable = entry.and_then(|entry| Resumable::of(&entry, self.endpoint.event_store()));
         let calls = Calls::new(calls, self.guards);
-        let only_listens = calls.only_listen();
+        if !has_room {
+            return status::refused(&Refusal::TooManyStreams, calls.id(), None).into();
+        }
         if only_listens && !self.accepts.events {
             return State::refused(&Refusal::Accept(
                 "`text/event-stream`, which is how this request is answered",

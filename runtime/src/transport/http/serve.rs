@@ -1,6 +1,11 @@
 //! An HTTP server of one's own: accepts connections within bounds, and drains them when asked to stop.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::Router;
 use tokio::{
@@ -19,6 +24,9 @@ use crate::{
 
 /// How long accepting pauses when the process is out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Least time between two reports of such failures in the log.
+const ACCEPT_REPORTS: Duration = Duration::from_secs(30);
 
 /// One line for people and scripts that wait for it; standard error, because standard output may be somebody's data.
 pub(crate) fn announce(address: SocketAddr, config: &HttpConfig) {
@@ -108,6 +116,7 @@ async fn accept(
             () = shut_down => {}
         }
     });
+    let mut failures = AcceptFailures::default();
     loop {
         let accepted = tokio::select! {
             () = &mut asked => return,
@@ -125,10 +134,34 @@ async fn accept(
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
-                tracing::error!(%error, "no connection can be taken");
+                if let Some(left_out) = failures.report(Instant::now()) {
+                    tracing::error!(%error, left_out, "no connection can be taken");
+                }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
+    }
+}
+
+/// Decides which failures to accept connections are logged: one that lasts fails ten times a second.
+#[derive(Debug, Default)]
+struct AcceptFailures {
+    reported: Option<Instant>,
+    left_out: u64,
+}
+
+impl AcceptFailures {
+    /// Takes a failure at `now`. If it is to be logged, returns how many were not since the last one that was.
+    fn report(&mut self, now: Instant) -> Option<u64> {
+        if self
+            .reported
+            .is_some_and(|reported| now.duration_since(reported) < ACCEPT_REPORTS)
+        {
+            self.left_out += 1;
+            return None;
+        }
+        self.reported = Some(now);
+        Some(std::mem::take(&mut self.left_out))
     }
 }
 
@@ -175,6 +208,17 @@ mod tests {
             sse,
         },
     };
+
+    // Issue 8: a failure that lasts for minutes is a few lines in the log.
+    #[test]
+    fn failures_to_accept_are_summed_up() {
+        let begun = Instant::now();
+        let mut failures = AcceptFailures::default();
+        let reports: Vec<_> = (0..900)
+            .filter_map(|turn| failures.report(begun + ACCEPT_PAUSE * turn))
+            .collect();
+        assert_eq!(reports, [0, 299, 299]);
+    }
 
     // Findings 1
     #[tokio::test]

@@ -145,16 +145,11 @@ impl Receiving {
         let Some(parts) = self.parts.take() else {
             return Poll::Pending;
         };
-        // Not before: a client that holds back its body must not hold up others.
-        let Some(permit) = self.endpoint.at_work.enter() else {
-            return Poll::Ready(State::refused(&Refusal::Busy));
-        };
         Poll::Ready(post::received(
             &self.endpoint,
             parts,
             whole,
             self.accepts,
-            permit,
             cx,
         ))
     }
@@ -185,8 +180,8 @@ impl Receiving {
                 continue;
             }
             if self.more.is_empty() {
-                let expected = self.body.size_hint().lower() as usize;
-                self.more.reserve(so_far + data.len() + expected.min(limit));
+                // What came, not what `Content-Length` promises.
+                self.more.reserve(so_far + data.len());
                 self.more
                     .extend_from_slice(&std::mem::take(&mut self.first));
             }

@@ -371,6 +371,16 @@ impl Active {
     }
 }
 
+impl Clone for Active {
+    fn clone(&self) -> Self {
+        self.entry.busy.fetch_add(1, Ordering::Relaxed);
+        Self {
+            entry: self.entry.clone(),
+            started: self.started,
+        }
+    }
+}
+
 impl Drop for Active {
     fn drop(&mut self) {
         // The time first: a session that is no longer busy was used just now.

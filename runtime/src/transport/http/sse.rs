@@ -3,17 +3,22 @@
 use std::{fmt::Write as _, time::Duration};
 
 use bytes::Bytes;
+use memchr::memchr2_iter;
 
 use crate::{gate::Outgoing, store::EventId};
 
 /// A comment that keeps proxies from taking a silent stream for a dead one; clients skip it (F-31, G-13).
 pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
+/// The last event of a stream whose reader is replaced. It has no message and no name (DEC-7). Clients that reopen a stream at
+/// once must not replace each other for ever, so it asks for 30 s of patience (DEC-3).
+pub(super) const REPLACED: Bytes = Bytes::from_static(b"retry: 30000\n\n");
+
 /// `message` as an event of the type `message`.
 ///
 /// The name is what parsers assume without it, but some clients take events with this name only (DEC-7).
 /// A line end between the tokens of the JSON would end the `data` field, and inside strings JSON has none: it becomes a
-/// space.
+/// space. Letters that line splitters of some clients take for line ends occur inside strings only, and are escaped there.
 pub(super) fn event(id: Option<EventId>, message: &Outgoing) -> Bytes {
     let message = message.bytes();
     tracing::trace!(message = %String::from_utf8_lossy(message), "sent as an event");
@@ -23,7 +28,10 @@ pub(super) fn event(id: Option<EventId>, message: &Outgoing) -> Bytes {
     }
     out.extend_from_slice(b"event: message\ndata: ");
     let start = out.len();
-    out.extend_from_slice(message);
+    match first_separator(message) {
+        None => out.extend_from_slice(message),
+        Some(first) => escaped(&mut out, message, first),
+    }
     for byte in &mut out[start..] {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';
@@ -31,6 +39,36 @@ pub(super) fn event(id: Option<EventId>, message: &Outgoing) -> Bytes {
     }
     out.extend_from_slice(b"\n\n");
     out.into()
+}
+
+/// Where the first of U+0085, U+2028 and U+2029 is.
+fn first_separator(text: &[u8]) -> Option<usize> {
+    memchr2_iter(0xc2, 0xe2, text).find(|at| separator(&text[*at..]).is_some())
+}
+
+/// The escape of the separator that `text` begins with, and the length of the separator in bytes.
+fn separator(text: &[u8]) -> Option<(&'static [u8], usize)> {
+    match text {
+        [0xc2, 0x85, ..] => Some((br"\u0085", 2)),
+        [0xe2, 0x80, 0xa8, ..] => Some((br"\u2028", 3)),
+        [0xe2, 0x80, 0xa9, ..] => Some((br"\u2029", 3)),
+        _ => None,
+    }
+}
+
+/// Appends the JSON text `message` with its separators escaped, the first of which is at `first`.
+#[cold]
+fn escaped(out: &mut Vec<u8>, mut message: &[u8], first: usize) {
+    let mut next = Some(first);
+    while let Some(at) = next {
+        let (before, rest) = message.split_at(at);
+        out.extend_from_slice(before);
+        let (escape, length) = separator(rest).unwrap_or((b"", 0));
+        out.extend_from_slice(escape);
+        message = &rest[length..];
+        next = first_separator(message);
+    }
+    out.extend_from_slice(message);
 }
 
 /// The event that opens a resumable stream: it has an id to resume from, no message (F-11) and so no name (DEC-7).
@@ -76,6 +114,27 @@ mod tests {
             event(Some(id), &message(b"{}")),
             "id: 0000000000000001-2\nevent: message\ndata: {}\n\n"
         );
+    }
+
+    // Issue 8: clients split lines at these.
+    #[test]
+    fn line_separators_are_escaped() {
+        for (text, expected) in [
+            ("\"\u{2028}\"", r#""\u2028""#),
+            (
+                "{\"a\u{2029}\":\"b\u{85}\u{85}c\"}",
+                r#"{"a\u2029":"b\u0085\u0085c"}"#,
+            ),
+            ("\"\u{2028}\n\u{2029}\"", r#""\u2028 \u2029""#),
+            // Their neighbours.
+            (
+                "\"\u{2027}\u{202a}\u{84}\u{86}\u{e9}\"",
+                "\"\u{2027}\u{202a}\u{84}\u{86}\u{e9}\"",
+            ),
+        ] {
+            let expected = format!("event: message\ndata: {expected}\n\n");
+            assert_eq!(event(None, &message(text.as_bytes())), expected, "{text:?}");
+        }
     }
 
     // F-11, DEC-7

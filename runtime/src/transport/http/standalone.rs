@@ -1,51 +1,89 @@
 //! The one stream of a session for messages that belong to no request (F-15, F-16): who reads it, and how far it is.
 
-use std::{sync::Arc, task::Context};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
 
-use super::live::new_stream_number;
+use super::{limit::Permit, live::new_stream_number};
 use crate::signal::Signal;
 
 /// The state of a session's own stream, kept between its connections.
 #[derive(Debug, Default)]
 pub(super) struct Standalone {
-    /// Fired when the connection that reads is to end.
-    reader: Option<Arc<Signal>>,
+    /// The connection that reads.
+    reader: Option<Arc<Reader>>,
+    /// Counts the reader as a stream that only listens.
+    permit: Option<Permit>,
     /// The number of the stream and the position of its next event, once it is read resumably.
     place: Option<(u64, u64)>,
 }
 
-impl Standalone {
-    /// Makes a new connection the reader; `None` if there is one already.
-    pub(super) fn open(&mut self) -> Option<Arc<Signal>> {
-        match self.reader {
-            Some(_) => None,
-            None => Some(self.take_over()),
-        }
-    }
+/// Stands for a connection that reads the stream.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Fired when the connection is to end.
+    over: Signal,
+    replaced: AtomicBool,
+}
 
-    /// Makes a new connection the reader, in place of any other: its client lost it, or would not resume.
-    pub(super) fn take_over(&mut self) -> Arc<Signal> {
-        self.end();
-        let reader = Arc::<Signal>::default();
-        self.reader = Some(reader.clone());
-        reader
+/// Why a connection that reads is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Another connection reads (DEC-3).
+    Replaced,
+    /// The session or the server ends.
+    Ended,
+}
+
+impl Reader {
+    /// Ready when the connection is to end; else the task of `cx` is woken then.
+    pub(super) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<Over> {
+        self.over
+            .poll_fired(cx)
+            .map(|()| match self.replaced.load(Ordering::Acquire) {
+                true => Over::Replaced,
+                false => Over::Ended,
+            })
+    }
+}
+
+impl Standalone {
+    /// Makes a new connection the reader, in place of any other (DEC-3). It takes over the permit of the one before, or one from
+    /// `room`; `None` if there is no room.
+    pub(super) fn take_over(
+        &mut self,
+        room: impl FnOnce() -> Option<Permit>,
+    ) -> Option<Arc<Reader>> {
+        self.permit = Some(self.permit.take().or_else(room)?);
+        let reader = Arc::<Reader>::default();
+        if let Some(earlier) = self.reader.replace(reader.clone()) {
+            earlier.replaced.store(true, Ordering::Release);
+            earlier.over.fire();
+        }
+        Some(reader)
     }
 
     /// Ends the connection that reads, if there is one.
     pub(super) fn end(&mut self) {
+        self.permit = None;
         if let Some(reader) = self.reader.take() {
-            reader.fire();
+            reader.over.fire();
         }
     }
 
     /// Notes that the connection that `reader` stands for has ended.
-    pub(super) fn leave(&mut self, reader: &Arc<Signal>) {
+    pub(super) fn leave(&mut self, reader: &Arc<Reader>) {
         if self
             .reader
             .as_ref()
             .is_some_and(|current| Arc::ptr_eq(current, reader))
         {
             self.reader = None;
+            self.permit = None;
         }
     }
 
@@ -62,29 +100,35 @@ impl Standalone {
     }
 }
 
-/// Whether the connection that `reader` stands for is to end; else the task of `cx` is woken when it is.
-pub(super) fn is_over(reader: &Signal, cx: &mut Context<'_>) -> bool {
-    reader.poll_fired(cx).is_ready()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::task::Waker;
 
+    use super::{super::limit::Limit, *};
+
+    // DEC-3
     #[test]
-    fn one_reader_at_a_time() {
+    fn one_reader_at_a_time_the_newest() {
+        let over = |reader: &Reader| reader.poll_over(&mut Context::from_waker(Waker::noop()));
+        let limit = Limit::new(1);
         let mut stream = Standalone::default();
-        let first = stream.open().expect("free");
-        assert!(stream.open().is_none());
-        let second = stream.take_over();
-        assert!(first.is_fired() && !second.is_fired());
+        let first = stream.take_over(|| limit.enter()).expect("room");
+        let second = stream
+            .take_over(|| limit.enter())
+            .expect("in place of the first");
+        assert_eq!(over(&first), Poll::Ready(Over::Replaced));
+        assert_eq!(over(&second), Poll::Pending);
         stream.leave(&first);
+        let mut other = Standalone::default();
         assert!(
-            stream.open().is_none(),
-            "a reader that was replaced does not free the stream"
+            other.take_over(|| limit.enter()).is_none(),
+            "a reader that was replaced does not free the room of the one that reads"
         );
         stream.leave(&second);
-        assert!(stream.open().is_some());
+        let third = other.take_over(|| limit.enter()).expect("room again");
+        other.end();
+        assert_eq!(over(&third), Poll::Ready(Over::Ended));
+        assert!(limit.enter().is_some(), "an ended stream holds no room");
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::{
     jsonrpc::code,
 };
 
+/// Seconds after which a client may try again.
+const SOON: HeaderValue = HeaderValue::from_static("1");
+
 /// The status of a response that was not yet begun (A-16, F-32, GAP-6).
 pub(super) fn of(message: &Outgoing) -> StatusCode {
     let OutKind::Response(outcome, stage) = message.kind() else {
@@ -19,6 +22,7 @@ pub(super) fn of(message: &Outgoing) -> StatusCode {
     };
     match (stage, *code) {
         (Stage::NoSession, _) => StatusCode::NOT_FOUND,
+        (Stage::NoRoom, _) => StatusCode::SERVICE_UNAVAILABLE,
         (Stage::Envelope | Stage::Claims, _) => StatusCode::BAD_REQUEST,
         (Stage::Call(Era::Modern), code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         (
@@ -53,9 +57,8 @@ pub(super) fn of_refusal(refusal: &Refusal) -> StatusCode {
         | Refusal::Version
         | Refusal::Event => StatusCode::BAD_REQUEST,
         Refusal::BodySlow(_) => StatusCode::REQUEST_TIMEOUT,
-        Refusal::SessionUnknown => StatusCode::NOT_FOUND,
-        Refusal::StreamTaken => StatusCode::CONFLICT,
-        Refusal::Busy | Refusal::TooManySessions | Refusal::Stopping => {
+        Refusal::SessionUnknown | Refusal::Path(_) => StatusCode::NOT_FOUND,
+        Refusal::Busy | Refusal::TooManySessions | Refusal::TooManyStreams | Refusal::Stopping => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         Refusal::Store => StatusCode::INTERNAL_SERVER_ERROR,
@@ -91,8 +94,8 @@ pub(super) fn refused(
                 HeaderValue::from_static("identity"),
             );
         }
-        Refusal::Busy | Refusal::TooManySessions | Refusal::Stopping => {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        Refusal::Busy | Refusal::TooManySessions | Refusal::TooManyStreams | Refusal::Stopping => {
+            headers.insert(header::RETRY_AFTER, SOON);
         }
         // What is left of a body that is not read must not be taken for the next request.
         Refusal::BodyTooLarge(_) | Refusal::BodyBroken | Refusal::BodySlow(_) => {
@@ -113,6 +116,9 @@ pub(super) fn json(message: Outgoing) -> Response {
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/json"),
     );
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, SOON);
+    }
     response
 }
 

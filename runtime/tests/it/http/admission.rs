@@ -185,6 +185,124 @@ async fn requests_at_work_are_bounded() {
     assert_eq!(app.send(add()).await.text(), "5");
 }
 
+// Issue 8: only what runs counts. A server that is full hears the answers and cancellations that free it; each request of a batch
+// counts.
+#[tokio::test]
+async fn only_calls_count() {
+    let app = App::with(
+        HttpConfig::default()
+            .max_in_flight(2)
+            .streams(Streams::Never),
+    );
+    let session = app.session("2025-03-26").await;
+    let batch = |ids: &[u32]| {
+        let calls: Vec<_> = ids
+            .iter()
+            .map(|id| {
+                crate::support::legacy(
+                    &id.to_string(),
+                    "tools/call",
+                    r#"{"name":"wait","arguments":{"label":"x"}}"#,
+                )
+            })
+            .collect();
+        Req::post(format!("[{}]", calls.join(","))).session(&session)
+    };
+    let (answers, ()) = tokio::join!(app.send(batch(&[1, 2, 3])), async {
+        for _ in 0..2 {
+            app.director.begun().await;
+        }
+        let refused = app.send(add()).await;
+        assert_eq!(
+            (
+                refused.status,
+                refused.header("retry-after"),
+                refused.code()
+            ),
+            (503, Some("1"), -32603)
+        );
+        assert_eq!(refused.json()["id"], 1);
+        assert!(refused.body.contains("max_in_flight"), "{}", refused.body);
+        for (method, params) in [("ping", "{}"), ("tools/list", "{}")] {
+            let got = app.send(Req::legacy(&session, "9", method, params)).await;
+            assert_eq!((got.status, got.code()), (200, 0), "{method}: {}", got.body);
+        }
+        let [initialize, _] = crate::support::initialize("2025-06-18");
+        assert_eq!(app.send(Req::post(initialize)).await.status, 200);
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        let cancelled = app.send(Req::post(cancel).session(&session)).await;
+        assert_eq!(cancelled.status, 202);
+        app.director.open();
+    });
+    let answers = answers.json();
+    let ids: Vec<_> = answers
+        .as_array()
+        .expect("a batch")
+        .iter()
+        .map(|answer| (answer["id"].as_u64(), answer["error"]["code"].as_i64()))
+        .collect();
+    assert_eq!(ids, [(Some(2), None), (Some(3), Some(-32603))]);
+    assert_eq!(app.send(add()).await.text(), "5");
+}
+
+// DEC-10
+#[tokio::test]
+async fn a_byte_order_mark_before_a_body() {
+    let app = App::strict();
+    let marked = |mut request: Req| {
+        request.body.splice(0..0, "\u{feff}".bytes());
+        request
+    };
+    assert_eq!(app.send(marked(add())).await.text(), "5");
+    let session = app.session("2025-03-26").await;
+    for body in [
+        r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#,
+        r#"[{"jsonrpc":"2.0","id":2,"method":"ping"}]"#,
+    ] {
+        let got = app.send(marked(Req::post(body).session(&session))).await;
+        assert_eq!(
+            (got.status, got.body.contains(r#""result":{}"#)),
+            (200, true)
+        );
+    }
+    let twice = app.send(marked(marked(add()))).await;
+    assert_eq!(
+        (twice.status, twice.code()),
+        (400, -32700),
+        "one mark, not more"
+    );
+}
+
+// Issue 8: adapters append a slash, or leave it out.
+#[tokio::test]
+async fn with_and_without_a_slash_at_the_end() {
+    for (path, spellings, others) in [
+        (
+            "/mcp",
+            &["/mcp", "/mcp/"][..],
+            &["/", "/mcp//", "/mcp/x"][..],
+        ),
+        ("/a/b/", &["/a/b", "/a/b/"], &["/a", "/a/b/c"]),
+        ("/", &["/"], &["/mcp"]),
+    ] {
+        let app = App::with(HttpConfig::default().path(path));
+        let at = |path: &str| {
+            let mut request = add();
+            request.path = path.to_owned();
+            request
+        };
+        for spelling in spellings {
+            assert_eq!(app.send(at(spelling)).await.text(), "5", "{spelling}");
+        }
+        for other in others {
+            let got = app.open(at(other)).await.whole().await;
+            // Nothing of ours: a router to be merged sets no fallback.
+            assert_eq!((got.status, &*got.body), (404, ""), "{other}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn mounted_where_the_settings_say() {
     let app = App::with(HttpConfig::default().path("/tools/v1"));

@@ -160,20 +160,22 @@ async fn the_stream_of_the_session_is_resumed() {
 
     let mut resumed = app.open(last(&session, &id)).await;
     assert_eq!(resumed.event().await, Some(seen));
-    assert_eq!(
-        stream.events().await,
-        [],
-        "the connection that was lost ends"
-    );
+    let lost = stream.events().await;
+    assert_eq!(lost.len(), 1, "the connection that was lost ends: {lost:?}");
+    assert_eq!((lost[0].retry, &*lost[0].data), (Some(30_000), ""), "DEC-3");
     app.handle.notify_tools_changed();
     assert_eq!(
         resumed.event().await.expect("a change").method(),
         "notifications/tools/list_changed"
     );
-    assert_eq!(
-        app.send(Req::get(&session)).await.status,
-        409,
-        "resuming is reading"
+    // DEC-3: the newest reads, whether it resumes or not.
+    let newest = app.open(Req::get(&session)).await;
+    assert_eq!(resumed.events().await[0].retry, Some(30_000));
+    app.send(Req::delete(&session)).await;
+    let ended = newest.events().await;
+    assert!(
+        ended.iter().all(|event| event.retry == Some(1000)),
+        "{ended:?}"
     );
 }
 
@@ -188,11 +190,54 @@ async fn one_reader_a_stream() {
     let resumed = app.open(last(&session, &id)).await;
     let lost = stream.events().await;
     app.director.open();
-    assert!(lost.len() <= 1);
+    assert!(lost.len() <= 2);
+    assert_eq!(lost.last().expect("an event").retry, Some(30_000), "DEC-3");
     assert_eq!(
         texts(&resumed.events().await),
         ["progress 1", "progress 2", "done"]
     );
+}
+
+// DEC-3, F-15: a stream of the session and a resumed stream of a call leave each other alone; of two that resume the same stream the
+// newer wins; no message goes to two streams.
+#[tokio::test]
+async fn resumed_streams_and_the_stream_of_the_session() {
+    let app = App::new();
+    let session = app.session(REVISION).await;
+    let mut call = app.open(Req::call(&session, "1", "talk", "{}")).await;
+    let id = priming(&mut call).await;
+    app.director.begun().await;
+    drop(call);
+
+    let mut standing = app.open(Req::get(&session)).await;
+    priming(&mut standing).await;
+    let mut first = app.open(last(&session, &id)).await;
+    assert_eq!(
+        texts(&[first.event().await.expect("progress")]),
+        ["progress 1"]
+    );
+    let mut second = app.open(last(&session, &id)).await;
+    assert_eq!(
+        texts(&[second.event().await.expect("progress")]),
+        ["progress 1"]
+    );
+    let replaced = first.events().await;
+    assert_eq!(replaced.len(), 1, "{replaced:?}");
+    assert_eq!((replaced[0].retry, &*replaced[0].data), (Some(30_000), ""));
+
+    // Opening the other one once more does not end the call's.
+    let mut again = app.open(Req::get(&session)).await;
+    priming(&mut again).await;
+    assert_eq!(standing.events().await[0].retry, Some(30_000));
+    app.handle.notify_tools_changed();
+    app.director.open();
+    assert_eq!(texts(&second.events().await), ["progress 2", "done"]);
+    assert_eq!(
+        again.event().await.expect("a change").method(),
+        "notifications/tools/list_changed"
+    );
+    app.send(Req::delete(&session)).await;
+    assert_eq!(again.events().await, [], "one copy");
 }
 
 // F-11: not before 2025-11-25, and not without a store.

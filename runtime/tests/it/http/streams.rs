@@ -87,7 +87,6 @@ async fn what_belongs_to_no_call() {
         let session = app.session(revision).await;
         let mut stream = app.open(Req::get(&session)).await;
         assert!(stream.is_stream());
-        assert_eq!(app.send(Req::get(&session)).await.status, 409);
         let mut call = app.open(Req::call(&session, "1", "talk", "{}")).await;
         app.handle.notify_tools_changed();
         if revision == "2025-11-25" {
@@ -121,6 +120,86 @@ async fn what_belongs_to_no_call() {
         assert_eq!(event.method(), "notifications/tools/list_changed");
         assert_eq!(app.send(Req::delete(&session)).await.status, 204);
     }
+}
+
+// DEC-3, F-16: a second standalone stream replaces the first, which asks for patience as it ends; each message goes to one of them.
+#[tokio::test]
+async fn the_newest_stream_of_a_session_is_the_one() {
+    let app = App::new();
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = app.session(revision).await;
+        let mut streams = Vec::new();
+        for _ in 0..3 {
+            let stream = app.open(Req::get(&session)).await;
+            assert!(stream.is_stream());
+            streams.push(stream);
+        }
+        app.handle.notify_tools_changed();
+        let messages = |events: &[super::support::Event]| {
+            let messages = events.iter().filter(|event| !event.data.is_empty());
+            messages.count()
+        };
+        let mut newest = streams.pop().expect("three");
+        for replaced in streams {
+            let events = replaced.events().await;
+            assert_eq!(messages(&events), 0, "{events:?}");
+            let last = events.last().expect("an event");
+            assert_eq!((last.retry, &last.id), (Some(30_000), &None), "{revision}");
+        }
+        loop {
+            let event = newest.event().await.expect("a change");
+            if !event.data.is_empty() {
+                break assert_eq!(event.method(), "notifications/tools/list_changed");
+            }
+        }
+        assert_eq!(app.send(Req::delete(&session)).await.status, 204);
+        assert_eq!(
+            newest.events().await,
+            [],
+            "the end of a session is no replacement"
+        );
+    }
+}
+
+// Issue 8: streams that only listen have a bound of their own, and one that is replaced makes room for its successor.
+#[tokio::test]
+async fn listening_streams_are_bounded() {
+    let app = App::with(HttpConfig::default().max_listeners(2));
+    let listen = |id: &str| {
+        Req::modern(
+            id,
+            "subscriptions/listen",
+            r#","notifications":{"toolsListChanged":true}"#,
+        )
+    };
+    let (one, two) = (
+        app.session("2025-06-18").await,
+        app.session("2025-06-18").await,
+    );
+    let first = app.open(Req::get(&one)).await;
+    let subscription = app.open(listen("1")).await;
+    assert!(first.is_stream() && subscription.is_stream());
+    let full = |got: super::support::Got| {
+        assert_eq!((got.status, got.header("retry-after")), (503, Some("1")));
+        assert!(got.body.contains("max_listeners"), "{}", got.body);
+    };
+    full(app.send(Req::get(&two)).await);
+    let refused = app.send(listen("2")).await;
+    assert_eq!(refused.json()["id"], 2);
+    full(refused);
+    let second = app.open(Req::get(&one)).await;
+    assert!(second.is_stream(), "in place of its own");
+    assert_eq!(first.events().await.len(), 1);
+    full(app.send(Req::get(&two)).await);
+    assert_eq!(
+        app.send(Req::legacy(&two, "1", "ping", "{}")).await.status,
+        200
+    );
+    drop(subscription);
+    let third = app.open(Req::get(&two)).await;
+    assert!(third.is_stream());
+    drop(second);
+    assert!(app.open(listen("3")).await.is_stream());
 }
 
 // B-7
