@@ -301,8 +301,8 @@ impl ClientGate {
         ))
     }
 
-    /// A notification of the server, decoded. `Raw` if it passes although it is not decoded: it belongs to an extension, or
-    /// the policy lets it pass.
+    /// A notification of the server, decoded, and the params as they are to be seen. `Raw` if it passes although it is not
+    /// decoded: it belongs to an extension, or the policy lets it pass.
     ///
     /// # Errors
     /// It is not to be heard of.
@@ -310,12 +310,13 @@ impl ClientGate {
         &self,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Passed<ServerNotification>, Unfit> {
+    ) -> Result<(Passed<ServerNotification>, Option<Json>), Unfit> {
+        let sent = || params.map(|params| Json::from(params.to_owned()));
         let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
-            return Ok(Passed::Raw);
+            return Ok((Passed::Raw, sent()));
         };
         if self.inbound.policy == Policy::Off {
-            return Ok(Passed::Raw);
+            return Ok((Passed::Raw, sent()));
         }
         let problem = match from_server(known, *revision) {
             false => format!("no server sends it at {revision}"),
@@ -323,7 +324,10 @@ impl ClientGate {
             true => {
                 let decode = ServerNotification::decode;
                 match self.inbound.message(known, *revision, params, decode) {
-                    Ok(notification) => return Ok(Passed::Decoded(notification)),
+                    Ok((notification, shorter)) => {
+                        let params = shorter.map_or_else(sent, read_as);
+                        return Ok((Passed::Decoded(notification), params));
+                    }
                     Err(error) => error.message,
                 }
             }
@@ -332,7 +336,7 @@ impl ClientGate {
         tracing::warn!(method, problem, dropped, "an unfit notification");
         match dropped {
             true => Err(Unfit),
-            false => Ok(Passed::Raw),
+            false => Ok((Passed::Raw, sent())),
         }
     }
 
@@ -398,8 +402,12 @@ impl ClientGate {
         } else {
             let decode = ServerRequest::decode;
             match self.inbound.message(known, *revision, params, decode) {
-                Ok(request) => {
-                    let params = self.without_task(known, *revision, params).or_else(sent);
+                Ok((request, shorter)) => {
+                    let params = shorter.map_or_else(sent, read_as);
+                    let params = match self.without_task(known, *revision, params.as_ref()) {
+                        None => params,
+                        shorter => shorter,
+                    };
                     return Ok((Passed::Decoded(request), params));
                 }
                 Err(error) => error,
@@ -423,7 +431,7 @@ impl ClientGate {
         &self,
         method: Method,
         revision: Revision,
-        params: Option<&RawValue>,
+        params: Option<&Json>,
     ) -> Option<Json> {
         let params = params?;
         let needs = RequiredCapabilities::of_task(method, revision, params.get());
@@ -480,6 +488,11 @@ impl ClientGate {
         }
         withheld.then_some(missing)
     }
+}
+
+/// The params `text`, which were read in another way than they were written.
+fn read_as(text: String) -> Option<Json> {
+    Json::from_text(text).ok()
 }
 
 /// A message that passed.

@@ -141,12 +141,12 @@ async fn initialize(
     link.gate.enter_legacy_era();
     let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
     let text = result;
-    let result: InitializeResult = decode::from_str(text.get())
+    let chosen: Chosen = decode::from_str(text.get())
         .inspect_err(|error| log_unfit_result(Method::Initialize.as_str(), error, &text))?;
-    let offered = Revision::from_wire(&result.protocol_version)
+    let offered = Revision::from_wire(&chosen.protocol_version)
         .filter(|offered| offered.era() == Era::Legacy && accept(*offered));
     let Some(revision) = offered else {
-        return Err(LocalError::Version(vec![result.protocol_version]).into());
+        return Err(LocalError::Version(vec![chosen.protocol_version]).into());
     };
     let result: InitializeResult =
         link.gate
@@ -159,6 +159,13 @@ async fn initialize(
         capabilities: result.capabilities,
         instructions: result.instructions,
     })
+}
+
+/// What of the answer to `initialize` says which revision the rest of it is to be read at.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chosen {
+    protocol_version: String,
 }
 
 async fn exchange(

@@ -285,13 +285,10 @@ impl Link {
             Message::Notification { method, params } => {
                 leftover.unclaimed = true;
                 match self.gate.notification(&method, params) {
-                    Ok(passed) => self.notified(
-                        passed,
-                        Notified {
-                            method: method.into(),
-                            params: params.map(|params| Json::from(params.to_owned())),
-                        },
-                    ),
+                    Ok((passed, params)) => {
+                        let method = method.into();
+                        self.notified(passed, Notified { method, params });
+                    }
                     Err(Unfit) => leftover.unfit = true,
                 }
             }

@@ -20,7 +20,8 @@ impl Notified {
         &self.method
     }
 
-    /// The params, as they were written.
+    /// The params, as they were written, without members that are null although they may not be
+    /// ([`NullMembers`](crate::Leniency::NullMembers)).
     #[must_use]
     pub fn params(&self) -> Option<&Json> {
         self.params.as_ref()

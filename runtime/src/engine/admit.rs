@@ -351,14 +351,14 @@ impl Engine {
             true => refuse(lifecycle::initialized_already()),
             false => refuse(error),
         };
-        let request = claims
-            .into_request(method, params)
-            .map_err(|error| unfit(gate::unfit(method, &error)))?;
+        let incoming = self.host.settings.incoming;
+        let (request, shorter) = claims
+            .into_request(method, Revision::LATEST_LEGACY, params, incoming)
+            .map_err(unfit)?;
         let spoken = lifecycle::spoken(&request, &self.host);
-        self.host
-            .settings
-            .incoming
-            .check_params(&request, method, spoken, params)
+        let text = shorter.as_deref().or(params.map(RawValue::get));
+        incoming
+            .check_params(&request, method, spoken, text)
             .map_err(unfit)?;
         let session = match source.http() {
             None => source.session().cloned(),
@@ -386,12 +386,12 @@ impl Engine {
         claims: Claims<'_>,
     ) -> Result<ClientRequest, ErrorObject> {
         let undeclared = self.undeclared(method, revision, &claims);
+        let incoming = self.host.settings.incoming;
         let decoded = claims
-            .into_request(method, params)
-            .map_err(|error| gate::unfit(method, &error))
-            .and_then(|request| {
-                let incoming = self.host.settings.incoming;
-                incoming.check_params(&request, method, revision, params)?;
+            .into_request(method, revision, params, incoming)
+            .and_then(|(request, shorter)| {
+                let text = shorter.as_deref().or(params.map(RawValue::get));
+                incoming.check_params(&request, method, revision, text)?;
                 Ok(request)
             });
         decoded.map_err(|error| undeclared.unwrap_or(error))

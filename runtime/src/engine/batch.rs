@@ -40,7 +40,7 @@ impl Engine {
         for frame in frames {
             let reply = match frame {
                 Ok(frame) => {
-                    let claims = Claims::of(&frame);
+                    let claims = Claims::of(&frame, self.host.settings.incoming);
                     match frame {
                         Message::Request { id, method, params } => {
                             // What goes on to the engine gets its own there.

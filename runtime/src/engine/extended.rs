@@ -169,9 +169,13 @@ fn request_meta(
     let Some(text) = text.map(RawValue::get) else {
         return Ok(None);
     };
-    let meta: RequestMetaObject =
-        decode::from_str(text).map_err(|error| unfit(method, &error, "/params/_meta"))?;
-    incoming.check_meta(&meta, method, revision, text)?;
+    let prefix = "/params/_meta";
+    let (meta, shorter): (RequestMetaObject, _) = incoming
+        .decode(text, prefix, method, revision, |text| {
+            decode::from_str(text)
+        })
+        .map_err(|fault| jsonrpc::params_error(method, &fault))?;
+    incoming.check_meta(&meta, method, revision, shorter.as_deref().unwrap_or(text))?;
     check_log_level(&meta, revision)?;
     Ok(Some(meta))
 }

@@ -85,7 +85,9 @@ impl Engine {
         let decode = ClientNotification::decode;
         let incoming = self.host.settings.incoming;
         match incoming.message(method, revision, params, decode) {
-            Ok(notification) => dispatch_notification(self, Notifier { session }, notification),
+            Ok((notification, _)) => {
+                dispatch_notification(self, Notifier { session }, notification);
+            }
             Err(error) => log_dropped(name, &error, params),
         }
         Reply::Silent

@@ -159,9 +159,12 @@ impl Extensions {
         let text = params.map(RawValue::get);
         let name = extension.name_of(method);
         Some(authored(name, || {
-            let methods = extension.methods.clone();
-            let decoded = methods.notification(revision, method, text);
-            let decoded = decoded.map_err(|error| unfit(method, &error))?;
+            let decode = |text: Option<&str>| {
+                let methods = extension.methods.clone();
+                methods.notification(revision, method, text)
+            };
+            let (decoded, shorter) = read(method, revision, text, incoming, decode)?;
+            let text = shorter.as_deref().or(text);
             incoming.check_decoded(decoded.params(), method, revision, text)?;
             Ok(Notification {
                 method: name,
@@ -222,8 +225,9 @@ impl Extension {
         let text = params.map(RawValue::get);
         let name = self.name_of(method);
         authored(name, || {
-            let decoded = self.methods.clone().request(revision, method, text);
-            let decoded = decoded.map_err(|error| unfit(method, &error))?;
+            let decode = |text: Option<&str>| self.methods.clone().request(revision, method, text);
+            let (decoded, shorter) = read(method, revision, text, incoming, decode)?;
+            let text = shorter.as_deref().or(text);
             incoming.check_decoded(decoded.params(), method, revision, text)?;
             Ok(Request {
                 method: name,
@@ -257,8 +261,22 @@ fn authored<T>(
     })
 }
 
-fn unfit(method: &str, error: &trueform_schema::DecodeError) -> ErrorObject {
-    jsonrpc::params_error(method, &ErrorDetail::of_decoding(error, "/params"))
+/// The message of `method` that `decode` makes of its params, and the params if they are read in another way than they were
+/// written.
+fn read<T>(
+    method: &str,
+    revision: Revision,
+    text: Option<&str>,
+    incoming: Inbound,
+    decode: impl Fn(Option<&str>) -> Result<T, trueform_schema::DecodeError>,
+) -> Result<(T, Option<String>), ErrorObject> {
+    let read = match text {
+        Some(text) => incoming.decode(text, "/params", method, revision, |text| decode(Some(text))),
+        None => decode(None)
+            .map(|decoded| (decoded, None))
+            .map_err(|error| ErrorDetail::of_decoding(&error, "/params")),
+    };
+    read.map_err(|fault| jsonrpc::params_error(method, &fault))
 }
 
 /// The error for a client that did not declare the extension `identifier` (C-10, C-14).

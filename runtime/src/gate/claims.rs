@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use trueform_schema::{ClientRequest, DecodeError, Method, Revision};
+use trueform_schema::{ClientRequest, ErrorObject, Method, Revision};
 
 use super::Inbound;
 use crate::jsonrpc::{self, EarlyParams, Incoming, Malformed, Message, Text};
@@ -44,7 +44,7 @@ impl<'a> Read<'a> {
             }
             (Incoming::Single(frame), None) => {
                 inbound.envelope(&frame, bytes)?;
-                let claims = Claims::of(&frame);
+                let claims = Claims::of(&frame, inbound);
                 Ok(Self::Single(frame, claims))
             }
             (Incoming::Batch(frames), _) => Ok(Self::Batch(inbound.batch(frames, bytes))),
@@ -63,7 +63,7 @@ pub(crate) enum Claims<'a> {
 
 impl<'a> Claims<'a> {
     /// The claims of a message whose params are raw.
-    pub(crate) fn of(frame: &Message<'a>) -> Self {
+    pub(crate) fn of(frame: &Message<'a>, inbound: Inbound) -> Self {
         let (params, name_member) = match frame {
             Message::Request { method, params, .. } => {
                 // The member is the same at all revisions that have one.
@@ -78,7 +78,12 @@ impl<'a> Claims<'a> {
             Message::Notification { params, .. } => (*params, None),
             Message::Response { .. } => (None, None),
         };
-        Self::Undecoded(raw_claims(params, name_member))
+        let mut raw = raw_claims(params, name_member);
+        // DEC-6
+        if inbound.takes_nulls() {
+            raw.version = raw.version.filter(|version| version.get() != "null");
+        }
+        Self::Undecoded(raw)
     }
 
     /// The method, if the params were read as those of a method of the core.
@@ -148,21 +153,28 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The decoded request, whose raw params are `params`.
+    /// The decoded request, whose raw params are `params`, and its params if they are read in another way than they were
+    /// written.
     ///
     /// # Errors
-    /// The params do not have the form of `method`.
+    /// -32602 for params that do not have the form of `method`.
     pub(crate) fn into_request(
         self,
         method: Method,
+        revision: Revision,
         params: Option<&RawValue>,
-    ) -> Result<ClientRequest, DecodeError> {
+        inbound: Inbound,
+    ) -> Result<(ClientRequest, Option<String>), ErrorObject> {
         match self {
-            Self::Decoded(request) => Ok(request),
+            Self::Decoded(request) => Ok((request, None)),
             Self::Undecoded(_) => {
-                let text = super::inbound::object_for(params);
+                let text = super::inbound::object_for(params.map(RawValue::get));
                 // Whether params may be absent is the gate's to say, by its leniencies.
-                ClientRequest::decode(Revision::LATEST, method, Some(text))
+                let decode =
+                    |text: &str| ClientRequest::decode(Revision::LATEST, method, Some(text));
+                inbound
+                    .decode(text, "/params", method.as_str(), revision, decode)
+                    .map_err(|fault| jsonrpc::params_error(method.as_str(), &fault))
             }
         }
     }

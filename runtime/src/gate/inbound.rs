@@ -5,6 +5,9 @@
 //! by `conform`, and, where unknown members or integers with a fraction are not to pass, by comparing the text with what the
 //! value says at its revision.
 
+mod envelope;
+mod nulls;
+
 use std::{fmt, ops::ControlFlow};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -17,7 +20,7 @@ use trueform_schema::{
 };
 
 use super::{Leniencies, Leniency, Policy};
-use crate::jsonrpc::{self, ErrorDetail, Malformed, Message};
+use crate::jsonrpc::{self, ErrorDetail};
 
 /// What is done about incoming messages.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,8 +35,34 @@ impl Inbound {
         self.policy != Policy::Off && self.leniencies != Leniencies::ALL
     }
 
-    /// Checks `decoded`, which are `params` of `method`, at `revision`. There may be no raw params although there were some,
-    /// if [`needs_text`](Self::needs_text) says that they are not needed.
+    /// Decodes `text`, which stands at `prefix` in a message of `method`, at `revision`. Members that are null although they may
+    /// not be count as absent, if that is let in (DEC-6): then the text without them is returned too.
+    ///
+    /// # Errors
+    /// The text does not have the form that `decode` asks for, or has such a member and it is not let in.
+    pub(crate) fn decode<T>(
+        self,
+        text: &str,
+        prefix: &str,
+        method: &str,
+        revision: Revision,
+        mut decode: impl FnMut(&str) -> Result<T, DecodeError>,
+    ) -> Result<(T, Option<String>), ErrorDetail> {
+        match decode(text) {
+            Ok(decoded) => Ok((decoded, None)),
+            Err(error) => self
+                .decode_again(text, error, prefix, method, revision, decode)
+                .map(|(decoded, shorter)| (decoded, Some(shorter))),
+        }
+    }
+
+    /// Whether a null in place of a member that may not be null counts as none.
+    pub(super) fn takes_nulls(self) -> bool {
+        !self.forbids(Leniency::NullMembers)
+    }
+
+    /// Checks `decoded`, which was decoded from `text`, the params of `method`, at `revision`. There may be no text although there
+    /// were params, if [`needs_text`](Self::needs_text) says that it is not needed.
     ///
     /// # Errors
     /// -32602, with pointer, rule, what was expected and what was found.
@@ -42,12 +71,23 @@ impl Inbound {
         decoded: &T,
         method: Method,
         revision: Revision,
-        params: Option<&RawValue>,
+        text: Option<&str>,
     ) -> Result<(), ErrorObject> {
-        let text = params.map(RawValue::get);
-        let fault = match text {
-            Some("null") if self.forbids(Leniency::NullParams) => {
-                let name = Leniency::NullParams.name();
+        let fault = self.fault_of_params(decoded, method, revision, text);
+        self.judge(fault, method.as_str(), revision)
+            .map_err(|fault| jsonrpc::params_error(method.as_str(), &fault))
+    }
+
+    fn fault_of_params<T: Conform>(
+        self,
+        decoded: &T,
+        method: Method,
+        revision: Revision,
+        text: Option<&str>,
+    ) -> Option<ErrorDetail> {
+        match text {
+            Some("null") if self.forbids(Leniency::NullMembers) => {
+                let name = Leniency::NullMembers.name();
                 Some(ErrorDetail::new(
                     "/params",
                     name,
@@ -68,10 +108,8 @@ impl Inbound {
                     jsonrpc::NOTHING,
                 ))
             }
-            _ => self.look(decoded, revision, text.unwrap_or("{}"), "/params"),
-        };
-        self.judge(fault, method.as_str(), revision)
-            .map_err(|fault| jsonrpc::params_error(method.as_str(), &fault))
+            _ => self.look(decoded, revision, object_for(text), "/params"),
+        }
     }
 
     /// Checks `decoded`, which `text` is the params of, a method of an extension, at `revision`.
@@ -106,7 +144,8 @@ impl Inbound {
             .map_err(|fault| jsonrpc::params_error(method, &fault))
     }
 
-    /// A message of one of the kinds that `decode` knows, as `revision` allows it.
+    /// A message of one of the kinds that `decode` knows, as `revision` allows it, and its params if they are read in another way
+    /// than they were written.
     ///
     /// # Errors
     /// As [`check_params`](Self::check_params); `decode` does not know `method`.
@@ -116,11 +155,27 @@ impl Inbound {
         revision: Revision,
         params: Option<&RawValue>,
         decode: fn(Revision, Method, Option<&str>) -> Result<T, DecodeError>,
-    ) -> Result<T, ErrorObject> {
-        let text = Some(object_for(params));
-        let decoded = decode(revision, method, text).map_err(|error| unfit(method, &error))?;
-        self.check_params(&decoded, method, revision, params)?;
-        Ok(decoded)
+    ) -> Result<(T, Option<String>), ErrorObject> {
+        let refuse = |fault| jsonrpc::params_error(method.as_str(), &fault);
+        let params = params.map(RawValue::get);
+        let text = object_for(params);
+        let read = |text: &str| decode(revision, method, Some(text));
+        let error = match read(text) {
+            Ok(decoded) => match self.fault_of_params(&decoded, method, revision, params) {
+                Some(fault) if !nulls::is_null(&fault) => {
+                    let judged = self.judge(Some(fault), method.as_str(), revision);
+                    return judged.map(|()| (decoded, None)).map_err(refuse);
+                }
+                Some(fault) => unfit(&fault.within("/params")),
+                None => return Ok((decoded, None)),
+            },
+            Err(error) => error,
+        };
+        let (decoded, shorter) = self
+            .without_nulls(text, error, "/params", method.as_str(), revision, read)
+            .map_err(refuse)?;
+        self.check_params(&decoded, method, revision, Some(&shorter))?;
+        Ok((decoded, Some(shorter)))
     }
 
     /// The answer `text` to a request of ours, as `revision` allows it.
@@ -133,65 +188,23 @@ impl Inbound {
         revision: Revision,
         text: &str,
     ) -> Result<T, DecodeError> {
-        let result: T = decode::from_str(text)?;
-        let fault = self.look(&result, revision, text, "");
-        match self.judge(fault, method, revision) {
-            Ok(()) => Ok(result),
-            Err(fault) => {
-                let message = format!("expected {}, found {}", fault.expected, fault.found);
-                Err(DecodeError::new(fault.pointer, message))
-            }
-        }
-    }
-
-    /// Checks the envelopes of a batch; `bytes` are the whole of it.
-    pub(crate) fn batch<'a>(
-        self,
-        frames: Vec<Result<Message<'a>, Malformed>>,
-        bytes: &[u8],
-    ) -> Vec<Result<Message<'a>, Malformed>> {
-        if !self.needs_text() {
-            return frames;
-        }
-        let texts: Vec<&RawValue> = serde_json::from_slice(bytes).unwrap_or_default();
-        let texts = texts.into_iter().map(|text| text.get().as_bytes());
-        let checked = frames.into_iter().zip(texts).map(|(frame, text)| {
-            let frame = frame?;
-            self.envelope(&frame, text)?;
-            Ok(frame)
-        });
-        checked.collect()
-    }
-
-    /// Checks what of an envelope no frame holds any more; `text` is the message.
-    ///
-    /// # Errors
-    /// -32600.
-    pub(crate) fn envelope(self, frame: &Message<'_>, text: &[u8]) -> Result<(), Malformed> {
-        if !self.needs_text() {
-            return Ok(());
-        }
-        let fault = match frame {
-            Message::Response { id: None, .. } if self.forbids(Leniency::MissingErrorId) => {
-                let name = Leniency::MissingErrorId.name();
-                Some(ErrorDetail::new(
-                    "/id",
-                    name,
-                    "the id of the request",
-                    jsonrpc::NOTHING,
-                ))
-            }
-            _ if self.forbids(Leniency::UnknownMembers) => unknown_in_envelope(frame, text),
-            _ => None,
+        let error = match decode::from_str::<T>(text) {
+            Ok(result) => match self.look(&result, revision, text, "") {
+                Some(fault) if !nulls::is_null(&fault) => {
+                    let judged = self.judge(Some(fault), method, revision);
+                    return judged.map(|()| result).map_err(|fault| unfit(&fault));
+                }
+                Some(fault) => unfit(&fault),
+                None => return Ok(result),
+            },
+            Err(error) => error,
         };
-        self.judge(fault, "envelope", Revision::LATEST)
-            .map_err(|fault| {
-                let problem = match fault.rule {
-                    "missing-error-id" => "an error needs the `id` of its request".to_owned(),
-                    _ => format!("`{}` is no member of a message", fault.pointer),
-                };
-                frame.refused(jsonrpc::invalid_request(problem, &fault))
-            })
+        let decode = |text: &str| decode::from_str::<T>(text);
+        let without = self.without_nulls(text, error, "", method, revision, decode);
+        let (result, text) = without.map_err(|fault| unfit(&fault))?;
+        let fault = self.look(&result, revision, &text, "");
+        let judged = self.judge(fault, method, revision);
+        judged.map(|()| result).map_err(|fault| unfit(&fault))
     }
 
     /// Whether a request over HTTP may have the id of another one that is not answered yet.
@@ -354,16 +367,16 @@ impl Inbound {
 }
 
 /// The text of params; `{}` stands for absent ones, and for null.
-pub(super) fn object_for(params: Option<&RawValue>) -> &str {
-    match params.map(RawValue::get) {
+pub(super) fn object_for(params: Option<&str>) -> &str {
+    match params {
         None | Some("null") => "{}",
         Some(text) => text,
     }
 }
 
-/// -32602 for params that do not have the form of `method`.
-pub(crate) fn unfit(method: Method, error: &DecodeError) -> ErrorObject {
-    jsonrpc::params_error(method.as_str(), &ErrorDetail::of_decoding(error, "/params"))
+fn unfit(fault: &ErrorDetail) -> DecodeError {
+    let message = format!("expected {}, found {}", fault.expected, fault.found);
+    DecodeError::new(&*fault.pointer, message)
 }
 
 /// Whether a whole result is of a kind that the revision does not have, such as one that asks for input in the legacy era.
@@ -386,41 +399,6 @@ fn is_open(pointer: &str, revision: Revision) -> bool {
 /// Whether a number is written with a fraction or an exponent.
 fn has_fraction(number: &str) -> bool {
     number.contains(['.', 'e', 'E'])
-}
-
-/// A member that a message of this kind does not have.
-fn unknown_in_envelope(frame: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
-    let known: &[&str] = match frame {
-        Message::Request { .. } => &["jsonrpc", "id", "method", "params"],
-        Message::Notification { .. } => &["jsonrpc", "method", "params"],
-        Message::Response { outcome: Ok(_), .. } => &["jsonrpc", "id", "result"],
-        Message::Response {
-            outcome: Err(_), ..
-        } => &["jsonrpc", "id", "error"],
-    };
-    let Members(members) = serde_json::from_slice(text).ok()?;
-    unknown_of(&members, known, "").or_else(|| {
-        let (_, error) = members.iter().find(|(name, _)| name == "error")?;
-        let Members(members) = serde_json::from_str(error.get()).ok()?;
-        unknown_of(&members, &["code", "message", "data"], "/error")
-    })
-}
-
-/// The first of `members`, of the object at `pointer`, that is not `known`.
-fn unknown_of(
-    members: &[(String, &RawValue)],
-    known: &[&str],
-    pointer: &str,
-) -> Option<ErrorDetail> {
-    let (name, value) = members
-        .iter()
-        .find(|(name, _)| !known.contains(&name.as_str()))?;
-    Some(ErrorDetail::new(
-        format!("{pointer}/{}", jsonrpc::escaped(name)),
-        Leniency::UnknownMembers.name(),
-        "only members of a JSON-RPC message of this kind",
-        jsonrpc::described(value.get()),
-    ))
 }
 
 /// The members of an object as they were written, repeated ones included.

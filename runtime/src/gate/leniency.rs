@@ -16,8 +16,10 @@ pub enum Leniency {
     UnknownMembers,
     /// No `params` where the method requires them, if an empty object would do.
     AbsentParams,
-    /// `"params": null` in place of no params.
-    NullParams,
+    /// Null in place of a member that may not be null, which then counts as absent: `"arguments": null`, `"cursor": null`,
+    /// `"params": null`, `"error": null` beside a result. Members that may be null keep it; `id`, `method` and `jsonrpc` are never
+    /// null, and a required member is missing then. At most 24 different places of one message are null.
+    NullMembers,
     /// A value of an enumeration, or an alternative of a union, that the revision does not have. Where the specification
     /// asks for a refusal, as of an unknown log level, it is refused all the same. So is a result of a kind that the
     /// revision does not have, such as one that asks for input in the legacy era.
@@ -40,7 +42,7 @@ impl Leniency {
     pub const ALL: [Self; 8] = [
         Self::UnknownMembers,
         Self::AbsentParams,
-        Self::NullParams,
+        Self::NullMembers,
         Self::UnknownValues,
         Self::IntegralFloats,
         Self::Formats,
@@ -54,7 +56,7 @@ impl Leniency {
         match self {
             Self::UnknownMembers => "unknown-members",
             Self::AbsentParams => "absent-params",
-            Self::NullParams => "null-params",
+            Self::NullMembers => "null-members",
             Self::UnknownValues => "unknown-values",
             Self::IntegralFloats => "integral-floats",
             Self::Formats => "formats",
@@ -79,8 +81,8 @@ impl fmt::Display for Leniency {
 /// ```
 /// use trueform::{Leniencies, Leniency};
 ///
-/// let strict_on_nulls = Leniencies::ALL.without(Leniency::NullParams);
-/// assert!(!strict_on_nulls.contains(Leniency::NullParams));
+/// let strict_on_nulls = Leniencies::ALL.without(Leniency::NullMembers);
+/// assert!(!strict_on_nulls.contains(Leniency::NullMembers));
 /// assert!(strict_on_nulls.contains(Leniency::Formats));
 /// assert_eq!([Leniency::Formats].into_iter().collect::<Leniencies>(), Leniencies::NONE.with(Leniency::Formats));
 /// ```

@@ -40,6 +40,14 @@ impl ErrorDetail {
         Self::new(pointer, "missing", expected, NOTHING)
     }
 
+    /// The same in the value at `prefix` alone.
+    pub(crate) fn within(mut self, prefix: &str) -> Self {
+        if let Some(inner) = self.pointer.strip_prefix(prefix) {
+            self.pointer = Cow::Owned(inner.to_owned());
+        }
+        self
+    }
+
     /// `error` in a message that holds the value at `prefix`.
     pub(crate) fn of_decoding(error: &DecodeError, prefix: &str) -> Self {
         let pointer = format!("{prefix}{}", error.pointer());

@@ -130,12 +130,15 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
         E::seed(method)
     }
 
-    pub(super) fn classify(self) -> Result<Message<'a>, Malformed> {
+    pub(super) fn classify(mut self) -> Result<Message<'a>, Malformed> {
         if let Some(name) = self.repeated {
             let fault = ErrorDetail::new(format!("/{name}"), "duplicate", "one such member", "two");
             return Err(self.invalid(format!("`{name}` occurs twice"), &fault));
         }
         self.check_version()?;
+        if self.method.or(self.result).is_some() && self.result.or(self.error).is_some() {
+            self.drop_nulls();
+        }
         match (self.method, self.result, self.error) {
             (Some(method), None, None) => self.call(method),
             (None, Some(result), None) => self.success(result),
@@ -152,6 +155,16 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
                 "a message has either `method` or `result` or `error`",
                 &ErrorDetail::new("", "kind", "`method`, `result` or `error`", "two of them"),
             )),
+        }
+    }
+
+    /// Takes a `result` or an `error` that is null beside another outcome or a method for absent. Whether this is let through is
+    /// the gate's to say (DEC-6).
+    fn drop_nulls(&mut self) {
+        let is_value = |outcome: &&RawValue| outcome.get() != "null";
+        let (result, error) = (self.result.filter(is_value), self.error.filter(is_value));
+        if self.method.or(result).or(error).is_some() {
+            (self.result, self.error) = (result, error);
         }
     }
 

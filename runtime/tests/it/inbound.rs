@@ -100,15 +100,59 @@ fn cases() -> Vec<Case> {
             None,
         ),
         case(
-            Leniency::NullParams,
+            Leniency::NullMembers,
             r4,
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}"#,
-            Some(("null-params", "/params")),
+            Some(("null-members", "/params")),
         ),
         case(
-            Leniency::NullParams,
+            Leniency::NullMembers,
             r4,
             r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed","params":null}"#,
+            None,
+        ),
+        case(
+            Leniency::NullMembers,
+            r4,
+            &legacy(
+                "1",
+                "tools/call",
+                r#"{"name":"add","_meta":{"progressToken":null},"arguments":{"a":1,"b":1}}"#,
+            ),
+            Some(("null-members", "/params/_meta/progressToken")),
+        ),
+        case(
+            Leniency::NullMembers,
+            r4,
+            &legacy("1", "tools/list", r#"{"cursor":null,"_meta":null}"#),
+            Some(("null-members", "/params/cursor")),
+        ),
+        case(
+            Leniency::NullMembers,
+            r4,
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":null,"error":null}"#,
+            Some(("null-members", "/result")),
+        ),
+        case(
+            Leniency::NullMembers,
+            None,
+            &modern("1", "tools/list", r#","cursor":null"#),
+            Some(("null-members", "/params/cursor")),
+        ),
+        case(
+            Leniency::NullMembers,
+            None,
+            &opening(
+                "2025-11-25",
+                r#"{"name":"t","version":"1","title":null,"icons":null}"#,
+                r#"{"sampling":null,"roots":{"listChanged":null}}"#,
+            ),
+            Some(("null-members", "/params/capabilities/sampling")),
+        ),
+        case(
+            Leniency::NullMembers,
+            r4,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9,"reason":null}}"#,
             None,
         ),
         case(

@@ -38,6 +38,7 @@ mod lost;
 mod meta;
 #[cfg(feature = "testing")]
 mod newest;
+mod nulls;
 #[cfg(feature = "http")]
 mod parity;
 mod portable;

@@ -50,6 +50,16 @@ pub(super) fn is_extended(text: &str) -> bool {
         .is_ok_and(|members| members.keys().any(|name| !MEMBERS.contains(&&**name)))
 }
 
+/// Whether `text`, a message, has a null `result` or `error` beside what it is. Many read it as if that were absent, and so does
+/// `jsonrpc::parse`.
+pub(super) fn has_null_outcome(text: &str) -> bool {
+    serde_json::from_str::<HashMap<String, &RawValue>>(text).is_ok_and(|members| {
+        let outcomes = ["result", "error"].into_iter();
+        let mut outcomes = outcomes.filter_map(|name| members.get(name));
+        outcomes.any(|outcome| outcome.get() == "null")
+    })
+}
+
 /// What is wrong with `text`, which `jsonrpc::parse` refused.
 pub(super) fn fault(text: &str) -> Fault {
     let refused = |requirements, message: &str| Fault {

@@ -225,7 +225,11 @@ impl Link {
     }
 
     fn single(&mut self, report: &mut Report<'_>, text: &str, in_batch: bool) {
-        match jsonrpc::parse(text.as_bytes()) {
+        let parsed = jsonrpc::parse(text.as_bytes());
+        if parsed.is_ok() && envelope::has_null_outcome(text) {
+            report.error(&["A-5"], "has a `result` or an `error` that is null");
+        }
+        match parsed {
             Ok(Incoming::Single(Message::Request { id, method, params })) => {
                 if in_batch && method == "initialize" {
                     report.error(&["A-10"], "`initialize` may not be part of a batch");
