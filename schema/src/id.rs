@@ -1,6 +1,11 @@
 //! Ids that pair messages: the type and the bytes a peer chose are what it gets back.
 
-use std::fmt;
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
@@ -9,20 +14,21 @@ use crate::{Encode, View, support};
 
 /// The id of a request: a string or an integer.
 ///
-/// Integers keep the bytes they were written with, so `1.0` and 2⁸⁰ are echoed unchanged. `1`, `1.0` and `"1"` are
-/// three different ids.
+/// Integers keep the bytes they were written with, so `1.0` and 2⁸⁰ are echoed unchanged. They are compared by their value: `1`
+/// and `1.0` are the same id, and hash alike. A string is never a number: `"1"` is another id.
 ///
 /// ```
 /// use trueform_schema::RequestId;
 ///
 /// let id: RequestId = serde_json::from_str("1.0")?;
 /// assert_eq!(id.to_string(), "1.0");
-/// assert_ne!(id, RequestId::from(1));
+/// assert_eq!(id, RequestId::from(1));
+/// assert_ne!(id, RequestId::from("1"));
 /// assert!(serde_json::from_str::<RequestId>("1.5").is_err());
 /// assert!(serde_json::from_str::<RequestId>("null").is_err());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone)]
 pub enum RequestId {
     /// An integer written in the usual way.
     Integer(i64),
@@ -105,6 +111,93 @@ fn is_integral(text: &str) -> bool {
     }
     let zeros = whole.len() - whole.trim_end_matches('0').len();
     significant == 0 && zeros >= exponent.unsigned_abs() as usize
+}
+
+/// What ids are compared by.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Value<'a> {
+    Integer(i64),
+    /// Beyond 64 bits: whether it is negative, and the digits from the first to the last that is not zero, with the number of
+    /// zeros after them.
+    Large(bool, Cow<'a, str>, usize),
+    Text(&'a str),
+}
+
+impl RequestId {
+    fn value(&self) -> Value<'_> {
+        match self {
+            Self::Integer(integer) => Value::Integer(*integer),
+            Self::Text(text) => Value::Text(text),
+            Self::Number(text) => value_of(text),
+        }
+    }
+}
+
+/// The value of the JSON number `text`, which has no fraction.
+#[cold]
+fn value_of(text: &str) -> Value<'_> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_negative = digits.len() < text.len();
+    let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = match fraction {
+        "" => Cow::Borrowed(whole),
+        fraction => Cow::Owned(format!("{whole}{fraction}")),
+    };
+    let significant = match digits {
+        Cow::Borrowed(digits) => Cow::Borrowed(digits.trim_matches('0')),
+        Cow::Owned(ref digits) => Cow::Owned(digits.trim_matches('0').to_owned()),
+    };
+    if significant.is_empty() {
+        return Value::Integer(0);
+    }
+    let trailing = digits.len() - digits.trim_end_matches('0').len();
+    let after_point = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+    // An exponent that does not fit is not that of an id.
+    let shift = exponent.parse::<i64>().unwrap_or_default() - after_point;
+    let zeros = usize::try_from(shift + i64::try_from(trailing).unwrap_or(i64::MAX));
+    let zeros = zeros.unwrap_or_default();
+    /// More zeros make more than 64 bits of any digits.
+    const MOST_ZEROS: usize = 18;
+    if zeros <= MOST_ZEROS {
+        let sign = if is_negative { "-" } else { "" };
+        let plain = format!("{sign}{significant}{:0<zeros$}", "");
+        if let Ok(integer) = plain.parse() {
+            return Value::Integer(integer);
+        }
+    }
+    Value::Large(is_negative, significant, zeros)
+}
+
+/// By value: `1.0` is 1.
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Integer(one), Self::Integer(other)) => one == other,
+            (one, other) => one.value() == other.value(),
+        }
+    }
+}
+
+impl Eq for RequestId {}
+
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.value().hash(state);
+    }
+}
+
+/// In no order that means anything, but one that agrees with equality.
+impl Ord for RequestId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.value().cmp(&other.value())
+    }
+}
+
+impl PartialOrd for RequestId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl fmt::Debug for RequestId {
@@ -204,6 +297,59 @@ mod tests {
         for text in ["-9223372036854775809", "9223372036854775808", "-0", "1e1"] {
             let id = RequestId::from_json(text).unwrap();
             assert!(matches!(id, RequestId::Number(_)), "{id:?}");
+        }
+    }
+
+    // DEC-5
+    #[test]
+    fn ids_are_compared_by_value() {
+        use std::hash::BuildHasher;
+        let id = |text: &str| RequestId::from_json(text).unwrap();
+        let hashes = std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default();
+        let classes: [&[&str]; 12] = [
+            &["0", "-0", "0.0", "0e5", "-0.00e-0"],
+            &["1", "1.0", "10e-1", "1e0", "1.00E+0", "100e-2"],
+            &["-1", "-1.0", "-10e-1"],
+            &["\"1\"", "\"\\u0031\""],
+            &["\"1.0\""],
+            &["10", "1e1", "10.0", "0.1e2"],
+            &[
+                "9223372036854775807",
+                "9223372036854775807.0",
+                "9223372036854775807e0",
+            ],
+            &[
+                "9223372036854775808",
+                "9223372036854775808.0",
+                "9.223372036854775808e18",
+            ],
+            &["-9223372036854775808", "-9.223372036854775808e18"],
+            &["1000000000000000000", "1e18", "0.01e20"],
+            &["1e19", "10000000000000000000", "10.0e18"],
+            &["1e20", "100000000000000000000", "1.0E+20"],
+        ];
+        for (at, class) in classes.iter().enumerate() {
+            for (other_at, other) in classes.iter().enumerate() {
+                for (one, other) in class
+                    .iter()
+                    .flat_map(|one| other.iter().map(move |two| (one, two)))
+                {
+                    let (first, second) = (id(one), id(other));
+                    assert_eq!(first == second, at == other_at, "{one} and {other}");
+                    assert_eq!(
+                        first.cmp(&second).is_eq(),
+                        at == other_at,
+                        "{one} and {other}"
+                    );
+                    if at == other_at {
+                        assert_eq!(
+                            hashes.hash_one(&first),
+                            hashes.hash_one(&second),
+                            "{one}, {other}"
+                        );
+                    }
+                }
+            }
         }
     }
 

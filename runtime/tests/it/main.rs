@@ -26,6 +26,7 @@ mod hostile;
 #[cfg(feature = "http")]
 mod http;
 mod hygiene;
+mod ids;
 mod inbound;
 #[cfg(feature = "http")]
 mod injected;

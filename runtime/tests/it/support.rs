@@ -160,7 +160,6 @@ impl Director {
     }
 
     /// Makes sure that no call was dropped before its end, of those that have ended.
-    #[cfg(feature = "http")]
     pub(crate) async fn none_dropped(&self) {
         while let Ok(label) = self.begun.lock().await.try_recv() {
             assert!(!label.starts_with("dropped"), "{label}");
