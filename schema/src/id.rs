@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::{Encode, View, support};
 
-/// The id of a request: a string or an integer.
+/// The id of a request: a string or an integer. Of a peer's, at most [`RequestId::MAX_BYTES`] are taken.
 ///
 /// Integers keep the bytes they were written with, so `1.0` and 2⁸⁰ are echoed unchanged. They are compared by their value: `1`
 /// and `1.0` are the same id, and hash alike. A string is never a number: `"1"` is another id.
@@ -48,18 +48,27 @@ const MAX_NUMBER: usize = 64;
 const MAX_EXPONENT: i32 = 308;
 
 impl RequestId {
+    /// Longest string, in bytes of UTF-8, that is read as an id or as a progress token: 1 KiB. Both are kept and repeated while a
+    /// request is in flight, so their size is bounded. (A number has at most 64 characters.)
+    pub const MAX_BYTES: usize = 1024;
+
     /// The id that the JSON `text` holds.
     ///
     /// # Errors
-    /// A sentence naming what was found, if `text` is neither a string nor an integer.
+    /// A sentence naming what was found, if `text` is neither a string nor an integer, or longer than [`RequestId::MAX_BYTES`].
     pub fn from_json(text: &str) -> Result<Self, String> {
         if let Some(integer) = plain_integer(text) {
             return Ok(Self::Integer(integer));
         }
         match text.as_bytes().first() {
-            Some(b'"') => serde_json::from_str::<String>(text)
-                .map(|text| Self::Text(text.into()))
-                .map_err(|_| "a string that is not Unicode".to_owned()),
+            Some(b'"') => match serde_json::from_str::<String>(text) {
+                Ok(text) if text.len() <= Self::MAX_BYTES => Ok(Self::Text(text.into())),
+                Ok(_) => Err(format!(
+                    "expected a string of at most {} bytes",
+                    Self::MAX_BYTES
+                )),
+                Err(_) => Err("a string that is not Unicode".to_owned()),
+            },
             Some(b'-' | b'0'..=b'9') if text.len() <= MAX_NUMBER && is_integral(text) => {
                 Ok(Self::Number(text.into()))
             }
@@ -351,6 +360,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn long_ids() {
+        let longest = "\"".to_owned() + &"é".repeat(RequestId::MAX_BYTES / 2) + "\"";
+        assert!(RequestId::from_json(&longest).is_ok());
+        // Counted is the text, not how it is written.
+        let escaped = "\"".to_owned() + &"\\u0061".repeat(RequestId::MAX_BYTES) + "\"";
+        assert!(RequestId::from_json(&escaped).is_ok());
+        let longer = longest.replacen('é', "éa", 1);
+        let problem = RequestId::from_json(&longer).unwrap_err();
+        assert_eq!(problem, "expected a string of at most 1024 bytes");
     }
 
     #[test]

@@ -281,7 +281,19 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
 const AN_ID: &str = "a string or an integer";
 
 fn unusable_id(id: &RawValue) -> ErrorDetail {
-    ErrorDetail::new("/id", "type", wanted(id, AN_ID), described(id.get()))
+    // Read again, because this is the rare case.
+    let is_text = serde_json::from_str::<Text<'_>>(id.get()).is_ok();
+    let (rule, expected) = match is_text {
+        true => {
+            let most = RequestId::MAX_BYTES;
+            (
+                "length",
+                Cow::Owned(format!("a string of at most {most} bytes")),
+            )
+        }
+        false => ("type", Cow::Borrowed(wanted(id, AN_ID))),
+    };
+    ErrorDetail::new("/id", rule, expected, described(id.get()))
 }
 
 /// What is expected in place of `value`: one that is a string already has an escape that is half a character.

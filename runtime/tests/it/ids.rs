@@ -1,4 +1,4 @@
-//! Ids as they are compared and echoed (DEC-5), on both sides.
+//! Ids as they are compared and echoed (DEC-5), on both sides, and how long they may be (GAP-7).
 
 use std::future::IntoFuture;
 
@@ -160,4 +160,83 @@ async fn a_server_that_writes_floats() {
         (vec![1.0], vec!["roots/list".to_owned()])
     );
     drop(soon(playing).await.unwrap());
+}
+
+/// A JSON string of so many bytes.
+fn text_of(bytes: usize) -> String {
+    format!("\"{}\"", "x".repeat(bytes))
+}
+
+// GAP-7, A-2, Y-6: a longer id is answered as one that cannot be read, of a request of either era.
+#[tokio::test]
+async fn an_id_that_is_too_long() {
+    let (service, _director) = staged();
+    let client = raw(&service).await;
+    let longest = text_of(1024);
+    client.send_raw(legacy(&longest, "ping", "{}")).unwrap();
+    let answer = soon(client.next_message()).await.unwrap();
+    assert!(answer.contains(&longest), "{answer}");
+    let longer = text_of(1025);
+    for message in [
+        legacy(&longer, "ping", "{}"),
+        modern(&longer, "tools/list", ""),
+    ] {
+        client.send_raw(message).unwrap();
+        let answer = soon(client.next_message()).await.unwrap();
+        assert!(answer.len() < 500, "{answer}");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert!(answer.get("id").is_none_or(Value::is_null), "{answer}");
+        let error = &answer["error"];
+        assert_eq!(error["code"], -32600, "{answer}");
+        let data = json!({ "pointer": "/id", "rule": "length", "expected": "a string of at most 1024 bytes", "found": "string of 1027 bytes" });
+        assert_eq!(error["data"], data);
+    }
+}
+
+// N-1, Y-6
+#[tokio::test]
+async fn a_progress_token_that_is_too_long() {
+    let (service, _director) = staged();
+    let client = raw(&service).await;
+    client
+        .send_raw(initialize("2025-11-25")[0].clone())
+        .unwrap();
+    soon(client.next_message()).await.unwrap();
+    for (bytes, is_served) in [(1024, true), (1025, false)] {
+        let params = format!(r#"{{"_meta":{{"progressToken":{}}}}}"#, text_of(bytes));
+        client.send_raw(legacy("4", "tools/list", &params)).unwrap();
+        let answer: Value =
+            serde_json::from_str(&soon(client.next_message()).await.unwrap()).unwrap();
+        assert_eq!(answer["id"], 4);
+        assert_eq!(answer.get("result").is_some(), is_served, "{answer}");
+        if !is_served {
+            let error = &answer["error"];
+            assert_eq!(error["code"], -32602);
+            assert_eq!(error["data"]["pointer"], "/params/_meta/progressToken");
+            assert_eq!(error["data"]["expected"], "a string of at most 1024 bytes");
+        }
+    }
+}
+
+// GAP-7: a question of a server with an id that a client cannot keep.
+#[tokio::test]
+async fn a_question_with_an_id_that_is_too_long() {
+    let asked = std::sync::Arc::new(crate::support::Collected::default());
+    let options = ClientOptions::at(Revision::V2025_06_18)
+        .capabilities(with_roots())
+        .handler(crate::client::Answers(asked.clone()));
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let request = mock.next().await.unwrap();
+        play_legacy(&mut mock, &request).await;
+        mock.send(json!({ "jsonrpc": "2.0", "id": "x".repeat(1025), "method": "roots/list" }))
+            .await;
+        mock.send(json!({ "jsonrpc": "2.0", "id": "x".repeat(1024), "method": "roots/list" }))
+            .await;
+        mock.next().await.unwrap()
+    });
+    let client = connecting.await.unwrap();
+    let answer = soon(playing).await.unwrap();
+    assert_eq!(answer["id"], "x".repeat(1024), "{answer}");
+    assert_eq!(asked.take(), ["roots/list"]);
+    drop(client);
 }
