@@ -6,42 +6,44 @@ use serde_json::{Number, Value};
 
 use super::{
     MAX_CHECK_DEPTH,
-    node::{NodeId, Nodes, TypeSet},
+    node::{NodeId, TypeSet},
+    number::EXACT,
     path::Path,
+    run::Run,
     violation::MAX_VIOLATIONS,
     walk::Walk,
 };
 
-/// The largest magnitude up to which every integer has a float of its own, 2^53.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
 /// Rewrites `value` in place; the pointers of what changed, of at most [`MAX_VIOLATIONS`] places.
-pub(super) fn integral_floats(nodes: &Nodes, value: &mut Value) -> Vec<String> {
+///
+/// Where the steps are spent, the rest is left as it is.
+pub(super) fn integral_floats(run: &Run<'_>, value: &mut Value) -> Vec<String> {
     let mut coerce = Coerce {
-        nodes,
+        run,
         changed: Vec::new(),
     };
-    coerce.node(nodes.root, value, &Path::Root, 0);
+    coerce.node(run.nodes.root, value, &Path::Root, 0);
     coerce.changed
 }
 
 struct Coerce<'s> {
-    nodes: &'s Nodes,
+    run: &'s Run<'s>,
     changed: Vec<String>,
 }
 
 impl Coerce<'_> {
     fn node(&mut self, id: NodeId, value: &mut Value, at: &Path<'_>, depth: usize) {
-        let nodes = self.nodes;
-        let Some(rules) = nodes.rules(id).filter(|_| depth < MAX_CHECK_DEPTH) else {
+        let run = self.run;
+        let Some(rules) = run.nodes.rules(id).filter(|_| depth < MAX_CHECK_DEPTH) else {
             return;
         };
+        if !run.steps.take(1) {
+            return;
+        }
         let depth = depth + 1;
         match value {
             Value::Number(number) => {
-                let integers_only = rules.types.intersects(TypeSet::INTEGER)
-                    && !rules.types.intersects(TypeSet::FRACTION);
-                if let Some(integer) = as_integer(number).filter(|_| integers_only) {
+                if let Some(integer) = as_integer(number).filter(|_| rules.types.is_integral()) {
                     *number = integer;
                     if self.changed.len() < MAX_VIOLATIONS {
                         self.changed.push(at.pointer());
@@ -84,10 +86,17 @@ impl Coerce<'_> {
         }
         // An integral float is an integer to the schema, so the branch that was meant accepts the value as it is.
         let branches = apply.any.iter().flatten().chain(apply.one.iter().flatten());
-        let chosen = branches
+        let mut accepting = branches
             .copied()
-            .find(|&id| Walk::new(nodes).passes(id, value));
-        if let Some(id) = chosen {
+            .filter(|&id| Walk::new(run).passes(id, value));
+        let Some(first) = accepting.next() else {
+            return;
+        };
+        let fraction = |id| Walk::new(run).types(id).intersects(TypeSet::FRACTION);
+        let is_number_too = value.is_f64() && (fraction(first) || accepting.any(fraction));
+        drop(accepting);
+        if !is_number_too {
+            let id = first;
             self.node(id, value, at, depth);
         }
     }

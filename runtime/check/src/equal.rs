@@ -27,6 +27,15 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// How many values there are in `value`, itself included.
+pub(super) fn size(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
+        Value::Object(members) => 1 + members.values().map(size).sum::<u64>(),
+        _ => 1,
+    }
+}
+
 /// The first item that equals an earlier one, as (earlier, later).
 pub(super) fn first_repeat(items: &[Value]) -> Option<(usize, usize)> {
     if items.len() <= PAIRWISE {

@@ -6,6 +6,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use trueform_schema::conform::{is_uri, is_uri_reference};
 
+use super::violation::MAX_SHOWN;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Date,
@@ -57,6 +59,27 @@ impl Format {
         }
     }
 
+    /// What to do about text that is refused for a common reason: in words, and as the text that was meant if it is short.
+    pub(super) fn cure(self, text: &str) -> Option<(&'static str, Option<String>)> {
+        let words = match self {
+            Self::Uri => "an absolute URI with spaces and non-ASCII letters percent-encoded",
+            Self::UriReference => {
+                "a URI or relative reference with spaces and non-ASCII letters percent-encoded"
+            }
+            _ => return None,
+        };
+        if !text.contains(is_unencoded) {
+            return None;
+        }
+        // Longer ones are not shown, nor what they should be.
+        if MAX_SHOWN < text.chars().take(MAX_SHOWN + 1).count() {
+            return Some((words, None));
+        }
+        let meant = percent_encoded(text);
+        let meant = self.accepts(&meant).then_some(meant);
+        Some((words, meant))
+    }
+
     pub(super) fn accepts(self, text: &str) -> bool {
         match self {
             Self::Date => date(text),
@@ -71,6 +94,25 @@ impl Format {
             Self::Uuid => uuid(text),
         }
     }
+}
+
+/// What people write into URIs although RFC 3986 wants it encoded.
+fn is_unencoded(c: char) -> bool {
+    c == ' ' || !c.is_ascii()
+}
+
+fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unencoded(c) {
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                out.push_str(&format!("%{byte:02X}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// RFC 3339 `full-date`.

@@ -17,8 +17,11 @@ use super::{
     CompileOptions, Formats, Schema, SchemaError,
     SchemaErrorKind::{TooLarge, Unsupported},
     compile::{Outline, outline},
+    equal::size,
     format::Format,
-    violation::{Found, Violation, Violations},
+    run::Limit,
+    steps::Steps,
+    violation::{Found, Violations},
 };
 
 /// Most subschemas of a document that goes this way.
@@ -127,16 +130,22 @@ impl Full {
         &self.outline
     }
 
-    pub(super) fn check(&self, value: &Value) -> Result<(), Violations> {
+    pub(super) fn check(&self, value: &Value, steps: &Steps) -> Result<(), Violations> {
+        if !steps.take(size(value)) {
+            return Err(Limit::Steps.violation(steps, Found::size(value)));
+        }
         let levels = self.levels(value);
         let verdict = with_room(levels, || match self.validator.is_valid(value) {
             true => Ok(()),
             false => Err(tell::violations(self, value)),
         });
-        verdict.unwrap_or_else(|| Err(Violations::one(too_deep(value))))
+        verdict.unwrap_or_else(|| Err(Limit::Depth.violation(steps, Found::size(value))))
     }
 
-    pub(super) fn accepts(&self, value: &Value) -> bool {
+    pub(super) fn accepts(&self, value: &Value, steps: &Steps) -> bool {
+        if !steps.take(size(value)) {
+            return false;
+        }
         let levels = self.levels(value);
         with_room(levels, || self.validator.is_valid(value)).unwrap_or(false)
     }
@@ -178,15 +187,5 @@ fn objects(value: &Value) -> usize {
         Value::Array(items) => items.iter().map(objects).sum(),
         Value::Object(members) => 1 + members.values().map(objects).sum::<usize>(),
         _ => 0,
-    }
-}
-
-fn too_deep(value: &Value) -> Violation {
-    Violation {
-        pointer: String::new(),
-        keyword: "limit",
-        expected: "a value that can be checked within the limit of depth".to_owned(),
-        found: Found::size(value),
-        suggestion: None,
     }
 }

@@ -54,6 +54,8 @@ mod number;
 mod path;
 mod pattern;
 pub mod positions;
+mod run;
+mod steps;
 mod stream;
 mod suggest;
 #[cfg(test)]
@@ -65,8 +67,10 @@ use std::fmt;
 
 use serde_json::Value;
 
+use self::run::{Limit, Run};
 pub use self::{
     error::{SchemaError, SchemaErrorKind},
+    steps::Steps,
     suggest::closest as did_you_mean,
     violation::{Found, MAX_POINTER, MAX_SHOWN, MAX_VIOLATIONS, Violation, Violations},
 };
@@ -80,8 +84,8 @@ pub const MAX_SUBSCHEMAS: usize = 20_000;
 /// How deep the check of one value may go, counting levels of the value and of the schemas applied to it.
 pub const MAX_CHECK_DEPTH: usize = 320;
 
-/// Default of [`CompileOptions::max_steps`]: several for every value in a message of 10 MB, spent in a second or two.
-pub const MAX_STEPS: u64 = 20_000_000;
+/// Default of [`CompileOptions::max_steps`], in [`Steps`]: enough for some MB of JSON, spent in some tenths of a second.
+pub const MAX_STEPS: u64 = 1_000_000;
 
 /// A JSON Schema, ready to check values.
 ///
@@ -124,10 +128,14 @@ enum Engine {
 pub struct CompileOptions {
     /// Whether `format` is checked. Default: [`Formats::Assert`].
     pub formats: Formats,
-    /// How much work one check may be, in schemas applied to values. Default: [`MAX_STEPS`]. A check that needs
-    /// more fails with the keyword `limit`. Schemas that need the feature `json-schema` are bounded in depth and in how
-    /// often a pattern may backtrack, not in this.
+    /// How much work one check may be, in [`Steps`]. Default: [`MAX_STEPS`]. A check that needs more fails with the
+    /// keyword `limit`. Where a schema needs the feature `json-schema`, every value counts as one step, however many schemas
+    /// are applied to it; depth, and how often a pattern may backtrack, are bounded.
     pub max_steps: u64,
+    /// Whether an integral float beyond ±2^53 is refused where only integers are allowed, because it may stand for several
+    /// integers. Default: `false`, as JSON Schema has it. Not where `format` is `int128` or `uint128`, nor in schemas that need
+    /// the feature `json-schema`.
+    pub exact_integers: bool,
 }
 
 impl Default for CompileOptions {
@@ -135,6 +143,7 @@ impl Default for CompileOptions {
         Self {
             formats: Formats::Assert,
             max_steps: MAX_STEPS,
+            exact_integers: false,
         }
     }
 }
@@ -152,6 +161,27 @@ impl CompileOptions {
     pub fn max_steps(mut self, max_steps: u64) -> Self {
         self.max_steps = max_steps;
         self
+    }
+
+    /// Sets [`exact_integers`](Self::exact_integers).
+    #[must_use]
+    pub fn exact_integers(mut self, exact_integers: bool) -> Self {
+        self.exact_integers = exact_integers;
+        self
+    }
+}
+
+/// What is known of text that passed its check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    integral_floats: bool,
+}
+
+impl Passed {
+    /// Whether [`normalise_integral_floats`](Schema::normalise_integral_floats) may change something. `false` is certain.
+    #[must_use]
+    pub fn has_integral_floats(self) -> bool {
+        self.integral_floats
     }
 }
 
@@ -208,11 +238,30 @@ impl Schema {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn check(&self, value: &Value) -> Result<(), Violations> {
+        self.check_within(value, &self.steps()).map(drop)
+    }
+
+    /// As [`check`](Self::check), with the work that is left in `steps` in place of [`CompileOptions::max_steps`]. To find the
+    /// words takes as much work again.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check). If the [`Steps`] are spent, the keyword `limit`.
+    pub fn check_within(&self, value: &Value, steps: &Steps) -> Result<Passed, Violations> {
         match &self.engine {
-            Engine::Nodes(nodes) => walk::check(nodes, value),
+            Engine::Nodes(nodes) => {
+                let run = Run::new(nodes, steps);
+                walk::check(&run, value).map(|()| run.passed())
+            }
             #[cfg(feature = "json-schema")]
-            Engine::Full(full) => full.check(value),
+            Engine::Full(full) => full.check(value, steps).map(|()| Passed {
+                integral_floats: true,
+            }),
         }
+    }
+
+    /// The steps of one check.
+    fn steps(&self) -> Steps {
+        Steps::new(self.nodes().max_steps)
     }
 
     /// Checks JSON text without building a tree, where the schema allows; [`check`](Self::check) otherwise.
@@ -221,19 +270,32 @@ impl Schema {
     /// As [`check`](Self::check); text that is not JSON is a violation of the keyword `json`.
     #[inline]
     pub fn check_str(&self, text: &str) -> Result<(), Violations> {
-        let accepted = match &self.engine {
-            Engine::Nodes(nodes) => stream::accepts(nodes, text),
-            #[cfg(feature = "json-schema")]
-            Engine::Full(_) => false,
-        };
-        if accepted {
-            return Ok(());
+        let steps = self.steps();
+        match self.accepts_str_within(text, &steps) {
+            Some(_) => Ok(()),
+            None => self.check_parsed(text, &steps),
         }
-        self.check_parsed(text)
+    }
+
+    /// Whether the text passes, as far as that can be said without a tree, with the work that is left in `steps`. `None`: it does
+    /// not pass, or a tree has to be [checked](Self::check_within), or the [`Steps`] are spent.
+    #[inline]
+    pub fn accepts_str_within(&self, text: &str, steps: &Steps) -> Option<Passed> {
+        match &self.engine {
+            Engine::Nodes(nodes) => {
+                let run = Run::new(nodes, steps);
+                stream::accepts(&run, text).then(|| run.passed())
+            }
+            #[cfg(feature = "json-schema")]
+            Engine::Full(_) => None,
+        }
     }
 
     #[cold]
-    fn check_parsed(&self, text: &str) -> Result<(), Violations> {
+    fn check_parsed(&self, text: &str, streamed: &Steps) -> Result<(), Violations> {
+        if streamed.are_spent() {
+            return Err(Limit::Steps.violation(streamed, Found::text(text)));
+        }
         match serde_json::from_str(text) {
             Ok(value) => self.check(&value),
             Err(error) => Err(Violations::one(violation::not_json(&error))),
@@ -244,18 +306,30 @@ impl Schema {
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
         match &self.engine {
-            Engine::Nodes(nodes) => walk::Walk::new(nodes).passes(nodes.root, value),
+            Engine::Nodes(nodes) => {
+                walk::Walk::new(&Run::new(nodes, &self.steps())).passes(nodes.root, value)
+            }
             #[cfg(feature = "json-schema")]
-            Engine::Full(full) => full.accepts(value),
+            Engine::Full(full) => full.accepts(value, &self.steps()),
         }
     }
 
     /// Turns integral floats within ±2^53 into integers where the schema demands an integer.
     ///
-    /// Models send `30.0` for 30; JSON Schema calls that an integer, serde does not. Returns the JSON pointers of
-    /// what changed, at most [`MAX_VIOLATIONS`] of them.
+    /// Models send `30.0` for 30; JSON Schema calls that an integer, serde does not. A place that also allows fractions is left
+    /// as it is. Returns the JSON pointers of what changed, at most [`MAX_VIOLATIONS`] of them.
     pub fn normalise_integral_floats(&self, value: &mut Value) -> Vec<String> {
-        coerce::integral_floats(self.nodes(), value)
+        self.normalise_integral_floats_within(value, &self.steps())
+    }
+
+    /// As [`normalise_integral_floats`](Self::normalise_integral_floats), with the work that is left in `steps`. If the [`Steps`]
+    /// are spent, some floats were left as they were.
+    pub fn normalise_integral_floats_within(
+        &self,
+        value: &mut Value,
+        steps: &Steps,
+    ) -> Vec<String> {
+        coerce::integral_floats(&Run::new(self.nodes(), steps), value)
     }
 }
 

@@ -103,6 +103,11 @@ impl TypeSet {
         self.0 & other.0 != 0
     }
 
+    /// Whether the only numbers that are allowed are integers.
+    pub(super) fn is_integral(self) -> bool {
+        self.intersects(Self::INTEGER) && !self.intersects(Self::FRACTION)
+    }
+
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -121,6 +126,8 @@ pub(super) struct NumberRules {
     pub(super) exclusive_minimum: Option<Num>,
     pub(super) exclusive_maximum: Option<Num>,
     pub(super) multiple_of: Option<Num>,
+    /// Whether integers that are written as floats must be within ±2^53.
+    pub(super) exact: bool,
 }
 
 #[derive(Debug, Default)]
@@ -129,6 +136,16 @@ pub(super) struct StringRules {
     pub(super) max: Option<usize>,
     pub(super) pattern: Option<Pattern>,
     pub(super) format: Option<Format>,
+}
+
+impl StringRules {
+    /// How many bytes of `text` are matched against a pattern.
+    pub(super) fn cost(&self, text: &str) -> usize {
+        match self.pattern {
+            Some(_) => text.len(),
+            None => 0,
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -13,6 +13,9 @@ pub(super) enum Num {
     Float(f64),
 }
 
+/// The largest magnitude up to which every integer has a float of its own, 2^53.
+pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// Integral floats below this fit an `i128`; those above stay floats.
 const LARGEST_INT: f64 = 1e38;
 

@@ -9,16 +9,18 @@ use serde::de::{
 use serde_json::Value;
 
 use super::{
-    node::{ArrayRules, Member, Node, NodeId, Nodes, ObjectRules, Plan, Rules, TypeSet},
+    node::{ArrayRules, Member, Node, NodeId, ObjectRules, Plan, Rules, TypeSet},
     number::Num,
+    run::Run,
     walk::{
         Walk,
-        leaf::{broken_bounds, broken_strings},
+        leaf::{broken_bounds, broken_strings, is_inexact},
     },
 };
 
-/// Whether the text is JSON that the schema accepts. `false` means: ask the tree.
-pub(super) fn accepts(nodes: &Nodes, text: &str) -> bool {
+/// Whether the text is JSON that the schema accepts. `false` means: ask the tree, unless no steps are left.
+pub(super) fn accepts(run: &Run<'_>, text: &str) -> bool {
+    let nodes = run.nodes;
     if nodes
         .rules(nodes.root)
         .is_some_and(|rules| rules.plan == Plan::Tree)
@@ -27,7 +29,7 @@ pub(super) fn accepts(nodes: &Nodes, text: &str) -> bool {
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = Seed {
-        nodes,
+        run,
         id: nodes.root,
     };
     seed.deserialize(&mut deserializer).is_ok() && deserializer.end().is_ok()
@@ -38,7 +40,7 @@ const DISGUISED: &str = "$serde_json::private::";
 
 #[derive(Clone, Copy)]
 struct Seed<'s> {
-    nodes: &'s Nodes,
+    run: &'s Run<'s>,
     id: NodeId,
 }
 
@@ -46,19 +48,25 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let rules = match self.nodes.node(self.id) {
+        let rules = match self.run.nodes.node(self.id) {
             Node::Any => return deserializer.deserialize_ignored_any(IgnoredAny).map(drop),
             Node::Never => return Err(no()),
             Node::Rules(rules) => rules,
         };
         match rules.plan {
-            Plan::Stream | Plan::ByType => deserializer.deserialize_any(Streamed {
-                nodes: self.nodes,
-                rules,
-            }),
+            Plan::Stream | Plan::ByType => {
+                let literals = rules.options.as_ref().map_or(0, |options| options.len());
+                if !self.run.steps.take(1) || !self.run.steps.take_for(literals) {
+                    return Err(no());
+                }
+                deserializer.deserialize_any(Streamed {
+                    run: self.run,
+                    rules,
+                })
+            }
             Plan::Tree => {
                 let value: Value = de::Deserialize::deserialize(deserializer)?;
-                yes_if(Walk::new(self.nodes).passes(self.id, &value))
+                yes_if(Walk::new(self.run).passes(self.id, &value))
             }
         }
     }
@@ -75,7 +83,7 @@ fn yes_if<E: Error>(ok: bool) -> Result<(), E> {
 
 #[derive(Clone, Copy)]
 struct Streamed<'s> {
-    nodes: &'s Nodes,
+    run: &'s Run<'s>,
     rules: &'s Rules,
 }
 
@@ -87,25 +95,28 @@ impl<'s> Streamed<'s> {
             return Some(own);
         };
         let branches = apply.any.as_ref().or(apply.one.as_ref())?;
-        let mut rules = branches.iter().filter_map(|&id| self.nodes.rules(id));
+        let mut rules = branches.iter().filter_map(|&id| self.run.nodes.rules(id));
         rules.find(|rules| rules.types.intersects(kind))
     }
 
-    fn number(&self, number: Num) -> bool {
+    /// The verdict on `number`; `float` if it was written as one.
+    fn number(&self, number: Num, float: Option<f64>) -> bool {
         let kind = if number.is_integral() {
             TypeSet::INTEGER
         } else {
             TypeSet::FRACTION
         };
         self.of_kind(kind).is_some_and(|rules| {
-            rules
-                .number
-                .as_ref()
-                .is_none_or(|rules| broken_bounds(rules, number).iter().all(Option::is_none))
-                && literals_accept(rules, |literal| match literal {
-                    Value::Number(literal) => Num::of(literal) == number,
-                    _ => false,
-                })
+            if float.is_some() && rules.types.is_integral() {
+                self.run.integral_floats.set(true);
+            }
+            rules.number.as_ref().is_none_or(|rules| {
+                broken_bounds(rules, number).iter().all(Option::is_none)
+                    && !is_inexact(rules, float)
+            }) && literals_accept(rules, |literal| match literal {
+                Value::Number(literal) => Num::of(literal) == number,
+                _ => false,
+            })
         })
     }
 
@@ -120,10 +131,7 @@ impl<'s> Streamed<'s> {
     }
 
     fn at(&self, id: NodeId) -> Seed<'s> {
-        Seed {
-            nodes: self.nodes,
-            id,
-        }
+        Seed { run: self.run, id }
     }
 }
 
@@ -155,25 +163,24 @@ impl<'de> Visitor<'de> for Streamed<'_> {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        yes_if(self.number(Num::Int(i128::from(value))))
+        yes_if(self.number(Num::Int(i128::from(value)), None))
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        yes_if(self.number(Num::Int(i128::from(value))))
+        yes_if(self.number(Num::Int(i128::from(value)), None))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        yes_if(self.number(Num::of_f64(value)))
+        yes_if(self.number(Num::of_f64(value), Some(value)))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
         let rules = self.of_kind(TypeSet::STRING);
         yes_if(rules.is_some_and(|rules| {
-            rules
-                .string
-                .as_ref()
-                .is_none_or(|rules| broken_strings(rules, value).iter().all(Option::is_none))
-                && literals_accept(rules, |literal| literal.as_str() == Some(value))
+            rules.string.as_ref().is_none_or(|rules| {
+                self.run.steps.take_for(rules.cost(value))
+                    && broken_strings(rules, value).iter().all(Option::is_none)
+            }) && literals_accept(rules, |literal| literal.as_str() == Some(value))
         }))
     }
 

@@ -1,9 +1,11 @@
 //! Table tests: verdicts and words per keyword, faults of schemas, limits; and in `oracle`, agreement with the
 //! `jsonschema` crate.
 
+mod exact;
 #[cfg(feature = "json-schema")]
 mod full;
 mod generator;
+mod limits;
 mod oracle;
 mod schemas;
 mod words;

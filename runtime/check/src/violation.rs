@@ -119,6 +119,7 @@ pub struct Found {
 enum Shape {
     Nothing,
     UnknownProperty,
+    Text { bytes: usize },
     Null,
     Boolean,
     Integer,
@@ -146,6 +147,14 @@ impl Found {
         Self {
             shape: Shape::of(value),
             shown,
+        }
+    }
+
+    /// JSON text that was not read to its end.
+    pub(super) fn text(text: &str) -> Self {
+        Self {
+            shape: Shape::Text { bytes: text.len() },
+            shown: None,
         }
     }
 
@@ -209,6 +218,7 @@ impl fmt::Display for Shape {
         match *self {
             Self::Nothing => f.write_str("nothing"),
             Self::UnknownProperty => f.write_str("unknown property"),
+            Self::Text { bytes } => write!(f, "JSON of {}", counted(bytes, "byte")),
             Self::Null => f.write_str("null"),
             Self::Boolean => f.write_str("boolean"),
             Self::Integer => f.write_str("integer"),

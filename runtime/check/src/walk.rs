@@ -4,51 +4,50 @@
 
 mod explain;
 pub(super) mod leaf;
+pub(super) mod members;
 
 use serde_json::{Map, Value};
 
-use self::leaf::{literals, numbers, strings, type_words};
+use self::{
+    leaf::{literals, numbers, strings, type_words},
+    members::{object_size, unknown_member},
+};
 use super::{
     MAX_CHECK_DEPTH,
-    describe::{describe, names},
-    equal::first_repeat,
+    describe::describe,
+    equal::{first_repeat, size},
     node::{ArrayRules, Node, NodeId, Nodes, ObjectRules, Rules, TypeSet},
     number::Num,
     path::Path,
-    suggest::closest,
+    run::{Limit, Run},
     violation::{Found, MAX_VIOLATIONS, Violation, Violations, counted},
 };
 
 /// Checks `value` against the root; all violations, or none.
-pub(super) fn check(nodes: &Nodes, value: &Value) -> Result<(), Violations> {
+pub(super) fn check(run: &Run<'_>, value: &Value) -> Result<(), Violations> {
     // Most values pass, and finding that out is cheaper than collecting.
-    let mut walk = Walk::new(nodes);
-    let ok = walk.accepts(nodes.root, value, &Path::Root);
+    let root = run.nodes.root;
+    let mut walk = Walk::new(run);
+    let ok = walk.accepts(root, value, &Path::Root);
     match walk.exceeded {
-        Some(limit) => return Err(Violations::one(limit_violation(limit, value))),
+        Some(limit) => return Err(limit.violation(run.steps, Found::size(value))),
         None if ok => return Ok(()),
         None => {}
     }
-    let mut walk = Walk::new(nodes);
+    // The verdict is known; the words get the same work again.
+    let steps = run.steps.anew();
+    let again = Run::new(run.nodes, &steps);
+    let mut walk = Walk::new(&again);
     let mut out = Out::collect();
-    walk.node(nodes.root, value, &Path::Root, &mut out);
+    walk.node(root, value, &Path::Root, &mut out);
     match (out, walk.exceeded) {
         // What was found before the limit is what the caller needs.
         (Out::Collect { kept, more }, _) if !kept.is_empty() => Err(Violations::new(kept, more)),
-        (_, limit) => Err(Violations::one(limit_violation(
-            limit.unwrap_or("work"),
-            value,
-        ))),
-    }
-}
-
-fn limit_violation(limit: &'static str, value: &Value) -> Violation {
-    Violation {
-        pointer: String::new(),
-        keyword: "limit",
-        expected: format!("a value that can be checked within the limit of {limit}"),
-        found: Found::size(value),
-        suggestion: None,
+        (_, Some(Limit::Depth)) => Err(Limit::Depth.violation(run.steps, Found::size(value))),
+        (_, Some(Limit::Steps) | None) => {
+            run.steps.spend();
+            Err(Limit::Steps.violation(run.steps, Found::size(value)))
+        }
     }
 }
 
@@ -93,20 +92,20 @@ impl Out {
 
 /// One check in progress.
 pub(super) struct Walk<'s> {
+    run: &'s Run<'s>,
     nodes: &'s Nodes,
-    steps: u64,
     depth: usize,
     /// Reports on several branches that are being made around this place.
     explaining: usize,
     /// The limit that was exceeded; the verdict is then a failure whatever the rest says.
-    exceeded: Option<&'static str>,
+    exceeded: Option<Limit>,
 }
 
 impl<'s> Walk<'s> {
-    pub(super) fn new(nodes: &'s Nodes) -> Self {
+    pub(super) fn new(run: &'s Run<'s>) -> Self {
         Self {
-            nodes,
-            steps: nodes.max_steps,
+            run,
+            nodes: run.nodes,
             depth: 0,
             explaining: 0,
             exceeded: None,
@@ -136,7 +135,7 @@ impl<'s> Walk<'s> {
             return false;
         }
         if MAX_CHECK_DEPTH <= self.depth {
-            self.exceeded = Some("depth");
+            self.exceeded = Some(Limit::Depth);
             return false;
         }
         self.depth += 1;
@@ -146,19 +145,27 @@ impl<'s> Walk<'s> {
     }
 
     fn step(&mut self, steps: u64) -> bool {
-        match self.steps.checked_sub(steps) {
-            Some(rest) => {
-                self.steps = rest;
-                true
-            }
-            None => {
-                self.exceeded = Some("work");
-                false
-            }
+        let taken = self.run.steps.take(steps);
+        self.unless_spent(taken)
+    }
+
+    /// Takes the steps for `amount` bytes of text or literals.
+    fn step_for(&mut self, amount: usize) -> bool {
+        let taken = self.run.steps.take_for(amount);
+        self.unless_spent(taken)
+    }
+
+    fn unless_spent(&mut self, taken: bool) -> bool {
+        if !taken {
+            self.exceeded = Some(Limit::Steps);
         }
+        taken
     }
 
     fn rules(&mut self, rules: &'s Rules, value: &Value, at: &Path<'_>, out: &mut Out) -> bool {
+        if !self.step_for(rules.options.as_ref().map_or(0, |options| options.len())) {
+            return false;
+        }
         let mut ok = literals(rules, value, at, out);
         // A wrong literal of a wrong type is one mistake, not two.
         if ok && !rules.types.intersects(TypeSet::of(value)) {
@@ -168,14 +175,21 @@ impl<'s> Walk<'s> {
             return false;
         }
         ok &= match value {
-            Value::Number(number) => rules
-                .number
-                .as_ref()
-                .is_none_or(|rules| numbers(rules, Num::of(number), value, at, out)),
-            Value::String(text) => rules
-                .string
-                .as_ref()
-                .is_none_or(|rules| strings(rules, text, value, at, out)),
+            Value::Number(number) => {
+                if number.is_f64() && rules.types.is_integral() {
+                    self.run.integral_floats.set(true);
+                }
+                rules
+                    .number
+                    .as_ref()
+                    .is_none_or(|rules| numbers(rules, Num::of(number), value, at, out))
+            }
+            Value::String(text) => match &rules.string {
+                Some(rules) => {
+                    self.step_for(rules.cost(text)) && strings(rules, text, value, at, out)
+                }
+                None => true,
+            },
             Value::Array(items) => match &rules.array {
                 Some(rules) => self.array(rules, items, value, at, out),
                 None => true,
@@ -210,8 +224,10 @@ impl<'s> Walk<'s> {
             ok = out.push(|| violation(at, "maxItems", words(), Found::size(value)));
         }
         if rules.unique {
-            // Hashing costs about as much as a step per byte-sized part; the items' count is a fair proxy.
-            self.step(items.len() as u64);
+            // Hashing looks at all that is in the items.
+            if !self.step(items.iter().map(size).sum()) {
+                return false;
+            }
             if let Some((earlier, later)) = first_repeat(items) {
                 let words = || format!("an item that differs from item {earlier}");
                 ok = out.push(|| {
@@ -331,6 +347,9 @@ impl<'s> Walk<'s> {
             ok &= self.node(schema, value, at, out);
         }
         for (pattern, schema) in &rules.patterns {
+            if !self.step_for(name.len()) {
+                return false;
+            }
             if pattern.matches(name) {
                 known = true;
                 ok &= self.node(*schema, value, at, out);
@@ -442,67 +461,4 @@ fn violation(at: &Path<'_>, keyword: &'static str, expected: String, found: Foun
         found,
         suggestion: None,
     }
-}
-
-pub(super) fn unknown_member(
-    rules: &ObjectRules,
-    members: &Map<String, Value>,
-    name: &str,
-    at: &Path<'_>,
-) -> Violation {
-    let words = match rules.names.len() {
-        0 if rules.patterns.is_empty() => "no properties".to_owned(),
-        0 => {
-            let patterns: Vec<&str> = rules
-                .patterns
-                .iter()
-                .map(|(pattern, _)| pattern.source())
-                .collect();
-            format!(
-                "only properties whose name matches {}",
-                names(patterns.into_iter())
-            )
-        }
-        _ => format!("only {}", names(rules.names.iter().map(|name| &**name))),
-    };
-    let absent = rules
-        .names
-        .iter()
-        .map(|name| &**name)
-        .filter(|name| !members.contains_key(*name));
-    Violation {
-        suggestion: closest(name, absent).map(|meant| format!("`{meant}`")),
-        ..violation(
-            at,
-            "additionalProperties",
-            words,
-            Found::unknown_property(name),
-        )
-    }
-}
-
-fn object_size(
-    rules: &ObjectRules,
-    len: usize,
-    value: &Value,
-    at: &Path<'_>,
-    out: &mut Out,
-) -> bool {
-    let bound = |count: usize| {
-        if count == 1 {
-            "1 property".to_owned()
-        } else {
-            format!("{count} properties")
-        }
-    };
-    let mut ok = true;
-    if len < rules.min {
-        let words = || format!("at least {}", bound(rules.min));
-        ok = out.push(|| violation(at, "minProperties", words(), Found::size(value)));
-    }
-    if let Some(max) = rules.max.filter(|max| *max < len) {
-        let words = || format!("at most {}", bound(max));
-        ok = out.push(|| violation(at, "maxProperties", words(), Found::size(value)));
-    }
-    ok
 }

@@ -32,11 +32,12 @@ impl<'v> Compiler<'v> {
         }
         self.refuse_unsupported(at);
         self.definitions(at);
+        let types = self.types(at);
         Rules {
-            types: self.types(at),
+            types,
             constant: at.get("const").cloned(),
             options: self.options(at),
-            number: self.number(at),
+            number: self.number(at, types),
             string: self.string(at),
             array: self.array(at),
             object: self.object(at),
@@ -133,13 +134,14 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    fn number(&mut self, at: Place<'v, '_>) -> Option<Box<NumberRules>> {
+    fn number(&mut self, at: Place<'v, '_>, types: TypeSet) -> Option<Box<NumberRules>> {
         let rules = NumberRules {
             minimum: self.bound(at, "minimum"),
             maximum: self.bound(at, "maximum"),
             exclusive_minimum: self.bound(at, "exclusiveMinimum"),
             exclusive_maximum: self.bound(at, "exclusiveMaximum"),
             multiple_of: self.bound(at, "multipleOf"),
+            exact: self.options.exact_integers && types.is_integral() && !is_wide(at),
         };
         if rules
             .multiple_of
@@ -151,21 +153,14 @@ impl<'v> Compiler<'v> {
                 "`multipleOf` is greater than 0",
             );
         }
-        let NumberRules {
-            minimum,
-            maximum,
-            exclusive_minimum,
-            exclusive_maximum,
-            multiple_of,
-        } = &rules;
-        let all = [
-            minimum,
-            maximum,
-            exclusive_minimum,
-            exclusive_maximum,
-            multiple_of,
+        let bounds = [
+            rules.minimum,
+            rules.maximum,
+            rules.exclusive_minimum,
+            rules.exclusive_maximum,
+            rules.multiple_of,
         ];
-        let any = all.iter().any(|bound| bound.is_some());
+        let any = rules.exact || bounds.iter().any(|bound| bound.is_some());
         any.then(|| Box::new(rules))
     }
 
@@ -485,6 +480,14 @@ impl<'v> Compiler<'v> {
         );
         None
     }
+}
+
+/// Whether integers may be beyond 64 bits: those are read as floats, however they are written.
+fn is_wide(at: Place<'_, '_>) -> bool {
+    matches!(
+        at.get("format").and_then(Value::as_str),
+        Some("int128" | "uint128")
+    )
 }
 
 fn asserted(options: &CompileOptions, name: &str) -> Option<Format> {

@@ -20,7 +20,10 @@ use super::{
         path::{Path, cut, push_escaped},
         suggest::closest,
         violation::{Found, MAX_VIOLATIONS, Violation, Violations, counted},
-        walk::{leaf::literal_violation, unknown_member},
+        walk::{
+            leaf::{format_violation, literal_violation},
+            members::unknown_member,
+        },
     },
     Full, branches,
 };
@@ -169,10 +172,13 @@ impl Told<'_> {
                 "limit",
                 "a string whose pattern can be matched within the limit of work".to_owned(),
             ),
-            Kind::Format { format } => {
-                let words = Format::named(format).map_or("another format", Format::words);
-                self.value("format", words.to_owned())
-            }
+            Kind::Format { format } => match (Format::named(format), self.value.as_str()) {
+                (Some(format), Some(text)) => Violation {
+                    pointer: cut(self.at.to_owned()),
+                    ..format_violation(format, text, self.value, &Path::Root)
+                },
+                _ => self.value("format", "another format".to_owned()),
+            },
             Kind::Required { property } => self.missing(property.as_str().unwrap_or_default()),
             Kind::PropertyNames { error } => self.bad_name(error),
             Kind::AdditionalItems { limit } => {

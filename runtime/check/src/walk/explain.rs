@@ -59,7 +59,7 @@ impl<'s> Walk<'s> {
         let mut candidates: Vec<NodeId> = branches
             .iter()
             .copied()
-            .filter(|&id| self.types(id, DEEPEST).intersects(kind))
+            .filter(|&id| self.types(id).intersects(kind))
             .take(MOST)
             .collect();
         if candidates.is_empty() {
@@ -159,7 +159,11 @@ impl<'s> Walk<'s> {
     }
 
     /// A superset of the types the node accepts.
-    fn types(&self, id: NodeId, depth: usize) -> TypeSet {
+    pub(crate) fn types(&self, id: NodeId) -> TypeSet {
+        self.types_at(id, DEEPEST)
+    }
+
+    fn types_at(&self, id: NodeId, depth: usize) -> TypeSet {
         let Some(rules) = self.nodes.rules(id) else {
             return if id == NodeId::NEVER {
                 TypeSet::NONE
@@ -181,7 +185,9 @@ impl<'s> Walk<'s> {
                 .reference
                 .iter()
                 .chain(&apply.all)
-                .fold(own, |set, &id| set.intersection(self.types(id, depth - 1))),
+                .fold(own, |set, &id| {
+                    set.intersection(self.types_at(id, depth - 1))
+                }),
             _ => own,
         }
     }

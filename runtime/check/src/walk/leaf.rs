@@ -8,8 +8,9 @@ use super::{
     super::{
         describe::one_of,
         equal::equal,
+        format::Format,
         node::{NumberRules, Rules, StringRules, TypeSet},
-        number::Num,
+        number::{EXACT, Num},
         path::Path,
         suggest::closest,
         violation::{Found, Violation, counted},
@@ -73,7 +74,19 @@ pub(super) fn numbers(
     for (keyword, words, bound) in broken.into_iter().flatten() {
         ok = out.push(|| violation(at, keyword, format!("{words} {bound}"), Found::value(value)));
     }
+    if ok && is_inexact(rules, value.as_f64().filter(|_| value.is_f64())) {
+        ok = out.push(|| violation(at, "type", EXACTLY.to_owned(), Found::value(value)));
+    }
     ok
+}
+
+/// What is expected in place of an integral float that may stand for several integers.
+const EXACTLY: &str =
+    "an integer written in digits alone, because floats beyond ±2^53 are not exact";
+
+/// Whether `float` has no fraction and is too large to say which integer is meant, where that matters.
+pub(crate) fn is_inexact(rules: &NumberRules, float: Option<f64>) -> bool {
+    rules.exact && float.is_some_and(|float| EXACT < float.abs() && float.fract() == 0.0)
 }
 
 type Broken = Option<(&'static str, &'static str, Num)>;
@@ -119,13 +132,32 @@ pub(super) fn strings(
 ) -> bool {
     let mut ok = true;
     for (keyword, words) in broken_strings(rules, text).into_iter().flatten() {
-        let found = match keyword {
-            "minLength" | "maxLength" => Found::size(value),
-            _ => Found::value(value),
+        ok = match (keyword, rules.format) {
+            ("format", Some(format)) => out.push(|| format_violation(format, text, value, at)),
+            ("minLength" | "maxLength", _) => {
+                out.push(|| violation(at, keyword, words.into_owned(), Found::size(value)))
+            }
+            _ => out.push(|| violation(at, keyword, words.into_owned(), Found::value(value))),
         };
-        ok = out.push(|| violation(at, keyword, words.into_owned(), found));
     }
     ok
+}
+
+/// The violation of text that does not have `format`.
+pub(crate) fn format_violation(
+    format: Format,
+    text: &str,
+    value: &Value,
+    at: &Path<'_>,
+) -> Violation {
+    let (words, meant) = match format.cure(text) {
+        Some((words, meant)) => (words, meant),
+        None => (format.words(), None),
+    };
+    Violation {
+        suggestion: meant.map(|meant| Value::String(meant).to_string()),
+        ..violation(at, "format", words.to_owned(), Found::value(value))
+    }
 }
 
 type BrokenString = Option<(&'static str, Cow<'static, str>)>;
