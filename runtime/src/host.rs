@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) revisions: Revisions,
     /// Most calls that one peer may have running; further ones are refused.
     pub(crate) max_in_flight: usize,
+    /// Most steps of the check of one call's arguments, and of its result.
+    pub(crate) max_check_steps: u64,
     /// Shortest time between two reports of progress of one call.
     pub(crate) progress_interval: Duration,
     /// What is done about outgoing messages that their revision does not allow.

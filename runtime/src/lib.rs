@@ -86,8 +86,8 @@ pub use self::{
     peer::{DEFAULT_LOG_LEVEL, OUTBOX_LIMIT},
     principal::Principal,
     server::{
-        DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server, ServerHandle, Service,
-        ToolFinding,
+        DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server,
+        ServerHandle, Service, ToolFinding,
     },
 };
 

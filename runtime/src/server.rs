@@ -42,6 +42,10 @@ pub const DEFAULT_PAGE_SIZE: usize = 1000;
 /// Most calls that one session or stdio link may have running at once, unless [`Server::max_in_flight`] says otherwise.
 pub const DEFAULT_MAX_IN_FLIGHT: usize = 1024;
 
+/// Most work of one check against the schema of a tool, in [steps](crate::check::Steps), unless [`Server::max_check_steps`] says
+/// otherwise.
+pub const DEFAULT_MAX_CHECK_STEPS: u64 = crate::check::MAX_STEPS;
+
 /// A server in the making.
 ///
 /// ```
@@ -71,6 +75,7 @@ pub struct Server {
     profile: Profile,
     page_size: usize,
     max_in_flight: usize,
+    max_check_steps: u64,
     outgoing: Policy,
     incoming: Inbound,
     progress_interval: Duration,
@@ -94,6 +99,7 @@ impl Server {
             profile: Profile::default(),
             page_size: DEFAULT_PAGE_SIZE,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
+            max_check_steps: DEFAULT_MAX_CHECK_STEPS,
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
             progress_interval: Duration::ZERO,
@@ -251,6 +257,17 @@ impl Server {
         self
     }
 
+    /// Sets how much work it may be to check the arguments of one call against the input schema of its tool, and its result against
+    /// the output schema, in [steps](crate::check::Steps): about one for each value and schema that is applied to it. Arguments
+    /// that need more get a result with `isError`, results that need more are not sent (-32603). The words about arguments that do
+    /// not fit take as much work again. What a check of arguments needs beyond 50,000 steps is done on a thread for work that
+    /// blocks. Of schemas that need the feature `json-schema`, only the number of values is bounded.
+    /// [`DEFAULT_MAX_CHECK_STEPS`] unless this is called.
+    pub fn max_check_steps(mut self, steps: u64) -> Self {
+        self.max_check_steps = steps;
+        self
+    }
+
     /// Sets the shortest time between two reports of progress of one call; what is reported sooner is dropped, but for the
     /// report that says all is done. No limit unless this is called.
     pub fn progress_interval(mut self, interval: Duration) -> Self {
@@ -344,6 +361,7 @@ impl Server {
             instructions: self.instructions,
             revisions: self.revisions,
             max_in_flight: self.max_in_flight,
+            max_check_steps: self.max_check_steps,
             outgoing: self.outgoing,
             incoming: self.incoming,
             progress_interval: self.progress_interval,

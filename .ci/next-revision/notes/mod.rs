@@ -138,7 +138,7 @@ impl Callable for Note {
         self.timeout.map(Timeout::of)
     }
 
-    fn call(&self, cx: &Context, (): ()) -> Step<Text> {
+    fn call(self: &Arc<Self>, cx: &Context, (): ()) -> Step<Text> {
         (self.write)(cx)
     }
 

@@ -133,8 +133,8 @@ pub struct CompileOptions {
     /// are applied to it; depth, and how often a pattern may backtrack, are bounded.
     pub max_steps: u64,
     /// Whether an integral float beyond ±2^53 is refused where only integers are allowed, because it may stand for several
-    /// integers. Default: `false`, as JSON Schema has it. Not where `format` is `int128` or `uint128`, nor in schemas that need
-    /// the feature `json-schema`.
+    /// integers. Default: `false`, as JSON Schema has it. Not where `minimum` or `maximum` is beyond what 64 bits hold, because
+    /// such integers are read as floats, however they are written; nor in schemas that need the feature `json-schema`.
     pub exact_integers: bool,
 }
 
@@ -270,7 +270,16 @@ impl Schema {
     /// As [`check`](Self::check); text that is not JSON is a violation of the keyword `json`.
     #[inline]
     pub fn check_str(&self, text: &str) -> Result<(), Violations> {
-        let steps = self.steps();
+        self.check_str_up_to(text, self.nodes().max_steps)
+    }
+
+    /// As [`check_str`](Self::check_str), with so many steps in place of [`CompileOptions::max_steps`].
+    ///
+    /// # Errors
+    /// As [`check_str`](Self::check_str).
+    #[inline]
+    pub fn check_str_up_to(&self, text: &str, max_steps: u64) -> Result<(), Violations> {
+        let steps = Steps::new(max_steps);
         match self.accepts_str_within(text, &steps) {
             Some(_) => Ok(()),
             None => self.check_parsed(text, &steps),
@@ -297,7 +306,7 @@ impl Schema {
             return Err(Limit::Steps.violation(streamed, Found::text(text)));
         }
         match serde_json::from_str(text) {
-            Ok(value) => self.check(&value),
+            Ok(value) => self.check_within(&value, &streamed.anew()).map(drop),
             Err(error) => Err(Violations::one(violation::not_json(&error))),
         }
     }

@@ -130,6 +130,16 @@ pub(super) struct NumberRules {
     pub(super) exact: bool,
 }
 
+impl NumberRules {
+    /// Whether integers that 64 bits do not hold are meant: those are read as floats, however they are written.
+    pub(super) fn is_beyond_64_bits(&self) -> bool {
+        let (least, greatest) = (Num::Int(i64::MIN.into()), Num::Int(u64::MAX.into()));
+        let below = |bound: &Option<Num>| bound.is_some_and(|bound| bound.order(least).is_lt());
+        let above = |bound: &Option<Num>| bound.is_some_and(|bound| bound.order(greatest).is_gt());
+        below(&self.minimum) || above(&self.maximum)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct StringRules {
     pub(super) min: usize,

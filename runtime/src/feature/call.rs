@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 pub(crate) use super::job::Called;
 use super::{
-    callable::{Callable, Failure, Step, Timeout},
+    callable::{Callable, Failure, Prepared, Step, Timeout},
     failure::ToolError,
     job::{Completion, Job, Pool},
     layer::{CallEnd, CallInfo, CallOutcome, CallScope, Layers},
@@ -54,7 +54,7 @@ pub(crate) fn run<C: Callable>(
         _ticket: ticket,
     };
     let mut pending = match layers.is_empty() {
-        true => start(&*call.callable, &call.cx, params),
+        true => start(&call.callable, &call.cx, params),
         false => call.enter_layers(layers, params),
     };
     pending.first_poll();
@@ -97,6 +97,9 @@ enum Pending<C: Callable> {
     Admission(C::Params),
     Future(Pin<Box<dyn Future<Output = Outcomes<C>> + Send>>),
     Blocking(Box<dyn FnOnce() -> Outcomes<C> + Send>),
+    Preparing(Box<dyn FnOnce() -> Prepared<Outcomes<C>> + Send>),
+    /// The pool prepares it.
+    Prepared(oneshot::Receiver<Result<Prepared<Outcomes<C>>, Panic>>),
     /// The pool runs it.
     Thread(oneshot::Receiver<Result<Outcomes<C>, Panic>>),
     Done(Ended<C>),
@@ -106,14 +109,20 @@ enum Pending<C: Callable> {
 
 /// Runs the author's code as far as it goes without waiting.
 #[inline]
-fn start<C: Callable>(callable: &C, cx: &Context, params: C::Params) -> Pending<C> {
+fn start<C: Callable>(callable: &Arc<C>, cx: &Context, params: C::Params) -> Pending<C> {
+    begin(callable, || callable.call(cx, params))
+}
+
+#[inline]
+fn begin<C: Callable>(callable: &Arc<C>, call: impl FnOnce() -> Step<Outcomes<C>>) -> Pending<C> {
     let begun = Instant::now();
-    let called = guarded(|| callable.call(cx, params));
+    let called = guarded(call);
     slow::report(callable.name(), callable.place(), begun.elapsed());
     match called {
         Ok(Step::Ready(outcome)) => Pending::Done(Ok(outcome)),
         Ok(Step::Later(future)) => Pending::Future(future),
         Ok(Step::Blocking(pending)) => Pending::Blocking(pending),
+        Ok(Step::Preparing(preparation)) => Pending::Preparing(preparation),
         Err(panic) => Pending::Done(Err(Failure::Panicked(panic))),
     }
 }
@@ -168,7 +177,7 @@ impl<C: Callable> Call<C> {
         self.around = Some(Box::new(around));
         let mut cx = task::Context::from_waker(Waker::noop());
         match self.poll_admitted(&mut cx) {
-            Poll::Ready(Ok(())) => start(&*self.callable, &self.cx, params),
+            Poll::Ready(Ok(())) => start(&self.callable, &self.cx, params),
             Poll::Ready(Err(failure)) => Pending::Done(Err(failure)),
             Poll::Pending => Pending::Admission(params),
         }
@@ -317,7 +326,7 @@ impl<C: Callable> Job for PendingCall<C> {
                     Poll::Ready(Err(failure)) => Pending::Done(Err(failure)),
                     Poll::Ready(Ok(())) => {
                         let _entered = self.call.span.enter();
-                        start(&*self.call.callable, &self.call.cx, params)
+                        start(&self.call.callable, &self.call.cx, params)
                     }
                 },
                 Pending::Future(mut future) => {
@@ -356,6 +365,32 @@ impl<C: Callable> Job for PendingCall<C> {
                     }));
                     Pending::Thread(receiver)
                 }
+                Pending::Preparing(preparation) => {
+                    let (sender, receiver) = oneshot::channel();
+                    let span = self.call.span.clone();
+                    pool(Box::new(move || {
+                        // Nothing begins any more after a timeout or a cancellation.
+                        if !sender.is_closed() {
+                            let _ = sender.send(span.in_scope(|| guarded(preparation)));
+                        }
+                    }));
+                    Pending::Prepared(receiver)
+                }
+                Pending::Prepared(mut receiver) => match Pin::new(&mut receiver).poll(cx) {
+                    Poll::Pending => {
+                        self.pending = Pending::Prepared(receiver);
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(Ok(Ok(call))) => {
+                        let _entered = self.call.span.enter();
+                        begin(&self.call.callable, call)
+                    }
+                    Poll::Ready(Ok(Err(panic))) => Pending::Done(Err(Failure::Panicked(panic))),
+                    // The pool could start no thread.
+                    Poll::Ready(Err(_)) => Pending::Done(Err(Failure::Panicked(Box::new(
+                        "no thread to prepare a call on",
+                    )))),
+                },
                 Pending::Thread(mut receiver) => match Pin::new(&mut receiver).poll(cx) {
                     Poll::Pending => {
                         self.pending = Pending::Thread(receiver);

@@ -4,6 +4,7 @@ use std::{
     fmt::{self, Display},
     future::Future,
     pin::Pin,
+    sync::Arc,
     time::Duration,
 };
 
@@ -20,7 +21,12 @@ pub enum Step<R> {
     Later(Pin<Box<dyn Future<Output = R> + Send>>),
     /// It is work that holds its thread.
     Blocking(Box<dyn FnOnce() -> R + Send>),
+    /// Before it can begin, there is work that holds its thread.
+    Preparing(Box<dyn FnOnce() -> Prepared<R> + Send>),
 }
+
+/// How a call begins after the work before it, where it would have begun without that work.
+pub(crate) type Prepared<R> = Box<dyn FnOnce() -> Step<R> + Send>;
 
 impl<R> fmt::Debug for Step<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,6 +34,7 @@ impl<R> fmt::Debug for Step<R> {
             Self::Ready(_) => "Ready",
             Self::Later(_) => "Later",
             Self::Blocking(_) => "Blocking",
+            Self::Preparing(_) => "Preparing",
         })
     }
 }
@@ -54,7 +61,11 @@ pub(crate) trait Callable: Send + Sync + 'static {
     }
 
     /// Runs the author's code as far as it goes without waiting.
-    fn call(&self, cx: &Context, params: Self::Params) -> Step<Result<Self::Output, ToolError>>;
+    fn call(
+        self: &Arc<Self>,
+        cx: &Context,
+        params: Self::Params,
+    ) -> Step<Result<Self::Output, ToolError>>;
 
     /// The error for the `error` that the author's code returned: the author's message with -32603 unless the author chose a
     /// code. For what has no results that say so.

@@ -339,7 +339,7 @@ impl Callable for Callee {
     }
 
     fn call(
-        &self,
+        self: &Arc<Self>,
         cx: &Context,
         decoded: Decoded<Context, Response>,
     ) -> Step<Result<Output, ToolError>> {

@@ -16,6 +16,7 @@ mod calls;
 #[cfg(feature = "testing")]
 mod checker;
 mod client;
+mod enforced;
 mod exotic;
 #[cfg(feature = "http")]
 mod extended;

@@ -1,4 +1,4 @@
-//! The server that benchmarks talk to: `add` and `echo`, and as many further tools as `TOOLS` says.
+//! The server that benchmarks talk to: `add`, `echo` and `add_pair`, and as many further tools as `TOOLS` says.
 //!
 //! Speaks MCP on standard input and output, or HTTP with `--http ADDRESS`. `MAX_BODY` raises the limit of a request body.
 
@@ -17,6 +17,21 @@ async fn add(a: i64, b: i64) -> Json<Sum> {
     Json(Sum { sum: a + b })
 }
 
+/// Two numbers.
+#[derive(Deserialize, JsonSchema)]
+struct Pair {
+    a: i64,
+    b: i64,
+}
+
+/// Add the numbers of a pair
+#[tool]
+async fn add_pair(pair: Pair) -> Json<Sum> {
+    Json(Sum {
+        sum: pair.a + pair.b,
+    })
+}
+
 /// Echo the text
 #[tool]
 async fn echo(text: String) -> String {
@@ -29,7 +44,8 @@ fn number(variable: &str) -> Option<usize> {
 
 #[tokio::main]
 async fn main() -> trueform::Result {
-    let mut server = Server::new("bench", env!("CARGO_PKG_VERSION")).tools(tools![add, echo]);
+    let mut server =
+        Server::new("bench", env!("CARGO_PKG_VERSION")).tools(tools![add, echo, add_pair]);
     for i in 0..number("TOOLS").unwrap_or(0) {
         let schema = serde_json::json!({
             "type": "object",

@@ -135,14 +135,16 @@ impl<'v> Compiler<'v> {
     }
 
     fn number(&mut self, at: Place<'v, '_>, types: TypeSet) -> Option<Box<NumberRules>> {
-        let rules = NumberRules {
+        let mut rules = NumberRules {
             minimum: self.bound(at, "minimum"),
             maximum: self.bound(at, "maximum"),
             exclusive_minimum: self.bound(at, "exclusiveMinimum"),
             exclusive_maximum: self.bound(at, "exclusiveMaximum"),
             multiple_of: self.bound(at, "multipleOf"),
-            exact: self.options.exact_integers && types.is_integral() && !is_wide(at),
+            exact: false,
         };
+        rules.exact =
+            self.options.exact_integers && types.is_integral() && !rules.is_beyond_64_bits();
         if rules
             .multiple_of
             .is_some_and(|divisor| divisor.order(Num::Int(0)).is_le())
@@ -480,14 +482,6 @@ impl<'v> Compiler<'v> {
         );
         None
     }
-}
-
-/// Whether integers may be beyond 64 bits: those are read as floats, however they are written.
-fn is_wide(at: Place<'_, '_>) -> bool {
-    matches!(
-        at.get("format").and_then(Value::as_str),
-        Some("int128" | "uint128")
-    )
 }
 
 fn asserted(options: &CompileOptions, name: &str) -> Option<Format> {

@@ -68,6 +68,11 @@ fn costly(count: usize) -> Vec<(Value, Value, bool)> {
             true,
         ),
         (
+            json!({"patternProperties": {"^x": {"type": "integer"}}}),
+            json!({ "x".repeat(16 * count): 1 }),
+            true,
+        ),
+        (
             json!({"enum": (0..16 * count).map(|i| i.to_string()).collect::<Vec<_>>()}),
             json!("0"),
             true,
@@ -154,4 +159,33 @@ fn integral_floats_are_sought_within_the_limit() {
     let steps = Steps::new(100);
     let part = schema.normalise_integral_floats_within(&mut tree, &steps);
     assert!(part.len() < 31 && steps.are_spent(), "{part:?}");
+
+    let list = compiled(r#"{"items":{"type":"integer"}}"#);
+    let mut floats = json!([1.0, 2.0, 3.0, 4.0]);
+    let steps = Steps::new(3);
+    list.normalise_integral_floats_within(&mut floats, &steps);
+    assert!(steps.are_spent());
+    assert_eq!(floats.to_string(), "[1,2,3.0,4.0]");
+}
+
+/// The words cost more than the verdict where several branches are looked at for them.
+#[test]
+fn no_words_within_the_limit() {
+    let list = json!({"type": "array", "items": {"type": "integer"}});
+    let schema =
+        json!({"anyOf": [list, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]});
+    let schema = Schema::compile(&schema, CompileOptions::default())
+        .unwrap_or_else(|errors| panic!("{errors:?}"));
+    let mut items: Vec<Value> = vec![json!(1); 100];
+    items.push(json!("x"));
+    // The verdict takes two branches of an array and its items.
+    let steps = Steps::new(1 + 2 * (1 + 101) + 20);
+    let violations = schema
+        .check_within(&json!(items), &steps)
+        .expect_err("a string");
+    assert!(steps.are_spent(), "{violations}");
+    assert!(
+        violations.to_string().contains("in 225 steps"),
+        "{violations}"
+    );
 }

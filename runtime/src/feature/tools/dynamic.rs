@@ -10,7 +10,7 @@ use super::{
     call::{Call, Called, Outcome, Refused},
     rejected::Rejected,
     result::IntoToolResult,
-    route::{Definition, Place, ToolRoute},
+    route::{Definition, Enforced, Place, ToolRoute},
     set::{IntoTools, ToolSet},
 };
 use crate::{
@@ -179,7 +179,7 @@ impl DynamicTool {
                 others: Vec::new(),
                 closed: false,
             },
-            checked: true,
+            enforced: Enforced::BySchema,
             states: Vec::new(),
             timeout: self.timeout,
             profile: self.profile,

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::{
     arguments::Names,
     injected::RequiredState,
-    schema::{as_object, finished, input_generator, is_enforced_by_type},
+    route::Enforced,
+    schema::{as_object, input_generator, with_bounds},
 };
 
 /// Collects what the parameters of a tool say of themselves.
@@ -18,6 +19,8 @@ pub struct InputSchema {
     names: Names,
     properties: Map<String, Value>,
     required: Vec<Value>,
+    /// Whether decoding enforces everything that the schema of each argument says.
+    plain: bool,
     /// The schema of an `Args` parameter.
     whole: Option<Map<String, Value>>,
     states: Vec<RequiredState>,
@@ -29,8 +32,7 @@ pub struct InputSchema {
 pub(super) struct Input {
     pub(super) schema: Map<String, Value>,
     pub(super) names: Names,
-    /// Whether the arguments must be checked against the schema, or decoding them says it all.
-    pub(super) checked: bool,
+    pub(super) enforced: Enforced,
     pub(super) states: Vec<RequiredState>,
     pub(super) problems: Vec<String>,
 }
@@ -43,6 +45,7 @@ impl InputSchema {
             names: Names::default(),
             properties: Map::new(),
             required: Vec::new(),
+            plain: true,
             whole: None,
             states: Vec::new(),
             problems: Vec::new(),
@@ -72,13 +75,15 @@ impl InputSchema {
         &mut self.states
     }
 
-    /// The parameter is an argument.
-    pub(super) fn argument(&mut self, schema: Schema, required: bool) {
+    /// The parameter is an argument; `plain` if decoding it enforces what its schema says.
+    pub(super) fn argument(&mut self, schema: Schema, required: bool, plain: bool) {
+        self.plain &= plain;
         self.property(self.current.0, schema.to_value(), required);
     }
 
     /// The parameter is an argument with attributes: the one property of `schema`.
     pub(super) fn field(&mut self, schema: Schema) {
+        self.plain = false;
         let mut object = as_object(schema.to_value());
         let properties = object
             .get_mut("properties")
@@ -100,6 +105,7 @@ impl InputSchema {
 
     /// The parameter is all arguments.
     pub(super) fn whole(&mut self, schema: Schema, type_name: &str) {
+        self.plain = false;
         if self.whole.is_some() {
             self.problems
                 .push("takes two `Args`: each would be all arguments".to_owned());
@@ -150,15 +156,14 @@ impl InputSchema {
             Some(whole) => self.close(whole),
             None => self.of_properties(),
         };
-        let mut schema = Value::Object(schema);
-        // Before the formats are gone: they say which bounds are the type's own.
-        let mut definitions = self.generator.definitions().values();
-        let enforced = is_enforced_by_type(&schema) && definitions.all(is_enforced_by_type);
-        schema = finished(schema, &mut self.generator);
+        let (schema, bounded) = with_bounds(Value::Object(schema), &mut self.generator);
         Input {
             schema: as_object(schema),
             names: self.names,
-            checked: !enforced,
+            enforced: match self.plain {
+                true => Enforced::ByType,
+                false => Enforced::ByBounds(as_object(bounded).into()),
+            },
             states: self.states,
             problems: self.problems,
         }

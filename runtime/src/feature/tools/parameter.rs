@@ -13,6 +13,7 @@ use super::{
     call::{Call, Refused},
     injected::FromContext,
     input::InputSchema,
+    plain::is_plain,
 };
 
 /// All arguments of a tool as one struct, instead of a parameter for each.
@@ -72,10 +73,10 @@ pub enum Whole {}
 pub enum Injected {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> ToolParameter<Argument> for T {
+impl<T: DeserializeOwned + JsonSchema + 'static> ToolParameter<Argument> for T {
     fn describe(input: &mut InputSchema) {
         let schema = input.generator().subschema_for::<T>();
-        input.argument(schema, absent::<T>().is_err());
+        input.argument(schema, absent::<T>().is_err(), is_plain::<T>());
     }
 
     fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused> {

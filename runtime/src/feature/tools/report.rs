@@ -7,7 +7,6 @@ use super::{
     call::{Called, Reason, Refused},
 };
 use crate::{
-    check::Violations,
     feature::failure::ToolError,
     jsonrpc::{self, ErrorDetail},
 };
@@ -15,20 +14,16 @@ use crate::{
 /// What kept a call from its function.
 pub(super) enum Failure {
     Names(ArgumentMismatch),
-    Schema,
+    /// The schema may not allow them, or the type may not take them as they are written.
+    Unchecked,
+    /// Their check needs more steps than a call may take before others have their turn.
+    TooLong,
     Refused(Reason),
 }
 
 impl From<ArgumentMismatch> for Failure {
     fn from(unfit: ArgumentMismatch) -> Self {
         Self::Names(unfit)
-    }
-}
-
-impl From<Violations> for Failure {
-    /// Dropped: the full check reports them again, together with all others.
-    fn from(_: Violations) -> Self {
-        Self::Schema
     }
 }
 
@@ -46,7 +41,7 @@ impl Failure {
             Self::Names(ArgumentMismatch::Unknown) => {
                 "an argument has a name that this tool does not take".to_owned()
             }
-            Self::Names(ArgumentMismatch::Malformed) | Self::Schema => {
+            Self::Names(ArgumentMismatch::Malformed) | Self::Unchecked | Self::TooLong => {
                 "no object that can be read".to_owned()
             }
             Self::Refused(Reason::Injected(error)) => error.to_string(),
@@ -71,7 +66,8 @@ impl Failure {
 /// `error` in words for the model. For integers that their Rust type does not take, which is what is left when the schema finds
 /// nothing, it says what to do.
 fn worded(error: &DecodeError) -> String {
-    let Some(problem) = unfit_integer(error.message()) else {
+    let problem = unfit_integer(error.message()).or_else(|| unfit_wide_integer(error.message()));
+    let Some(problem) = problem else {
         return error.to_string();
     };
     match error.pointer() {
@@ -92,6 +88,24 @@ fn unfit_integer(message: &str) -> Option<String> {
     Some(format!(
         "expected an integer from {range}, written in digits alone where it is beyond ±2^53, found {float}"
     ))
+}
+
+/// The same for integers of 128 bits. serde_json reads their digits alone, and takes what follows for broken JSON, which text that
+/// was read before is not.
+fn unfit_wide_integer(message: &str) -> Option<String> {
+    let problem = match message {
+        "trailing characters"
+        | "expected `,` or `}`"
+        | "expected `,` or `]`"
+        | "number out of range" => {
+            "expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent"
+        }
+        "u128 is not supported" | "i128 is not supported" => {
+            "no integer of 128 bits can be read here, whatever is sent, because of how the tool is written; its author can use 64 bits or a string"
+        }
+        _ => return None,
+    };
+    Some(problem.to_owned())
 }
 
 fn quoted<'m>(message: &'m str, beginning: &str) -> Option<&'m str> {

@@ -269,8 +269,8 @@ impl Callable for ToolRoute {
         self.timeout()
     }
 
-    fn call(&self, cx: &Context, arguments: Option<JsonObject>) -> Step<Outcome> {
-        self.call(cx, arguments.as_ref())
+    fn call(self: &Arc<Self>, cx: &Context, arguments: Option<JsonObject>) -> Step<Outcome> {
+        self.invoke(cx, arguments)
     }
 
     fn failed(&self, failure: &Failure) -> std::result::Result<CallToolResult, ErrorObject> {

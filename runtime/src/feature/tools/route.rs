@@ -11,12 +11,11 @@ use trueform_schema::{
 
 use super::{
     arguments::Names,
-    call::{Call, Called, Handler, Reason, Server},
+    call::{Handler, Server},
     header_params::{HeaderParam, header_params},
     injected::RequiredState,
     lost::ReportedLosses,
     rejected::Rejected,
-    report::{self, Failure},
 };
 use crate::{
     check::{CompileOptions, Schema, SchemaError},
@@ -32,15 +31,12 @@ use crate::{
     projection,
 };
 
-/// Most parameters whose arguments are split without an allocation.
-const INLINE_SLOTS: usize = 8;
-
 /// A tool, ready to be listed and called.
 pub(crate) struct ToolRoute {
-    definition: Definition,
-    handler: Handler,
-    server: Server,
-    input: Schema,
+    pub(super) definition: Definition,
+    pub(super) handler: Handler,
+    pub(super) server: Server,
+    pub(super) input: Schema,
     output: Option<Schema>,
     header_params: Vec<HeaderParam>,
     /// Whether older revisions get the structured content wrapped; `None` without an output schema.
@@ -54,13 +50,31 @@ pub(super) struct Definition {
     pub(super) tool: Tool,
     pub(super) place: Place,
     pub(super) names: Names,
-    /// Whether arguments are checked against the schema before they are decoded.
-    pub(super) checked: bool,
+    /// How arguments are held to the input schema.
+    pub(super) enforced: Enforced,
     pub(super) states: Vec<RequiredState>,
     pub(super) timeout: Option<Timeout>,
     pub(super) needs: RequiredCapabilities,
     /// How the schemas are advertised; `None` as the server says.
     pub(super) profile: Option<Profile>,
+}
+
+/// How arguments are held to the input schema before they are decoded.
+#[derive(Debug)]
+pub(super) enum Enforced {
+    /// Decoding them says it all.
+    ByType,
+    /// They are checked.
+    BySchema,
+    /// They are checked against this schema: the input schema, and the bounds that the Rust types have by themselves.
+    ByBounds(JsonObject),
+}
+
+impl Enforced {
+    /// Whether arguments are checked.
+    pub(super) fn is_checked(&self) -> bool {
+        !matches!(self, Self::ByType)
+    }
 }
 
 /// Where a tool was written.
@@ -114,23 +128,29 @@ impl ToolRoute {
                 tool.name
             ));
         }
-        let mut compile = |schema: &Value, which: &str| {
+        let mut compile = |schema: &Value, which: &str, options: CompileOptions| {
             let complain = |error: SchemaError| {
                 format!(
                     "the {which} schema of tool `{}` ({place}): {error}",
                     tool.name
                 )
             };
-            let compiled = Schema::compile(schema, CompileOptions::default());
+            let compiled = Schema::compile(schema, options);
             compiled
                 .map_err(|errors| problems.extend(errors.into_iter().map(complain)))
                 .ok()
         };
-        let input = compile(&input_schema, "input");
+        let options = CompileOptions::default();
+        let input = match &definition.enforced {
+            Enforced::ByType | Enforced::BySchema => compile(&input_schema, "input", options),
+            Enforced::ByBounds(bounds) => {
+                compile(&bounds.to_value(), "input", options.exact_integers(true))
+            }
+        };
         let output = tool
             .output_schema
             .as_ref()
-            .map(|schema| compile(&schema.to_value(), "output"));
+            .map(|schema| compile(&schema.to_value(), "output", options));
         let header_params = match header_params(&input_schema) {
             Ok(params) => params,
             Err(errors) => {
@@ -235,6 +255,9 @@ impl ToolRoute {
         let tool = &mut self.definition.tool;
         tool.input_schema = apply(&tool.input_schema);
         tool.output_schema = tool.output_schema.as_ref().map(apply);
+        if let Enforced::ByBounds(bounds) = &mut self.definition.enforced {
+            *bounds = apply(bounds);
+        }
         Self::new(self.definition, self.handler, self.server)
     }
 
@@ -246,84 +269,6 @@ impl ToolRoute {
         }
         self.definition.tool.name = name;
         Ok(self)
-    }
-
-    /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are
-    /// reported all at once (TRAP-09, GAP-13).
-    pub(crate) fn call(&self, context: &Context, arguments: Option<&JsonObject>) -> Called {
-        let text = arguments.map_or("{}", |arguments| arguments.get());
-        match self.attempt(context, text) {
-            Ok(called) => called,
-            Err(failure) => self.explain(context, text, failure),
-        }
-    }
-
-    fn attempt(&self, context: &Context, text: &str) -> Result<Called, Failure> {
-        let names = &self.definition.names;
-        let (mut inline, mut heap);
-        let slots: &mut [Option<&str>] = match names.parameters.len() {
-            count @ ..=INLINE_SLOTS => {
-                inline = [None; INLINE_SLOTS];
-                &mut inline[..count]
-            }
-            count => {
-                heap = vec![None; count];
-                &mut heap
-            }
-        };
-        names.split(text, slots)?;
-        if self.definition.checked {
-            self.input.check_str(text)?;
-        }
-        let call = Call {
-            context,
-            server: &self.server,
-            text,
-            slots,
-            names: &names.parameters,
-        };
-        (self.handler)(&call).map_err(Failure::from)
-    }
-
-    #[cold]
-    fn explain(&self, context: &Context, text: &str, failure: Failure) -> Called {
-        if let Failure::Refused(Reason::Injected(error)) = failure {
-            return Called::Ready(Err(error));
-        }
-        let mut value: Value = match serde_json::from_str(text) {
-            Ok(value) => value,
-            Err(error) => {
-                return report::unreadable(text, &error)
-                    .unwrap_or_else(|problem| self.refuse(&problem));
-            }
-        };
-        if let Err(violations) = self.input.check(&value) {
-            tracing::debug!(
-                tool = self.name(),
-                violations = &*violations.for_log().to_string(),
-                "arguments that do not fit"
-            );
-            return self.refuse(&violations.to_string());
-        }
-        // Models write 30.0 for 30: an integer to JSON Schema, a float to serde.
-        if self.input.normalise_integral_floats(&mut value).is_empty() {
-            return self.refuse(&failure.told(text, &self.definition.names));
-        }
-        let text = value.to_string();
-        match self.attempt(context, &text) {
-            Ok(called) => called,
-            // What was wrong before may be right now.
-            Err(failure) => self.refuse(&failure.told(&text, &self.definition.names)),
-        }
-    }
-
-    fn refuse(&self, problem: &str) -> Called {
-        let text = format!(
-            "the arguments of tool `{}` do not fit:\n{problem}",
-            self.name()
-        );
-        // I-6: a result, so that the model can mend them.
-        Called::Ready(Err(ToolError::new(text)))
     }
 
     /// The result for a call that failed with `error`, or the error of the protocol that it asks for.
@@ -348,7 +293,7 @@ impl ToolRoute {
             // It need not match the output schema, so it would hide the real error from clients that check.
             result.structured_content = None;
         } else {
-            self.check_output(result)?;
+            self.check_output(result, context.0.host.settings.max_check_steps)?;
         }
         if let Some(structured) = &result.structured_content
             && result.content.is_empty()
@@ -409,13 +354,25 @@ impl ToolRoute {
     }
 
     /// I-7: nothing leaves that the output schema forbids.
-    fn check_output(&self, result: &mut CallToolResult) -> Result<(), ErrorObject> {
+    fn check_output(&self, result: &mut CallToolResult, steps: u64) -> Result<(), ErrorObject> {
         let Some(schema) = &self.output else {
             return Ok(());
         };
         let structured = result.structured_content.get_or_insert_with(Json::null);
-        match schema.check_str(structured.get()) {
+        match schema.check_str_up_to(structured.get(), steps) {
             Ok(()) => Ok(()),
+            Err(violations) if violations.iter().any(|found| found.keyword == "limit") => {
+                tracing::error!(
+                    tool = self.name(),
+                    place = %self.place(),
+                    steps,
+                    "a result was held back because it is too large to be checked against the output schema; `Server::max_check_steps` is the limit"
+                );
+                Err(jsonrpc::internal(format!(
+                    "tool `{}` returned a result that is too large to be checked",
+                    self.name()
+                )))
+            }
             Err(violations) => {
                 tracing::error!(
                     tool = self.name(),

@@ -5,7 +5,7 @@ use schemars::{
     generate::SchemaSettings,
     transform::{Transform, transform_subschemas},
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// A generator for what is read.
 pub(super) fn input_generator() -> SchemaGenerator {
@@ -23,14 +23,28 @@ fn settings() -> SchemaSettings {
 
 /// Finishes the schema of a type: definitions to its root, no formats that only Rust knows.
 pub(super) fn finished(schema: Value, generator: &mut SchemaGenerator) -> Value {
+    without_number_formats(with_definitions(schema, generator), Bounds::Narrow)
+}
+
+/// As [`finished`], and the same schema with the bounds of all integer types.
+pub(super) fn with_bounds(schema: Value, generator: &mut SchemaGenerator) -> (Value, Value) {
+    let schema = with_definitions(schema, generator);
+    let bounded = without_number_formats(schema.clone(), Bounds::All);
+    (without_number_formats(schema, Bounds::Narrow), bounded)
+}
+
+fn with_definitions(schema: Value, generator: &mut SchemaGenerator) -> Value {
     let definitions = generator.take_definitions(true);
     let mut schema = as_object(schema);
     if !definitions.is_empty() {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
-    let mut schema = Value::Object(schema);
+    Value::Object(schema)
+}
+
+fn without_number_formats(mut schema: Value, bounds: Bounds) -> Value {
     if let Ok(schema) = <&mut schemars::Schema>::try_from(&mut schema) {
-        WithoutNumberFormats.transform(schema);
+        WithoutNumberFormats(bounds).transform(schema);
     }
     schema
 }
@@ -44,50 +58,6 @@ pub(super) fn as_object(schema: Value) -> Map<String, Value> {
     }
 }
 
-/// Whether deserialising enforces everything that `schema`, as schemars wrote it, says. If not, values are checked
-/// against the schema as well.
-pub(super) fn is_enforced_by_type(schema: &Value) -> bool {
-    let Value::Object(schema) = schema else {
-        return true;
-    };
-    schema
-        .iter()
-        .all(|(keyword, value)| match keyword.as_str() {
-            "type" | "description" | "title" | "default" | "examples" | "required" | "$ref"
-            | "deprecated" => true,
-            keyword if keyword.starts_with("x-") => true,
-            "properties" | "$defs" => value
-                .as_object()
-                .is_some_and(|all| all.values().all(is_enforced_by_type)),
-            "items" | "additionalProperties" => is_enforced_by_type(value),
-            // `Option` of a reference; serde tries no other alternatives without an enum, and those come with `const`.
-            "anyOf" | "prefixItems" => value
-                .as_array()
-                .is_some_and(|all| all.iter().all(is_enforced_by_type)),
-            "format" => is_number_format(value),
-            "minimum" | "maximum" => schema
-                .get("format")
-                .and_then(Value::as_str)
-                .and_then(|format| bound(format, keyword))
-                .is_some_and(|bound| value.as_i64() == Some(bound)),
-            _ => false,
-        })
-}
-
-/// The bound that the Rust integer type has by itself, as schemars writes it.
-fn bound(format: &str, keyword: &str) -> Option<i64> {
-    match (format, keyword) {
-        ("uint8" | "uint16" | "uint32" | "uint64" | "uint128" | "uint", "minimum") => Some(0),
-        ("uint8", _) => Some(u8::MAX.into()),
-        ("uint16", _) => Some(u16::MAX.into()),
-        ("int8", "minimum") => Some(i8::MIN.into()),
-        ("int8", _) => Some(i8::MAX.into()),
-        ("int16", "minimum") => Some(i16::MIN.into()),
-        ("int16", _) => Some(i16::MAX.into()),
-        _ => None,
-    }
-}
-
 fn is_number_format(format: &Value) -> bool {
     let Some(format) = format.as_str() else {
         return false;
@@ -98,22 +68,48 @@ fn is_number_format(format: &Value) -> bool {
 }
 
 /// `uint32` and the like are no formats of JSON Schema; strict clients reject schemas that have them. What they say is said in
-/// `type`, `minimum` and `maximum`: schemars writes the bounds of smaller types, those of 32 bits are added here. Wider types hold
-/// what other readers of JSON hold.
+/// `type`, `minimum` and `maximum`: schemars writes the bounds of smaller types, the others are added here.
 #[derive(Clone)]
-struct WithoutNumberFormats;
+struct WithoutNumberFormats(Bounds);
+
+/// Which bounds of integer types are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bounds {
+    /// Those of up to 32 bits. Wider types hold what other readers of JSON hold, and not all of them read their bounds exactly.
+    Narrow,
+    All,
+}
+
+impl Bounds {
+    /// The least and the greatest number of the type with this format, where schemars does not write them.
+    fn of(self, format: &str) -> [Option<Number>; 2] {
+        match (self, format) {
+            (_, "int32") => [Some(i32::MIN.into()), Some(i32::MAX.into())],
+            (_, "uint32") => [None, Some(u32::MAX.into())],
+            (Self::All, "int64") => [Some(i64::MIN.into()), Some(i64::MAX.into())],
+            (Self::All, "uint64") => [None, Some(u64::MAX.into())],
+            (Self::All, "int") => [Some(isize::MIN.into()), Some(isize::MAX.into())],
+            (Self::All, "uint") => [None, Some(usize::MAX.into())],
+            // As near as a JSON number comes in the tree.
+            (Self::All, "int128") => [
+                Number::from_f64(i128::MIN as f64),
+                Number::from_f64(i128::MAX as f64),
+            ],
+            (Self::All, "uint128") => [None, Number::from_f64(u128::MAX as f64)],
+            _ => [None, None],
+        }
+    }
+}
 
 impl Transform for WithoutNumberFormats {
     fn transform(&mut self, schema: &mut schemars::Schema) {
         if schema.get("format").is_some_and(is_number_format) {
-            let bounds = match schema.remove("format").as_ref().and_then(Value::as_str) {
-                Some("int32") => [Some(i64::from(i32::MIN)), Some(i64::from(i32::MAX))],
-                Some("uint32") => [None, Some(i64::from(u32::MAX))],
-                _ => [None, None],
-            };
+            let format = schema.remove("format");
+            let format = format.as_ref().and_then(Value::as_str).unwrap_or_default();
+            let bounds = self.0.of(format);
             for (keyword, bound) in ["minimum", "maximum"].into_iter().zip(bounds) {
                 if let (Some(bound), None) = (bound, schema.get(keyword)) {
-                    schema.insert(keyword.to_owned(), bound.into());
+                    schema.insert(keyword.to_owned(), Value::Number(bound));
                 }
             }
         }
@@ -123,7 +119,7 @@ impl Transform for WithoutNumberFormats {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     use schemars::JsonSchema;
     use serde_json::json;
@@ -137,64 +133,6 @@ mod tests {
         b: Option<Box<Plain>>,
         c: Vec<(i16, f64)>,
         d: BTreeMap<String, usize>,
-    }
-
-    #[expect(dead_code, reason = "only its schema is used")]
-    #[derive(JsonSchema)]
-    struct Ranged {
-        #[schemars(range(min = 1))]
-        a: u32,
-    }
-
-    #[expect(dead_code, reason = "only its schema is used")]
-    #[derive(JsonSchema)]
-    struct RangedDouble {
-        #[schemars(range(min = 1e-9))]
-        a: f64,
-    }
-
-    #[expect(dead_code, reason = "only its schema is used")]
-    #[derive(JsonSchema)]
-    struct RangedWide {
-        #[schemars(range(max = 10_000_000_000_000_000_000_u64))]
-        a: u64,
-    }
-
-    #[expect(dead_code, reason = "only its schema is used")]
-    #[derive(JsonSchema)]
-    struct Long {
-        #[schemars(length(max = 9))]
-        a: String,
-    }
-
-    fn of<T: JsonSchema>() -> Value {
-        let mut generator = input_generator();
-        let schema = T::json_schema(&mut generator).to_value();
-        let mut schema = as_object(schema);
-        schema.insert(
-            "$defs".to_owned(),
-            Value::Object(generator.take_definitions(true)),
-        );
-        Value::Object(schema)
-    }
-
-    #[test]
-    fn what_types_enforce() {
-        for (schema, enforced) in [
-            (of::<i64>(), true),
-            (of::<u64>(), true),
-            (of::<i8>(), true),
-            (of::<Option<u16>>(), true),
-            (of::<Plain>(), false), // the tuple has a length
-            (of::<Vec<Option<Ranged>>>(), false),
-            (of::<Ranged>(), false),
-            (of::<RangedDouble>(), false),
-            (of::<RangedWide>(), false),
-            (of::<Long>(), false),
-            (of::<BTreeSet<u8>>(), false),
-        ] {
-            assert_eq!(is_enforced_by_type(&schema), enforced, "{schema}");
-        }
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl ToolSpec {
         let Input {
             schema,
             names,
-            checked,
+            enforced,
             states,
             problems,
         } = self.input.finish();
@@ -204,7 +204,7 @@ impl ToolSpec {
             tool,
             place: self.place,
             names,
-            checked,
+            enforced,
             states,
             timeout: self.timeout,
             needs: self.needs,

@@ -1,0 +1,279 @@
+//! From the text of the arguments to the author's function: they are split, held to the schema, decoded.
+//!
+//! Arguments that fit pass once over their text. All others get a second look at a tree, which finds the words for what is wrong
+//! and mends what is right but written in a way that decoding does not take. What that costs is bounded, and much of it is not done
+//! on the thread that reads messages.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use trueform_schema::{JsonObject, pointer};
+
+use super::{
+    call::{Call, Called, Reason},
+    report::{self, Failure},
+    route::ToolRoute,
+};
+use crate::{
+    check::{Passed, Steps, Violation, Violations},
+    exchange::Context,
+    feature::{callable::Prepared, failure::ToolError},
+};
+
+/// Most parameters whose arguments are split without an allocation.
+const INLINE_SLOTS: usize = 8;
+
+/// Most steps of a check on the thread that reads messages, some milliseconds. A check that needs more begins anew on a thread for
+/// work that blocks.
+const INLINE_STEPS: u64 = 50_000;
+
+/// What a second look at arguments finds.
+enum Examined {
+    /// They are to be decoded, as this text if they were mended.
+    Fit(Option<String>),
+    /// What is wrong with them, in words for the model.
+    Unfit(String),
+    /// They cannot be read, which is an error of the protocol.
+    Unreadable(Called),
+    /// The look was broken off after as many steps as it may take.
+    TooLong,
+}
+
+impl ToolRoute {
+    /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are
+    /// reported all at once (TRAP-09, GAP-13).
+    pub(crate) fn invoke(
+        self: &Arc<Self>,
+        context: &Context,
+        arguments: Option<JsonObject>,
+    ) -> Called {
+        let text = arguments.as_ref().map_or("{}", |arguments| arguments.get());
+        match self.attempt(context, text) {
+            Ok(called) => called,
+            Err(failure) => self.look_again(context, arguments, failure),
+        }
+    }
+
+    #[inline]
+    fn attempt(&self, context: &Context, text: &str) -> Result<Called, Failure> {
+        if self.definition.enforced.is_checked() {
+            self.check_in_passing(context, text)?;
+        }
+        self.decode(context, text)
+    }
+
+    /// Splits and decodes arguments, and calls the function.
+    fn decode(&self, context: &Context, text: &str) -> Result<Called, Failure> {
+        let names = &self.definition.names;
+        let (mut inline, mut heap);
+        let slots: &mut [Option<&str>] = match names.parameters.len() {
+            count @ ..=INLINE_SLOTS => {
+                inline = [None; INLINE_SLOTS];
+                &mut inline[..count]
+            }
+            count => {
+                heap = vec![None; count];
+                &mut heap
+            }
+        };
+        names.split(text, slots)?;
+        let call = Call {
+            context,
+            server: &self.server,
+            text,
+            slots,
+            names: &names.parameters,
+        };
+        (self.handler)(&call).map_err(Failure::from)
+    }
+
+    /// Holds arguments to the schema as far as that takes no tree.
+    fn check_in_passing(&self, context: &Context, text: &str) -> Result<(), Failure> {
+        let steps = Steps::new(INLINE_STEPS.min(limit(context)));
+        match self.input.accepts_str_within(text, &steps) {
+            // serde may take a float for no integer without a word, so it gets none.
+            Some(passed) if passed.has_integral_floats() => Err(Failure::Unchecked),
+            Some(_) => Ok(()),
+            None if steps.are_spent() => Err(Failure::TooLong),
+            None => Err(Failure::Unchecked),
+        }
+    }
+
+    /// What becomes of arguments that did not pass at once: `failure` is why.
+    #[cold]
+    fn look_again(
+        self: &Arc<Self>,
+        context: &Context,
+        arguments: Option<JsonObject>,
+        failure: Failure,
+    ) -> Called {
+        let arguments = arguments.unwrap_or_else(JsonObject::empty);
+        let examined = match failure {
+            Failure::Refused(Reason::Injected(error)) => return Called::Ready(Err(error)),
+            Failure::TooLong => Examined::TooLong,
+            Failure::Names(_) | Failure::Unchecked | Failure::Refused(_) => {
+                let steps = Steps::new(INLINE_STEPS.min(limit(context)));
+                self.examine(arguments.get(), &steps)
+            }
+        };
+        match examined {
+            Examined::TooLong if INLINE_STEPS < limit(context) => {
+                self.look_elsewhere(context, arguments)
+            }
+            examined => self.call_examined(context, arguments.get(), examined),
+        }
+    }
+
+    /// Looks at arguments on a thread that may be held for long, and calls the function where it is called otherwise.
+    fn look_elsewhere(self: &Arc<Self>, context: &Context, arguments: JsonObject) -> Called {
+        let (this, context) = (self.clone(), context.clone());
+        Called::Preparing(Box::new(move || -> Prepared<_> {
+            let examined = this.examine_at_length(&context, arguments.get());
+            Box::new(move || this.call_examined(&context, arguments.get(), examined))
+        }))
+    }
+
+    fn examine_at_length(&self, context: &Context, text: &str) -> Examined {
+        let steps = Steps::new(limit(context));
+        match self.input.accepts_str_within(text, &steps) {
+            Some(passed) if !passed.has_integral_floats() => Examined::Fit(None),
+            None if steps.are_spent() => Examined::TooLong,
+            _ => self.examine(text, &Steps::new(limit(context))),
+        }
+    }
+
+    fn examine(&self, text: &str, steps: &Steps) -> Examined {
+        let mut value: Value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) => {
+                return match report::unreadable(text, &error) {
+                    Ok(called) => Examined::Unreadable(called),
+                    Err(problem) => Examined::Unfit(problem),
+                };
+            }
+        };
+        let (checked, mut mended) = self.check_without_nulls(&mut value, steps);
+        let passed = match checked {
+            _ if steps.are_spent() => return Examined::TooLong,
+            Ok(passed) => passed,
+            Err(violations) => {
+                tracing::debug!(
+                    tool = self.name(),
+                    violations = &*violations.for_log().to_string(),
+                    "arguments that do not fit"
+                );
+                return Examined::Unfit(violations.to_string());
+            }
+        };
+        if passed.has_integral_floats() {
+            // Models write 30.0 for 30: an integer to JSON Schema, a float to serde.
+            let changed = self
+                .input
+                .normalise_integral_floats_within(&mut value, steps);
+            mended |= !changed.is_empty();
+            if steps.are_spent() {
+                return Examined::TooLong;
+            }
+        }
+        Examined::Fit(mended.then(|| value.to_string()))
+    }
+
+    /// Checks arguments, of which those that are `null` where that is not allowed count as absent if they may be. Returns the
+    /// verdict, and whether some were removed.
+    fn check_without_nulls(
+        &self,
+        arguments: &mut Value,
+        steps: &Steps,
+    ) -> (Result<Passed, Violations>, bool) {
+        let checked = self.input.check_within(arguments, steps);
+        let Err(violations) = &checked else {
+            return (checked, false);
+        };
+        let nulls = refused_nulls(arguments, violations);
+        if nulls.is_empty() {
+            return (checked, false);
+        }
+        let Some(members) = arguments.as_object_mut() else {
+            return (checked, false);
+        };
+        // Those that are missing then were no optional ones. They are what they were, so that the words say what was found.
+        let mut without = members.clone();
+        without.retain(|name, _| !nulls.contains(name));
+        let without = Value::Object(without);
+        let violations = match self.input.check_within(&without, steps) {
+            Ok(passed) => {
+                *arguments = without;
+                return (Ok(passed), true);
+            }
+            Err(violations) => violations,
+        };
+        members.retain(|name, _| {
+            !nulls.contains(name) || violations.iter().any(|missing| is_at(missing, name))
+        });
+        (self.input.check_within(arguments, steps), true)
+    }
+
+    /// Calls the function with arguments that were looked at.
+    fn call_examined(&self, context: &Context, text: &str, examined: Examined) -> Called {
+        let mended = match examined {
+            Examined::Fit(mended) => mended,
+            Examined::Unfit(problem) => return self.refuse(&problem),
+            Examined::Unreadable(called) => return called,
+            Examined::TooLong => {
+                return self.refuse(&format!(
+                    "to check them takes more than {} steps; send less, or simpler values",
+                    limit(context)
+                ));
+            }
+        };
+        let text = mended.as_deref().unwrap_or(text);
+        match self.decode(context, text) {
+            Ok(called) => called,
+            Err(Failure::Refused(Reason::Injected(error))) => Called::Ready(Err(error)),
+            Err(failure) => self.refuse(&failure.told(text, &self.definition.names)),
+        }
+    }
+
+    fn refuse(&self, problem: &str) -> Called {
+        let text = format!(
+            "the arguments of tool `{}` do not fit:\n{problem}",
+            self.name()
+        );
+        // I-6: a result, so that the model can mend them.
+        Called::Ready(Err(ToolError::new(text)))
+    }
+}
+
+fn limit(context: &Context) -> u64 {
+    context.0.host.settings.max_check_steps
+}
+
+/// The arguments that are `null` and that the schema refuses for it.
+fn refused_nulls(arguments: &Value, violations: &Violations) -> Vec<String> {
+    let nulls = arguments
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| value.is_null());
+    nulls
+        .filter(|(name, _)| {
+            let mut about = violations.iter().filter(|found| is_at(found, name));
+            // A name that the tool does not take is wrong whatever its value is.
+            about.any(|found| !NAMES.contains(&found.keyword))
+        })
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+/// The keywords about the names of members.
+const NAMES: [&str; 3] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+];
+
+/// Whether `violation` is about the argument `name` itself.
+fn is_at(violation: &Violation, name: &str) -> bool {
+    let at = violation.pointer.strip_prefix('/');
+    at.is_some_and(|at| at == pointer::escape(name))
+}

@@ -1,0 +1,722 @@
+//! What is advertised is enforced, whatever serde would take.
+
+mod limits;
+
+use expect_test::{Expect, expect};
+use serde_json::Value;
+use trueform::{
+    Profile,
+    prelude::*,
+    schema::JsonObject,
+    tool::{IntoTools, ToolSet},
+};
+
+/// Text of the result of a call, without the line that all refusals begin with.
+async fn called(client: &trueform::client::Client, name: &str, arguments: &str) -> String {
+    let arguments: JsonObject = serde_json::from_str(arguments).unwrap();
+    let result = client.call_tool(name, arguments).await.unwrap();
+    let text = match &result.content[..] {
+        [ContentBlock::Text(block)] => &*block.text,
+        other => panic!("not one text block: {other:?}"),
+    };
+    let first = format!("the arguments of tool `{name}` do not fit:\n");
+    match text.strip_prefix(&first) {
+        Some(problems) => {
+            assert_eq!(result.is_error, Some(true), "{text}");
+            problems.to_owned()
+        }
+        None => {
+            assert_eq!(result.is_error, None, "{text}");
+            text.to_owned()
+        }
+    }
+}
+
+/// Holds the answers of one tool to `expected`, in both profiles: a line with the arguments, and the answer.
+async fn check(set: impl Fn() -> ToolSet, arguments: &[&str], expected: Expect) {
+    for profile in [Profile::Strict2020, Profile::Portable] {
+        let tools = set();
+        let name = tools.names().next().unwrap().to_owned();
+        let server = Server::new("test", "1").tools(tools).profile(profile);
+        let client = server.connect().await.unwrap();
+        let mut told = String::new();
+        for arguments in arguments {
+            let answer = called(&client, &name, arguments).await;
+            told.push_str(&format!(
+                "{arguments}\n    {}\n",
+                answer.replace('\n', "\n    ")
+            ));
+        }
+        expected.assert_eq(&told);
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Paging {
+    limit: u64,
+    offset: Option<i64>,
+}
+
+// serde drops what a flattened `Option` cannot read, and a float is no integer to it.
+#[tokio::test]
+async fn a_flattened_option_drops_nothing() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Query {
+        word: String,
+        #[serde(flatten)]
+        paging: Option<Paging>,
+    }
+
+    /// Finds.
+    #[tool]
+    fn find(Args(query): Args<Query>) -> String {
+        format!("{query:?}")
+    }
+
+    /// Finds.
+    #[tool]
+    fn find_by(query: Query) -> String {
+        format!("{query:?}")
+    }
+
+    check(
+        || tools![find],
+        &[
+            r#"{"word":"a"}"#,
+            r#"{"word":"a","limit":3}"#,
+            r#"{"word":"a","limit":3.0,"offset":-2e1}"#,
+            r#"{"word":"a","limit":"3"}"#,
+            r#"{"word":"a","limit":3.5}"#,
+            r#"{"word":"a","limit":-1}"#,
+            r#"{"word":"a","limit":1e19}"#,
+            r#"{"word":"a","limit":10000000000000000000}"#,
+            r#"{"word":"a","limit":18446744073709551616}"#,
+            r#"{"word":"a","limit":1,"offset":9223372036854775808}"#,
+            r#"{"word":"a","limit":1,"offset":"x"}"#,
+            r#"{"word":"a","limit":null}"#,
+        ],
+        expect![[r#"
+            {"word":"a"}
+                Query { word: "a", paging: None }
+            {"word":"a","limit":3}
+                Query { word: "a", paging: Some(Paging { limit: 3, offset: None }) }
+            {"word":"a","limit":3.0,"offset":-2e1}
+                Query { word: "a", paging: Some(Paging { limit: 3, offset: Some(-20) }) }
+            {"word":"a","limit":"3"}
+                /limit: expected integer, found string "3"
+            {"word":"a","limit":3.5}
+                /limit: expected integer, found number 3.5
+            {"word":"a","limit":-1}
+                /limit: expected at least 0, found integer -1
+            {"word":"a","limit":1e19}
+                /limit: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
+            {"word":"a","limit":10000000000000000000}
+                Query { word: "a", paging: Some(Paging { limit: 10000000000000000000, offset: None }) }
+            {"word":"a","limit":18446744073709551616}
+                /limit: expected at most 18446744073709551615, found number 1.8446744073709552e+19
+            {"word":"a","limit":1,"offset":9223372036854775808}
+                /offset: expected at most 9223372036854775807, found integer 9223372036854775808
+            {"word":"a","limit":1,"offset":"x"}
+                /offset: expected integer or null, found string "x"
+            {"word":"a","limit":null}
+                Query { word: "a", paging: None }
+        "#]
+            {"word":"a"}
+                Query { word: "a", paging: None }
+            {"word":"a","limit":3}
+                Query { word: "a", paging: Some(Paging { limit: 3, offset: None }) }
+            {"word":"a","limit":3.0,"offset":-2e1}
+                Query { word: "a", paging: Some(Paging { limit: 3, offset: Some(-20) }) }
+            {"word":"a","limit":"3"}
+                /limit: expected integer, found string "3"
+            {"word":"a","limit":3.5}
+                /limit: expected integer, found number 3.5
+            {"word":"a","limit":-1}
+                /limit: expected at least 0, found integer -1
+            {"word":"a","limit":1e19}
+                /limit: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
+            {"word":"a","limit":10000000000000000000}
+                Query { word: "a", paging: Some(Paging { limit: 10000000000000000000, offset: None }) }
+            {"word":"a","limit":18446744073709551616}
+                /limit: expected at most 18446744073709551615, found number 1.8446744073709552e+19
+            {"word":"a","limit":1,"offset":9223372036854775808}
+                /offset: expected at most 9223372036854775807, found integer 9223372036854775808
+            {"word":"a","limit":1,"offset":"x"}
+                /offset: expected integer or null, found string "x"
+            {"word":"a","limit":null}
+                Query { word: "a", paging: None }
+        "#]],
+    )
+    .await;
+    check(
+        || tools![find_by],
+        &[
+            r#"{"query":{"word":"a","limit":3.0}}"#,
+            r#"{"query":{"word":"a","limit":"3"}}"#,
+        ],
+        expect![[r#"
+            {"query":{"word":"a","limit":3.0}}
+                Query { word: "a", paging: Some(Paging { limit: 3, offset: None }) }
+            {"query":{"word":"a","limit":"3"}}
+                /query/limit: expected integer, found string "3"
+        "#]
+            {"query":{"word":"a","limit":3.0}}
+                Query { word: "a", paging: Some(Paging { limit: 3, offset: None }) }
+            {"query":{"word":"a","limit":"3"}}
+                /query/limit: expected integer, found string "3"
+        "#]],
+    )
+    .await;
+}
+
+// serde takes an array for a struct.
+#[tokio::test]
+async fn structs_are_objects() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Point {
+        x: i64,
+        y: i64,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Pair(i64, i64);
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Nothing;
+
+    /// Moves.
+    #[tool]
+    fn go(
+        at: Point,
+        by: Option<Vec<Point>>,
+        pair: Option<Pair>,
+        nothing: Option<Nothing>,
+    ) -> String {
+        format!("{at:?} {by:?} {pair:?} {nothing:?}")
+    }
+
+    check(
+        || tools![go],
+        &[
+            r#"{"at":{"x":1,"y":2},"by":[{"y":3.0,"x":4}],"pair":[1,2]}"#,
+            r#"{"at":[1,2]}"#,
+            r#"{"at":{"x":1,"y":2},"by":[[3,4]]}"#,
+            r#"{"at":{"x":1,"y":2},"pair":[1,2,3]}"#,
+            r#"{"at":{"x":1,"y":2,"z":3}}"#,
+        ],
+        expect![[r#"
+            {"at":{"x":1,"y":2},"by":[{"y":3.0,"x":4}],"pair":[1,2]}
+                Point { x: 1, y: 2 } Some([Point { x: 4, y: 3 }]) Some(Pair(1, 2)) None
+            {"at":[1,2]}
+                /at: expected object, found array of 2 items
+            {"at":{"x":1,"y":2},"by":[[3,4]]}
+                /by/0: expected object, found array of 2 items
+            {"at":{"x":1,"y":2},"pair":[1,2,3]}
+                /pair: expected at most 2 items, found array of 3 items
+            {"at":{"x":1,"y":2,"z":3}}
+                Point { x: 1, y: 2 } None None None
+        "#]
+            {"at":{"x":1,"y":2},"by":[{"y":3.0,"x":4}],"pair":[1,2]}
+                Point { x: 1, y: 2 } Some([Point { x: 4, y: 3 }]) Some(Pair(1, 2)) None
+            {"at":[1,2]}
+                /at: expected object, found array of 2 items
+            {"at":{"x":1,"y":2},"by":[[3,4]]}
+                /by/0: expected object, found array of 2 items
+            {"at":{"x":1,"y":2},"pair":[1,2,3]}
+                /pair: expected at most 2 items, found array of 3 items
+            {"at":{"x":1,"y":2,"z":3}}
+                Point { x: 1, y: 2 } None None None
+        "#]],
+    )
+    .await;
+}
+
+// What a function of the author's reads is not what is advertised.
+#[tokio::test]
+async fn deserialize_with_takes_no_more_than_the_schema() {
+    /// A number, or text that is one.
+    fn lax<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match &value {
+            Value::String(text) => text.parse().map_err(serde::de::Error::custom),
+            _ => value
+                .as_u64()
+                .and_then(|number| u32::try_from(number).ok())
+                .ok_or_else(|| serde::de::Error::custom("neither number nor text")),
+        }
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Lax {
+        #[serde(deserialize_with = "lax")]
+        n: u32,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Wrapped(#[serde(deserialize_with = "lax")] u32);
+
+    /// Looks like an integer to clients.
+    #[derive(Debug)]
+    struct ByHand(u32);
+
+    impl<'de> Deserialize<'de> for ByHand {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            lax(deserializer).map(Self)
+        }
+    }
+
+    impl JsonSchema for ByHand {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            u32::schema_name()
+        }
+
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn json_schema(
+            generator: &mut trueform::schemars::SchemaGenerator,
+        ) -> trueform::schemars::Schema {
+            u32::json_schema(generator)
+        }
+    }
+
+    /// Counts.
+    #[tool]
+    fn count(
+        #[serde(deserialize_with = "lax")] n: u32,
+        lax: Option<Lax>,
+        wrapped: Option<Wrapped>,
+        by_hand: Option<ByHand>,
+        list: Option<Vec<ByHand>>,
+    ) -> String {
+        format!("{n} {lax:?} {wrapped:?} {by_hand:?} {list:?}")
+    }
+
+    check(
+        || tools![count],
+        &[
+            r#"{"n":3,"lax":{"n":4.0},"wrapped":5.0,"by_hand":6.0,"list":[7e0]}"#,
+            r#"{"n":"3"}"#,
+            r#"{"n":3,"lax":{"n":"4"},"wrapped":"5","by_hand":"6","list":["7"]}"#,
+        ],
+        expect![[r#"
+            {"n":3,"lax":{"n":4.0},"wrapped":5.0,"by_hand":6.0,"list":[7e0]}
+                3 Some(Lax { n: 4 }) Some(Wrapped(5)) Some(ByHand(6)) Some([ByHand(7)])
+            {"n":"3"}
+                /n: expected integer, found string "3"
+            {"n":3,"lax":{"n":"4"},"wrapped":"5","by_hand":"6","list":["7"]}
+                /lax/n: expected integer, found string "4"
+                /wrapped: expected integer or null, found string "5"
+                /by_hand: expected integer or null, found string "6"
+                /list/0: expected integer, found string "7"
+        "#]
+            {"n":3,"lax":{"n":4.0},"wrapped":5.0,"by_hand":6.0,"list":[7e0]}
+                3 Some(Lax { n: 4 }) Some(Wrapped(5)) Some(ByHand(6)) Some([ByHand(7)])
+            {"n":"3"}
+                /n: expected integer, found string "3"
+            {"n":3,"lax":{"n":"4"},"wrapped":"5","by_hand":"6","list":["7"]}
+                /lax/n: expected integer, found string "4"
+                /wrapped: expected integer or null, found string "5"
+                /by_hand: expected integer or null, found string "6"
+                /list/0: expected integer, found string "7"
+        "#]],
+    )
+    .await;
+}
+
+// An argument that is `null` where only its absence is allowed, as many clients send it (DEC-6).
+#[tokio::test]
+async fn null_counts_as_absent() {
+    fn five() -> u8 {
+        5
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Settings {
+        #[serde(default)]
+        words: Vec<String>,
+        #[serde(default = "five")]
+        days: u8,
+        limit: Option<u8>,
+    }
+
+    /// Plans.
+    #[tool]
+    fn plan(
+        name: String,
+        #[serde(default = "five")] days: u8,
+        #[serde(default)] settings: Option<Settings>,
+        #[serde(rename = "a/b", default)] slash: Vec<u8>,
+    ) -> String {
+        format!("{name} {days} {settings:?} {slash:?}")
+    }
+
+    /// Plans.
+    #[tool]
+    fn plan_all(Args(settings): Args<Settings>) -> String {
+        format!("{settings:?}")
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(tag = "op")]
+    enum Step {
+        Wait {
+            #[serde(default)]
+            seconds: u8,
+        },
+        Go {
+            to: String,
+        },
+    }
+
+    /// Steps.
+    #[tool]
+    fn step(Args(step): Args<Step>) -> String {
+        format!("{step:?}")
+    }
+
+    check(
+        || tools![plan],
+        &[
+            r#"{"name":"n"}"#,
+            r#"{"name":"n","days":null,"settings":null,"a/b":null}"#,
+            r#"{"name":"n","days":null,"a/b":[1.0]}"#,
+            // Not where it is required, or no argument at all.
+            r#"{"name":null,"days":null}"#,
+            r#"{"name":"n","days":null,"other":null}"#,
+            r#"{"name":"n","days":null,"a/b":["x"]}"#,
+            // Members of an argument are no arguments.
+            r#"{"name":"n","settings":{"days":null}}"#,
+        ],
+        expect![[r#"
+            {"name":"n"}
+                n 5 None []
+            {"name":"n","days":null,"settings":null,"a/b":null}
+                n 5 None []
+            {"name":"n","days":null,"a/b":[1.0]}
+                n 5 None [1]
+            {"name":null,"days":null}
+                /name: expected string, found null
+            {"name":"n","days":null,"other":null}
+                /other: expected only `name`, `days`, `settings`, `a/b`, found unknown property `other`
+            {"name":"n","days":null,"a/b":["x"]}
+                /a~1b/0: expected integer, found string "x"
+            {"name":"n","settings":{"days":null}}
+                /settings/days: expected integer, found null
+        "#]
+            {"name":"n"}
+                n 5 None []
+            {"name":"n","days":null,"settings":null,"a/b":null}
+                n 5 None []
+            {"name":"n","days":null,"a/b":[1.0]}
+                n 5 None [1]
+            {"name":null,"days":null}
+                /name: expected string, found null
+            {"name":"n","days":null,"other":null}
+                /other: expected only `name`, `days`, `settings`, `a/b`, found unknown property `other`
+            {"name":"n","days":null,"a/b":["x"]}
+                /a~1b/0: expected integer, found string "x"
+            {"name":"n","settings":{"days":null}}
+                /settings/days: expected integer, found null
+        "#]],
+    )
+    .await;
+    check(
+        || tools![plan_all],
+        &[
+            r#"{"words":null,"days":null,"limit":null}"#,
+            r#"{"words":null,"days":"x"}"#,
+            r#"{"words":[],"more":null}"#,
+        ],
+        expect![[r#"
+            {"words":null,"days":null,"limit":null}
+                Settings { words: [], days: 5, limit: None }
+            {"words":null,"days":"x"}
+                /days: expected integer, found string "x"
+            {"words":[],"more":null}
+                /more: expected only `words`, `days`, `limit`, found unknown property `more`
+        "#]
+            {"words":null,"days":null,"limit":null}
+                Settings { words: [], days: 5, limit: None }
+            {"words":null,"days":"x"}
+                /days: expected integer, found string "x"
+            {"words":[],"more":null}
+                /more: expected only `words`, `days`, `limit`, found unknown property `more`
+        "#]],
+    )
+    .await;
+    check(
+        || tools![step],
+        &[
+            r#"{"op":"Wait","seconds":null}"#,
+            r#"{"op":"Go","to":null}"#,
+            r#"{"op":null}"#,
+        ],
+        expect![[r#"
+            {"op":"Wait","seconds":null}
+                Wait { seconds: 0 }
+            {"op":"Go","to":null}
+                /to: expected string, found null
+            {"op":null}
+                /op: expected one of "Wait", "Go", found null
+        "#]
+            {"op":"Wait","seconds":null}
+                Wait { seconds: 0 }
+            {"op":"Go","to":null}
+                /to: expected string, found null
+            {"op":null}
+                /op: expected one of "Wait", "Go", found null
+        "#]],
+    )
+    .await;
+}
+
+// The listed exceptions: numbers that JSON Schema calls integers and the type does not hold.
+#[tokio::test]
+async fn messages_say_the_cure() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Numbers {
+        small: Option<u64>,
+        wide: Option<u128>,
+        list: Option<Vec<i128>>,
+    }
+
+    /// Takes numbers.
+    #[tool]
+    fn plain(small: u64) -> String {
+        format!("{small}")
+    }
+
+    /// Takes numbers.
+    #[tool]
+    fn numbers(Args(numbers): Args<Numbers>) -> String {
+        format!("{numbers:?}")
+    }
+
+    /// Takes a number.
+    #[tool]
+    fn wide(wide: u128) -> String {
+        format!("{wide}")
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(tag = "op")]
+    enum Tagged {
+        Wide { n: u128 },
+    }
+
+    /// Takes a number that serde cannot read there.
+    #[tool]
+    fn tagged(Args(tagged): Args<Tagged>) -> String {
+        format!("{tagged:?}")
+    }
+
+    /// Fetches.
+    #[tool]
+    fn fetch(#[schemars(extend("format" = "uri"))] uri: String) -> String {
+        uri
+    }
+
+    check(
+        || tools![plain],
+        &[
+            r#"{"small":18446744073709551615}"#,
+            r#"{"small":1e19}"#,
+            r#"{"small":18446744073709551616}"#,
+        ],
+        expect![[r#"
+            {"small":18446744073709551615}
+                18446744073709551615
+            {"small":1e19}
+                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1e+19
+            {"small":18446744073709551616}
+                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1.8446744073709552e+19
+        "#]
+            {"small":18446744073709551615}
+                18446744073709551615
+            {"small":1e19}
+                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1e+19
+            {"small":18446744073709551616}
+                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1.8446744073709552e+19
+        "#]],
+    )
+    .await;
+    check(
+        || tools![numbers],
+        &[
+            r#"{"small":1e19}"#,
+            r#"{"small":18446744073709551616}"#,
+            r#"{"small":1e3,"wide":1e3,"list":[1e3]}"#,
+            r#"{"wide":340282366920938463463374607431768211455,"list":[-18446744073709551617]}"#,
+            r#"{"wide":1e19}"#,
+            r#"{"wide":1e40}"#,
+            r#"{"wide":340282366920938463463374607431768211456}"#,
+            r#"{"list":[1,-1e19]}"#,
+        ],
+        expect![[r#"
+            {"small":1e19}
+                /small: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
+            {"small":18446744073709551616}
+                /small: expected at most 18446744073709551615, found number 1.8446744073709552e+19
+            {"small":1e3,"wide":1e3,"list":[1e3]}
+                Numbers { small: Some(1000), wide: Some(1000), list: Some([1000]) }
+            {"wide":340282366920938463463374607431768211455,"list":[-18446744073709551617]}
+                Numbers { small: None, wide: Some(340282366920938463463374607431768211455), list: Some([-18446744073709551617]) }
+            {"wide":1e19}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"wide":1e40}
+                /wide: expected at most 3.402823669209385e38, found number 1e+40
+            {"wide":340282366920938463463374607431768211456}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"list":[1,-1e19]}
+                /list/1: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+        "#]
+            {"small":1e19}
+                /small: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
+            {"small":18446744073709551616}
+                /small: expected at most 18446744073709551615, found number 1.8446744073709552e+19
+            {"small":1e3,"wide":1e3,"list":[1e3]}
+                Numbers { small: Some(1000), wide: Some(1000), list: Some([1000]) }
+            {"wide":340282366920938463463374607431768211455,"list":[-18446744073709551617]}
+                Numbers { small: None, wide: Some(340282366920938463463374607431768211455), list: Some([-18446744073709551617]) }
+            {"wide":1e19}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"wide":1e40}
+                /wide: expected at most 3.402823669209385e38, found number 1e+40
+            {"wide":340282366920938463463374607431768211456}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"list":[1,-1e19]}
+                /list/1: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+        "#]],
+    )
+    .await;
+    check(
+        || tools![wide],
+        &[
+            r#"{"wide":18446744073709551616}"#,
+            r#"{"wide":3.0}"#,
+            r#"{"wide":1e19}"#,
+            r#"{"wide":-1}"#,
+        ],
+        expect![[r#"
+            {"wide":18446744073709551616}
+                18446744073709551616
+            {"wide":3.0}
+                3
+            {"wide":1e19}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"wide":-1}
+                /wide: expected at least 0, found integer -1
+        "#]
+            {"wide":18446744073709551616}
+                18446744073709551616
+            {"wide":3.0}
+                3
+            {"wide":1e19}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"wide":-1}
+                /wide: expected at least 0, found integer -1
+        "#]],
+    )
+    .await;
+    check(
+        || tools![tagged],
+        &[r#"{"op":"Wide","n":3}"#],
+        expect![[r#"
+            {"op":"Wide","n":3}
+                no integer of 128 bits can be read here, whatever is sent, because of how the tool is written; its author can use 64 bits or a string
+        "#]
+            {"op":"Wide","n":3}
+                no integer of 128 bits can be read here, whatever is sent, because of how the tool is written; its author can use 64 bits or a string
+        "#]],
+    )
+    .await;
+    check(
+        || tools![fetch],
+        &[
+            r#"{"uri":"https://example.com/a%20b"}"#,
+            r#"{"uri":"https://example.com/a b"}"#,
+            r#"{"uri":"https://example.com/ü"}"#,
+            r#"{"uri":"example.com"}"#,
+        ],
+        expect![[r#"
+            {"uri":"https://example.com/a%20b"}
+                https://example.com/a%20b
+            {"uri":"https://example.com/a b"}
+                /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/a b"; did you mean "https://example.com/a%20b"?
+            {"uri":"https://example.com/ü"}
+                /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/ü"; did you mean "https://example.com/%C3%BC"?
+            {"uri":"example.com"}
+                /uri: expected an absolute URI, found string "example.com"
+        "#]
+            {"uri":"https://example.com/a%20b"}
+                https://example.com/a%20b
+            {"uri":"https://example.com/a b"}
+                /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/a b"; did you mean "https://example.com/a%20b"?
+            {"uri":"https://example.com/ü"}
+                /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/ü"; did you mean "https://example.com/%C3%BC"?
+            {"uri":"example.com"}
+                /uri: expected an absolute URI, found string "example.com"
+        "#]],
+    )
+    .await;
+}
+
+// Decoding alone enforces these, and so what it says is what a check would say.
+#[tokio::test]
+async fn an_untagged_number_stays_what_it_was() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Either {
+        Whole(i64),
+        Part(f64),
+        Text(String),
+    }
+
+    /// Takes either.
+    #[tool]
+    fn either(n: Either, whole: Option<u8>) -> String {
+        format!("{n:?} {whole:?}")
+    }
+
+    check(
+        || tools![either],
+        &[
+            r#"{"n":3}"#,
+            r#"{"n":3.0,"whole":2.0}"#,
+            r#"{"n":3.5}"#,
+            r#"{"n":1e19}"#,
+            r#"{"n":"3"}"#,
+            r#"{"n":true}"#,
+        ],
+        expect![[r#"
+            {"n":3}
+                Whole(3) None
+            {"n":3.0,"whole":2.0}
+                Part(3.0) Some(2)
+            {"n":3.5}
+                Part(3.5) None
+            {"n":1e19}
+                Part(1e19) None
+            {"n":"3"}
+                Text("3") None
+            {"n":true}
+                /n: expected integer, number or string, found boolean true
+        "#]
+            {"n":3}
+                Whole(3) None
+            {"n":3.0,"whole":2.0}
+                Part(3.0) Some(2)
+            {"n":3.5}
+                Part(3.5) None
+            {"n":1e19}
+                Part(1e19) None
+            {"n":"3"}
+                Text("3") None
+            {"n":true}
+                /n: expected integer, number or string, found boolean true
+        "#]],
+    )
+    .await;
+}
