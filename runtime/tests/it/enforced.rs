@@ -1,15 +1,12 @@
 //! What is advertised is enforced, whatever serde would take.
 
+#![allow(dead_code, reason = "fields are read by `Debug`")]
+
 mod limits;
 
 use expect_test::{Expect, expect};
 use serde_json::Value;
-use trueform::{
-    Profile,
-    prelude::*,
-    schema::JsonObject,
-    tool::{IntoTools, ToolSet},
-};
+use trueform::{Profile, prelude::*, schema::JsonObject, tool::ToolSet};
 
 /// Text of the result of a call, without the line that all refusals begin with.
 async fn called(client: &trueform::client::Client, name: &str, arguments: &str) -> String {
@@ -39,15 +36,15 @@ async fn check(set: impl Fn() -> ToolSet, arguments: &[&str], expected: Expect) 
         let name = tools.names().next().unwrap().to_owned();
         let server = Server::new("test", "1").tools(tools).profile(profile);
         let client = server.connect().await.unwrap();
-        let mut told = String::new();
+        let mut answers = String::new();
         for arguments in arguments {
             let answer = called(&client, &name, arguments).await;
-            told.push_str(&format!(
+            answers.push_str(&format!(
                 "{arguments}\n    {}\n",
                 answer.replace('\n', "\n    ")
             ));
         }
-        expected.assert_eq(&told);
+        expected.assert_eq(&answers);
     }
 }
 
@@ -120,31 +117,6 @@ async fn a_flattened_option_drops_nothing() {
                 /offset: expected integer or null, found string "x"
             {"word":"a","limit":null}
                 Query { word: "a", paging: None }
-        "#]
-            {"word":"a"}
-                Query { word: "a", paging: None }
-            {"word":"a","limit":3}
-                Query { word: "a", paging: Some(Paging { limit: 3, offset: None }) }
-            {"word":"a","limit":3.0,"offset":-2e1}
-                Query { word: "a", paging: Some(Paging { limit: 3, offset: Some(-20) }) }
-            {"word":"a","limit":"3"}
-                /limit: expected integer, found string "3"
-            {"word":"a","limit":3.5}
-                /limit: expected integer, found number 3.5
-            {"word":"a","limit":-1}
-                /limit: expected at least 0, found integer -1
-            {"word":"a","limit":1e19}
-                /limit: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
-            {"word":"a","limit":10000000000000000000}
-                Query { word: "a", paging: Some(Paging { limit: 10000000000000000000, offset: None }) }
-            {"word":"a","limit":18446744073709551616}
-                /limit: expected at most 18446744073709551615, found number 1.8446744073709552e+19
-            {"word":"a","limit":1,"offset":9223372036854775808}
-                /offset: expected at most 9223372036854775807, found integer 9223372036854775808
-            {"word":"a","limit":1,"offset":"x"}
-                /offset: expected integer or null, found string "x"
-            {"word":"a","limit":null}
-                Query { word: "a", paging: None }
         "#]],
     )
     .await;
@@ -155,11 +127,6 @@ async fn a_flattened_option_drops_nothing() {
             r#"{"query":{"word":"a","limit":"3"}}"#,
         ],
         expect![[r#"
-            {"query":{"word":"a","limit":3.0}}
-                Query { word: "a", paging: Some(Paging { limit: 3, offset: None }) }
-            {"query":{"word":"a","limit":"3"}}
-                /query/limit: expected integer, found string "3"
-        "#]
             {"query":{"word":"a","limit":3.0}}
                 Query { word: "a", paging: Some(Paging { limit: 3, offset: None }) }
             {"query":{"word":"a","limit":"3"}}
@@ -205,17 +172,6 @@ async fn structs_are_objects() {
             r#"{"at":{"x":1,"y":2,"z":3}}"#,
         ],
         expect![[r#"
-            {"at":{"x":1,"y":2},"by":[{"y":3.0,"x":4}],"pair":[1,2]}
-                Point { x: 1, y: 2 } Some([Point { x: 4, y: 3 }]) Some(Pair(1, 2)) None
-            {"at":[1,2]}
-                /at: expected object, found array of 2 items
-            {"at":{"x":1,"y":2},"by":[[3,4]]}
-                /by/0: expected object, found array of 2 items
-            {"at":{"x":1,"y":2},"pair":[1,2,3]}
-                /pair: expected at most 2 items, found array of 3 items
-            {"at":{"x":1,"y":2,"z":3}}
-                Point { x: 1, y: 2 } None None None
-        "#]
             {"at":{"x":1,"y":2},"by":[{"y":3.0,"x":4}],"pair":[1,2]}
                 Point { x: 1, y: 2 } Some([Point { x: 4, y: 3 }]) Some(Pair(1, 2)) None
             {"at":[1,2]}
@@ -310,16 +266,6 @@ async fn deserialize_with_takes_no_more_than_the_schema() {
                 /wrapped: expected integer or null, found string "5"
                 /by_hand: expected integer or null, found string "6"
                 /list/0: expected integer, found string "7"
-        "#]
-            {"n":3,"lax":{"n":4.0},"wrapped":5.0,"by_hand":6.0,"list":[7e0]}
-                3 Some(Lax { n: 4 }) Some(Wrapped(5)) Some(ByHand(6)) Some([ByHand(7)])
-            {"n":"3"}
-                /n: expected integer, found string "3"
-            {"n":3,"lax":{"n":"4"},"wrapped":"5","by_hand":"6","list":["7"]}
-                /lax/n: expected integer, found string "4"
-                /wrapped: expected integer or null, found string "5"
-                /by_hand: expected integer or null, found string "6"
-                /list/0: expected integer, found string "7"
         "#]],
     )
     .await;
@@ -404,21 +350,6 @@ async fn null_counts_as_absent() {
                 /a~1b/0: expected integer, found string "x"
             {"name":"n","settings":{"days":null}}
                 /settings/days: expected integer, found null
-        "#]
-            {"name":"n"}
-                n 5 None []
-            {"name":"n","days":null,"settings":null,"a/b":null}
-                n 5 None []
-            {"name":"n","days":null,"a/b":[1.0]}
-                n 5 None [1]
-            {"name":null,"days":null}
-                /name: expected string, found null
-            {"name":"n","days":null,"other":null}
-                /other: expected only `name`, `days`, `settings`, `a/b`, found unknown property `other`
-            {"name":"n","days":null,"a/b":["x"]}
-                /a~1b/0: expected integer, found string "x"
-            {"name":"n","settings":{"days":null}}
-                /settings/days: expected integer, found null
         "#]],
     )
     .await;
@@ -436,13 +367,6 @@ async fn null_counts_as_absent() {
                 /days: expected integer, found string "x"
             {"words":[],"more":null}
                 /more: expected only `words`, `days`, `limit`, found unknown property `more`
-        "#]
-            {"words":null,"days":null,"limit":null}
-                Settings { words: [], days: 5, limit: None }
-            {"words":null,"days":"x"}
-                /days: expected integer, found string "x"
-            {"words":[],"more":null}
-                /more: expected only `words`, `days`, `limit`, found unknown property `more`
         "#]],
     )
     .await;
@@ -454,13 +378,6 @@ async fn null_counts_as_absent() {
             r#"{"op":null}"#,
         ],
         expect![[r#"
-            {"op":"Wait","seconds":null}
-                Wait { seconds: 0 }
-            {"op":"Go","to":null}
-                /to: expected string, found null
-            {"op":null}
-                /op: expected one of "Wait", "Go", found null
-        "#]
             {"op":"Wait","seconds":null}
                 Wait { seconds: 0 }
             {"op":"Go","to":null}
@@ -532,13 +449,6 @@ async fn messages_say_the_cure() {
                 /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1e+19
             {"small":18446744073709551616}
                 /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1.8446744073709552e+19
-        "#]
-            {"small":18446744073709551615}
-                18446744073709551615
-            {"small":1e19}
-                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1e+19
-            {"small":18446744073709551616}
-                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1.8446744073709552e+19
         "#]],
     )
     .await;
@@ -555,23 +465,6 @@ async fn messages_say_the_cure() {
             r#"{"list":[1,-1e19]}"#,
         ],
         expect![[r#"
-            {"small":1e19}
-                /small: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
-            {"small":18446744073709551616}
-                /small: expected at most 18446744073709551615, found number 1.8446744073709552e+19
-            {"small":1e3,"wide":1e3,"list":[1e3]}
-                Numbers { small: Some(1000), wide: Some(1000), list: Some([1000]) }
-            {"wide":340282366920938463463374607431768211455,"list":[-18446744073709551617]}
-                Numbers { small: None, wide: Some(340282366920938463463374607431768211455), list: Some([-18446744073709551617]) }
-            {"wide":1e19}
-                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
-            {"wide":1e40}
-                /wide: expected at most 3.402823669209385e38, found number 1e+40
-            {"wide":340282366920938463463374607431768211456}
-                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
-            {"list":[1,-1e19]}
-                /list/1: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
-        "#]
             {"small":1e19}
                 /small: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
             {"small":18446744073709551616}
@@ -608,15 +501,6 @@ async fn messages_say_the_cure() {
                 /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
             {"wide":-1}
                 /wide: expected at least 0, found integer -1
-        "#]
-            {"wide":18446744073709551616}
-                18446744073709551616
-            {"wide":3.0}
-                3
-            {"wide":1e19}
-                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
-            {"wide":-1}
-                /wide: expected at least 0, found integer -1
         "#]],
     )
     .await;
@@ -624,9 +508,6 @@ async fn messages_say_the_cure() {
         || tools![tagged],
         &[r#"{"op":"Wide","n":3}"#],
         expect![[r#"
-            {"op":"Wide","n":3}
-                no integer of 128 bits can be read here, whatever is sent, because of how the tool is written; its author can use 64 bits or a string
-        "#]
             {"op":"Wide","n":3}
                 no integer of 128 bits can be read here, whatever is sent, because of how the tool is written; its author can use 64 bits or a string
         "#]],
@@ -649,21 +530,12 @@ async fn messages_say_the_cure() {
                 /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/ü"; did you mean "https://example.com/%C3%BC"?
             {"uri":"example.com"}
                 /uri: expected an absolute URI, found string "example.com"
-        "#]
-            {"uri":"https://example.com/a%20b"}
-                https://example.com/a%20b
-            {"uri":"https://example.com/a b"}
-                /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/a b"; did you mean "https://example.com/a%20b"?
-            {"uri":"https://example.com/ü"}
-                /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/ü"; did you mean "https://example.com/%C3%BC"?
-            {"uri":"example.com"}
-                /uri: expected an absolute URI, found string "example.com"
         "#]],
     )
     .await;
 }
 
-// Decoding alone enforces these, and so what it says is what a check would say.
+// A float is made an integer only where no fraction may stand.
 #[tokio::test]
 async fn an_untagged_number_stays_what_it_was() {
     #[derive(Debug, Deserialize, JsonSchema)]
@@ -691,19 +563,6 @@ async fn an_untagged_number_stays_what_it_was() {
             r#"{"n":true}"#,
         ],
         expect![[r#"
-            {"n":3}
-                Whole(3) None
-            {"n":3.0,"whole":2.0}
-                Part(3.0) Some(2)
-            {"n":3.5}
-                Part(3.5) None
-            {"n":1e19}
-                Part(1e19) None
-            {"n":"3"}
-                Text("3") None
-            {"n":true}
-                /n: expected integer, number or string, found boolean true
-        "#]
             {"n":3}
                 Whole(3) None
             {"n":3.0,"whole":2.0}

@@ -20,3 +20,212 @@ pub(super) fn is_plain<T: 'static>() -> bool {
     let list = listed!(bool i8 i16 i32 i64 u8 u16 u32 u64 String);
     list.contains(&TypeId::of::<T>())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, fmt::Debug};
+
+    use proptest::{
+        prelude::*,
+        sample::select,
+        test_runner::{Config, RngSeed, TestRunner},
+    };
+    use schemars::JsonSchema;
+    use serde::{Serialize, de::DeserializeOwned};
+    use serde_json::Value;
+
+    use super::{
+        super::{input::InputSchema, parameter::ToolParameter, route::Enforced},
+        *,
+    };
+    use crate::{
+        check::{CompileOptions, Schema},
+        lint::Profile,
+    };
+
+    const CASES: u32 = 600;
+
+    /// JSON texts of the kinds that matter here: numbers in all spellings around all bounds, and what is no number.
+    fn scalar() -> impl Strategy<Value = String> {
+        let bounds = select(vec![
+            0,
+            1 << 7,
+            1 << 8,
+            1 << 15,
+            1 << 16,
+            1 << 31,
+            1 << 32,
+            1 << 53,
+            1 << 63,
+            1_i128 << 64,
+        ]);
+        let near = (bounds, -2..=2_i128, any::<bool>()).prop_map(|(bound, off, negative)| {
+            let number = bound + off;
+            if negative { -number } else { number }
+        });
+        let integer =
+            prop_oneof![4 => near, 2 => any::<i64>().prop_map(i128::from), 2 => -300..300_i128];
+        let spelled = (integer, 0..6_u8).prop_map(|(number, spelling)| match spelling {
+            0 => format!("{number}.0"),
+            1 => format!("{number}e0"),
+            2 => format!("{number}.5"),
+            3 => format!("{number}0E-1"),
+            _ => number.to_string(),
+        });
+        let double = any::<f64>()
+            .prop_filter("JSON has only finite numbers", |double| double.is_finite())
+            .prop_map(|double| format!("{double:?}"));
+        prop_oneof![
+            6 => spelled,
+            1 => double,
+            3 => select(vec!["true", "false", "null", "\"text\""]).prop_map(str::to_owned),
+            2 => select(vec![
+                "null", "true", "false", "-0", "-0.0", "1e400", "{}", "[]", r#"{"a":1}"#, r#""3""#, r#""true""#,
+                r#""""#, r#""\u00e9\n""#, r#""\ud83d\ude00""#,
+            ])
+            .prop_map(str::to_owned),
+            1 => "[ -~]{0,8}".prop_map(|text| Value::from(text).to_string()),
+        ]
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let list = proptest::collection::vec(scalar(), 0..4)
+            .prop_map(|items| format!("[{}]", items.join(",")));
+        prop_oneof![3 => scalar(), 1 => list]
+    }
+
+    /// Whether `value` has a number that JSON Schema calls an integer and 64 bits may not hold: an integral float beyond ±2^53, or an
+    /// integer beyond `least` to `greatest`.
+    fn is_an_exception(value: &Value, least: i128, greatest: i128) -> bool {
+        match value {
+            Value::Array(items) => items
+                .iter()
+                .any(|item| is_an_exception(item, least, greatest)),
+            Value::Number(number) => match number.as_i128() {
+                Some(integer) => !(least..=greatest).contains(&integer),
+                None => number.as_f64().is_some_and(|double| {
+                    double.fract() == 0.0 && 9_007_199_254_740_992.0 < double.abs()
+                }),
+            },
+            _ => false,
+        }
+    }
+
+    fn decoded<T: DeserializeOwned + Serialize>(text: &str) -> Option<Value> {
+        let value: T = serde_json::from_str(text).ok()?;
+        Some(serde_json::to_value(value).expect("plain types are JSON"))
+    }
+
+    /// Holds serde and check to one verdict on texts for `T`; `range` is that of integers whose schema has no bounds.
+    fn same_verdict<T>(range: Option<(i128, i128)>)
+    where
+        T: DeserializeOwned + Serialize + JsonSchema + Debug + 'static,
+    {
+        let mut input = InputSchema::new();
+        input.parameter("a", "", <T as ToolParameter<_>>::describe);
+        let input = input.finish();
+        assert!(matches!(input.enforced, Enforced::ByType));
+        let advertised = Value::Object(input.schema);
+        let counts = [Cell::new(0_u32), Cell::new(0)];
+        for profile in [Profile::Strict2020, Profile::Portable] {
+            let property = profile.apply(&advertised)["properties"]["a"].clone();
+            let schema = Schema::compile(&property, CompileOptions::default()).expect("a schema");
+            let mut runner = TestRunner::new(Config {
+                cases: CASES,
+                failure_persistence: None,
+                rng_seed: RngSeed::Fixed(8),
+                ..Config::default()
+            });
+            let run = runner.run(&text(), |text| {
+                let checked = schema.check_str(&text).is_ok();
+                // As a call does it: integral floats are made integers where the schema wants integers.
+                let mended = || {
+                    let mut value: Value = serde_json::from_str(&text).ok()?;
+                    schema.normalise_integral_floats(&mut value);
+                    decoded::<T>(&value.to_string())
+                };
+                let read = decoded::<T>(&text).or_else(mended);
+                counts[usize::from(checked)].update(|count| count + 1);
+                let expected = checked
+                    && !range.is_some_and(|(least, greatest)| {
+                        let value = serde_json::from_str(&text).expect("it was checked");
+                        is_an_exception(&value, least, greatest)
+                    });
+                prop_assert_eq!(read.is_some(), expected, "{} against {}", text, property);
+                if let Some(read) = read {
+                    let sent: Value = serde_json::from_str(&text).expect("it was read");
+                    let same = Schema::compile(
+                        &serde_json::json!({ "const": sent }),
+                        CompileOptions::default(),
+                    );
+                    prop_assert!(
+                        same.expect("a schema").accepts(&read),
+                        "{} became {}",
+                        text,
+                        read
+                    );
+                }
+                Ok(())
+            });
+            run.unwrap_or_else(|error| panic!("{}: {error}", std::any::type_name::<T>()));
+        }
+        let [refused, accepted] = counts.map(|count| count.get());
+        assert!(
+            20 < refused && 20 < accepted,
+            "one-sided: {refused} {accepted}"
+        );
+    }
+
+    /// What the issue of typed arguments asks for: the listed exceptions are integral floats beyond 2^53, and integers beyond
+    /// the type of the field.
+    #[test]
+    fn serde_and_check_agree_on_the_list() {
+        macro_rules! agree {
+            ($($plain:ty: $range:expr),* $(,)?) => {$(
+                same_verdict::<$plain>($range);
+                same_verdict::<Option<$plain>>($range);
+                same_verdict::<Vec<$plain>>($range);
+            )*};
+        }
+        agree! {
+            bool: None,
+            i8: None,
+            i16: None,
+            i32: None,
+            i64: Some((i64::MIN.into(), i64::MAX.into())),
+            u8: None,
+            u16: None,
+            u32: None,
+            u64: Some((0, u64::MAX.into())),
+            String: None,
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_on_the_list() {
+        #[expect(dead_code, reason = "only its type is used")]
+        struct Alike(String);
+
+        type Alias = i64;
+        assert!(is_plain::<Alias>() && is_plain::<Option<Alias>>() && is_plain::<Vec<String>>());
+        let others = [
+            is_plain::<Alike>(),
+            is_plain::<Option<Alike>>(),
+            is_plain::<f32>(),
+            is_plain::<f64>(),
+            is_plain::<i128>(),
+            is_plain::<u128>(),
+            is_plain::<isize>(),
+            is_plain::<usize>(),
+            is_plain::<char>(),
+            is_plain::<Box<str>>(),
+            is_plain::<Value>(),
+            is_plain::<(i64, i64)>(),
+            is_plain::<[i64; 2]>(),
+            is_plain::<Vec<Vec<i64>>>(),
+            is_plain::<Option<Vec<i64>>>(),
+            is_plain::<Vec<Option<i64>>>(),
+        ];
+        assert_eq!(others, [false; 16]);
+    }
+}
