@@ -31,6 +31,7 @@ mod handler;
 mod handshake;
 mod in_process;
 mod link;
+mod listing;
 mod mailbox;
 mod notified;
 mod options;
@@ -42,7 +43,6 @@ mod subscription;
 mod tool_call;
 
 use std::{
-    collections::HashSet,
     fmt,
     future::Future,
     sync::{Arc, Mutex, PoisonError},
@@ -54,9 +54,8 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform_schema::{
-    At, Conform, Era, Implementation, Json, ListToolsResult, Method, PaginatedRequestParams,
-    RequestMetaObject, Revision, ServerCapabilities, SubscriptionFilter,
-    SubscriptionsListenRequestParams, Tool, methods,
+    At, Conform, Era, Implementation, Json, Method, RequestMetaObject, Revision,
+    ServerCapabilities, SubscriptionFilter, SubscriptionsListenRequestParams, methods,
 };
 
 use self::{
@@ -77,11 +76,6 @@ pub use self::{
     subscription::Subscription,
     tool_call::ToolCall,
 };
-
-/// Most pages of a list that are read.
-const MOST_PAGES: u32 = 1_000;
-/// Most bytes of a list that are read before its last page: 64 MiB.
-const MOST_LISTED: usize = 64 << 20;
 
 /// A connection to a server. Clones share it; it is closed when the last one is dropped.
 #[derive(Clone)]
@@ -167,37 +161,6 @@ impl Client {
     #[must_use]
     pub fn instructions(&self) -> Option<&str> {
         self.inner.server.instructions.as_deref()
-    }
-
-    /// All tools, from all pages: at most 1,000, and 64 MiB of them.
-    ///
-    /// # Errors
-    /// Those of any request; [`LocalError::EndlessList`] if there are more pages.
-    pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
-        let mut tools = Vec::new();
-        let mut seen = HashSet::new();
-        let mut params = PaginatedRequestParams::default();
-        let mut bytes = 0;
-        for pages in 1..=MOST_PAGES {
-            let page = self.send(
-                &Call::of(Method::ListTools, self.revision()),
-                &params,
-                RequestOptions::default(),
-            )?;
-            let page = page.await?;
-            bytes += page.get().len();
-            let page: ListToolsResult = self.received(Method::ListTools.as_str(), &page)?;
-            tools.extend(page.tools);
-            // TRAP-19: only an absent cursor ends the list. Cursors that come again would never end.
-            match page.next_cursor {
-                Some(next) if seen.insert(next.clone()) => params.cursor = Some(next),
-                Some(_) | None => return Ok(tools),
-            }
-            if bytes > MOST_LISTED {
-                return Err(LocalError::EndlessList(pages).into());
-            }
-        }
-        Err(LocalError::EndlessList(MOST_PAGES).into())
     }
 
     /// Calls a tool. `arguments` is anything that serialises to an object, or to nothing, as `()` does.

@@ -558,6 +558,9 @@ impl support::Cases for CallToolOutcome {
         if members.is("resultType", &["complete"]) {
             return Record::read(members).map(Self::Complete);
         }
+        if !members.has("resultType") || members.is("resultType", &["complete"]) {
+            return Record::read(members).map(Self::Complete);
+        }
         members.unknown().map(Self::Unknown)
     }
 }
@@ -2521,6 +2524,9 @@ impl support::Cases for CreateMessageOutcome {
         if members.has("task") {
             return Record::read(members).map(Self::Task);
         }
+        if !members.has("resultType") || members.is("resultType", &["complete"]) {
+            return Record::read(members).map(Self::Complete);
+        }
         members.unknown().map(Self::Unknown)
     }
 }
@@ -3315,6 +3321,9 @@ impl support::Cases for ElicitOutcome {
         }
         if members.has("task") {
             return Record::read(members).map(Self::Task);
+        }
+        if !members.has("resultType") || members.is("resultType", &["complete"]) {
+            return Record::read(members).map(Self::Complete);
         }
         members.unknown().map(Self::Unknown)
     }
@@ -4463,6 +4472,9 @@ impl support::Cases for GetPromptOutcome {
             return Record::read(members).map(Self::InputRequired);
         }
         if members.has("messages") {
+            return Record::read(members).map(Self::Complete);
+        }
+        if !members.has("resultType") || members.is("resultType", &["complete"]) {
             return Record::read(members).map(Self::Complete);
         }
         members.unknown().map(Self::Unknown)
@@ -8677,6 +8689,9 @@ impl support::Cases for ReadResourceOutcome {
             return Record::read(members).map(Self::InputRequired);
         }
         if members.has("contents") {
+            return Record::read(members).map(Self::Complete);
+        }
+        if !members.has("resultType") || members.is("resultType", &["complete"]) {
             return Record::read(members).map(Self::Complete);
         }
         members.unknown().map(Self::Unknown)

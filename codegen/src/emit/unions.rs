@@ -130,6 +130,9 @@ fn accessors(cx: &Context<'_>, name: &str, variants: &[Variant], open: bool, out
     }
 }
 
+/// How the overlay calls the usual result where others may stand in its place.
+const COMPLETE: &str = "Complete";
+
 fn read(
     name: &str,
     variants: &[Variant],
@@ -223,6 +226,15 @@ fn read(
                 }
             }
             if !always {
+                // A result that lacks the member by which it is told is an unfinished result of the usual kind, whose reader says
+                // what is missing, unless it names another kind.
+                if let Some(i) = variants.iter().position(|variant| variant.name == COMPLETE) {
+                    let _ = writeln!(
+                        out,
+                        "if !members.has(\"resultType\") || members.is(\"resultType\", &[\"complete\"]) {{ return {}; }}",
+                        record(i)
+                    );
+                }
                 out.push_str(unknown);
             }
             out.push_str("\n}\n}\n");

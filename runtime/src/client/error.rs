@@ -21,6 +21,9 @@ pub enum ClientError {
 pub enum LocalError {
     /// The connection is closed.
     Closed,
+    /// The server closed the connection instead of answering `server/discover`, as some do that know the legacy era only. Connect
+    /// to it again with [`Negotiation::Offer`](super::Negotiation::Offer).
+    ClosedOnDiscover,
     /// No answer came in this time. The server was notified that the request is cancelled.
     TimedOut(Duration),
     /// What is to be sent has no JSON form, or not the one the request needs.
@@ -80,6 +83,10 @@ impl fmt::Display for LocalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("the connection is closed"),
+            Self::ClosedOnDiscover => f.write_str(
+                "the server closed the connection instead of answering `server/discover`; if it knows only the legacy era, connect \
+                 again with `Negotiation::Offer(Revision::V2025_11_25)`, which begins with `initialize`",
+            ),
             Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
             Self::Encode(problem) => write!(f, "cannot be sent: {problem}"),
             Self::NotDeclared(capability) => {

@@ -67,7 +67,7 @@ async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<Server, 
         Err(ClientError::Remote(error)) if (-32099..=-32020).contains(&error.code) => {
             Err(ClientError::Remote(error))
         }
-        Err(ClientError::Local(error @ (LocalError::Closed | LocalError::Io(_)))) => {
+        Err(ClientError::Local(error @ (LocalError::ClosedOnDiscover | LocalError::Io(_)))) => {
             Err(error.into())
         }
         Err(ClientError::Local(LocalError::Version(offered))) => match best(&offered) {
@@ -94,7 +94,11 @@ async fn discover(
     link.gate
         .let_introduction_out("clientCapabilities", revision, &options.capabilities)?;
     let params = stamped(&params, revision, options, None, None)?;
-    let result = exchange(link, Method::Discover, &params, timeout, true).await?;
+    let result = exchange(link, Method::Discover, &params, timeout, true).await;
+    let result = result.map_err(|error| match error {
+        ClientError::Local(LocalError::Closed) => LocalError::ClosedOnDiscover.into(),
+        other => other,
+    })?;
     let result: DiscoverResult = link
         .gate
         .result(Method::Discover.as_str(), revision, &result)?;

@@ -281,7 +281,12 @@ impl Link {
                     .map_err(ClientError::Remote);
                 waiter.settle(outcome);
             }
-            Message::Response { id: None, .. } => leftover.unclaimed = true,
+            Message::Response { id: None, outcome } => {
+                let outcome = outcome
+                    .map(|result| Json::from(result.to_owned()))
+                    .map_err(ClientError::Remote);
+                leftover.unclaimed = !self.settle_only(outcome);
+            }
             Message::Notification { method, params } => {
                 leftover.unclaimed = true;
                 match self.gate.notification(&method, params) {
@@ -317,6 +322,22 @@ impl Link {
                 }
             }
         }
+    }
+
+    /// Ends the only open request with `outcome`, which came under no id: it can be about nothing else. Returns whether there is
+    /// exactly one.
+    // A-7, GAP-7
+    fn settle_only(&self, outcome: Outcome) -> bool {
+        let mut state = self.lock();
+        let ids: Vec<RequestId> = state.waiting.keys().take(2).cloned().collect();
+        let [id] = &ids[..] else {
+            return false;
+        };
+        let waiter = state.waiting.remove(id);
+        drop(state);
+        let Some(waiter) = waiter else { return false };
+        waiter.settle(outcome);
+        true
     }
 
     /// Takes a notification: those of a subscription go to it, all others through the dispatch.
@@ -453,6 +474,9 @@ impl Link {
                 if !self.server_requests.contains(&id) {
                     self.respond(self.gate.refusal(&id, &error));
                 }
+            }
+            (Kind::Response, None) => {
+                self.settle_only(Err(unfit_answer(&error).into()));
             }
             (Kind::Request | Kind::Notification, _) | (_, None) => {}
             (Kind::Response | Kind::Unknown, Some(id)) => {

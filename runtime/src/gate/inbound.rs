@@ -48,12 +48,14 @@ impl Inbound {
         revision: Revision,
         mut decode: impl FnMut(&str) -> Result<T, DecodeError>,
     ) -> Result<(T, Option<String>), ErrorDetail> {
-        match decode(text) {
-            Ok(decoded) => Ok((decoded, None)),
-            Err(error) => self
-                .decode_again(text, error, prefix, method, revision, decode)
-                .map(|(decoded, shorter)| (decoded, Some(shorter))),
-        }
+        let error = match decode(text) {
+            Ok(decoded) => return Ok((decoded, None)),
+            Err(error) => error,
+        };
+        let read = nulls::read_without(text, error, decode)
+            .map_err(|error| ErrorDetail::of_decoding(&error, prefix))?;
+        self.admit_null(read.first, prefix, method, revision)?;
+        Ok((read.value, Some(read.text)))
     }
 
     /// Whether a null in place of a member that may not be null counts as none.
@@ -171,11 +173,14 @@ impl Inbound {
             },
             Err(error) => error,
         };
-        let (decoded, shorter) = self
-            .without_nulls(text, error, "/params", method.as_str(), revision, read)
+        let (prefix, name) = ("/params", method.as_str());
+        let read = self
+            .without_nulls(text, error, revision, read)
+            .map_err(|error| refuse(ErrorDetail::of_decoding(&error, prefix)))?;
+        self.admit_null(read.first, prefix, name, revision)
             .map_err(refuse)?;
-        self.check_params(&decoded, method, revision, Some(&shorter))?;
-        Ok((decoded, Some(shorter)))
+        self.check_params(&read.value, method, revision, Some(&read.text))?;
+        Ok((read.value, Some(read.text)))
     }
 
     /// The answer `text` to a request of ours, as `revision` allows it.
@@ -200,11 +205,12 @@ impl Inbound {
             Err(error) => error,
         };
         let decode = |text: &str| decode::from_str::<T>(text);
-        let without = self.without_nulls(text, error, "", method, revision, decode);
-        let (result, text) = without.map_err(|fault| unfit(&fault))?;
-        let fault = self.look(&result, revision, &text, "");
+        let read = self.without_nulls(text, error, revision, decode)?;
+        self.admit_null(read.first, "", method, revision)
+            .map_err(|fault| unfit(&fault))?;
+        let fault = self.look(&read.value, revision, &read.text, "");
         let judged = self.judge(fault, method, revision);
-        judged.map(|()| result).map_err(|fault| unfit(&fault))
+        judged.map(|()| read.value).map_err(|fault| unfit(&fault))
     }
 
     /// Whether a request over HTTP may have the id of another one that is not answered yet.

@@ -35,11 +35,14 @@ pub enum Leniency {
     /// id cannot be cancelled by a notification. On a byte stream the second request is dropped whatever this says.
     // DEC-1
     RepeatedIds,
+    /// A tool without the form of one in a list of a server: [`Client::list_tools`](crate::client::Client::list_tools) leaves it
+    /// out. It concerns nothing else.
+    MalformedTools,
 }
 
 impl Leniency {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::UnknownMembers,
         Self::AbsentParams,
         Self::NullMembers,
@@ -48,6 +51,7 @@ impl Leniency {
         Self::Formats,
         Self::MissingErrorId,
         Self::RepeatedIds,
+        Self::MalformedTools,
     ];
 
     /// The name in logs, such as `unknown-members`.
@@ -62,11 +66,12 @@ impl Leniency {
             Self::Formats => "formats",
             Self::MissingErrorId => "missing-error-id",
             Self::RepeatedIds => "repeated-ids",
+            Self::MalformedTools => "malformed-tools",
         }
     }
 
-    const fn bit(self) -> u8 {
-        1 << self as u8
+    const fn bit(self) -> u16 {
+        1 << self as u16
     }
 }
 
@@ -87,7 +92,7 @@ impl fmt::Display for Leniency {
 /// assert_eq!([Leniency::Formats].into_iter().collect::<Leniencies>(), Leniencies::NONE.with(Leniency::Formats));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Leniencies(u8);
+pub struct Leniencies(u16);
 
 impl Leniencies {
     /// Everything that is known to happen is let through.

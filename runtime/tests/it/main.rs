@@ -41,6 +41,7 @@ mod meta;
 #[cfg(feature = "testing")]
 mod newest;
 mod nulls;
+mod odd_servers;
 #[cfg(feature = "http")]
 mod parity;
 mod portable;

@@ -14,22 +14,20 @@ use crate::{gate::Leniency, jsonrpc::ErrorDetail};
 const MOST_PLACES: usize = 24;
 
 impl Inbound {
-    /// What `text`, which stands at `prefix` and for which `error` was given, is without members that are null although they may
-    /// not be at `revision`, and the text without them.
+    /// What `text`, for which `error` was given, is without members that are null although they may not be at `revision`. Whether
+    /// they are let in is the caller's to ask.
     ///
     /// # Errors
-    /// What else is wrong; such a member, if it is not let in.
+    /// What else is wrong.
     #[cold]
     #[inline(never)]
     pub(super) fn without_nulls<T: Conform>(
         self,
         text: &str,
         error: DecodeError,
-        prefix: &str,
-        method: &str,
         revision: Revision,
         mut decode: impl FnMut(&str) -> Result<T, DecodeError>,
-    ) -> Result<(T, String), ErrorDetail> {
+    ) -> Result<Read<T>, DecodeError> {
         let attempt = |text: &str| {
             let decoded = decode(text)?;
             // What a later revision lets be null.
@@ -38,29 +36,26 @@ impl Inbound {
                 _ => Ok(decoded),
             }
         };
-        self.decode_again(text, error, prefix, method, revision, attempt)
+        read_without(text, error, attempt)
     }
 
+    /// Whether `null`, which stands in place of a member that may not be null at `prefix`, is let in.
+    ///
+    /// # Errors
+    /// It is not.
     #[cold]
-    #[inline(never)]
-    pub(super) fn decode_again<T>(
+    pub(super) fn admit_null(
         self,
-        text: &str,
-        error: DecodeError,
+        mut null: ErrorDetail,
         prefix: &str,
         method: &str,
         revision: Revision,
-        decode: impl FnMut(&str) -> Result<T, DecodeError>,
-    ) -> Result<(T, String), ErrorDetail> {
-        let name = Leniency::NullMembers.name();
-        let read = read_without(text, error, name, decode)
-            .map_err(|error| ErrorDetail::of_decoding(&error, prefix))?;
-        if self.forbids(Leniency::NullMembers) {
-            let mut fault = read.first;
-            fault.pointer = format!("{prefix}{}", fault.pointer).into();
-            self.judge(Some(fault), method, revision)?;
+    ) -> Result<(), ErrorDetail> {
+        if !self.forbids(Leniency::NullMembers) {
+            return Ok(());
         }
-        Ok((read.value, read.text))
+        null.pointer = format!("{prefix}{}", null.pointer).into();
+        self.judge(Some(null), method, revision)
     }
 }
 
@@ -72,12 +67,12 @@ pub(super) fn is_null(fault: &ErrorDetail) -> bool {
 }
 
 /// What was decoded from a text without the members that may not be null.
-struct Read<T> {
-    value: T,
+pub(super) struct Read<T> {
+    pub(super) value: T,
     /// What the value was decoded from.
-    text: String,
+    pub(super) text: String,
     /// The first such member; its pointer is relative to the text.
-    first: ErrorDetail,
+    pub(super) first: ErrorDetail,
 }
 
 /// Decodes `text`, for which `decode` gave `error`, without the members that are null and may not be.
@@ -86,12 +81,12 @@ struct Read<T> {
 /// What else is wrong with the text, or `error` where a null stands for what is required.
 #[cold]
 #[inline(never)]
-fn read_without<T>(
+pub(super) fn read_without<T>(
     text: &str,
     mut error: DecodeError,
-    name: &'static str,
     mut decode: impl FnMut(&str) -> Result<T, DecodeError>,
 ) -> Result<Read<T>, DecodeError> {
+    let name = Leniency::NullMembers.name();
     let mut first = None;
     let mut text = text.to_owned();
     for _ in 0..MOST_PLACES {
@@ -225,7 +220,7 @@ mod tests {
         let error = decode::from_str::<T>(text)
             .err()
             .expect("a null is refused at first");
-        read_without(text, error, "null-members", |text| decode::from_str(text))
+        read_without(text, error, |text| decode::from_str(text))
     }
 
     // DEC-6
@@ -297,7 +292,7 @@ mod tests {
             ),
         ] {
             let error = decode::from_str::<CallToolRequestParams>(text).unwrap_err();
-            let last = read_without(text, error, "null-members", |text| {
+            let last = read_without(text, error, |text| {
                 decode::from_str::<CallToolRequestParams>(text)
             });
             let last = last.err().unwrap_or_else(|| panic!("{text}"));
