@@ -117,6 +117,20 @@ async fn anything_but_a_modern_answer_means_legacy() {
     }
 }
 
+// DEC-10
+#[tokio::test]
+async fn a_server_that_begins_with_a_byte_order_mark() {
+    let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
+        let probe = mock.next().await.unwrap();
+        mock.out.write_all("\u{feff}".as_bytes()).await.unwrap();
+        mock.result(&probe, discovered(&["2026-07-28"])).await;
+        mock
+    });
+    let client = connecting.await.unwrap();
+    assert_eq!(client.revision(), Revision::V2026_07_28);
+    soon(playing).await.unwrap();
+}
+
 // D-7, C-8
 #[tokio::test]
 async fn a_modern_error_means_modern() {

@@ -35,6 +35,76 @@ async fn line_ends_of_all_kinds() {
     }
 }
 
+// DEC-10
+#[tokio::test]
+async fn a_byte_order_mark_before_the_first_line() {
+    let strict = trueform::Server::new("strict", "1.0.0")
+        .tools(trueform::tools![crate::support::add])
+        .lenient(trueform::Leniencies::NONE)
+        .build()
+        .unwrap();
+    for service in [service(), strict] {
+        let input = format!("\u{feff}{}\n\u{feff}{}\n{}", add("1"), add("2"), add("3"));
+        let output = conversation(&service, input).await;
+        let answers: Vec<_> = output
+            .iter()
+            .map(|line| {
+                let answer: serde_json::Value = serde_json::from_str(line).unwrap();
+                (answer["id"].clone(), answer["error"]["code"].as_i64())
+            })
+            .collect();
+        let expected = [
+            (1.into(), None),
+            (serde_json::Value::Null, Some(-32700)),
+            (3.into(), None),
+        ];
+        assert_eq!(answers, expected);
+    }
+}
+
+// Y-6: a peer that reads nothing for the write timeout is given up; one that reads a little now and then is not.
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read() {
+    let limit = StreamSettings::DEFAULT_WRITE_TIMEOUT;
+    assert_eq!(limit.as_secs(), 60);
+    let serve = |settings: StreamSettings| {
+        let (near, far) = tokio::io::duplex(64);
+        let service = service();
+        let input = std::io::Cursor::new(joined((0..5).map(|id| add(&id.to_string()))));
+        let serving = tokio::spawn(async move {
+            let output = far;
+            service.serve_stream_with(input, output, settings).await
+        });
+        (near, serving)
+    };
+    // The drain is over earlier, but for this.
+    let settings = StreamSettings::new().drain(limit * 100);
+    let begun = tokio::time::Instant::now();
+    let (_unread, serving) = serve(settings);
+    let error = serving.await.unwrap().unwrap_err().to_string();
+    assert_eq!(begun.elapsed(), limit);
+    assert!(error.contains("write_timeout"), "{error}");
+
+    let (mut near, serving) = serve(settings);
+    let mut read = 0;
+    while !serving.is_finished() {
+        tokio::time::sleep(limit - std::time::Duration::from_secs(1)).await;
+        read += near.read(&mut [0; 64]).await.unwrap();
+    }
+    serving.await.unwrap().unwrap();
+    near.read_to_end(&mut Vec::new()).await.unwrap();
+    assert!(600 < read, "{read}");
+
+    let begun = tokio::time::Instant::now();
+    let (_unread, serving) = serve(settings.write_timeout(std::time::Duration::ZERO));
+    serving.await.unwrap().unwrap();
+    assert_eq!(
+        begun.elapsed(),
+        limit * 100,
+        "no limit but that of the drain"
+    );
+}
+
 // Y-6
 #[tokio::test]
 async fn long_lines_are_refused_and_the_next_one_served() {

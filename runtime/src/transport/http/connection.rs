@@ -249,3 +249,55 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
+        time::Instant,
+    };
+
+    use super::*;
+
+    const BODY: usize = 10_000;
+
+    /// A client that has asked for a body that does not fit into the pipe, and the connection that serves it.
+    async fn asked(config: HttpConfig) -> (DuplexStream, tokio::task::JoinHandle<()>) {
+        let (mut near, far) = tokio::io::duplex(1000);
+        let router = Router::new().route("/", get(|| async { "x".repeat(BODY) }));
+        let serving = tokio::spawn(async move {
+            let (_stop, stopping) = watch::channel(());
+            connection(far, router, Arc::new(config), stopping).await;
+        });
+        near.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+            .await
+            .unwrap();
+        (near, serving)
+    }
+
+    // Y-6: a client that reads nothing for the write timeout is given up; one that reads a little now and then is not.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read() {
+        let limit = HttpConfig::default().write_timeout;
+        assert_eq!(limit, Duration::from_secs(60));
+        let begun = Instant::now();
+        let (_unread, serving) = asked(HttpConfig::default()).await;
+        serving.await.unwrap();
+        assert_eq!(begun.elapsed(), limit);
+
+        let (mut near, serving) = asked(HttpConfig::default()).await;
+        let mut read = Vec::new();
+        while !serving.is_finished() {
+            tokio::time::sleep(limit - Duration::from_secs(1)).await;
+            near.read_buf(&mut read).await.unwrap();
+        }
+        near.read_to_end(&mut read).await.unwrap();
+        assert!(read.ends_with("x".repeat(BODY).as_bytes()));
+
+        let (_unread, serving) = asked(HttpConfig::default().write_timeout(Duration::ZERO)).await;
+        tokio::time::sleep(limit * 100).await;
+        assert!(!serving.is_finished(), "no limit");
+        serving.abort();
+    }
+}

@@ -238,3 +238,70 @@ impl Endpoint {
         Ok(accepts)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::VecDeque, task::Waker};
+
+    use http_body::{Frame, SizeHint};
+
+    use super::*;
+    use crate::Server;
+
+    /// A body of which these parts are there, and which promises a length.
+    struct Parts {
+        parts: VecDeque<&'static [u8]>,
+        promised: u64,
+    }
+
+    impl http_body::Body for Parts {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            match self.parts.pop_front() {
+                Some(part) => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(part))))),
+                None => Poll::Pending,
+            }
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            SizeHint::with_exact(self.promised)
+        }
+    }
+
+    // Y-6: what is reserved follows from what came, not from what `Content-Length` promises.
+    #[test]
+    fn a_few_bytes_reserve_little() {
+        let service = Server::new("test", "1.0.0").build().expect("no tools");
+        let endpoint = service.into_http_service().expect("the defaults").0;
+        let limit = endpoint.config.max_body;
+        let parts: [&'static [u8]; 3] = [b"{\"jsonrpc\":", b"\"2.0\",", b"\"id\":"];
+        let mut receiving = Receiving {
+            endpoint,
+            parts: None,
+            body: Body::new(Parts {
+                parts: parts.into(),
+                promised: limit as u64,
+            }),
+            first: Bytes::new(),
+            more: BytesMut::new(),
+            deadline: None,
+            accepts: Accepts {
+                json: true,
+                events: true,
+            },
+        };
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(receiving.poll_whole(&mut cx).is_pending());
+        assert_eq!(receiving.more.len(), 22);
+        assert!(
+            receiving.more.capacity() <= 256,
+            "{}",
+            receiving.more.capacity()
+        );
+    }
+}

@@ -709,3 +709,22 @@ async fn what_a_server_does_wrong() {
         assert_eq!(found, expected, "{findings:?}\n{transcript}");
     }
 }
+
+// DEC-10: a byte order mark passes, and is no part of the message.
+#[tokio::test]
+async fn a_byte_order_mark_is_not_recorded() {
+    let app = server();
+    let mut request = Req::modern(
+        "1",
+        "tools/call",
+        r#","name":"add","arguments":{"a":2,"b":3}"#,
+    );
+    request.body.splice(0..0, "\u{feff}".bytes());
+    assert_eq!(app.send(request).await.text(), "5");
+    assert_clean(&app);
+    let records = app.recorder.records();
+    let Event::Message(asked) = &records[0].event else {
+        panic!("{:?}", records[0]);
+    };
+    assert!(asked.starts_with('{'), "{asked}");
+}

@@ -166,6 +166,58 @@ async fn one_connection_many_requests() {
     served.ended().await;
 }
 
+// Issue 8: where there is no endpoint, the answer says where it is.
+#[tokio::test]
+async fn other_paths_name_the_endpoint() {
+    let served = Served::with(HttpConfig::default().path("/tools")).await;
+    let mut connection = served.connect().await;
+    for (method, path) in [
+        (axum::http::Method::POST, "/mcp"),
+        (
+            axum::http::Method::GET,
+            "/.well-known/oauth-protected-resource",
+        ),
+        (axum::http::Method::DELETE, "/"),
+        (axum::http::Method::POST, "/tools/x"),
+    ] {
+        let mut request = add(1).method(method);
+        request.path = path.to_owned();
+        connection.send(&request).await;
+        let head = connection.until("\r\n\r\n").await.to_ascii_lowercase();
+        assert!(head.starts_with("http/1.1 404"), "{path}: {head}");
+        assert!(head.contains("content-type: application/json"), "{head}");
+        let body: serde_json::Value =
+            serde_json::from_str(&connection.until("}}").await).expect("JSON");
+        let error = &body["error"];
+        assert_eq!(
+            (&error["code"], &error["data"]["rule"]),
+            (&(-32600).into(), &"path".into())
+        );
+        assert!(
+            error["message"]
+                .as_str()
+                .expect("text")
+                .contains("`/tools`"),
+            "{body}"
+        );
+    }
+    for path in ["/tools", "/tools/"] {
+        let mut request = add(1);
+        request.path = path.to_owned();
+        connection.send(&request).await;
+        assert!(
+            connection
+                .until("\r\n\r\n")
+                .await
+                .starts_with("HTTP/1.1 200")
+        );
+        connection.until("}}").await;
+        connection.read.clear();
+    }
+    served.handle.shut_down();
+    served.ended().await;
+}
+
 // Y-6: one connection more than the limit waits until another ends.
 #[tokio::test]
 async fn connections_are_bounded() {
