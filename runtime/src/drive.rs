@@ -27,6 +27,7 @@ use std::{
 
 use tokio::time::Sleep;
 
+pub use self::blocking::{MAX_BLOCKING_QUEUE, MAX_BLOCKING_THREADS};
 #[cfg(feature = "http")]
 pub(crate) use self::{
     batch::Responses,

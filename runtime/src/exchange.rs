@@ -4,6 +4,7 @@
 mod ask;
 mod context;
 mod request;
+mod sent;
 
 pub(crate) use self::request::{Exchange, MessageSink, Ticket, TransportData, id_taken};
-pub use self::{ask::AskError, context::Context};
+pub use self::{ask::AskError, context::Context, sent::Sent};

@@ -73,8 +73,9 @@ pub use trueform_schema as schema;
 #[doc(inline)]
 pub use self::{
     client::Client,
+    drive::{MAX_BLOCKING_QUEUE, MAX_BLOCKING_THREADS},
     error::{Error, Result},
-    exchange::{AskError, Context},
+    exchange::{AskError, Context, Sent},
     feature::{
         failure::ToolError,
         subscriptions::MAX_SUBSCRIPTIONS,
@@ -83,7 +84,7 @@ pub use self::{
     gate::{Leniencies, Leniency, Policy},
     lint::Profile,
     needs::RequiredCapabilities,
-    peer::{DEFAULT_LOG_LEVEL, OUTBOX_LIMIT},
+    peer::{DEFAULT_LOG_LEVEL, OUTBOX_BYTES, OUTBOX_LIMIT},
     principal::Principal,
     server::{
         DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server,

@@ -13,7 +13,10 @@ pub(crate) use self::{
     caller::{Caller, PeerFacts},
     inflight::{Cancel, Cancelled, Refused as IdRefused},
     level::is_known as is_known_level,
-    outbox::{Outbox, Refused},
+    outbox::{Outbox, Refused, Subject},
     session::{Negotiated, Opening, Phase, Session, ShortId},
 };
-pub use self::{level::DEFAULT_LOG_LEVEL, outbox::OUTBOX_LIMIT};
+pub use self::{
+    level::DEFAULT_LOG_LEVEL,
+    outbox::{OUTBOX_BYTES, OUTBOX_LIMIT},
+};

@@ -137,7 +137,7 @@ impl Future for Batch {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         let this = self.get_mut();
-        while let Some(event) = ready!(this.calls.poll_next(cx)) {
+        while let Some(event) = ready!(this.calls.poll_next(true, cx)) {
             match event {
                 CallEvent::Response { place, message } => this.responses.push(place, message),
                 // Calls of a byte stream send messages to the stream.

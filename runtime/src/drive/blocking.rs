@@ -12,12 +12,14 @@ use std::{
 
 use tokio::runtime::Handle;
 
-/// Most threads at a time; work beyond that waits.
-const MOST_THREADS: usize = 512;
+use crate::feature::job::PoolWork;
+
+/// Most threads at a time for tools that block; work beyond that waits.
+pub const MAX_BLOCKING_THREADS: usize = 512;
+/// Most calls that wait for such a thread. One more is answered with an error.
+pub const MAX_BLOCKING_QUEUE: usize = 1024;
 /// How long a thread without work stays.
 const KEEP: Duration = Duration::from_secs(10);
-
-type Job = Box<dyn FnOnce() + Send>;
 
 static POOL: Pool = Pool {
     state: Mutex::new(State {
@@ -34,26 +36,41 @@ struct Pool {
 }
 
 struct State {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<PoolWork>,
     threads: usize,
     idle: usize,
 }
 
-/// Runs `work` on a thread of the pool, inside the calling task's runtime. It is dropped without being run if no thread can be
-/// started.
-pub(super) fn run(work: Job) {
+/// Runs `work` on a thread of the pool, inside the calling task's runtime. It is dropped without being run if nobody waits for it
+/// when its turn comes, if no thread can be started, or if [`MAX_BLOCKING_QUEUE`] others wait.
+pub(super) fn run(work: PoolWork) {
     let runtime = Handle::try_current().ok();
-    POOL.push(Box::new(move || {
+    let PoolWork { run, caller } = work;
+    let run = Box::new(move || {
         let _inside = runtime.as_ref().map(Handle::enter);
-        work();
-    }));
+        run();
+    });
+    POOL.push(PoolWork { run, caller });
 }
 
 impl Pool {
-    fn push(&'static self, job: Job) {
+    fn push(&'static self, job: PoolWork) {
         let mut state = self.lock();
+        if state.jobs.len() >= MAX_BLOCKING_QUEUE {
+            // Dropped without the lock: what a job holds may be an author's.
+            let jobs = std::mem::take(&mut state.jobs);
+            let (wanted, unwanted): (Vec<_>, Vec<_>) =
+                jobs.into_iter().partition(PoolWork::is_wanted);
+            state.jobs = wanted.into();
+            drop(state);
+            if unwanted.is_empty() {
+                return;
+            }
+            drop(unwanted);
+            state = self.lock();
+        }
         state.jobs.push_back(job);
-        if state.idle >= state.jobs.len() || state.threads >= MOST_THREADS {
+        if state.idle >= state.jobs.len() || state.threads >= MAX_BLOCKING_THREADS {
             drop(state);
             self.work.notify_one();
             return;
@@ -69,7 +86,9 @@ impl Pool {
             state.threads -= 1;
             if state.threads == 0 {
                 // Dropping the work ends the wait for it.
-                state.jobs.clear();
+                let jobs = std::mem::take(&mut state.jobs);
+                drop(state);
+                drop(jobs);
             }
         }
     }
@@ -80,7 +99,11 @@ impl Pool {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
                 // A panic is the tool's; the receiver learns of it by the dropped sender, and the thread lives on.
-                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+                let run = || match job.is_wanted() {
+                    true => (job.run)(),
+                    false => drop(job),
+                };
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
                 state = self.lock();
                 continue;
             }
@@ -106,7 +129,7 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Barrier;
+    use std::sync::{Arc, Barrier};
 
     use tokio::sync::oneshot;
 
@@ -117,9 +140,14 @@ mod tests {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> oneshot::Receiver<T> {
         let (sender, receiver) = oneshot::channel();
-        run(Box::new(move || {
-            let _ = sender.send(work());
-        }));
+        let caller = Arc::new(());
+        run(PoolWork {
+            caller: Arc::downgrade(&caller),
+            run: Box::new(move || {
+                let _caller = caller;
+                let _ = sender.send(work());
+            }),
+        });
         receiver
     }
 
@@ -141,5 +169,47 @@ mod tests {
     async fn a_panic_costs_no_thread() {
         assert!(returned(|| panic!("meant")).await.is_err());
         assert_eq!(returned(|| 5).await, Ok(5));
+    }
+
+    // A job whose caller is gone takes neither a thread nor a place in the queue.
+    #[test]
+    fn what_nobody_waits_for_is_dropped() {
+        static SMALL: Pool = Pool {
+            state: Mutex::new(State {
+                jobs: VecDeque::new(),
+                // As if all of them were busy.
+                threads: MAX_BLOCKING_THREADS,
+                idle: 0,
+            }),
+            work: Condvar::new(),
+        };
+        let callers: Vec<Arc<()>> = (0..MAX_BLOCKING_QUEUE).map(|_| Arc::default()).collect();
+        let (ran, has_run) = std::sync::mpsc::channel();
+        let job = |caller: &Arc<()>, number: usize| {
+            let ran = ran.clone();
+            PoolWork {
+                caller: Arc::downgrade(caller),
+                run: Box::new(move || ran.send(number).expect("the test waits")),
+            }
+        };
+        for (number, caller) in callers.iter().enumerate() {
+            SMALL.push(job(caller, number));
+        }
+        let late = Arc::new(());
+        SMALL.push(job(&late, MAX_BLOCKING_QUEUE));
+        assert_eq!(
+            SMALL.lock().jobs.len(),
+            MAX_BLOCKING_QUEUE,
+            "the queue is full"
+        );
+        let kept = callers[0].clone();
+        drop(callers);
+        SMALL.push(job(&late, MAX_BLOCKING_QUEUE + 1));
+        assert_eq!(SMALL.lock().jobs.len(), 2, "the others are dropped");
+        drop(kept);
+        // One thread gets free.
+        thread::spawn(|| SMALL.serve());
+        let limit = Duration::from_secs(20);
+        assert_eq!(has_run.recv_timeout(limit), Ok(MAX_BLOCKING_QUEUE + 1));
     }
 }

@@ -66,11 +66,16 @@ impl Calls {
         self.0.iter().all(|part| part.call.is_none())
     }
 
-    /// What is sent next; `None` when every call has ended and everything was taken.
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
+    /// What is sent next; `None` when every call has ended and everything was taken. Where the reader has no room for messages, they
+    /// wait with their calls, which go on.
+    pub(crate) fn poll_next(
+        &mut self,
+        has_room: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<CallEvent>> {
         let mut open = false;
         for part in &mut self.0 {
-            match part.poll_next(cx) {
+            match part.poll_next(has_room, cx) {
                 Poll::Ready(Some(event)) => return Poll::Ready(Some(event)),
                 Poll::Ready(None) => {}
                 Poll::Pending => open = true,
@@ -95,7 +100,14 @@ impl Part {
         }
     }
 
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
+    fn poll_next(&mut self, has_room: bool, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
+        // What waits leaves before the call goes on, so that a call which says much loses nothing while its client reads.
+        if let (MessageSink::Own(outbox), Some(_)) = (&self.exchange.sink, &self.call)
+            && has_room
+            && let Some(message) = outbox.try_next()
+        {
+            return Poll::Ready(Some(CallEvent::Message(message)));
+        }
         if let Some(call) = &mut self.call
             && let Poll::Ready(response) = Pin::new(call).poll(cx)
         {
@@ -104,6 +116,10 @@ impl Part {
         }
         // Messages that were sent before the response come before it.
         let message = match (&self.exchange.sink, &self.call) {
+            (MessageSink::Own(outbox), None) if !has_room && !outbox.is_empty() => {
+                return Poll::Pending;
+            }
+            (MessageSink::Own(_), _) if !has_room => Poll::Pending,
             (MessageSink::Own(outbox), Some(_)) => outbox.poll_next(cx),
             (MessageSink::Own(outbox), None) => Poll::Ready(outbox.try_next()),
             (MessageSink::Link(_), _) => Poll::Pending,

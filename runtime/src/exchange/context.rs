@@ -7,7 +7,7 @@ use trueform_schema::{
     ClientCapabilities, Implementation, Json, LoggingLevel, RequestId, Revision,
 };
 
-use super::Exchange;
+use super::{Exchange, Sent};
 use crate::{principal::Principal, signal::Fired};
 
 /// The request that a tool, or the handler of an extension, serves.
@@ -141,20 +141,24 @@ impl Context {
 
     /// Reports progress to the client: `progress` of `total` in any unit, and `message` where the revision has it.
     ///
-    /// Does nothing if the client did not ask for progress, or if `progress` is not above what was reported before. Never
-    /// waits: when a client reads too slowly, reports are dropped.
-    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        self.0.report_progress(progress, total, message);
+    /// Does nothing if the client did not ask for progress, or if `progress` is not above what was reported before. The report
+    /// is queued at once; when a client reads too slowly, a newer one takes its place. With an await a handler waits for its
+    /// client instead, see [`Sent`].
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> Sent<'_> {
+        self.0.report_progress(progress, total, message)
     }
 
     /// Sends a log message to the client, if it wants messages of that level.
     ///
-    /// Meant for people who look after the client, not for the model. Must not hold secrets. Never waits: when a client
-    /// reads too slowly, messages are dropped.
-    pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
+    /// Meant for people who look after the client, not for the model. Must not hold secrets. The message is queued at once; when
+    /// a client reads too slowly, messages are lost. With an await a handler waits for its client instead, see [`Sent`].
+    pub fn log(&self, level: LoggingLevel, data: impl Serialize) -> Sent<'_> {
         match Json::from_value(&data) {
             Ok(data) => self.0.log(level, None, data),
-            Err(error) => tracing::warn!(%error, "a log message that is no JSON was dropped"),
+            Err(error) => {
+                tracing::warn!(%error, "a log message that is not JSON was dropped");
+                Sent::nothing(&self.0)
+            }
         }
     }
 

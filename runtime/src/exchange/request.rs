@@ -15,11 +15,12 @@ use trueform_schema::{
     ProgressNotificationParams, RequestId, Revision, View,
 };
 
+use super::Sent;
 use crate::{
     gate::{self, NotificationKind, Outgoing},
     host::HostRef,
     jsonrpc::{self, ErrorDetail},
-    peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Session},
+    peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Refused, Session, Subject},
     principal::Principal,
     signal::Signal,
 };
@@ -76,6 +77,8 @@ pub(crate) struct Exchange {
     /// Members that the handler adds to the `_meta` of the result.
     result_meta: Mutex<Option<Box<Meta>>>,
     finished: AtomicBool,
+    /// Whether the log says that messages of this request are lost.
+    pub(super) lost_messages: AtomicBool,
     stream_closed: Signal,
 }
 
@@ -110,6 +113,7 @@ impl Exchange {
             }),
             result_meta: Mutex::default(),
             finished: AtomicBool::new(false),
+            lost_messages: AtomicBool::new(false),
             stream_closed: Signal::default(),
         })
     }
@@ -195,14 +199,27 @@ impl Exchange {
 
     /// Sends a notification that belongs to this request, as its revision allows. False if it did not leave.
     pub(crate) fn notify(&self, kind: &NotificationKind, params: &dyn Conform) -> bool {
-        if !self.is_open() {
-            return false;
-        }
-        let policy = self.host.settings.outgoing;
-        let Some(message) = Outgoing::notification(kind, Some(params), policy) else {
+        let push = |message| self.outbox().push(message);
+        self.push_notification(kind, params, push)
+    }
+
+    /// Sends a notification, unless one of its kind waits for the client already.
+    pub(crate) fn notify_once(&self, kind: &NotificationKind, params: &dyn Conform) -> bool {
+        let subject = self.subject(kind);
+        let push = |message| self.outbox().push_once(message, subject);
+        self.push_notification(kind, params, push)
+    }
+
+    fn push_notification(
+        &self,
+        kind: &NotificationKind,
+        params: &dyn Conform,
+        push: impl FnOnce(Outgoing) -> Result<(), Refused>,
+    ) -> bool {
+        let Some(message) = self.notification(kind, params) else {
             return false;
         };
-        match self.outbox().push(message) {
+        match push(message) {
             Ok(()) => true,
             Err(refused) => {
                 let method = kind.method;
@@ -235,10 +252,15 @@ impl Exchange {
     }
 
     // N-1, N-2, N-3
-    pub(crate) fn report_progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+    pub(crate) fn report_progress(
+        self: &Arc<Self>,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+    ) -> Sent<'_> {
         self.progressed.store(true, Ordering::Relaxed);
         let Some(token) = &self.caller.progress else {
-            return;
+            return Sent::nothing(self);
         };
         let is_first = {
             let mut last = self
@@ -246,13 +268,13 @@ impl Exchange {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             if !progress.is_finite() || progress <= last.progress {
-                return;
+                return Sent::nothing(self);
             }
             // The last report of all is worth sending however soon it comes.
             let done = total.is_some_and(|total| total <= progress);
             let interval = self.host.settings.progress_interval;
             if !done && !interval.is_zero() && last.at.is_some_and(|at| at.elapsed() < interval) {
-                return;
+                return Sent::nothing(self);
             }
             let before = std::mem::replace(
                 &mut *last,
@@ -266,21 +288,65 @@ impl Exchange {
         let mut params = ProgressNotificationParams::new(progress, token.clone());
         params.total = total.filter(|total| total.is_finite());
         params.message = message.map(str::to_owned);
-        let has_left = self.notify(&self.kind_of(Method::Progress), &params);
+        let kind = self.kind_of(Method::Progress);
+        let subject = self.subject(&kind);
+        let sent = self.sent(&kind, &params, Some(subject), Some(progress));
         // What the first report loses, the others lose too.
-        if is_first && has_left {
+        if is_first && sent.was_sent() {
             gate::log_loss(&params, &params, self.revision(), Method::Progress.as_str());
         }
+        sent
+    }
+
+    /// The last progress that was reported.
+    pub(super) fn progress_reported(&self) -> f64 {
+        let last = self.last_progress.lock();
+        last.unwrap_or_else(PoisonError::into_inner).progress
     }
 
     // M-1, M-4
-    pub(crate) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: Json) {
+    pub(crate) fn log(
+        self: &Arc<Self>,
+        level: LoggingLevel,
+        logger: Option<&str>,
+        data: Json,
+    ) -> Sent<'_> {
         if !self.caller.log.lets_through(&level) {
-            return;
+            return Sent::nothing(self);
         }
         let mut params = LoggingMessageNotificationParams::new(data, level);
         params.logger = logger.map(str::to_owned);
-        self.notify(&self.kind_of(Method::LoggingMessage), &params);
+        self.sent(&self.kind_of(Method::LoggingMessage), &params, None, None)
+    }
+
+    /// Queues a notification of this request, which the handler may wait for.
+    fn sent(
+        self: &Arc<Self>,
+        kind: &NotificationKind,
+        params: &dyn Conform,
+        subject: Option<Subject>,
+        progress: Option<f64>,
+    ) -> Sent<'_> {
+        match self.notification(kind, params) {
+            Some(message) => Sent::new(self, message, subject, progress),
+            None => Sent::nothing(self),
+        }
+    }
+
+    /// The notification, as the revision of this request allows it. `None` if it may not leave, or the request is over.
+    fn notification(&self, kind: &NotificationKind, params: &dyn Conform) -> Option<Outgoing> {
+        if !self.is_open() {
+            return None;
+        }
+        Outgoing::notification(kind, Some(params), self.host.settings.outgoing)
+    }
+
+    /// What the notification `kind` of this request is about.
+    fn subject(&self, kind: &NotificationKind) -> Subject {
+        Subject {
+            method: kind.method,
+            request: std::ptr::from_ref(self).addr(),
+        }
     }
 }
 

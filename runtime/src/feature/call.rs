@@ -17,7 +17,7 @@ pub(crate) use super::job::Called;
 use super::{
     callable::{Callable, Failure, Prepared, Step, Timeout},
     failure::ToolError,
-    job::{Completion, Job, Pool},
+    job::{Completion, Job, Pool, PoolWork},
     layer::{CallEnd, CallInfo, CallOutcome, CallScope, Layers},
     slow,
 };
@@ -99,9 +99,9 @@ enum Pending<C: Callable> {
     Blocking(Box<dyn FnOnce() -> Outcomes<C> + Send>),
     Preparing(Box<dyn FnOnce() -> Prepared<Outcomes<C>> + Send>),
     /// The pool prepares it.
-    Prepared(oneshot::Receiver<Result<Prepared<Outcomes<C>>, Panic>>),
+    Prepared(FromThread<Prepared<Outcomes<C>>>),
     /// The pool runs it.
-    Thread(oneshot::Receiver<Result<Outcomes<C>, Panic>>),
+    Thread(FromThread<Outcomes<C>>),
     Done(Ended<C>),
     /// The end was taken.
     Over,
@@ -282,6 +282,7 @@ fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
             tracing::error!(name, panic = panic_text(&**panic), "{LAYER} panicked");
         }
         Failure::TimedOut(limit) => tracing::warn!(name, ?limit, "a call ran out of time"),
+        Failure::NoThread => tracing::warn!(name, "no thread for a blocking call"),
     }
 }
 
@@ -356,27 +357,11 @@ impl<C: Callable> Job for PendingCall<C> {
                         }
                     }
                 }
-                Pending::Blocking(pending) => {
-                    let (sender, receiver) = oneshot::channel();
-                    let span = self.call.span.clone();
-                    pool(Box::new(move || {
-                        // Nothing waits any more after a timeout or a cancellation.
-                        let _ = sender.send(span.in_scope(|| guarded(pending)));
-                    }));
-                    Pending::Thread(receiver)
+                Pending::Blocking(work) => Pending::Thread(on_thread(pool, &self.call.span, work)),
+                Pending::Preparing(work) => {
+                    Pending::Prepared(on_thread(pool, &self.call.span, work))
                 }
-                Pending::Preparing(preparation) => {
-                    let (sender, receiver) = oneshot::channel();
-                    let span = self.call.span.clone();
-                    pool(Box::new(move || {
-                        // Nothing begins any more after a timeout or a cancellation.
-                        if !sender.is_closed() {
-                            let _ = sender.send(span.in_scope(|| guarded(preparation)));
-                        }
-                    }));
-                    Pending::Prepared(receiver)
-                }
-                Pending::Prepared(mut receiver) => match Pin::new(&mut receiver).poll(cx) {
+                Pending::Prepared(mut receiver) => match Pin::new(&mut receiver.outcome).poll(cx) {
                     Poll::Pending => {
                         self.pending = Pending::Prepared(receiver);
                         return Poll::Pending;
@@ -386,22 +371,16 @@ impl<C: Callable> Job for PendingCall<C> {
                         begin(&self.call.callable, call)
                     }
                     Poll::Ready(Ok(Err(panic))) => Pending::Done(Err(Failure::Panicked(panic))),
-                    // The pool could start no thread.
-                    Poll::Ready(Err(_)) => Pending::Done(Err(Failure::Panicked(Box::new(
-                        "no thread to prepare a call on",
-                    )))),
+                    Poll::Ready(Err(_)) => Pending::Done(Err(Failure::NoThread)),
                 },
-                Pending::Thread(mut receiver) => match Pin::new(&mut receiver).poll(cx) {
+                Pending::Thread(mut receiver) => match Pin::new(&mut receiver.outcome).poll(cx) {
                     Poll::Pending => {
                         self.pending = Pending::Thread(receiver);
                         return Poll::Pending;
                     }
                     Poll::Ready(Ok(Ok(outcome))) => Pending::Done(Ok(outcome)),
                     Poll::Ready(Ok(Err(panic))) => Pending::Done(Err(Failure::Panicked(panic))),
-                    // The pool could start no thread.
-                    Poll::Ready(Err(_)) => Pending::Done(Err(Failure::Panicked(Box::new(
-                        "no thread for a blocking call",
-                    )))),
+                    Poll::Ready(Err(_)) => Pending::Done(Err(Failure::NoThread)),
                 },
                 done @ (Pending::Done(_) | Pending::Over) => {
                     self.pending = done;
@@ -445,6 +424,35 @@ impl<C: Callable> Job for PendingCall<C> {
         }
         drop_contained(&span, rest);
         response
+    }
+}
+
+/// What work returns that a thread of the pool does.
+struct FromThread<T> {
+    outcome: oneshot::Receiver<Result<T, Panic>>,
+    /// While it is there, somebody waits for the outcome.
+    _caller: Arc<()>,
+}
+
+/// Lets `pool` do `work` in `span`. The outcome is an error if no thread does it.
+fn on_thread<T: Send + 'static>(
+    pool: Pool,
+    span: &tracing::Span,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> FromThread<T> {
+    let (sender, outcome) = oneshot::channel();
+    let span = span.clone();
+    let caller = Arc::new(());
+    pool(PoolWork {
+        caller: Arc::downgrade(&caller),
+        run: Box::new(move || {
+            // Nothing waits any more after a timeout or a cancellation.
+            let _ = sender.send(span.in_scope(|| guarded(work)));
+        }),
+    });
+    FromThread {
+        outcome,
+        _caller: caller,
     }
 }
 

@@ -88,6 +88,10 @@ pub(crate) trait Callable: Send + Sync + 'static {
             Failure::TimedOut(limit) => {
                 jsonrpc::internal(format!("`{}` did not finish within {limit:?}", self.name()))
             }
+            Failure::NoThread => jsonrpc::internal(format!(
+                "`{}` did not run: the server is busy; try again later",
+                self.name()
+            )),
         })
     }
 
@@ -131,4 +135,6 @@ pub(crate) enum Failure {
     /// A call layer panicked before the call was admitted: the author's code never ran.
     LayerPanicked(Panic),
     TimedOut(Duration),
+    /// No thread was left for code that blocks.
+    NoThread,
 }

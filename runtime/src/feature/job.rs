@@ -1,7 +1,7 @@
 //! A request that was begun and is not answered yet.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Weak},
     task::{self, Poll},
 };
 
@@ -20,8 +20,22 @@ pub(crate) enum Completion {
     Cancelled,
 }
 
-/// What runs work that holds its thread.
-pub(crate) type Pool = fn(Box<dyn FnOnce() + Send>);
+/// What runs work that holds its thread. It drops work that nobody waits for, and what it has no room for.
+pub(crate) type Pool = fn(PoolWork);
+
+/// Work that holds its thread.
+pub(crate) struct PoolWork {
+    pub(crate) run: Box<dyn FnOnce() + Send>,
+    /// Alive as long as somebody waits for what the work returns.
+    pub(crate) caller: Weak<()>,
+}
+
+impl PoolWork {
+    /// Whether somebody waits for what it returns.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.caller.strong_count() > 0
+    }
+}
 
 /// A request that was begun and is not answered yet.
 pub(crate) trait Job: Send {

@@ -24,7 +24,7 @@ use crate::{
     gate::{NotificationKind, Outgoing},
     host::{Host, HostOwner},
     jsonrpc,
-    peer::Session,
+    peer::{Session, Subject},
     signal::Fired,
     trace::Unanswered,
 };
@@ -103,7 +103,9 @@ impl Subscriptions {
             let method = kind.method;
             let message = Outgoing::notification(&kind, None, host.settings.outgoing);
             // A client that does not read is sent nothing more: what waits already says the same.
-            if let Some(Err(refused)) = message.map(|message| session.outbox.push_new(message)) {
+            let subject = Subject { method, request: 0 };
+            let push = |message| session.outbox.push_once(message, subject);
+            if let Some(Err(refused)) = message.map(push) {
                 tracing::debug!(method, ?refused, "a notification was dropped");
             }
         }
@@ -114,7 +116,7 @@ impl Subscriptions {
             .collect();
         for exchange in listening {
             let params = NotificationParams::default().with_meta(meta_of(&exchange.id));
-            exchange.notify(&topic.at(exchange.revision()), &params);
+            exchange.notify_once(&topic.at(exchange.revision()), &params);
         }
     }
 

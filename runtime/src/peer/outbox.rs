@@ -11,9 +11,14 @@ use std::{
 
 use crate::gate::Outgoing;
 
-/// Most messages that wait in one outbox. Beyond it what may be lost (progress, log messages) is, and the rest is
-/// refused to the sender.
+/// Most messages that wait in one outbox.
+///
+/// Beyond it, or beyond [`OUTBOX_BYTES`], progress and log messages that are not awaited are lost, and the rest is refused to
+/// the sender.
 pub const OUTBOX_LIMIT: usize = 1024;
+
+/// Most bytes of messages that wait in one outbox: 4 MiB, or one message if that is larger.
+pub const OUTBOX_BYTES: usize = 4 << 20;
 
 /// A bounded queue of encoded messages.
 pub(crate) struct Outbox {
@@ -22,9 +27,26 @@ pub(crate) struct Outbox {
 
 #[derive(Default)]
 struct State {
-    queue: VecDeque<Outgoing>,
+    queue: VecDeque<Waiting>,
+    bytes: usize,
     reader: Option<Waker>,
+    /// Those who wait until there is room.
+    writers: Vec<Waker>,
     closed: bool,
+}
+
+struct Waiting {
+    message: Outgoing,
+    subject: Option<Subject>,
+}
+
+/// What a message is about. A newer message about the same subject says all that an older one says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subject {
+    /// The name of the notification.
+    pub(crate) method: &'static str,
+    /// The address of the request that it belongs to, or 0.
+    pub(crate) request: usize,
 }
 
 /// Why a message was not taken.
@@ -41,7 +63,9 @@ impl Outbox {
         Self {
             state: Mutex::new(State {
                 queue: VecDeque::new(),
+                bytes: 0,
                 reader: None,
+                writers: Vec::new(),
                 closed: false,
             }),
         }
@@ -49,38 +73,84 @@ impl Outbox {
 
     /// Appends `message`.
     pub(crate) fn push(&self, message: Outgoing) -> Result<(), Refused> {
+        let mut message = Some(message);
+        self.try_push(&mut message, None)
+    }
+
+    /// Appends the message in `message` and takes it out. It stays there if it is refused.
+    pub(crate) fn try_push(
+        &self,
+        message: &mut Option<Outgoing>,
+        subject: Option<Subject>,
+    ) -> Result<(), Refused> {
         let mut state = self.lock();
         if state.closed {
             return Err(Refused::Closed);
         }
-        if state.queue.len() >= OUTBOX_LIMIT {
+        let Some(message) = message.take_if(|message| state.has_room_for(message)) else {
             return Err(Refused::Full);
-        }
-        state.queue.push_back(message);
+        };
+        state.bytes += message.bytes().len();
+        state.queue.push_back(Waiting { message, subject });
         let reader = state.reader.take();
         drop(state);
+        // Waking runs foreign code, which must not find the lock held.
         if let Some(reader) = reader {
             reader.wake();
         }
         Ok(())
     }
 
-    /// Appends `message` unless the last one that waits says the same: a peer that does not read costs nothing more.
-    pub(crate) fn push_new(&self, message: Outgoing) -> Result<(), Refused> {
-        let says_the_same = |last: &Outgoing| last.bytes() == message.bytes();
-        if self.lock().queue.back().is_some_and(says_the_same) {
+    /// Puts `message` in the place of the one about `subject` that waits; false if none does.
+    pub(crate) fn replace(&self, message: Outgoing, subject: Subject) -> bool {
+        let mut state = self.lock();
+        let mut waiting = state.queue.iter_mut().rev();
+        let Some(older) = waiting.find(|older| older.subject == Some(subject)) else {
+            return false;
+        };
+        let before = older.message.bytes().len();
+        let after = message.bytes().len();
+        older.message = message;
+        state.bytes = state.bytes - before + after;
+        true
+    }
+
+    /// Appends `message` unless one about `subject` waits already: a peer that does not read costs nothing more.
+    pub(crate) fn push_once(&self, message: Outgoing, subject: Subject) -> Result<(), Refused> {
+        let is_said = |waiting: &Waiting| waiting.subject == Some(subject);
+        if self.lock().queue.iter().any(is_said) {
             return Ok(());
         }
-        self.push(message)
+        self.try_push(&mut Some(message), Some(subject))
+    }
+
+    /// Ready when half of the outbox is free and there is room for `message`, or when it was closed.
+    pub(crate) fn poll_room(&self, message: Option<&Outgoing>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        let has_room = message.is_none_or(|message| state.has_room_for(message));
+        if state.closed || has_room && state.is_half_empty() {
+            return Poll::Ready(());
+        }
+        let is_known = |writer: &Waker| writer.will_wake(cx.waker());
+        if !state.writers.iter().any(is_known) {
+            state.writers.push(cx.waker().clone());
+        }
+        Poll::Pending
     }
 
     /// The next message; `None` once closed and empty. One reader at a time.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
+        if let Some(message) = self.try_next() {
+            return Poll::Ready(Some(message));
+        }
         let mut state = self.lock();
-        match state.queue.pop_front() {
-            Some(message) => Poll::Ready(Some(message)),
-            None if state.closed => Poll::Ready(None),
-            None => {
+        match state.closed || !state.queue.is_empty() {
+            // Closed, or a message came in between.
+            true => {
+                drop(state);
+                Poll::Ready(self.try_next())
+            }
+            false => {
                 if !state
                     .reader
                     .as_ref()
@@ -95,7 +165,15 @@ impl Outbox {
 
     /// The next message that is there already.
     pub(crate) fn try_next(&self) -> Option<Outgoing> {
-        self.lock().queue.pop_front()
+        let mut state = self.lock();
+        let message = state.queue.pop_front()?.message;
+        state.bytes -= message.bytes().len();
+        if !state.writers.is_empty() && state.is_half_empty() {
+            let writers = std::mem::take(&mut state.writers);
+            drop(state);
+            writers.into_iter().for_each(Waker::wake);
+        }
+        Some(message)
     }
 
     /// Whether nothing waits.
@@ -105,13 +183,13 @@ impl Outbox {
 
     /// Refuses all later messages; those that wait can still be read.
     pub(crate) fn close(&self) {
-        let reader = {
+        let (reader, writers) = {
             let mut state = self.lock();
             state.closed = true;
-            state.reader.take()
+            (state.reader.take(), std::mem::take(&mut state.writers))
         };
-        if let Some(reader) = reader {
-            reader.wake();
+        for waker in reader.into_iter().chain(writers) {
+            waker.wake();
         }
     }
 
@@ -121,11 +199,23 @@ impl Outbox {
     }
 }
 
+impl State {
+    fn has_room_for(&self, message: &Outgoing) -> bool {
+        self.queue.is_empty()
+            || self.queue.len() < OUTBOX_LIMIT && self.bytes + message.bytes().len() <= OUTBOX_BYTES
+    }
+
+    fn is_half_empty(&self) -> bool {
+        self.queue.len() <= OUTBOX_LIMIT / 2 && self.bytes <= OUTBOX_BYTES / 2
+    }
+}
+
 impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
         f.debug_struct("Outbox")
             .field("waiting", &state.queue.len())
+            .field("bytes", &state.bytes)
             .field("closed", &state.closed)
             .finish()
     }
@@ -135,12 +225,18 @@ impl fmt::Debug for Outbox {
 mod tests {
     use super::*;
 
+    fn message(text: &str) -> Outgoing {
+        Outgoing::unchecked(text.as_bytes().to_vec())
+    }
+
+    fn cx() -> Context<'static> {
+        Context::from_waker(Waker::noop())
+    }
+
     #[test]
     fn bounded_ordered_closable() {
-        let message = |text: &str| Outgoing::unchecked(text.as_bytes().to_vec());
         let outbox = Outbox::new();
-        let mut cx = Context::from_waker(Waker::noop());
-        assert!(outbox.poll_next(&mut cx).is_pending());
+        assert!(outbox.poll_next(&mut cx()).is_pending());
         for i in 0..OUTBOX_LIMIT {
             outbox.push(message(&i.to_string())).unwrap();
         }
@@ -148,9 +244,50 @@ mod tests {
         assert_eq!(outbox.try_next().unwrap().bytes(), b"0");
         outbox.close();
         assert_eq!(outbox.push(message("")), Err(Refused::Closed));
-        let next = outbox.poll_next(&mut cx);
+        let next = outbox.poll_next(&mut cx());
         assert!(matches!(next, Poll::Ready(Some(next)) if next.bytes() == b"1"));
         while outbox.try_next().is_some() {}
-        assert!(matches!(outbox.poll_next(&mut cx), Poll::Ready(None)));
+        assert!(matches!(outbox.poll_next(&mut cx()), Poll::Ready(None)));
+    }
+
+    #[test]
+    fn bounded_in_bytes() {
+        let outbox = Outbox::new();
+        let large = "x".repeat(OUTBOX_BYTES + 1);
+        outbox.push(message(&large)).unwrap();
+        assert_eq!(outbox.push(message("")), Err(Refused::Full));
+        assert!(outbox.try_next().is_some());
+        let half = &large[..OUTBOX_BYTES / 2];
+        outbox.push(message(half)).unwrap();
+        outbox.push(message(half)).unwrap();
+        assert_eq!(outbox.push(message("x")), Err(Refused::Full));
+        let mut waits = Some(message("x"));
+        assert_eq!(outbox.try_push(&mut waits, None), Err(Refused::Full));
+        assert!(waits.is_some(), "what is refused is given back");
+        assert!(outbox.poll_room(waits.as_ref(), &mut cx()).is_pending());
+        assert!(outbox.try_next().is_some());
+        assert!(outbox.poll_room(waits.as_ref(), &mut cx()).is_ready());
+        assert_eq!(outbox.try_push(&mut waits, None), Ok(()));
+    }
+
+    #[test]
+    fn what_is_about_one_subject() {
+        let outbox = Outbox::new();
+        let subject = |request| Subject {
+            method: "notifications/progress",
+            request,
+        };
+        assert!(!outbox.replace(message("1"), subject(1)), "nothing waits");
+        for request in [1, 1, 2] {
+            outbox
+                .push_once(message("first"), subject(request))
+                .unwrap();
+        }
+        assert!(outbox.replace(message("newer"), subject(1)));
+        let texts: Vec<_> = std::iter::from_fn(|| outbox.try_next())
+            .map(|message| String::from_utf8(message.into_bytes()).unwrap())
+            .collect();
+        assert_eq!(texts, ["newer", "first"]);
+        assert_eq!(outbox.lock().bytes, 0, "the count is right");
     }
 }

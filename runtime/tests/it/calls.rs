@@ -427,3 +427,43 @@ async fn the_clients_own_timeout() {
     assert_eq!(director.begun().await, "x");
     assert_eq!(director.begun().await, "dropped x");
 }
+
+/// Reports progress and log messages as fast as it can, and waits for its client.
+#[tool]
+async fn waits_for_its_client(context: Context, steps: u32) -> &'static str {
+    for step in 1..=steps {
+        context.progress(f64::from(step), None, None).await;
+        context.log(LoggingLevel::from("info"), step).await;
+    }
+    "said"
+}
+
+// Issue 8 §3: what is awaited is not lost, and is queued within the bounds.
+#[tokio::test]
+async fn a_tool_can_wait_for_its_client() {
+    const STEPS: u32 = 3000;
+    let service = Server::new("t", "1").tools(tools![waits_for_its_client]);
+    let [first, second] = initialize("2025-11-25");
+    let call = legacy(
+        "1",
+        "tools/call",
+        &format!(
+            r#"{{"name":"waits_for_its_client","arguments":{{"steps":{STEPS}}},"_meta":{{"progressToken":"t"}}}}"#
+        ),
+    );
+    let output = soon(conversation(
+        &service.build().unwrap(),
+        joined([first, second, call]),
+    ))
+    .await;
+    let count = |method: &str| output.iter().filter(|line| line.contains(method)).count();
+    let expected = STEPS as usize;
+    assert_eq!(
+        (
+            count("notifications/progress"),
+            count("notifications/message")
+        ),
+        (expected, expected)
+    );
+    assert!(output.last().unwrap().contains(r#""text":"said""#));
+}

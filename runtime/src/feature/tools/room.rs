@@ -282,6 +282,10 @@ impl Callable for ToolRoute {
                 "tool `{}` did not finish within {limit:?}",
                 self.name()
             )),
+            Failure::NoThread => failed(&format!(
+                "tool `{}` did not run: the server is busy; try again later",
+                self.name()
+            )),
         })
     }
 

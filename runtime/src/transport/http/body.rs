@@ -171,7 +171,7 @@ pub(super) struct Inline(pub(super) Calls);
 
 impl Source for Inline {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.0.poll_next(cx).map(|event| match event? {
+        self.0.poll_next(true, cx).map(|event| match event? {
             CallEvent::Message(message) | CallEvent::Response { message, .. } => {
                 Some(sse::event(None, &message))
             }

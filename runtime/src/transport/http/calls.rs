@@ -68,9 +68,14 @@ impl Calls {
         })
     }
 
-    /// What is sent next; `None` when every call has ended and everything was taken.
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
-        self.calls.poll_next(cx)
+    /// What is sent next; `None` when every call has ended and everything was taken. Without room only responses are sent that no
+    /// message comes before.
+    pub(super) fn poll_next(
+        &mut self,
+        has_room: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<CallEvent>> {
+        self.calls.poll_next(has_room, cx)
     }
 
     /// Ready when the author of a call asked for its stream to be ended early.
@@ -116,7 +121,7 @@ impl Calls {
     /// Drives the calls to completion and drops what they send.
     async fn finish(mut self) {
         self.mute();
-        while std::future::poll_fn(|cx| self.poll_next(cx))
+        while std::future::poll_fn(|cx| self.poll_next(true, cx))
             .await
             .is_some()
         {}

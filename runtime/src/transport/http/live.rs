@@ -8,6 +8,7 @@ use std::{
         Arc, LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -132,6 +133,14 @@ impl LiveStream {
         }
     }
 
+    /// Ready when the present reader has room for an event, or there is none: events are kept for one that comes later.
+    pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.lock().reader.clone() {
+            Some(reader) => reader.poll_room(cx),
+            None => Poll::Ready(()),
+        }
+    }
+
     fn send(&self, position: u64, event: Bytes, is_request: bool, last: bool) {
         let mut state = self.lock();
         state.sent = position + 1;
@@ -170,7 +179,7 @@ pub(super) async fn keep(store: &dyn EventStore, session: &str, id: EventId, mes
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Poll, Waker};
+    use std::task::Waker;
 
     use trueform_schema::RequestId;
 

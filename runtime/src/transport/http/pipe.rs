@@ -23,6 +23,8 @@ struct State {
     queue: VecDeque<Bytes>,
     bytes: usize,
     reader: Option<Waker>,
+    /// The task that waits until there is room.
+    writer: Option<Waker>,
     ended: bool,
     abandoned: bool,
 }
@@ -43,8 +45,7 @@ impl Pipe {
         if state.ended || state.abandoned {
             return Err(NotTaken::Gone);
         }
-        let full = PIPE_LIMIT <= state.queue.len() || PIPE_BYTES < state.bytes + event.len();
-        if full && !state.queue.is_empty() {
+        if !state.has_room_for(event.len()) {
             return Err(NotTaken::Full);
         }
         state.append(event);
@@ -65,7 +66,11 @@ impl Pipe {
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
+        let writer = state.writer.take();
         wake(state);
+        if let Some(writer) = writer {
+            writer.wake();
+        }
     }
 
     /// Notes that the reader has gone.
@@ -74,6 +79,17 @@ impl Pipe {
         state.abandoned = true;
         state.queue = VecDeque::new();
         state.bytes = 0;
+        wake_writer(state);
+    }
+
+    /// Ready when there is room for a small event at least, or nobody reads any more. One task at a time waits.
+    pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.ended || state.abandoned || state.has_room_for(1) {
+            return Poll::Ready(());
+        }
+        state.writer = Some(cx.waker().clone());
+        Poll::Pending
     }
 
     /// The next event; `None` at the end.
@@ -82,6 +98,7 @@ impl Pipe {
         match state.queue.pop_front() {
             Some(event) => {
                 state.bytes -= event.len();
+                wake_writer(state);
                 Poll::Ready(Some(event))
             }
             None if state.ended => Poll::Ready(None),
@@ -99,9 +116,21 @@ impl Pipe {
 }
 
 impl State {
+    fn has_room_for(&self, bytes: usize) -> bool {
+        self.queue.is_empty() || self.queue.len() < PIPE_LIMIT && self.bytes + bytes <= PIPE_BYTES
+    }
+
     fn append(&mut self, event: Bytes) {
         self.bytes += event.len();
         self.queue.push_back(event);
+    }
+}
+
+fn wake_writer(mut state: MutexGuard<'_, State>) {
+    let writer = state.writer.take();
+    drop(state);
+    if let Some(writer) = writer {
+        writer.wake();
     }
 }
 

@@ -140,7 +140,7 @@ impl Late {
         cx: &mut Context<'_>,
     ) -> Poll<First> {
         loop {
-            match self.calls.poll_next(cx) {
+            match self.calls.poll_next(true, cx) {
                 Poll::Ready(Some(CallEvent::Response { place, message })) => {
                     self.responses.push(place, message);
                 }
@@ -262,7 +262,7 @@ async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink) {
         }
         let happened = match events.pop_front() {
             Some(event) => Happened::Event(event),
-            None => poll_fn(|cx| poll_happened(&mut calls, may_close_early, cx)).await,
+            None => poll_fn(|cx| poll_happened(&mut calls, &sink, may_close_early, cx)).await,
         };
         match happened {
             Happened::Event(event) => {
@@ -284,8 +284,15 @@ async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink) {
     sink.end().await;
 }
 
-fn poll_happened(calls: &mut Calls, may_close_early: bool, cx: &mut Context<'_>) -> Poll<Happened> {
-    match calls.poll_next(cx) {
+fn poll_happened(
+    calls: &mut Calls,
+    sink: &Sink,
+    may_close_early: bool,
+    cx: &mut Context<'_>,
+) -> Poll<Happened> {
+    // What a slow reader has no room for waits where its author can wait for it.
+    let has_room = sink.poll_room(cx).is_ready();
+    match calls.poll_next(has_room, cx) {
         Poll::Ready(Some(event)) => Poll::Ready(Happened::Event(event)),
         Poll::Ready(None) => Poll::Ready(Happened::Ended),
         Poll::Pending if may_close_early => {
@@ -311,6 +318,14 @@ impl Sink {
         } = self
         {
             live.open(&**store, entry.id(), *retry).await;
+        }
+    }
+
+    /// Ready when an event would be taken now.
+    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Self::Plain(pipe) => pipe.poll_room(cx),
+            Self::Resumable { live, .. } => live.poll_room(cx),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use trueform::HttpConfig;
+use trueform::{HttpConfig, prelude::*};
 
 use super::support::{App, Req};
 
@@ -253,6 +253,61 @@ async fn a_stuck_reader_holds_up_nobody() {
             "5000",
             "the answer is not lost"
         );
+    }
+}
+
+/// Says three things at each step, so that what is queued grows unless it is taken before the call goes on.
+#[tool]
+async fn talks(context: Context, steps: u32, waits: bool) -> &'static str {
+    for step in 0..steps {
+        for part in 0..3 {
+            let said = context.log(LoggingLevel::from("info"), step * 3 + part);
+            if waits {
+                said.await;
+            }
+        }
+        if !waits {
+            tokio::task::yield_now().await;
+        }
+    }
+    "said"
+}
+
+fn talking(id: &str, steps: u32, waits: bool) -> Req {
+    let arguments = format!(r#","name":"talks","arguments":{{"steps":{steps},"waits":{waits}}}"#);
+    let call = Req::modern(id, "tools/call", &arguments);
+    let body = String::from_utf8(call.body.clone()).expect("UTF-8");
+    let level = r#""_meta":{"io.modelcontextprotocol/logLevel":"info","#;
+    Req {
+        body: body.replace(r#""_meta":{"#, level).into(),
+        ..call
+    }
+}
+
+// A client that reads at once gets everything, however much is said at each step, and one that reads late gets everything from
+// a handler that waits for it.
+#[tokio::test]
+async fn nothing_is_lost_to_a_client_that_reads() {
+    let app = App::serving(Server::new("t", "1").tools(tools![talks]));
+    for (waits, reads_late) in [(false, false), (true, false), (true, true)] {
+        let stream = app.open(talking("1", 2000, waits)).await;
+        assert!(stream.is_stream());
+        if reads_late {
+            // As long as others are served, the call has its turns.
+            for _ in 0..50 {
+                let list = Req::modern("2", "tools/list", "");
+                assert_eq!(app.send(list).await.status, 200);
+            }
+        }
+        let events = stream.events().await;
+        let (answer, said) = events.split_last().expect("events");
+        let said: Vec<_> = said
+            .iter()
+            .map(|event| event.json()["params"]["data"].as_u64().expect("a number"))
+            .collect();
+        let all: Vec<_> = (0..6000).collect();
+        assert!(said == all, "{waits}, {reads_late}: {} arrived", said.len());
+        assert_eq!(answer.json()["result"]["content"][0]["text"], "said");
     }
 }
 

@@ -1,0 +1,144 @@
+//! A message that was sent besides the response, and waiting until the client reads.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll},
+};
+
+use super::Exchange;
+use crate::{
+    gate::Outgoing,
+    jsonrpc,
+    peer::{Refused, Subject},
+};
+
+/// A progress report or a log message on its way to the client.
+///
+/// It is sent without an await: then it is queued at once, and lost if [`OUTBOX_LIMIT`](crate::OUTBOX_LIMIT) messages or
+/// [`OUTBOX_BYTES`](crate::OUTBOX_BYTES) bytes wait for the client already. A newer report of progress takes the place of the
+/// one that waits. Awaited, it waits until there is room and half of the queue is free, so that a handler is not faster than
+/// its client. The wait ends as well when the client no longer reads, at the latest with the transport's write timeout.
+///
+/// ```
+/// use trueform::prelude::*;
+///
+/// /// Counts to a million and reports each step.
+/// #[tool]
+/// async fn count(context: Context) {
+///     for i in 1..=1_000_000 {
+///         context.progress(f64::from(i), None, None).await;
+///     }
+/// }
+/// ```
+pub struct Sent<'c> {
+    exchange: &'c Arc<Exchange>,
+    /// What was refused for want of room.
+    refused: Option<Outgoing>,
+    subject: Option<Subject>,
+    /// The progress that it reports.
+    progress: Option<f64>,
+    /// Whether there was anything to send.
+    was_sent: bool,
+}
+
+impl<'c> Sent<'c> {
+    /// Nothing that the client wants to hear.
+    pub(super) fn nothing(exchange: &'c Arc<Exchange>) -> Self {
+        Self {
+            exchange,
+            refused: None,
+            subject: None,
+            progress: None,
+            was_sent: false,
+        }
+    }
+
+    /// Queues `message`, if there is room for it. `progress` is what it reports, if it reports progress.
+    pub(super) fn new(
+        exchange: &'c Arc<Exchange>,
+        message: Outgoing,
+        subject: Option<Subject>,
+        progress: Option<f64>,
+    ) -> Self {
+        let mut message = Some(message);
+        let pushed = exchange.outbox().try_push(&mut message, subject);
+        Self {
+            exchange,
+            refused: message.filter(|_| pushed == Err(Refused::Full)),
+            subject,
+            progress,
+            was_sent: pushed != Err(Refused::Closed),
+        }
+    }
+
+    /// Whether the message was queued or may still be.
+    pub(super) fn was_sent(&self) -> bool {
+        self.was_sent
+    }
+
+    /// Whether a newer report makes this one needless (N-1).
+    fn is_outdated(&self) -> bool {
+        self.progress
+            .is_some_and(|progress| progress < self.exchange.progress_reported())
+    }
+}
+
+impl Future for Sent<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        if !this.was_sent {
+            return Poll::Ready(());
+        }
+        let outbox = this.exchange.outbox();
+        loop {
+            if this.is_outdated() || !this.exchange.is_open() {
+                this.refused = None;
+            }
+            std::task::ready!(outbox.poll_room(this.refused.as_ref(), cx));
+            if this.refused.is_none() {
+                return Poll::Ready(());
+            }
+            // Others may have been faster.
+            if outbox.try_push(&mut this.refused, this.subject) == Err(Refused::Closed) {
+                this.refused = None;
+            }
+        }
+    }
+}
+
+/// What nobody waited for takes the place of an older message about the same, or is lost.
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        let Some(message) = self.refused.take() else {
+            return;
+        };
+        if self.is_outdated() {
+            return;
+        }
+        let replaced = self
+            .subject
+            .is_some_and(|subject| self.exchange.outbox().replace(message, subject));
+        if !replaced && !self.exchange.lost_messages.swap(true, Ordering::Relaxed) {
+            let id = jsonrpc::ShortRequestId(&self.exchange.id);
+            tracing::warn!(
+                method = self.exchange.method,
+                %id,
+                "messages of a call are lost: its client reads too slowly; await `progress` and `log` to wait for it"
+            );
+        }
+    }
+}
+
+impl fmt::Debug for Sent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sent")
+            .field("id", &self.exchange.id)
+            .field("waits", &self.refused.is_some())
+            .finish_non_exhaustive()
+    }
+}
