@@ -283,7 +283,8 @@ mod tests {
         assert_eq!(limit, Duration::from_secs(60));
         let begun = Instant::now();
         let (_unread, serving) = asked(HttpConfig::default()).await;
-        serving.await.unwrap();
+        let served = tokio::time::timeout(limit * 2, serving).await;
+        served.expect("the client is given up").unwrap();
         assert_eq!(begun.elapsed(), limit);
 
         let (mut near, serving) = asked(HttpConfig::default()).await;
