@@ -111,8 +111,8 @@ pub struct HttpConfig {
     /// [`serve_http`](crate::Server::serve_http) only.
     pub max_connections: usize,
     /// Streams open at once that only listen: a session's own stream, and subscriptions. They hold connections for long; with
-    /// fewer of them than `max_connections` some are left for calls. One more is answered 503. Default:
-    /// [`DEFAULT_MAX_LISTENERS`].
+    /// fewer of them than `max_connections` some are left for calls: [`serve_http`](crate::Server::serve_http) leaves at least
+    /// one. One more is answered 503. Default: [`DEFAULT_MAX_LISTENERS`].
     pub max_listeners: usize,
     /// How long a client may take nothing of what is written to it; then its connection ends. Zero: for ever. Default:
     /// [`DEFAULT_WRITE_TIMEOUT`]. For [`serve_http`](crate::Server::serve_http) only.

@@ -50,7 +50,13 @@ impl Endpoint {
                 config.event_store.clone(),
             ),
             at_work: Limit::new(config.max_in_flight),
-            listening: Limit::new(config.max_listeners),
+            listening: Limit::new(match address {
+                // Of connections of its own at least one is left for calls.
+                Some(_) => config
+                    .max_listeners
+                    .min(config.max_connections.saturating_sub(1).max(1)),
+                None => config.max_listeners,
+            }),
             stopping: AtomicBool::new(false),
             config,
         }))
