@@ -286,7 +286,7 @@ impl Connection {
         }
         match written {
             Poll::Pending => self.patience.poll_over(cx).map(Err),
-            ready => ready,
+            ready @ Poll::Ready(_) => ready,
         }
     }
 

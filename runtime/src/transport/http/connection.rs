@@ -210,7 +210,7 @@ impl<S: AsyncWrite + Unpin> Watched<S> {
             .store(written.is_pending(), Ordering::Relaxed);
         match written {
             Poll::Pending => self.patience.poll_over(cx).map(Err),
-            ready => {
+            ready @ Poll::Ready(_) => {
                 self.patience.renew();
                 ready
             }

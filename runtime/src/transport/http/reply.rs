@@ -91,6 +91,10 @@ enum First {
 
 impl Late {
     /// The response, if it is known without waiting.
+    #[expect(
+        clippy::result_large_err,
+        reason = "it goes on from here; a box would cost each call that waits an allocation"
+    )]
     pub(super) fn at_once(
         mut self,
         config: &HttpConfig,

@@ -247,6 +247,31 @@ async fn connections_are_bounded() {
     served.ended().await;
 }
 
+// Issue 8: streams that only listen leave a connection for calls, whatever the settings say.
+#[tokio::test]
+async fn listening_streams_do_not_fill_the_connections() {
+    let served = Served::with(HttpConfig::default().max_connections(2)).await;
+    let mut listening = served.connect().await;
+    let session = listening.session("2025-06-18").await;
+    listening.send(&Req::get(&session)).await;
+    assert!(
+        listening
+            .until("\r\n\r\n")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
+    let mut other = served.connect().await;
+    let session = other.session("2025-06-18").await;
+    other.send(&Req::get(&session)).await;
+    assert!(other.until("\r\n\r\n").await.starts_with("HTTP/1.1 503"));
+    other.until("}}").await;
+    other.read.clear();
+    other.send(&add(1)).await;
+    assert!(other.until("\r\n").await.starts_with("HTTP/1.1 200"));
+    served.handle.shut_down();
+    served.ended().await;
+}
+
 // F-14: a modern client that closes its connection cancels its call; F-13: a legacy one does not.
 #[tokio::test]
 async fn a_client_that_goes_away() {
