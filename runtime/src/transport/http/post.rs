@@ -202,9 +202,10 @@ impl Post<'_, '_> {
         let Some(permit) = self.endpoint.at_work.enter() else {
             return false;
         };
+        let (active, sessions) = (self.guards.active.as_ref(), &self.endpoint.sessions);
         let guards = RequestGuards {
             permit: Some(permit),
-            active: self.guards.active.clone(),
+            active: active.map(|active| sessions.activate(active.entry().clone())),
         };
         tokio::spawn(async move {
             let _guards = guards;

@@ -247,7 +247,7 @@ impl Sessions {
         }
     }
 
-    fn activate(&self, entry: Arc<Entry>) -> Active {
+    pub(super) fn activate(&self, entry: Arc<Entry>) -> Active {
         entry.busy.fetch_add(1, Ordering::Relaxed);
         Active {
             entry,
@@ -368,16 +368,6 @@ impl Entry {
 impl Active {
     pub(super) fn entry(&self) -> &Arc<Entry> {
         &self.entry
-    }
-}
-
-impl Clone for Active {
-    fn clone(&self) -> Self {
-        self.entry.busy.fetch_add(1, Ordering::Relaxed);
-        Self {
-            entry: self.entry.clone(),
-            started: self.started,
-        }
     }
 }
 
