@@ -403,7 +403,13 @@ impl Methods<Context> for Slow {
 
 // Only 2025-03-26 has batches.
 #[tokio::test]
-async fn a_batch_does_not_wait_for_its_notifications_on_a_stream() {
+async fn a_batch_does_not_wait_for_its_notifications() {
+    for over in BOTH {
+        batches_with_notifications(over).await;
+    }
+}
+
+async fn batches_with_notifications(over: Over) {
     let (sender, told) = mpsc::unbounded_channel();
     let released = Arc::new(Notify::new());
     let slow = Slow(Rogue {
@@ -411,9 +417,12 @@ async fn a_batch_does_not_wait_for_its_notifications_on_a_stream() {
         released: released.clone(),
     });
     let mut director = Director { told, released };
-    let server = Server::new("slow", "1").extension(slow).max_in_flight(1);
+    let server = Server::new("slow", "1")
+        .extension(slow)
+        .max_in_flight(1)
+        .http(HttpConfig::default().max_in_flight(1));
     let service = server.build().unwrap();
-    let client = connect(&service, Over::Stream, raw()).await;
+    let client = connect(&service, over, raw()).await;
     client
         .send_raw(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"extensions":{"com.example/slow":{}}},"clientInfo":{"name":"t","version":"1"}}}"#)
         .unwrap();

@@ -162,3 +162,22 @@ async fn what_a_tool_needs() {
     assert_eq!(got.status, 200, "{got:?}");
     assert_eq!(got.json()["result"]["isError"], true, "{got:?}");
 }
+
+// Issue 8: a server that is full takes the answer that frees it.
+#[tokio::test]
+async fn the_answer_reaches_a_server_that_is_full() {
+    let app = app(HttpConfig::default().max_in_flight(1));
+    let session = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+    let mut stream = app.open(Req::call(&session, "1", "roots", "{}")).await;
+    let asked = asked(&mut stream).await;
+    let refused = app.send(Req::call(&session, "2", "roots", "{}")).await;
+    assert_eq!((refused.status, refused.code()), (503, -32603));
+    let (said, expected) = ANSWERS[0];
+    let line = format!(r#"{{"jsonrpc":"2.0","id":{},{said}}}"#, asked["id"]);
+    let got = app.send(Req::post(line).session(&session)).await;
+    assert_eq!((got.status, &*got.body), (202, ""));
+    let told = answer(stream).await;
+    assert!(told.contains(expected), "{told}");
+    let again = app.open(Req::call(&session, "3", "roots", "{}")).await;
+    assert!(again.is_stream(), "there is room again");
+}
