@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges the result folders of the conformance suite, more strictly than its exit code.
+"""Checks the result folders of the conformance suite, more strictly than its exit code.
 
 usage: gate.py RESULTS PLAN
 
@@ -8,7 +8,7 @@ RESULTS holds one folder per run, named `<revision>+<scenario>`, each with a
 <scenario>` a line. Red when
 
 - a planned run left no result, or more than one,
-- a check says FAILURE or WARNING, or a status nobody knows,
+- a check says FAILURE or WARNING, or an unknown status,
 - a check was SKIPPED that `ALLOWED_SKIPS` does not name for that scenario,
 - an allowed skip did not occur (then its line here is stale),
 - a run has no check that says SUCCESS, or not each that `MUST_SUCCEED` names for it.
@@ -24,7 +24,7 @@ ALLOWED_SKIPS = {
     ("server-stateless", "sep-2575-server-sends-prompts-list-changed-on-subscription"): "no prompts yet",
 }
 
-# Scenarios whose checks can end in INFO without having looked at anything.
+# Scenarios whose checks can end in INFO without having checked anything.
 MUST_SUCCEED = {
     "server-sse-polling": {"server-sse-priming-event", "server-sse-retry-field", "server-sse-disconnect-resume"},
     "server-sse-multiple-streams": {"server-accepts-multiple-post-streams"},
@@ -59,7 +59,7 @@ def main():
 
 
 def read_checks(folder):
-    """The checks of one run, or what is wrong with its result files."""
+    """The checks of one run, or the fault of its result files."""
     files = sorted(folder.rglob("checks.json"))
     if len(files) != 1:
         return None, f"{len(files)} result files where one was expected"

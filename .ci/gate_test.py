@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that `gate.py` turns red for each reason that it gives, and green without one."""
+"""Shows that `gate.py` fails for each of its reasons, and passes without one."""
 
 import contextlib
 import io

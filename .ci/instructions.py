@@ -54,7 +54,7 @@ MODERN_HEAD = HEAD + b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/cal
 SESSION_HEAD = HEAD + b"MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: @SESSION@\r\n"
 END = b"Content-Length: @LENGTH@\r\n\r\n"
 
-# Options of valgrind, where its output has the number, and how many runs that takes.
+# Options of valgrind, the pattern of the number in its output, and the number of runs.
 TOOLS = {
     "instructions": (
         ["--tool=callgrind", "--callgrind-out-file={out}"],
@@ -213,7 +213,7 @@ SHOWN = {
 
 
 def total(server, run, calls, tool):
-    """What a process counts that answers so many calls, from its start to its end."""
+    """The counts of a process that answers this many calls, from its start to its end."""
     options, pattern, _ = TOOLS[tool]
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"

@@ -31,7 +31,7 @@ EXTRAS = HERE / "next-revision"
 BEFORE, FIRST, SECOND = "2026-07-28", "2027-01-01", "2027-07-01"
 MEMBERS = ["schema", "codegen/compare", "macros", "runtime", "next-revision"]
 
-# What the tables of a revision cannot know from its schema: the capabilities of its methods, and which param a header repeats.
+# The facts about a revision that its schema lacks: the capabilities of its methods, and the params that a header repeats.
 OVERLAY = """
 [methods."notes/list"]
 capability = "notes"
@@ -45,7 +45,7 @@ capability = "notes.listChanged"
 SERVE = "runtime/src/engine/serve.rs"
 IMPL = r"(?m)^impl ServeMethods for Engine \{\n(?: +type .*\n)+\n"
 
-# What names the room of notes outside of its folder: file, what it goes after, text.
+# The lines outside of its folder that register the room of notes: file, pattern that they follow, text.
 GLUE = [
     ("runtime/src/feature.rs", r"pub mod tools;\n", "pub mod notes;\n"),
     ("runtime/src/feature.rs", r"pub\(crate\) extensions: Extensions,\n", "    pub(crate) notes: Option<notes::Notes>,\n"),
@@ -75,7 +75,7 @@ GLUE = [
     (
         "runtime/src/server.rs",
         r"\nimpl ServerHandle \{\n",
-        """    /// Lists the note `name`, or hides it. False if there is none, or if it was so already.
+        """    /// Lists the note `name`, or hides it. Returns `false` if there is no such note, or if nothing changed.
     pub fn enable_note(&self, name: &str, enabled: bool) -> bool {
         let notes = self.engine.features.notes.as_ref();
         let changed = notes.is_some_and(|notes| notes.0.enable(name, enabled));
@@ -165,7 +165,7 @@ def remove_request(definitions, name, *more):
 
 
 def first(document):
-    """The newest revision with methods, notifications and a capability more, a method less, and a new member of two objects."""
+    """The newest revision plus methods, notifications, a capability and a new member of two objects, minus a method."""
     document = copy.deepcopy(document)
     definitions = document["$defs"]
     text = {"type": "string"}
@@ -203,7 +203,7 @@ def first(document):
 
 
 def second(document):
-    """The first with a method less that the runtime serves, and a new member of what it brought."""
+    """The first made-up revision minus a method that the runtime serves, plus a new member of one of its own types."""
     document = copy.deepcopy(document)
     definitions = document["$defs"]
     remove_request(definitions, "SubscriptionsListen", "SubscriptionsListenResultMetaObject")
@@ -212,7 +212,7 @@ def second(document):
 
 
 def run(*command, folder):
-    """Runs a command; what it prints goes where ours goes."""
+    """Runs a command that inherits standard output and error."""
     print("+", *command, flush=True)
     begun = time.monotonic()
     # Builds of the stages differ little.
@@ -228,7 +228,7 @@ def checked(*command, folder):
 
 
 def copied(folder):
-    """A copy of what git knows of this tree, as it is in the work tree, with the crate of the tests as a member."""
+    """Copies the files that git tracks, in their state in the work tree, and adds the crate of the tests as a member."""
     shutil.rmtree(folder, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, stdout=subprocess.PIPE
@@ -248,7 +248,7 @@ def copied(folder):
 
 
 def insert(file, after, text):
-    """Inserts `text` into a file, behind what the expression `after` finds there, once."""
+    """Inserts `text` into a file, after the only match of the expression `after`."""
     old = file.read_text()
     places = [found.end() for found in re.finditer(after, old)]
     if len(places) != 1:
@@ -257,7 +257,7 @@ def insert(file, after, text):
 
 
 def synchronised(source, target):
-    """Makes `target` the same as `source`. Files that are the same already keep their time."""
+    """Makes `target` equal to `source`. Unchanged files keep their time stamp."""
     wanted = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
     for path in [path for path in target.rglob("*") if path.is_file()]:
         if path.relative_to(target) not in wanted:

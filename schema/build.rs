@@ -1,6 +1,6 @@
 //! Keeps the bindings and the files they are generated from together. Not part of the published package.
 //!
-//! With feature `generate` the generator runs here and the crate compiles what it wrote. Without it there is nothing to
+//! With feature `generate` the generator runs here and the crate compiles its output. Without it there is nothing to
 //! build: only the fingerprint of the inputs is compared with the one in the checked-in file.
 
 use std::path::Path;

@@ -23,7 +23,7 @@ CHECK_SECONDS = 15
 
 
 class Peer:
-    """One connected client, what was asked of it and what it heard."""
+    """One connected client, the requests and the notifications that it received."""
 
     def __init__(self, client, revision, list_changed):
         self.client = client
@@ -173,7 +173,7 @@ async def check_list_changed(peer):
         subscription = None
         if peer.modern:
             subscription = await stack.enter_async_context(peer.client.listen(tools_list_changed=True))
-        # A legacy client opens its stream on its own time, so trigger until it is heard.
+        # A legacy client opens its stream at a time of its choice, so trigger until the notification arrives.
         while not peer.list_changed.is_set():
             await peer.call("test_trigger_tool_change")
             if subscription is not None:
@@ -239,7 +239,7 @@ async def run(transport, target, revisions):
 def main():
     if len(sys.argv) < 4 or sys.argv[1] not in ("stdio", "http"):
         sys.exit(__doc__)
-    # The SDK warns about everything legacy; those calls are what is under test.
+    # The SDK warns about every legacy call; those calls are under test.
     warnings.simplefilter("ignore")
     sys.exit(0 if asyncio.run(run(sys.argv[1], sys.argv[2], sys.argv[3:])) else 1)
 

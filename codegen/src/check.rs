@@ -1,7 +1,7 @@
-//! Proof that committed schemas are what they claim to be: each equals the normal form of its official file, and the
-//! official file has the recorded digest.
+//! Proof of the committed schemas: each equals the normal form of its official file, and the official file has the recorded
+//! digest.
 //!
-//! Reads only. The official files are not part of the project, so they may be absent; that is said, never passed over.
+//! Reads only. The official files are not part of the project, so they may be absent. That is reported, never ignored.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::provenance::{Entry, Provenance, Source, sha256};
 use crate::store;
 
-/// What checking one committed file found.
+/// Result of checking one committed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -21,16 +21,16 @@ pub enum Verdict {
     Equal,
     /// There is no official file to compare with.
     Skipped(String),
-    /// Not what it claims to be.
+    /// Differs from the normal form, or the digest differs.
     Wrong(Problem),
 }
 
 /// One line of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was checked, such as `revision 2025-11-25`.
+    /// The subject of the check, such as `revision 2025-11-25`.
     pub subject: String,
-    /// What was found.
+    /// The result.
     pub verdict: Verdict,
 }
 

@@ -1,6 +1,6 @@
 //! Commands of `trueform-codegen`.
 //!
-//! Exit codes: 0 success, 1 a finding or a difference where that is what was asked for, 2 wrong usage or bad input.
+//! Exit codes: 0 success, 1 a finding or a difference, from commands that look for them, 2 wrong usage or bad input.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ enum Command {
     Check(Check),
     /// Write the Rust bindings of all schemas in the schema folder
     Generate(Generate),
-    /// Print what changed between two schemas, in the protocol's own terms
+    /// Print the changes between two schemas, in the terms of the protocol
     Diff(Diff),
 }
 
@@ -87,7 +87,7 @@ struct Generate {
     /// Write nothing; name the files that would change and exit with 1 if there are any
     #[arg(long)]
     check: bool,
-    /// Write nothing; print every type, what revisions differ in, the rules of unions and the corrections
+    /// Write nothing; print every type, the differences between revisions, the rules of unions and the corrections
     #[arg(long, conflicts_with = "check")]
     report: bool,
 }
@@ -149,7 +149,7 @@ fn schema_folder(cli: &Cli) -> Result<PathBuf, Problem> {
     })
 }
 
-/// Writes a line. A reader that has gone away (`| head`) is no reason to panic, and nothing else can be done about it.
+/// Writes a line. Errors are ignored: if the reader has gone away (`| head`), a panic would not help.
 fn say(text: impl std::fmt::Display) {
     _ = writeln!(std::io::stdout(), "{text}");
 }
@@ -210,7 +210,7 @@ impl Generate {
         let generated = generate(&inputs)?;
         for item in docs::undescribed(&model, &inputs) {
             say(format_args!(
-                "undescribed `{item}`: say in `docs.toml` what it is"
+                "undescribed `{item}`: describe it in `docs.toml`"
             ));
         }
         let out = self.out.clone().unwrap_or_else(|| schema.join("src"));

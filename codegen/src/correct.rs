@@ -1,9 +1,9 @@
-//! Pass 1: faults of the official files, corrected as the overlay lists them. A correction that finds something else
-//! than it expects is an error, so that none outlives its fault.
+//! Pass 1: corrects the faults of the official files that the overlay lists. A correction that does not find the expected fault is
+//! an error, so that none outlives its fault.
 
 use serde_json::Value;
 
-use crate::{load::Inputs, overlay::Correction, problem::Problem};
+use crate::{inputs::Inputs, overlay::Correction, problem::Problem};
 
 /// Applies every correction of the overlay.
 ///
@@ -100,7 +100,7 @@ mod tests {
         let problem = correct(&mut document, &addition).unwrap_err().to_string();
         assert!(problem.contains("the member is already there"), "{problem}");
 
-        // The parent must be an object, and there.
+        // The parent must exist and be an object.
         for parent in ["", "/$defs/Y", "/$defs/X/type"] {
             addition.pointer = format!("{parent}/z");
             let before = document.clone();

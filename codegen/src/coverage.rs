@@ -1,4 +1,4 @@
-//! The table of methods in the README, made from the method table so that it cannot be wrong.
+//! The table of methods in the README, generated from the method table so that it cannot be wrong.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub fn table(model: &Model) -> String {
     out
 }
 
-/// `readme` with the table between its two `coverage` comments; `None` if it has none.
+/// `readme` with the table between its two `coverage` comments; `None` if it lacks those comments.
 #[must_use]
 pub fn update(readme: &str, model: &Model) -> Option<String> {
     let open = readme.find(OPEN)?;

@@ -1,7 +1,7 @@
-//! What changed between two schemas, as a list of classified changes in the protocol's own terms.
+//! The changes between two schemas, classified, in the terms of the protocol.
 //!
-//! Owns the vocabulary of methods and named types. What changed in one schema is found by [`trueform_compare`], which
-//! compares single schemas and serves whatever else has a contract.
+//! Owns the vocabulary of methods and named types. The changes of one schema are found by [`trueform_compare`], which
+//! compares single schemas and is also used for other contracts.
 
 mod methods;
 mod render;
@@ -17,7 +17,7 @@ pub use trueform_compare::Impact;
 
 use crate::problem::Problem;
 
-/// What happened to a subject.
+/// Kind of a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(
     tag = "change",
@@ -38,7 +38,7 @@ pub enum What {
         /// Such as `ServerRequest`.
         sender: String,
     },
-    /// A method may no longer be sent that way.
+    /// A method may no longer be sent in one way: the name of the union that no longer lists it.
     SenderRemoved {
         /// Such as `ServerRequest`.
         sender: String,
@@ -57,7 +57,7 @@ pub enum What {
     TypeAdded,
     /// A named type is gone.
     TypeRemoved,
-    /// Something changed in what is legal there.
+    /// The set of legal values there changed.
     #[serde(untagged)]
     Schema(trueform_compare::What),
 }
@@ -67,10 +67,10 @@ pub enum What {
 pub struct Change {
     /// A method (`tools/call`), a type (`Tool`) or a place below one: `Tool.icons[].sizes`, `tools/call params.name`.
     pub subject: String,
-    /// What happened to it.
+    /// Kind of the change.
     #[serde(flatten)]
     pub what: What,
-    /// How much it can hurt.
+    /// The severity of the change.
     pub impact: Impact,
 }
 
@@ -94,7 +94,7 @@ impl Diff {
         self.changes.is_empty()
     }
 
-    /// How many changes can hurt this much.
+    /// The number of changes of this severity.
     #[must_use]
     pub fn count(&self, impact: Impact) -> usize {
         self.changes
@@ -103,7 +103,7 @@ impl Diff {
             .count()
     }
 
-    /// How much the worst change can hurt; `None` if nothing changed.
+    /// The severity of the worst change; `None` if nothing changed.
     #[must_use]
     pub fn worst(&self) -> Option<Impact> {
         self.changes.iter().map(|change| change.impact).max()
@@ -116,10 +116,10 @@ impl fmt::Display for Diff {
     }
 }
 
-/// What changed between two schema files in [normal form](crate::import).
+/// The changes between two schema files in [normal form](crate::import).
 ///
 /// A type that merely got a name (its content was written inline before) is not a change, nor is another spelling of the
-/// same thing. What changed inside a named type is reported once, under that type.
+/// same thing. Changes inside a named type are reported once, under that type.
 ///
 /// # Errors
 /// One of the documents has no `$defs`, or refers to a definition it does not have.
@@ -130,8 +130,8 @@ pub fn diff(old: &Value, new: &Value) -> Result<Diff, Problem> {
     })
 }
 
-/// A schema file in normal form. Its "any JSON" is a definition, which forgets two kinds of JSON; that is a fault of the
-/// official file and not a limit.
+/// A schema file in normal form. Its definition of "any JSON" omits two JSON types; that is a fault of the official file and not
+/// a constraint.
 fn document(file: &Value) -> Result<Document<'_>, Problem> {
     if !file.get("$defs").is_some_and(Value::is_object) {
         return Err(Problem::at(

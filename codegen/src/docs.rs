@@ -1,24 +1,24 @@
-//! Our own words for the items of the bindings: which items there are, and which have none yet.
+//! `docs.toml`, our own documentation of the items of the bindings: the list of items, and those without an entry.
 
 use std::collections::BTreeSet;
 
 use crate::{
-    load::Inputs,
+    inputs::Inputs,
     model::{Model, Shape, TypeRef},
     problem::Problem,
 };
 
-/// How much of the bindings is described in our own words.
+/// How much of the bindings `docs.toml` describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Coverage {
-    /// Items in all.
+    /// Number of items.
     pub items: usize,
-    /// Items with a neutral generated sentence.
+    /// Number of items with a neutral generated sentence.
     pub neutral: usize,
 }
 
-/// How many items of `model` have words of ours.
+/// Counts the items of `model` that have an entry.
 #[must_use]
 pub fn coverage(model: &Model, inputs: &Inputs) -> Coverage {
     Coverage {
@@ -27,7 +27,7 @@ pub fn coverage(model: &Model, inputs: &Inputs) -> Coverage {
     }
 }
 
-/// The items of `model` that have no words of ours, as `docs.toml` spells them.
+/// The paths of the items of `model` that have no entry.
 #[must_use]
 pub fn undescribed(model: &Model, inputs: &Inputs) -> Vec<String> {
     let mut paths = paths(model);
@@ -35,14 +35,14 @@ pub fn undescribed(model: &Model, inputs: &Inputs) -> Vec<String> {
     paths.into_iter().collect()
 }
 
-/// The subject that `words` link to in the specification, such as `tools`.
+/// The subject in the specification, such as `tools`, that `words` link to.
 pub(crate) fn topic(words: &str) -> Option<&str> {
     let (_, link) = words.split_once("[Specification: ")?;
     link.split_once(']').map(|(topic, _)| topic)
 }
 
 /// # Errors
-/// Words for an item that does not exist, which are words that nobody reads.
+/// An entry for an item that does not exist, because nobody would read it.
 pub(crate) fn check(model: &Model, inputs: &Inputs) -> Result<(), Problem> {
     let paths = paths(model);
     match inputs.docs.keys().find(|path| !paths.contains(*path)) {
@@ -53,7 +53,7 @@ pub(crate) fn check(model: &Model, inputs: &Inputs) -> Result<(), Problem> {
     }
 }
 
-/// The path of `item` in the docs file: items of an extension carry its name.
+/// The path of `item` in the docs file; the items of an extension are prefixed by its name.
 pub(crate) fn path(extension: Option<&str>, item: &str) -> String {
     match extension {
         Some(name) => format!("{name}::{item}"),

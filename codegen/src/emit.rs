@@ -1,6 +1,6 @@
 //! Passes 4 to 6, writing half: the model as Rust text.
 //!
-//! The text holds what differs per type; every algorithm is in `trueform_schema::support`. It is formatted, carries no
+//! The text holds only what differs per type; every algorithm is in `trueform_schema::support`. It is formatted, carries no
 //! time stamp, and depends on nothing but its inputs.
 
 mod conform;
@@ -17,8 +17,8 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use crate::{
     docs,
-    generate::Generated,
-    load::Inputs,
+    generated::Generated,
+    inputs::Inputs,
     methods::distinct,
     model::{Bits, Field, Model, Shape, TypeRef},
     problem::Problem,
@@ -27,7 +27,7 @@ use crate::{
 
 /// The files of all modules.
 pub(crate) fn emit(model: &Model, inputs: &Inputs) -> Result<Generated, Problem> {
-    // One enumeration names the methods of all modules of this crate.
+    // One enumeration holds the methods of all modules of this crate.
     let modules = model.extensions.values().chain([model]);
     let all = modules.flat_map(|module| module.methods.values());
     distinct(all.map(|method| (method.wire.as_str(), method.name.as_str())))?;
@@ -41,7 +41,7 @@ pub(crate) fn emit(model: &Model, inputs: &Inputs) -> Result<Generated, Problem>
     Ok(files)
 }
 
-/// The module of the extension `name`, for another crate than the schema crate.
+/// The module of the extension `name`, for a crate other than the schema crate.
 pub(crate) fn emit_elsewhere(
     model: &Model,
     inputs: &Inputs,
@@ -58,11 +58,11 @@ pub(crate) fn emit_elsewhere(
 enum Home {
     /// `trueform-schema`, whose `Method` knows the methods of all modules.
     Schema,
-    /// Another one, which brings a `Method` of its own.
+    /// Another crate, which has its own `Method`.
     Elsewhere,
 }
 
-/// What the emitters share.
+/// State shared by the emitters.
 struct Context<'a> {
     model: &'a Model,
     inputs: &'a Inputs,
@@ -71,7 +71,7 @@ struct Context<'a> {
     home: Home,
     /// Types of the fields of structs.
     field_types: FieldTypes,
-    /// Sets of revisions that were named, to define at the end.
+    /// Named sets of revisions, to be defined at the end.
     sets: std::cell::RefCell<BTreeSet<Bits>>,
 }
 
@@ -111,7 +111,7 @@ fn module(
     }
     methods::emit(&cx, &mut body);
     dispatch::emit(&cx, &mut body);
-    // The revisions of an extension do not differ, and its results hold what the core's do.
+    // An extension has a single revision, and its results contain types of the core.
     if extension.is_none() {
         parts::emit(&cx, &mut body);
     }
@@ -181,7 +181,7 @@ fn imports(cx: &Context<'_>, body: &str) -> String {
     let words: BTreeSet<&str> = body
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .collect();
-    // The sets of revisions are defined after the body was written.
+    // The sets of revisions are defined after the body has been written.
     names.retain(|name| name == "Revisions" || words.contains(&**name));
     let names: Vec<String> = names.into_iter().collect();
     let group = |path: &str, of: &[&str]| {
@@ -273,7 +273,7 @@ fn rust(ty: &TypeRef) -> String {
     }
 }
 
-/// How a parameter for a field of type `spelled` is declared, and what turns it into that type.
+/// The declared type of a parameter for a field of type `spelled`, and the expression that converts it.
 fn parameter(spelled: &str, name: &str) -> (String, String) {
     match spelled {
         "bool" | "i64" | "f64" => (spelled.to_owned(), name.to_owned()),
@@ -283,7 +283,7 @@ fn parameter(spelled: &str, name: &str) -> (String, String) {
 }
 
 impl Context<'_> {
-    /// Whether the module defines `Method`, and does not use the core's.
+    /// Whether the module defines its own `Method` instead of using the core's.
     fn has_method(&self) -> bool {
         self.extension.is_none() || self.home == Home::Elsewhere
     }
@@ -303,7 +303,7 @@ impl Context<'_> {
         Some(&facts.identifier)
     }
 
-    /// What a type is, where nobody has said it better.
+    /// The doc sentence of a type without an entry in `docs.toml`.
     fn neutral(&self, name: &str) -> String {
         match self.extension {
             None => format!("`{name}` of the Model Context Protocol."),
@@ -334,7 +334,7 @@ impl Context<'_> {
             .unwrap_or_else(|| rust(&field.ty))
     }
 
-    /// A doc comment: our own words, else a neutral sentence, then the period.
+    /// A doc comment: the text of `docs.toml`, else a neutral sentence, then the revisions.
     fn doc(&self, item: &str, neutral: &str, known: Bits, of: Bits, out: &mut String) {
         let path = docs::path(self.extension.map(|(name, _)| name), item);
         let words = self.inputs.docs.get(&path).map_or(neutral, String::as_str);

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::{
     docs, emit,
-    load::Inputs,
+    generated::Generated,
+    inputs::Inputs,
     merge::{self, Sources},
     methods,
     model::Model,
@@ -14,13 +15,10 @@ use crate::{
     problem::Problem,
 };
 
-/// Generated files: path below `schema/src` to text.
-pub type Generated = BTreeMap<String, String>;
-
 /// The Rust text of all bindings.
 ///
 /// # Errors
-/// Whatever [`model`] reports.
+/// The problem that [`model`] reports.
 pub fn generate(inputs: &Inputs) -> Result<Generated, Problem> {
     emit::emit(&model(inputs)?, inputs)
 }
@@ -28,8 +26,8 @@ pub fn generate(inputs: &Inputs) -> Result<Generated, Problem> {
 /// The superset model of all revisions, with the models of the extensions in it.
 ///
 /// # Errors
-/// The first thing that the schemas and the overlay leave open: an unknown keyword, shapes that cannot be merged, a
-/// union without a rule, an overlay line that nothing needs. The problem names file, definition and JSON pointer.
+/// The first problem of the schemas or the overlay: an unknown keyword, shapes that cannot be merged, a union without a rule,
+/// an unused overlay line. The problem names file, definition and JSON pointer.
 pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
     let overlay = &inputs.overlay;
     let names: Vec<String> = inputs.revisions.keys().cloned().collect();
@@ -85,7 +83,7 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
         let mut shared = shared(document, core_document);
         let mut ours =
             normalise::definitions(document).map_err(|problem| problem.in_file(&file))?;
-        // An extension's file lacks what it does not refer to, such as the base of the params.
+        // An extension's file lacks the definitions that it does not refer to, such as the base of the params.
         for (name, schema) in normalise::definitions(core_document)? {
             if !methods::is_envelope(&name, &schema) && !ours.contains_key(&name) {
                 shared.insert(name.clone());
@@ -128,7 +126,7 @@ fn definitions(document: &Value) -> Result<Definitions, Problem> {
     Ok(definitions)
 }
 
-/// The definitions of `extension` that mean the same as those of that name in `core`: equal, and so is all they refer to.
+/// The definitions of `extension` that are equal to those of the same name in `core`, including all definitions that they refer to.
 fn shared(extension: &Value, core: &Value) -> BTreeSet<String> {
     let definitions = |document: &Value| match document.get("$defs") {
         Some(Value::Object(definitions)) => definitions.clone(),

@@ -1,4 +1,4 @@
-//! Official schema file to normal form: the structure of the official file and nothing of its prose.
+//! Official schema file to normal form: the structure of the official file without its prose.
 //!
 //! The normal form is draft 2020-12 with every definition under `$defs`, every key sorted, and every annotation that is
 //! prose removed. It accepts exactly the values that the official file accepts, so it serves as the oracle of the tests too.
@@ -93,7 +93,7 @@ impl Draft {
     }
 }
 
-/// The definitions of the file and the member that holds them. Anything else at the root must be without meaning.
+/// The definitions of the file and the member that holds them. Other members of the root must not restrict values.
 fn definitions(root: &Map<String, Value>) -> Result<(&'static str, &Map<String, Value>), Problem> {
     for (key, value) in root {
         match key.as_str() {
@@ -133,8 +133,8 @@ fn definitions(root: &Map<String, Value>) -> Result<(&'static str, &Map<String, 
     }
 }
 
-/// Annotations that are prose, or that say nothing about which values are legal and are not facts a generator could use.
-/// `default` is not among them: it is data (the value that absence stands for), and dropping it could not be undone.
+/// Annotations that are prose, or that neither restrict values nor help a generator. `default` is not among them: it is data (the
+/// value that absence means), and dropping it could not be undone.
 fn is_prose(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -149,7 +149,7 @@ fn is_prose(keyword: &str) -> bool {
     )
 }
 
-/// What the value of a keyword is made of, which is what a walk has to know to stay on schemas.
+/// Kind of a keyword's value, which a walk has to know to find the schemas in it.
 enum Holds {
     Data,
     Schema,
@@ -203,7 +203,7 @@ impl Walk<'_> {
             if is_prose(keyword) {
                 continue;
             }
-            // Draft 7 ignores whatever stands beside a reference; 2020-12 would apply it.
+            // Draft 7 ignores the keywords beside a reference; 2020-12 would apply them.
             if self.draft == Draft::V07 && keyword != "$ref" && members.contains_key("$ref") {
                 continue;
             }

@@ -15,7 +15,9 @@ pub mod diff;
 pub mod docs;
 mod emit;
 mod generate;
+mod generated;
 pub mod import;
+mod inputs;
 pub mod load;
 mod merge;
 mod methods;
@@ -31,8 +33,9 @@ pub mod store;
 mod types;
 
 pub use self::{
-    generate::{Generated, generate, model},
-    load::Inputs,
+    generate::{generate, model},
+    generated::Generated,
+    inputs::Inputs,
     model::Model,
     report::report,
 };

@@ -1,34 +1,18 @@
 //! Reading the schema folder: the files that together determine the generated code, and their fingerprint.
 //!
-//! Knows where inputs live, not what they mean; `correct` is the only pass that changes what was read.
+//! Knows the places of inputs, not their meaning.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
 
-use crate::{correct, overlay::Overlay, problem::Problem, store};
-
-/// Everything the generator reads: the normal forms with the overlay's corrections applied, the overlay, our own docs.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Inputs {
-    /// Normal form by revision, oldest first, corrected.
-    pub revisions: BTreeMap<String, Value>,
-    /// Normal form by extension, corrected.
-    pub extensions: BTreeMap<String, Value>,
-    /// The facts a JSON schema cannot say.
-    pub overlay: Overlay,
-    /// Our own words by item path: `Tool`, `Tool.title`, `Role.user`.
-    pub docs: BTreeMap<String, String>,
-    /// FNV-1a over names and bytes of all input files.
-    pub fingerprint: u64,
-}
+use crate::{correct, inputs::Inputs, overlay::Overlay, problem::Problem, store};
 
 impl Inputs {
     /// Reads and corrects the schema folder `schema`.
     ///
     /// # Errors
-    /// A file cannot be read or parsed, or a correction of the overlay does not apply (any more).
+    /// A file cannot be read or parsed, or a correction of the overlay does not apply (or no longer does).
     pub fn read(schema: &Path) -> Result<Self, Problem> {
         let mut fingerprint = Fingerprint::new();
         let revisions = read_folder(schema, "revisions", &mut fingerprint)?;
@@ -41,7 +25,7 @@ impl Inputs {
                 fingerprint.add("docs.toml", text.as_bytes());
                 parse_toml("docs.toml", &text)?
             }
-            // Docs are optional: a copied schema folder need not carry ours.
+            // Docs are optional: a copied schema folder need not contain them.
             Err(_) => BTreeMap::new(),
         };
         let mut inputs = Self {

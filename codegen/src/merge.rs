@@ -1,7 +1,7 @@
 //! Pass 3: the definitions of all revisions as one superset model.
 //!
 //! Walks all revisions in step from the params and results of every method. A *position* is a place in the merged
-//! model; the *nodes* at it are what the single revisions have there. Positions of the same type name share one entry,
+//! model; its *nodes* are the schemas of the single revisions there. Positions of the same type name share one entry,
 //! so the walk is a fixpoint: entries gain nodes until nothing is new, then the types are built from them.
 
 mod build;
@@ -20,7 +20,7 @@ use crate::{
     problem::Problem,
 };
 
-/// What one module of bindings is merged from.
+/// The inputs of the merge of one module of bindings.
 #[derive(Debug)]
 pub(crate) struct Sources<'a> {
     /// Revision names, oldest first.
@@ -40,7 +40,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) core: Option<&'a Model>,
 }
 
-/// What one revision has at a position.
+/// The schema of one revision at a position.
 #[derive(Clone, Debug)]
 struct Node<'a> {
     revision: usize,
@@ -58,17 +58,17 @@ enum Kind {
 }
 
 #[derive(Debug)]
-struct Entry<'a> {
+struct MergedType<'a> {
     kind: Kind,
     nodes: BTreeMap<(usize, String), Node<'a>>,
 }
 
 struct Merger<'a> {
     sources: &'a Sources<'a>,
-    entries: BTreeMap<String, Entry<'a>>,
+    entries: BTreeMap<String, MergedType<'a>>,
     definitions: BTreeMap<(usize, String), TypeRef>,
     decisions: BTreeSet<String>,
-    /// Overlay positions that were met, to report those that no longer are.
+    /// Overlay positions that were reached, to report those that no longer are.
     used: BTreeSet<String>,
     changed: bool,
 }
@@ -76,7 +76,7 @@ struct Merger<'a> {
 /// The superset model of `sources`.
 ///
 /// # Errors
-/// Shapes that cannot be merged without an overlay line, unions without a rule, overlay lines that nothing needs.
+/// Shapes that cannot be merged without an overlay line, unions without a rule, unused overlay lines.
 pub(crate) fn merge(sources: &Sources<'_>) -> Result<Model, Problem> {
     let drafts = methods::drafts(sources)?;
     let roots = roots(sources)?;
@@ -171,7 +171,7 @@ fn outcomes(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Proble
                 .position(|definitions| definitions.contains_key(member));
             let Some(revision) = revision else {
                 let message =
-                    format!("the outcome `{name}` names `{member}`, which is no definition");
+                    format!("the outcome `{name}` names `{member}`, which is not a definition");
                 return Err(Problem::at("", message).in_file("overlay.toml"));
             };
             let node = (
@@ -252,7 +252,7 @@ impl<'a> Merger<'a> {
         let entry = self
             .entries
             .entry(name.to_owned())
-            .or_insert_with(|| Entry {
+            .or_insert_with(|| MergedType {
                 kind,
                 nodes: BTreeMap::new(),
             });
@@ -274,7 +274,7 @@ impl<'a> Merger<'a> {
         Problem::at(node.at.clone(), message).in_file(&self.sources.names[node.revision])
     }
 
-    /// Definitions that nothing reaches and that are no envelope.
+    /// Unreachable definitions, envelopes excepted.
     fn unreached(&self) -> BTreeMap<String, Bits> {
         let mut unreached: BTreeMap<String, Bits> = BTreeMap::new();
         for (revision, definitions) in self.sources.revisions.iter().enumerate() {

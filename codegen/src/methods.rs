@@ -1,7 +1,7 @@
 //! Pass 5, reading half: the methods of every revision, from the envelopes.
 //!
 //! An envelope is a definition with a constant `method`. Its params and results become the roots that the merge starts
-//! from. Nothing here names a method: what the schemas do not say is in the overlay.
+//! from. No method name is written here: facts that the schemas lack are in the overlay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,11 +107,11 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
     Ok(drafts)
 }
 
-/// Functions of the generated traits that no method may be called like.
+/// Functions of the generated traits, whose names no method may have.
 const TAKEN: [&str; 3] = ["answer", "ignored", "not_served"];
 
-/// Whether every method of one module has a Rust name of its own, given wire names and Rust names. A method that one revision
-/// renames on the wire keeps the name of its definition, so the overlay has to name one of the two.
+/// Checks that the Rust names of all methods differ, given pairs of wire name and Rust name. A method that one revision renames on
+/// the wire keeps the name of its definition, so the overlay has to name one of the two.
 pub(crate) fn distinct<'a>(
     methods: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<(), Problem> {
@@ -141,8 +141,8 @@ pub(crate) fn distinct<'a>(
     Ok(())
 }
 
-/// Gives inline params the `_meta` of the base request or notification, which the official files lose where a
-/// definition overrides `params`.
+/// Adds the `_meta` of the base request or notification to inline params, which lack it in the official files if a definition
+/// overrides `params`.
 pub(crate) fn inherit_meta(definitions: &mut Definitions) {
     let base = |definitions: &Definitions, notification: bool| {
         let (envelope, params) = match notification {
@@ -194,7 +194,7 @@ fn envelope_of<'a>(name: &str, schema: &'a Schema) -> Option<(&'a str, &'a Objec
     }
 }
 
-/// Whether a definition is part of the JSON-RPC envelope and therefore no type of its own.
+/// Whether a definition is part of the JSON-RPC envelope, for which no type is generated.
 pub(crate) fn is_envelope(name: &str, schema: &Schema) -> bool {
     envelope_of(name, schema).is_some()
         || name.starts_with("JSONRPC")
@@ -216,7 +216,7 @@ pub(crate) fn is_envelope(name: &str, schema: &Schema) -> bool {
 struct Directions<'a> {
     client: BTreeSet<&'a str>,
     server: BTreeSet<&'a str>,
-    /// Methods of one-member unions that collapsed.
+    /// Methods of unions of one member, which collapsed into it.
     collapsed: BTreeMap<&'a str, bool>,
 }
 

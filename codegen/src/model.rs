@@ -1,4 +1,4 @@
-//! The superset model: what the passes produce and everything that is emitted comes from.
+//! The superset model: the output of the passes and the only input of the emitters.
 //!
 //! Holds, for each type, member, variant, enum value and method, the revisions that have it and that require it. Every
 //! collection is ordered, so that the same input gives the same bytes.
@@ -12,7 +12,7 @@ use crate::overlay::Case;
 pub struct Bits(pub u8);
 
 impl Bits {
-    /// Just the revision with index `revision`.
+    /// Only the revision with index `revision`.
     #[must_use]
     pub fn of(revision: usize) -> Self {
         Self(1 << revision)
@@ -48,7 +48,7 @@ impl fmt::Debug for Bits {
     }
 }
 
-/// Everything known about one module of bindings: the core, or one extension.
+/// One module of bindings: the core, or one extension.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Model {
@@ -58,13 +58,13 @@ pub struct Model {
     pub types: BTreeMap<String, TypeDef>,
     /// Methods by wire name.
     pub methods: BTreeMap<String, MethodDef>,
-    /// What each definition of each revision (by index) became.
+    /// The type that each definition of each revision (by index) was merged into.
     pub definitions: BTreeMap<(usize, String), TypeRef>,
     /// Definitions that no method reaches, by name, with the revisions that have them.
     pub unreached: BTreeMap<String, Bits>,
     /// Types of the core that an extension uses.
     pub external: BTreeMap<String, TypeDef>,
-    /// What was decided where revisions differ, in order.
+    /// The decisions on differences between revisions, in order.
     pub decisions: Vec<String>,
     /// Models of the extensions, by name; empty for an extension.
     pub extensions: BTreeMap<String, Model>,
@@ -78,7 +78,7 @@ pub struct TypeDef {
     pub name: String,
     /// Revisions in which a method reaches it.
     pub known: Bits,
-    /// What it is.
+    /// Its shape.
     pub shape: Shape,
     /// Where it is defined: (revision index, JSON pointer).
     pub sources: Vec<(usize, String)>,
@@ -97,7 +97,7 @@ pub enum Shape {
     Union {
         /// The variants in order.
         variants: Vec<Variant>,
-        /// How they are told apart.
+        /// How they are distinguished.
         rule: Rule,
     },
     /// A string with known values.
@@ -121,19 +121,19 @@ pub struct Field {
     pub known: Bits,
     /// Revisions that require it.
     pub required: Bits,
-    /// Raw JSON to write at a revision that requires it when there is no value.
+    /// Raw JSON to write at a revision that requires the member, if it is absent.
     pub default: Option<String>,
     /// Constraints by revision index.
     pub constraints: BTreeMap<usize, Constraints>,
     /// Whether it is non-optional: required by every revision that has the type.
     pub always: bool,
-    /// What revisions ask of a value beyond its type.
+    /// Constraints of revisions on a value, beyond its type.
     pub needs: Needs,
-    /// Where the struct stands for several variants: those that require the member, if not all do.
+    /// The variants that require the member, if the struct is collapsed from several variants and not all of them do.
     pub required_if: Option<RequiredIf>,
 }
 
-/// The variants of a struct that require a member, by what tells them apart.
+/// The variants of a struct that require a member, by their tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequiredIf {
@@ -141,14 +141,14 @@ pub struct RequiredIf {
     pub revisions: Bits,
     /// The member with a constant in each variant.
     pub tag: String,
-    /// Its values in those that require.
+    /// Its values in the variants that require the member.
     pub values: Vec<String>,
 }
 
-/// What revisions ask of a value beyond its type, each with the revisions that ask it.
+/// Constraints on a value beyond its type, each with the revisions that have it.
 pub type Needs = Vec<(Bits, Need)>;
 
-/// One thing that revisions ask of a value; numbers are as the schema writes them.
+/// One constraint on a value; numbers keep the notation of the schema.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Need {
@@ -168,7 +168,7 @@ pub enum Need {
     OneOf(Vec<String>),
     /// Raw JSON of this form.
     Form(Form),
-    /// This, of every item or value.
+    /// These constraints, on every item of a list or value of a map.
     Each(Needs),
 }
 
@@ -198,7 +198,7 @@ impl Form {
     }
 }
 
-/// What a revision asks of a value beyond its type.
+/// Constraints of one revision on a value, beyond its type.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Constraints {
@@ -212,7 +212,7 @@ pub struct Constraints {
     pub max_items: Option<u64>,
     /// Format of a string.
     pub format: Option<String>,
-    /// JSON type that this revision asks for where the merged type is wider: `object`, `integer`.
+    /// JSON type that this revision requires if the merged type is wider: `object`, `integer`.
     pub json_type: Option<String>,
 }
 
@@ -222,29 +222,29 @@ pub struct Constraints {
 pub struct Variant {
     /// Rust name.
     pub name: String,
-    /// What it holds.
+    /// The type of its value.
     pub ty: TypeRef,
     /// Revisions that have it.
     pub known: Bits,
-    /// What revisions ask of the value beyond its type.
+    /// Constraints of revisions on the value, beyond its type.
     pub needs: Needs,
-    /// What is written at a revision that lacks it.
+    /// How it is written at a revision that lacks it.
     pub older: Older,
 }
 
-/// What stands for a variant of a union at a revision that lacks it.
+/// How a variant of a union is written at a revision that lacks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Older {
-    /// Nothing; it must not be sent.
+    /// Not at all; it must not be sent.
     Nothing,
-    /// Its only item, where it is a list of one.
+    /// As its only item, if it is a list of one.
     Item,
-    /// What its hand-written `Rewrite` makes of it.
+    /// In the form that its hand-written `Rewrite` writes.
     Rewritten,
 }
 
-/// How the variants of a union are told apart.
+/// How the variants of a union are distinguished.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Rule {
@@ -254,7 +254,7 @@ pub enum Rule {
         member: String,
         /// Variant (index) by value.
         values: BTreeMap<String, usize>,
-        /// Variant meant where the member is absent.
+        /// Variant if the member is absent.
         absent: Option<usize>,
     },
     /// By the first of these members to be present.
@@ -315,13 +315,13 @@ pub struct MethodDef {
     pub notification: bool,
     /// Type of the params.
     pub params: TypeRef,
-    /// Type of the result, an outcome union where there are several; `None` for notifications.
+    /// Type of the result, an outcome union if there are several; `None` for notifications.
     pub result: Option<TypeRef>,
-    /// What holds at each revision that has the method, by index.
+    /// The rules of each revision that has the method, by index.
     pub rules: BTreeMap<usize, MethodRules>,
 }
 
-/// What holds for a method at one revision.
+/// The rules for a method at one revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MethodRules {
@@ -333,16 +333,16 @@ pub struct MethodRules {
     pub capability: Option<String>,
     /// Params member mirrored in a header.
     pub header_name: Option<String>,
-    /// Whether the answer may be a request for input.
+    /// Whether the result may be a request for input.
     pub input_required: bool,
     /// Whether `params` must be present.
     pub params_required: bool,
-    /// Definitions the result may be.
+    /// The definitions of the possible results.
     pub results: Vec<String>,
 }
 
 impl Model {
-    /// `known` in words: `Since 2025-06-18.`, `Only 2025-11-25.`, empty where all revisions have it.
+    /// `known` in words: `Since 2025-06-18.`, `Only in 2025-11-25.`; empty if all revisions have it.
     #[must_use]
     pub fn period(&self, known: Bits) -> String {
         let last = self.revisions.len() - 1;

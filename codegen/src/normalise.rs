@@ -13,7 +13,7 @@ use crate::problem::{Problem, child};
 /// The definitions of one file, by name.
 pub type Definitions = BTreeMap<String, Schema>;
 
-/// What a schema allows.
+/// The values that a schema allows.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Schema {
@@ -21,7 +21,7 @@ pub enum Schema {
     Any,
     /// Nothing.
     Never,
-    /// What another definition of the file allows.
+    /// The values that another definition of the file allows.
     Ref(String),
     /// `null`.
     Null,
@@ -51,7 +51,7 @@ pub struct Bounds {
     pub maximum: Option<serde_json::Number>,
 }
 
-/// What a string may be.
+/// Constraints on a string.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Text {
@@ -61,7 +61,7 @@ pub struct Text {
     pub values: Option<Vec<String>>,
 }
 
-/// What an array may be.
+/// Constraints on an array.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Array {
@@ -73,7 +73,7 @@ pub struct Array {
     pub max_items: Option<u64>,
 }
 
-/// What an object may be.
+/// Constraints on an object.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Object {
@@ -81,12 +81,12 @@ pub struct Object {
     pub properties: BTreeMap<String, Schema>,
     /// Members that must be present.
     pub required: BTreeSet<String>,
-    /// Members that are not known.
+    /// Schema of the other members.
     pub additional: Schema,
 }
 
 impl Object {
-    /// Whether nothing is known of the members.
+    /// Whether the members are unconstrained.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.properties.is_empty() && self.additional == Schema::Any
@@ -110,7 +110,7 @@ impl Schema {
 /// The definitions of a normal-form document.
 ///
 /// # Errors
-/// The document has no `$defs`, or a schema uses what the generator does not know.
+/// The document has no `$defs`, or a schema uses a keyword that the generator does not know.
 pub fn definitions(document: &Value) -> Result<Definitions, Problem> {
     let Some(raw) = document.get("$defs").and_then(Value::as_object) else {
         return Err(Problem::at(
@@ -310,7 +310,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What both allow, with references looked through.
+    /// The intersection of both, with references resolved.
     fn intersect(&self, a: Schema, b: Schema, at: &str) -> Result<Schema, Problem> {
         Ok(match (self.open(a)?, self.open(b)?) {
             (Schema::Any, other) | (other, Schema::Any) => other,
@@ -380,7 +380,7 @@ fn narrower(a: Schema, b: Schema) -> Option<Schema> {
     }
 }
 
-/// A union with nested ones opened and constants folded into one enumeration.
+/// A union with nested unions flattened and constants folded into one enumeration.
 fn union(members: Vec<Schema>) -> Schema {
     let mut flat: Vec<Schema> = Vec::new();
     for member in members {
@@ -451,7 +451,7 @@ mod tests {
 
     use super::*;
 
-    #[expect(clippy::needless_pass_by_value, reason = "made anew for each case")]
+    #[expect(clippy::needless_pass_by_value, reason = "built anew for each case")]
     fn one(schema: Value) -> Result<Schema, Problem> {
         let document = json!({"$defs": {
             "X": schema,

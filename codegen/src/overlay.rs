@@ -1,4 +1,4 @@
-//! `overlay.toml` as typed data: the facts a JSON schema cannot say.
+//! `overlay.toml` as typed data: the facts that a JSON schema cannot express.
 //!
 //! A position is written `Type.member`; `[]` stands for the items of an array and `{}` for the values of a map at it.
 
@@ -16,13 +16,13 @@ pub struct Overlay {
     pub modern_since: String,
     /// Faults of official files.
     pub correct: Vec<Correction>,
-    /// Definitions that hand-written types stand for: `Json`, `JsonObject`, `RequestId`.
+    /// Definitions that hand-written types replace: `Json`, `JsonObject`, `RequestId`.
     pub definitions: BTreeMap<String, String>,
-    /// Positions that hand-written types stand for.
+    /// Positions that hand-written types replace.
     pub leaves: BTreeMap<String, String>,
-    /// Rust names of what has no usable name in the schemas, by position.
+    /// Rust names of types that have no usable name in the schemas, by position.
     pub names: BTreeMap<String, String>,
-    /// Definitions that older revisions call otherwise: `Name@revision` to the names they are merged as.
+    /// Definitions that older revisions name differently: `Name@revision` to the names they are merged as.
     pub aliases: BTreeMap<String, Vec<String>>,
     /// Positions left out of the model, each with the reason.
     pub drop: BTreeMap<String, String>,
@@ -32,17 +32,17 @@ pub struct Overlay {
     pub constants: BTreeMap<String, BTreeMap<String, String>>,
     /// Raw JSON written at a revision that requires the member when the author set none, by JSON name.
     pub defaults: BTreeMap<String, String>,
-    /// How the variants of a union are told apart, by type name.
+    /// How the variants of a union are distinguished, by type name.
     pub unions: BTreeMap<String, UnionRule>,
     /// Types to generate although no method reaches them: name to definition pointers.
     pub roots: BTreeMap<String, Vec<String>>,
-    /// What the schemas do not say about methods, by wire name.
+    /// Facts about methods that the schemas lack, by wire name.
     pub methods: BTreeMap<String, MethodFacts>,
     /// The same for each extension.
     pub extensions: BTreeMap<String, Extension>,
 }
 
-/// A fault of official files and its correction, checked to apply. It replaces a value, or adds a member that is not there.
+/// A fault of official files and its correction. It replaces a value, or adds a missing member. A correction that does not apply is an error.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -51,22 +51,22 @@ pub struct Correction {
     pub why: String,
     /// Revisions or `extension:NAME` the fault is in.
     pub files: Vec<String>,
-    /// JSON pointer of what is wrong or missing.
+    /// JSON pointer to the wrong or missing value.
     pub pointer: String,
-    /// What must be there. `None` if nothing may be there, and `pointer` names a member to add to an object.
+    /// The value that must be there. `None` if `pointer` names a member to add to an object.
     pub expect: Option<Value>,
-    /// What is there afterwards.
+    /// The corrected value.
     pub set: Value,
 }
 
-/// How the variants of one union are told apart.
+/// How the variants of one union are distinguished.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct UnionRule {
     /// By the constant value of this member.
     pub tag: Option<String>,
-    /// The member type meant where the tag is absent.
+    /// The member type if the tag is absent.
     pub absent: Option<String>,
     /// By the first of these members to be present.
     pub present: BTreeMap<String, String>,
@@ -74,7 +74,7 @@ pub struct UnionRule {
     pub json: bool,
     /// One item of this union, or an array of them.
     pub many: Option<String>,
-    /// All members as one struct, because the variants differ only in what they require.
+    /// All members as one struct, because the variants differ only in their required members.
     pub collapse: bool,
     /// By the first case that holds.
     pub cases: Vec<Case>,
@@ -82,7 +82,7 @@ pub struct UnionRule {
     pub strip: String,
     /// Variant names by member type.
     pub variants: BTreeMap<String, String>,
-    /// Member types that are written as something else at revisions that lack them; each has a `Rewrite` by hand.
+    /// Member types that are written in another form at revisions that lack them; each has a hand-written `Rewrite`.
     pub rewritten: Vec<String>,
 }
 
@@ -104,13 +104,13 @@ pub struct Case {
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct MethodFacts {
-    /// Marker name, where the definition's is taken or does not say it.
+    /// Marker name, if the name of the definition is taken or unsuitable.
     pub name: Option<String>,
     /// Capability that gates it; `name@revision` limits it to the revision and later ones.
     pub capability: Option<String>,
     /// Params member that the modern HTTP transport mirrors in `Mcp-Name`.
     pub header_name: Option<String>,
-    /// `client-to-server`, `server-to-client` or `both`, where no union of the schema says it.
+    /// `client-to-server`, `server-to-client` or `both`, if no union of the schema determines it.
     pub direction: Option<String>,
     /// Further results by revision.
     pub results: BTreeMap<String, Vec<String>>,

@@ -1,10 +1,10 @@
-//! A finding about a schema file, and where in it: file, definition, JSON pointer, what is wrong.
+//! A problem in a schema file: file, definition, JSON pointer, description.
 //!
-//! Every command of `trueform-codegen` reports bad input in this shape. The type knows nothing about what was looked for.
+//! Every command of `trueform-codegen` reports bad input in this shape. The type is independent of the command.
 
 use std::fmt;
 
-/// Something wrong in a schema file, with the place named as exactly as it is known.
+/// Something wrong in a schema file, with its place, as exactly as known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
@@ -12,7 +12,7 @@ pub struct Problem {
     pub file: String,
     /// JSON pointer (RFC 6901) of the offending value inside the file; empty for the whole document.
     pub pointer: String,
-    /// What is wrong, and what would be allowed.
+    /// Description of the problem, and what would be allowed.
     pub message: String,
 }
 

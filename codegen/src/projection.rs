@@ -1,11 +1,11 @@
-//! What becomes of each member, alternative and value at the revisions that lack it or ask more of it: one row a rule.
+//! How each member, alternative and value is treated at the revisions that lack it or constrain it further: one row per rule.
 //!
-//! Read from the model, so that no row can be forgotten; how a row is carried out is owned by the bindings, and the words
-//! for what the hand-written rewrites make of something stand where they are written.
+//! The rows come from the model, so that none is forgotten. The bindings own how a rule is applied. The hand-written rewrites
+//! describe their own form.
 
 use crate::{
     docs,
-    load::Inputs,
+    inputs::Inputs,
     model::{Bits, Field, Form, Model, Need, Needs, Older, Shape, TypeDef, TypeRef, Variant},
 };
 
@@ -13,35 +13,35 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
-    /// What the specification calls the subject, such as `tools`; empty where nobody has described the type.
+    /// The subject in the specification, such as `tools`; empty if `docs.toml` does not link the type to one.
     pub topic: String,
     /// The Rust name of the type.
     pub of: String,
     /// The member on the wire, the variant in Rust, or the value on the wire.
     pub item: String,
-    /// The revisions that the rule is for.
+    /// The revisions that the rule applies to.
     pub at: Bits,
-    /// What becomes of it there.
+    /// The treatment.
     pub becomes: Becomes,
 }
 
-/// What becomes of something.
+/// How a revision treats a member, alternative or value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Becomes {
-    /// A member that the revision does not have is not written.
+    /// The revision does not have the member: it is not written.
     LeftOut,
-    /// Where the author set none, this is written.
+    /// This is written if the author set nothing.
     Filled(String),
-    /// What the hand-written `Rewrite` of this type makes of it.
+    /// Written in the form of the hand-written `Rewrite` of this type.
     Rewritten(String),
-    /// A list of one is written as its item, others are refused.
+    /// A list of one is written as its item; other lists are refused.
     Item,
     /// An alternative or value that the revision does not have is refused.
     Refused,
-    /// A member that the revision asks for: without it the value is refused.
+    /// The revision requires the member: a value without it is refused.
     Required,
-    /// The revision asks more of the value than the type does.
+    /// The revision constrains the value more than its type does.
     Narrowed(String),
 }
 
@@ -110,7 +110,7 @@ fn of_field<'m>(ty: &TypeDef, field: &'m Field) -> Vec<(&'m str, Bits, Becomes)>
             ));
         }
         None if name == SERVER_INFO => {
-            let words = "what the server says of itself".to_owned();
+            let words = "the identity of the server".to_owned();
             rows.push((name, field.known, Becomes::Filled(words)));
         }
         // Constants are always written.
@@ -134,7 +134,7 @@ fn of_variant<'m>(ty: &TypeDef, variant: &'m Variant) -> Vec<(&'m str, Bits, Bec
     rows
 }
 
-/// What only some of the revisions `known` ask.
+/// The constraints that only some of the revisions `known` have.
 fn narrowed(known: Bits, needs: &Needs) -> impl Iterator<Item = (Bits, Becomes)> {
     needs
         .iter()

@@ -1,4 +1,4 @@
-//! `schema/PROVENANCE.toml`: which official file each committed schema is the normal form of.
+//! `schema/PROVENANCE.toml`: the official file of each committed schema.
 //!
 //! Reads, writes and names entries. It does not read schemas, and does not fetch anything.
 
@@ -20,7 +20,7 @@ const HEADER: &str = "\
 
 ";
 
-/// What a committed schema file describes: a revision of the core protocol, or an extension.
+/// The subject of a committed schema file: a revision of the core protocol, or an extension.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// A dated revision, such as `2025-11-25`.
@@ -81,7 +81,7 @@ impl Source {
         }
     }
 
-    /// Where the normal form lives inside the schema folder.
+    /// Path of the normal form inside the schema folder.
     #[must_use]
     pub fn committed(&self) -> PathBuf {
         match self {
@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// Where the official file lives inside a folder of official files.
+    /// Path of the official file inside a folder of official files.
     #[must_use]
     pub fn official(&self) -> PathBuf {
         match self {
@@ -175,7 +175,7 @@ impl Provenance {
         }
     }
 
-    /// Puts in the entry of one source, in place of an older one.
+    /// Sets the entry of one source and replaces an older one.
     pub fn insert(&mut self, source: &Source, entry: Entry) {
         _ = match source {
             Source::Revision(name) => self.revisions.insert(name.clone(), entry),

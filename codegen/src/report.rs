@@ -1,15 +1,15 @@
-//! The merge report: every type with what the revisions agree and differ on, for the reviewer of a schema change.
+//! The merge report: every type with the differences between the revisions, for the reviewer of a schema change.
 
 use std::fmt::Write as _;
 
 use crate::{
     docs,
-    load::Inputs,
+    inputs::Inputs,
     model::{Bits, Field, MethodDef, Model, Rule, Shape, TypeRef},
 };
 
 /// The model as text: corrections, types, members with their revisions, union rules, methods, what is not generated,
-/// and how much of it is described in our own words.
+/// and how much of it `docs.toml` describes.
 #[must_use]
 pub fn report(model: &Model, inputs: &Inputs) -> String {
     let mut out = String::new();
@@ -228,7 +228,7 @@ fn by(rule: &Rule) -> String {
     }
 }
 
-/// A type as the report spells it.
+/// A type in the notation of the report.
 pub(crate) fn spell(ty: &TypeRef) -> String {
     match ty {
         TypeRef::Bool => "bool".to_owned(),

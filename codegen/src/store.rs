@@ -1,4 +1,4 @@
-//! The schema folder on disk: importing official files into it, and naming what is in it.
+//! The schema folder on disk: imports official files into it, and lists its content.
 //!
 //! Owns where files live and how they are written. The content comes from `import` and
 //! `provenance`.
@@ -8,12 +8,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::generate::Generated;
+use crate::generated::Generated;
 use crate::import::normal_form;
 use crate::problem::Problem;
 use crate::provenance::{self, Entry, Provenance, Source, sha256};
 
-/// Where an official file was taken from, as far as the person importing it says so.
+/// Where an official file was taken from, as far as given by the user who imports it.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// `owner/name`; the earlier entry's, else the official repository for a revision.
@@ -24,12 +24,12 @@ pub struct Origin {
     pub commit: Option<String>,
 }
 
-/// What an import did.
+/// Result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The normal form that was written.
     pub file: PathBuf,
-    /// Whether it differs from what was there.
+    /// Whether it differs from the previous content.
     pub changed: bool,
     /// The entry that was recorded.
     pub entry: Entry,
@@ -76,7 +76,7 @@ fn entry(source: &Source, origin: Origin, earlier: Option<&Entry>, sha256: Strin
     };
     let earlier_repository = || earlier.and_then(|entry| entry.repository.clone());
     let earlier_path = || earlier.and_then(|entry| entry.path.clone());
-    // A commit that named another file would be a lie about this one.
+    // The recorded commit belongs to another version of the file.
     let earlier_commit = || {
         earlier
             .filter(|entry| entry.sha256 == sha256)
@@ -124,7 +124,7 @@ pub fn stale(folder: &Path, generated: &Generated) -> Result<Vec<PathBuf>, Probl
     Ok(stale)
 }
 
-/// Writes what is [`stale`], removes leftovers, and answers which files those were.
+/// Writes the [`stale`] files, removes leftovers, and returns the paths of both.
 ///
 /// # Errors
 /// A file cannot be written or removed.
@@ -144,7 +144,7 @@ pub fn write_generated(folder: &Path, generated: &Generated) -> Result<Vec<PathB
     Ok(written)
 }
 
-/// Rust files in folders that belong to the generator and that it does not write any more.
+/// Rust files that an earlier generation left in folders of the generator.
 fn leftovers(folder: &Path, generated: &Generated) -> Result<Vec<PathBuf>, Problem> {
     let owned: BTreeSet<&Path> = generated
         .keys()
@@ -172,7 +172,7 @@ fn leftovers(folder: &Path, generated: &Generated) -> Result<Vec<PathBuf>, Probl
     Ok(left)
 }
 
-/// The nearest folder named `schema` with `revisions/` in it, in `start` or above: what commands use unless told.
+/// The nearest folder named `schema` with `revisions/` in it, in `start` or above: the default of all commands.
 #[must_use]
 pub fn find_schema(start: &Path) -> Option<PathBuf> {
     start
@@ -181,7 +181,7 @@ pub fn find_schema(start: &Path) -> Option<PathBuf> {
         .find(|schema| schema.join("revisions").is_dir())
 }
 
-/// The revisions and extensions that the schema folder `schema` has, in order of name, revisions first.
+/// The revisions and extensions in the schema folder `schema`, sorted by name, revisions first.
 ///
 /// # Errors
 /// One of its folders is there and cannot be listed.

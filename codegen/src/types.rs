@@ -1,9 +1,9 @@
 //! Pass 4: the field types of all structs, through typify.
 //!
-//! typify is asked only for what it does without surprises: it gets a document in which the passes have left nothing but
-//! structs with required members. Names are neutral (`T12`, `m3`), because it spells names its own way and ignores a
-//! replacement whose key is spelled otherwise; unions, enumerations and hand-written types are replacements. What it
-//! adds is the layout: which type each field has, and a `Box` where structs contain themselves.
+//! typify gets only what it handles reliably: a document that contains nothing but structs with required members. Names are
+//! neutral (`T12`, `m3`), because typify changes the case of names and ignores a replacement whose key it spells differently.
+//! Unions, enumerations and hand-written types are replacements. typify determines the layout: the type of each field, and a
+//! `Box` where structs contain themselves.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,7 +40,7 @@ pub(crate) fn field_types(model: &Model) -> Result<FieldTypes, Problem> {
     }
 }
 
-/// Which struct typify cannot digest, found by giving it one at a time.
+/// Finds the struct that typify fails on, by passing it one at a time.
 fn blame(model: &Model, structs: &BTreeMap<&str, &[Field]>, message: &str) -> Problem {
     for (name, fields) in structs {
         if let Err(message) = run(&BTreeMap::from([(*name, *fields)])) {
@@ -63,7 +63,7 @@ fn blame(model: &Model, structs: &BTreeMap<&str, &[Field]>, message: &str) -> Pr
 }
 
 fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
-    // Everything a field can be, numbered: structs first, then what replaces a definition.
+    // Every possible type of a field, numbered: structs first, then the replacements of definitions.
     let mut names: Vec<String> = structs.keys().map(|name| (*name).to_owned()).collect();
     let mut replaced = BTreeSet::new();
     for field in structs.values().copied().flatten() {
@@ -135,7 +135,7 @@ fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
             );
         }
     }
-    // Nothing may have been left out or folded into something else.
+    // typify must not have omitted or merged a member.
     for (name, fields) in structs {
         for field in declared(fields) {
             let key = ((*name).to_owned(), field.json_name.clone());
@@ -201,9 +201,9 @@ fn numbered(name: &str, letter: char) -> Option<usize> {
     name.strip_prefix(letter)?.parse().ok()
 }
 
-/// A type of typify's as the bindings spell it.
+/// A type of typify in the notation of the bindings.
 fn spelled(ty: &syn::Type, names: &[String]) -> Result<String, String> {
-    let unexpected = || "it gave a field a type that is no path".to_owned();
+    let unexpected = || "it gave a field a type that is not a path".to_owned();
     let syn::Type::Path(path) = ty else {
         return Err(unexpected());
     };

@@ -1,6 +1,6 @@
-//! The words inside `#[tool(…)]` and `#[server(…)]`: which there are, what values they take.
+//! The keys of `#[tool(…)]` and `#[server(…)]` and their values.
 //!
-//! Nothing here returns an error: what is wrong goes to [`Diagnostics`] and the rest is used.
+//! Nothing here returns an error: faults are reported to [`Diagnostics`], and valid keys are still used.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -14,18 +14,18 @@ use crate::{
     text::{is_tool_name, milliseconds, near_miss, quoted},
 };
 
-/// What stands in `#[tool(…)]`.
+/// The arguments of `#[tool(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolAttr {
     pub(crate) name: Option<LitStr>,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
-    /// The annotations given: name, value, place.
+    /// The annotations: name, value, span.
     pub(crate) hints: Vec<(&'static str, bool, Span)>,
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Vec<(String, Lit, bool)>,
     pub(crate) timeout: Option<Timeout>,
-    /// Where `blocking` stands.
+    /// The span of `blocking`.
     pub(crate) blocking: Option<Span>,
     /// Names of constants of `RequiredCapabilities`.
     pub(crate) needs: Vec<Ident>,
@@ -45,7 +45,7 @@ pub(crate) struct Icon {
 /// Durations in milliseconds.
 #[derive(Clone, Copy)]
 pub(crate) struct Timeout {
-    /// Where the word stands.
+    /// The span of the key.
     pub(crate) at: Span,
     pub(crate) limit: u64,
     pub(crate) reset_by_progress: bool,
@@ -75,7 +75,7 @@ const NEEDS: &[&str] = &[
     "elicitation_url",
     "roots",
 ];
-/// How each profile is spelled here, and as a variant.
+/// Each profile: its name in the attribute, and its variant.
 const PROFILES: &[(&str, &str)] = &[("strict2020", "Strict2020"), ("portable", "Portable")];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
 const TIMEOUT_KEYS: &[&str] = &["reset_by_progress", "hard_limit"];
@@ -138,7 +138,7 @@ impl ToolAttr {
     }
 }
 
-/// What stands in `#[server(…)]`: the path of the crate.
+/// The arguments of `#[server(…)]`: the path of the crate.
 pub(crate) fn server_attr(tokens: TokenStream, diag: &mut Diagnostics) -> Option<Path> {
     let mut krate = None;
     for meta in metas(tokens, diag) {
@@ -149,7 +149,7 @@ pub(crate) fn server_attr(tokens: TokenStream, diag: &mut Diagnostics) -> Option
     krate
 }
 
-/// The comma-separated items of `tokens`; each that does not parse is reported.
+/// The comma-separated items of `tokens`. Items that do not parse are reported.
 fn metas(tokens: TokenStream, diag: &mut Diagnostics) -> Vec<Meta> {
     let mut metas = Vec::new();
     for piece in pieces(tokens) {
@@ -174,7 +174,7 @@ fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
     pieces
 }
 
-/// The one of `allowed` that `path` is; what they are is said in the singular and the plural.
+/// Looks up `path` among `allowed`; the message describes them in the singular and the plural.
 fn known(
     path: &Path,
     allowed: &[&'static str],

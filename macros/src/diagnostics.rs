@@ -1,4 +1,4 @@
-//! Collects what is wrong, so that one compilation shows all of it.
+//! Collects error messages, so that one compilation shows all of them.
 
 use std::fmt;
 

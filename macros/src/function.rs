@@ -14,7 +14,8 @@ use crate::{
     attr::ToolAttr,
     diagnostics::Diagnostics,
     render,
-    tool::{Site, Tool, take_attr},
+    scope::Scope,
+    tool::{Tool, take_attr},
 };
 
 pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
@@ -44,11 +45,11 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
         attr,
         &function.attrs,
         &mut function.sig,
-        Site::Free,
+        Scope::Free,
         &mut diag,
     );
     let carrier = match is_method {
-        // A type may not stand in an `impl` block.
+        // An `impl` block cannot contain a type.
         true => TokenStream::new(),
         false => carrier(&function, tool.as_ref(), &krate),
     };
@@ -72,7 +73,7 @@ fn carrier(function: &Function, tool: Option<&Tool>, krate: &TokenStream) -> Tok
         .collect();
     let spec = match tool {
         Some(tool) => render::spec(tool, &callee(ident), None, krate),
-        // Its error is reported; the type is there so that `tools!` adds none.
+        // The error is reported already; the type exists so that `tools!` does not add another.
         None => quote!(::core::unreachable!()),
     };
     quote! {
@@ -95,7 +96,7 @@ fn callee(ident: &Ident) -> TokenStream {
     quote!(#ident)
 }
 
-/// A function whose body is not looked into: what is wrong there is the compiler's to say.
+/// A function with an unparsed body: faults in it are left to the compiler.
 pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,

@@ -1,8 +1,8 @@
 //! The macros of Trueform: [`tool`], [`server`] and `tools!`.
 //!
 //! Use them through the `trueform` crate, which documents them where it re-exports them. Every macro works in three
-//! steps: parse (syntax), lower (all rules, all messages), render (cannot fail). What they emit is thin; the code it
-//! calls lives in `trueform::__private`.
+//! steps: parse (syntax), lower (all rules, all messages), render (cannot fail). The emitted code is thin; it calls
+//! code in `trueform::__private`.
 
 mod attr;
 mod diagnostics;
@@ -10,6 +10,7 @@ mod function;
 mod list;
 mod parameter;
 mod render;
+mod scope;
 mod server;
 #[cfg(test)]
 mod tests;

@@ -7,10 +7,10 @@ use syn::{
     punctuated::Punctuated,
 };
 
-use crate::{diagnostics::Diagnostics, text::Text, tool::Site};
+use crate::{diagnostics::Diagnostics, scope::Scope, text::Text};
 
 pub(crate) struct Parameter {
-    /// `None`: a pattern, which only parameters that are no arguments may be.
+    /// `None` for a pattern, which is allowed for injected parameters only.
     pub(crate) ident: Option<Ident>,
     pub(crate) description: Option<Text>,
     pub(crate) ty: Type,
@@ -30,7 +30,7 @@ impl Parameter {
     /// Takes the docs and the schema attributes of `input`.
     pub(crate) fn lower(
         input: &mut PatType,
-        site: Site<'_>,
+        scope: Scope<'_>,
         diag: &mut Diagnostics,
     ) -> Option<Self> {
         let mut own = Diagnostics::default();
@@ -62,7 +62,7 @@ impl Parameter {
             );
         }
         check_type(&input.ty, &mut own);
-        if let (Site::Impl(generics), Some(attr)) = (site, attrs.first())
+        if let (Scope::Impl(generics), Some(attr)) = (scope, attrs.first())
             && let Some(outer) = outer_name(&input.ty.to_token_stream(), generics)
         {
             own.error(
@@ -99,10 +99,10 @@ fn check_attr(attr: &Attribute, diag: &mut Diagnostics) {
     }
 }
 
-/// Refuses what cannot mean anything for a single argument.
+/// Refuses attributes without meaning for a single argument.
 fn check_schema_attr(attr: &Attribute, diag: &mut Diagnostics) {
     let Ok(metas) = attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else {
-        return; // serde and schemars say what is wrong with it.
+        return; // serde and schemars report the fault.
     };
     for meta in metas {
         let path = meta.path();
@@ -148,7 +148,7 @@ fn check_type(ty: &Type, diag: &mut Diagnostics) {
     }
 }
 
-/// The owned form of what a reference to `ty` refers to.
+/// The owned type for a reference to `ty`.
 fn owned(ty: &Type) -> String {
     match ty {
         Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
@@ -187,7 +187,7 @@ fn named_lifetime(tokens: TokenStream) -> Option<Ident> {
     None
 }
 
-/// A name in `ty` that only the `impl` block knows.
+/// A name in `ty` that is declared by the `impl` block.
 fn outer_name(ty: &TokenStream, generics: &Generics) -> Option<Ident> {
     ty.clone().into_iter().find_map(|token| match token {
         TokenTree::Ident(ident)

@@ -1,7 +1,7 @@
 //! A checked tool as code. Reports nothing.
 //!
-//! User tokens keep their spans, and what the compiler may complain about takes the span of what it is about: a
-//! parameter's type, the result type, the name of the function.
+//! User tokens keep their spans. Generated code that may cause a compiler error has the span of its cause: a parameter's type, the
+//! result type, the name of the function.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -21,8 +21,8 @@ pub(crate) fn crate_path(krate: Option<&Path>) -> TokenStream {
     }
 }
 
-/// What a function that is a tool is marked with. Arguments come out of a peer's text, so a tool owns them, and
-/// `clippy::needless_pass_by_value` asks for what cannot be. It goes before the attributes of the user, which win.
+/// The attribute added to a tool function. Arguments are decoded from a peer's text, so a tool must own them, and
+/// `clippy::needless_pass_by_value` does not apply. It precedes the attributes of the user, which take priority.
 pub(crate) fn owns_arguments() -> Attribute {
     parse_quote!(#[allow(clippy::needless_pass_by_value)])
 }
@@ -44,7 +44,7 @@ pub(crate) fn spec(
         Some(owner) => format!("{owner}::{ident}"),
         None => ident.to_string(),
     };
-    // Spanned at the name, so that the place is the function's, not the attribute's.
+    // Has the span of the name, so that the location is that of the function, not of the attribute.
     let place = quote_spanned!(ident.span()=> ::core::file!(), ::core::line!());
     let inputs = tool
         .parameters
@@ -178,7 +178,7 @@ fn option(value: &Option<impl ToTokens>) -> TokenStream {
 /// The closure that takes the parameters, calls the function and converts its result.
 fn handler(tool: &Tool, callee: &TokenStream) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
-    // A constant in scope of the same name would turn a binding into a comparison, so these are names that are never used.
+    // A constant of the same name in scope would turn a binding into a comparison, so the names must be unused ones.
     let (call, server) = (local("__call"), local("__server"));
     let arguments: Vec<Ident> = (0..tool.parameters.len())
         .map(|index| local(&format!("__{index}")))
@@ -190,7 +190,7 @@ fn handler(tool: &Tool, callee: &TokenStream) -> TokenStream {
         .map(|(index, parameter)| {
             let (argument, qualified) = (&arguments[index], qualified(index, parameter));
             let index = Literal::usize_unsuffixed(index);
-            // The `?` is spanned at the type too, so that a type that is no parameter is reported once.
+            // The `?` has the span of the type too, so that a type that is not a valid parameter is reported once.
             let mut take = quote_spanned!(parameter.ty.span()=> #qualified::take(#call, #index)?);
             if let (Some(ident), false) = (&parameter.ident, parameter.attrs.is_empty()) {
                 take.extend(quote!(.0.#ident));

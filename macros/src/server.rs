@@ -14,7 +14,8 @@ use crate::{
     diagnostics::Diagnostics,
     function::Function,
     render,
-    tool::{Site, Tool, take_attr},
+    scope::Scope,
+    tool::{Tool, take_attr},
 };
 
 pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
@@ -61,7 +62,7 @@ fn tools(block: &mut Block, diag: &mut Diagnostics) -> Vec<Tool> {
             attr,
             &function.attrs,
             &mut function.sig,
-            Site::Impl(&block.generics),
+            Scope::Impl(&block.generics),
             diag,
         ));
         function.attrs.insert(0, render::owns_arguments());
@@ -75,7 +76,7 @@ fn tools(block: &mut Block, diag: &mut Diagnostics) -> Vec<Tool> {
     tools
 }
 
-/// Two tools of one block have two names, unless `#[cfg]` may keep them apart.
+/// Reports two tools of one block with the same name, unless `#[cfg]` may exclude one of them.
 fn check_names(tools: &[Tool], diag: &mut Diagnostics) {
     for (index, tool) in tools.iter().enumerate() {
         let twin = tools[..index].iter().find(|other| other.name == tool.name);
@@ -119,7 +120,7 @@ fn listing(block: &Block, tools: &[Tool], krate: &TokenStream) -> TokenStream {
     }
 }
 
-/// The last word of the type's path.
+/// The last segment of the type's path.
 fn owner(self_ty: &Type) -> Option<String> {
     match self_ty {
         Type::Path(path) => path
@@ -131,7 +132,7 @@ fn owner(self_ty: &Type) -> Option<String> {
     }
 }
 
-/// An `impl` block in which only what a tool may be is parsed.
+/// An `impl` block in which only the functions are parsed.
 struct Block {
     attrs: Vec<Attribute>,
     unsafety: Option<Token![unsafe]>,

@@ -1,4 +1,4 @@
-//! Golden expansions: what each macro emits, for a reviewer to read. `UPDATE_EXPECT=1 cargo test` rewrites them.
+//! Golden expansions: the output of each macro, for a reviewer to read. `UPDATE_EXPECT=1 cargo test` rewrites them.
 //! And that every message has a UI test.
 
 use std::path::Path;
@@ -108,7 +108,7 @@ fn every_message_has_a_ui_test() {
         include_str!("server.rs"),
         include_str!("tool.rs"),
     ];
-    let told = answers(Path::new(concat!(
+    let reported = answers(Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/ui/fail"
     )));
@@ -120,20 +120,20 @@ fn every_message_has_a_ui_test() {
         messages.len() > 40,
         "the messages are no longer found: {messages:?}"
     );
-    // What the two never say is for the compiler: a parse error that is caught, a proof in an `expect`.
+    // Not shown to users: a parse error that is caught, a proof in an `expect`.
     let silent = ["not JSON", "expected a trait", "starts with one"];
     for message in messages
         .iter()
         .filter(|message| !silent.contains(&message.as_str()))
     {
         assert!(
-            told.contains(message.as_str()),
+            reported.contains(message.as_str()),
             "no UI test shows `{message}`"
         );
     }
 }
 
-/// All texts in `tokens` that are sentences, each by its longest piece between placeholders.
+/// All strings in `tokens` that are sentences, each represented by its longest piece between placeholders.
 fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
     let mut after_pound = false;
     for token in tokens {
@@ -155,7 +155,7 @@ fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
             }
             _ => {}
         }
-        // `#[…]` and `#![…]`: docs are no messages.
+        // `#[…]` and `#![…]`: doc comments are not messages.
         after_pound = match &token {
             TokenTree::Punct(punct) => {
                 punct.as_char() == '#' || (after_pound && punct.as_char() == '!')
@@ -165,7 +165,7 @@ fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
     }
 }
 
-/// Everything that the UI tests show.
+/// The expected output of all UI tests.
 fn answers(folder: &Path) -> String {
     let mut all = String::new();
     for entry in std::fs::read_dir(folder).unwrap() {

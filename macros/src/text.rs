@@ -1,4 +1,4 @@
-//! Words: near misses, lists of names, doc comments, durations, tool names.
+//! Text: near misses, lists of names, doc comments, durations, tool names.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -10,14 +10,14 @@ pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.join(", ")
 }
 
-/// The one of `known` that `word` most likely stands for.
+/// The entry of `known` that is closest to `word`.
 pub(crate) fn near_miss<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let (distance, best) = known
         .iter()
         .map(|name| (distance(&word, name), *name))
         .min()?;
-    // A third of the letters may differ; more is another word.
+    // At most a third of the letters may differ.
     (distance <= best.len().max(3) / 3).then_some(best)
 }
 

@@ -1,4 +1,4 @@
-//! A function as a tool: everything that is rendered, and the rules that lead there.
+//! A function as a tool: the data for rendering, and the rules that it must obey.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -11,6 +11,7 @@ use crate::{
     attr::{ToolAttr, illegal_name},
     diagnostics::Diagnostics,
     parameter::Parameter,
+    scope::Scope,
     text::{Text, is_tool_name},
 };
 
@@ -20,7 +21,7 @@ pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) description: Text,
     pub(crate) attr: ToolAttr,
-    /// The `#[cfg]`s of the function; what is rendered carries them too.
+    /// The `#[cfg]`s of the function; the rendered items carry them too.
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) receiver: bool,
     pub(crate) parameters: Vec<Parameter>,
@@ -39,22 +40,14 @@ pub(crate) enum Mode {
     Blocking,
 }
 
-/// Where the function stands.
-#[derive(Clone, Copy)]
-pub(crate) enum Site<'a> {
-    Free,
-    /// In an `impl` block with these generics.
-    Impl(&'a Generics),
-}
-
 impl Tool {
-    /// Checks the function and takes from `sig` what only the tool needs: docs and schema attributes of parameters.
-    /// `None` if anything was reported.
+    /// Checks the function and removes from `sig` the docs and schema attributes of parameters, which only the tool needs.
+    /// Returns `None` if a fault was reported.
     pub(crate) fn lower(
         attr: ToolAttr,
         attrs: &[Attribute],
         sig: &mut Signature,
-        site: Site<'_>,
+        scope: Scope<'_>,
         diag: &mut Diagnostics,
     ) -> Option<Self> {
         let mut own = Diagnostics::default();
@@ -63,11 +56,11 @@ impl Tool {
         check_qualifiers(sig, &mut own);
         check_generics(&sig.generics, &mut own);
         let mode = mode(&attr, sig, &mut own);
-        let receiver = receiver(sig, site, &mut own);
+        let receiver = receiver(sig, scope, &mut own);
         let mut parameters = Vec::new();
         for input in &mut sig.inputs {
             if let FnArg::Typed(input) = input {
-                parameters.extend(Parameter::lower(input, site, &mut own));
+                parameters.extend(Parameter::lower(input, scope, &mut own));
             }
         }
         let output = output(&sig.output, &mut own);
@@ -93,7 +86,7 @@ impl Tool {
     }
 }
 
-/// Takes the `#[tool]` attributes out of `attrs`: the arguments of the first, if there is one.
+/// Removes the `#[tool]` attributes from `attrs` and returns the arguments of the first.
 pub(crate) fn take_attr(attrs: &mut Vec<Attribute>, diag: &mut Diagnostics) -> Option<TokenStream> {
     let is_tool = |attr: &Attribute| {
         attr.path()
@@ -209,12 +202,12 @@ fn mode(attr: &ToolAttr, sig: &Signature, diag: &mut Diagnostics) -> Mode {
     }
 }
 
-/// Whether there is a `&self`.
-fn receiver(sig: &Signature, site: Site<'_>, diag: &mut Diagnostics) -> bool {
+/// Whether the function has a receiver, which must be `&self`.
+fn receiver(sig: &Signature, scope: Scope<'_>, diag: &mut Diagnostics) -> bool {
     let Some(receiver) = sig.receiver() else {
         return false;
     };
-    if let Site::Free = site {
+    if let Scope::Free = scope {
         diag.error(
             receiver,
             "`#[tool]` on a method only works inside an `impl` block marked `#[server]`",
@@ -251,7 +244,7 @@ fn output(output: &ReturnType, diag: &mut Diagnostics) -> TokenStream {
     without_lifetimes(ty.to_token_stream())
 }
 
-/// `tokens` with `'_` for every named lifetime but `'static`: the shim is outside the function that declares them.
+/// `tokens` with every named lifetime except `'static` replaced by `'_`, because the shim is outside the function that declares them.
 fn without_lifetimes(tokens: TokenStream) -> TokenStream {
     let mut after_quote = false;
     tokens

@@ -1,4 +1,4 @@
-//! What the macros, and the compiler about what they emit, say of mistakes, word for word. One mistake a file;
+//! The exact messages of the macros, and of the compiler on their output, for mistakes. One mistake per file;
 //! `TRYBUILD=overwrite cargo test -p trueform-macros --test ui` rewrites the answers.
 //!
 //! Here and not beside the runtime's tests because `trybuild` builds the development dependencies of its crate once more.

@@ -1,4 +1,4 @@
-//! What known clients make of a tool's schemas: who drops the tool, who drops the whole list, and why.
+//! Known problems of clients with a tool's schemas: clients that drop the tool, clients that drop the whole list, and why.
 //!
 //! The facts come from bug reports against those clients. A finding does not mean that the schema is wrong.
 
@@ -19,15 +19,15 @@ use crate::check::{
 /// How the schemas of tools are advertised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// As they are written, in JSON Schema 2020-12.
+    /// Unchanged, in JSON Schema 2020-12.
     #[default]
     Strict2020,
-    /// Rewritten by [`portable`], for clients that read less than that.
+    /// Rewritten by [`portable`], for clients that support less.
     Portable,
 }
 
 impl Profile {
-    /// The schema as this profile advertises it. It accepts the same values as the one given.
+    /// The form in which this profile advertises `schema`. It accepts the same values.
     #[must_use]
     pub fn apply(self, schema: &Value) -> Cow<'_, Value> {
         match self {
@@ -38,7 +38,7 @@ impl Profile {
 }
 
 /// Adds `"properties": {}` to an object schema that has no `properties`, right after `type`: several clients refuse tools whose
-/// input schema lacks them. The same values are accepted. Whether anything was added.
+/// input schema lacks them. It accepts the same values. Returns whether anything was added.
 pub(crate) fn add_properties(schema: &mut Map<String, Value>) -> bool {
     if schema.contains_key("properties") {
         return false;
@@ -49,7 +49,7 @@ pub(crate) fn add_properties(schema: &mut Map<String, Value>) -> bool {
     true
 }
 
-/// Which schema of a tool is looked at.
+/// The schema of a tool that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// `inputSchema`.
@@ -58,7 +58,7 @@ pub enum Position {
     Output,
 }
 
-/// One thing about a schema that known clients cannot cope with.
+/// A property of a schema that known clients do not support.
 ///
 /// `Display` is one line, with the clients in brackets.
 #[non_exhaustive]
@@ -68,15 +68,15 @@ pub struct Finding {
     pub code: &'static str,
     /// JSON pointer into the schema.
     pub pointer: String,
-    /// What happens, and why.
+    /// The effect and its cause.
     pub reason: String,
-    /// How bad it is.
+    /// Severity of the effect.
     pub effect: Effect,
-    /// Who is known to behave so.
+    /// The clients known to behave like this.
     pub clients: &'static [&'static str],
 }
 
-/// What a client does about a [`Finding`], mildest first.
+/// Effect of a [`Finding`] on a client, mildest first.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
@@ -112,9 +112,9 @@ const AJV: &[&str] = &["ajv-based clients", "OpenCode"];
 
 const NO_REFERENCES: &[&str] = &["Copilot CLI", "Claude Code", "LM Studio"];
 
-const EVERYBODY: &[&str] = &["every client that follows the specification"];
+const ALL_CLIENTS: &[&str] = &["every client that follows the specification"];
 
-/// What known clients would stumble over, in document order; empty for a schema that all of them take.
+/// The problems of known clients with a schema, in document order; empty if all of them accept it.
 ///
 /// ```
 /// use trueform::lint::{Position, lint, portable};
@@ -133,7 +133,7 @@ pub fn lint(schema: &Value, position: Position) -> Vec<Finding> {
     lint.findings
 }
 
-/// Deeper subschemas are not looked at; the compiler refuses them anyway.
+/// Deeper subschemas are not checked; the compiler refuses them anyway.
 const DEEPEST: usize = MAX_SCHEMA_DEPTH;
 
 struct Lint<'v> {
@@ -161,15 +161,15 @@ impl Lint<'_> {
 
     fn root(&mut self, position: Position) {
         let Some(root) = self.root.as_object() else {
-            let reason = "the root of a tool's schema is an object, not a boolean";
-            return self.add("root-type", "", Effect::LosesServer, EVERYBODY, reason);
+            let reason = "the root of a tool's schema must be an object, not a boolean";
+            return self.add("root-type", "", Effect::LosesServer, ALL_CLIENTS, reason);
         };
         let is_object = root.get("type").and_then(Value::as_str) == Some("object");
         match position {
             // Z-5
             Position::Input if !is_object => {
                 let reason = "`inputSchema` needs `\"type\": \"object\"` at its root";
-                self.add("root-type", "", Effect::LosesServer, EVERYBODY, reason);
+                self.add("root-type", "", Effect::LosesServer, ALL_CLIENTS, reason);
             }
             // Z-6
             Position::Output if !is_object => {
@@ -287,14 +287,20 @@ impl Lint<'_> {
             let at = format!("{pointer}/$ref");
             if target.starts_with('#') {
                 let reason = format!(
-                    "the reference `{target}` is not followed: what it stands for is shown without its schema, or the tool fails"
+                    "the reference `{target}` is not followed: the value is shown without its schema, or the tool fails"
                 );
                 self.add("reference", at, Effect::LosesTool, NO_REFERENCES, reason);
             } else {
                 // Z-3
                 let reason =
-                    format!("`{target}` is another document, and clients do not fetch those");
-                self.add("remote-reference", at, Effect::LosesTool, EVERYBODY, reason);
+                    format!("`{target}` refers to another document, which clients do not fetch");
+                self.add(
+                    "remote-reference",
+                    at,
+                    Effect::LosesTool,
+                    ALL_CLIENTS,
+                    reason,
+                );
             }
         }
         if members.contains_key("nullable") {
@@ -304,14 +310,14 @@ impl Lint<'_> {
                 "nullable",
                 format!("{pointer}/nullable"),
                 Effect::Noise,
-                EVERYBODY,
+                ALL_CLIENTS,
                 reason,
             );
         }
     }
 }
 
-/// The numeric formats that schemars writes; JSON Schema knows none of them.
+/// The numeric formats that schemars writes; JSON Schema does not define them.
 fn is_numeric_format(format: &str) -> bool {
     matches!(
         format,
@@ -398,7 +404,7 @@ mod tests {
                 ("nullable", "/properties/a/nullable"),
             ],
         );
-        // Data is not looked at, and a property may have any name.
+        // Data is not checked, and a property may have any name.
         check(
             &json!({"type": "object", "default": {"$ref": "#/x"}, "properties": {"format": {"const": {"$ref": "x"}}, "oneOf": {}}}),
             Input,

@@ -38,7 +38,7 @@ const RULES: &[Rule] = &[
         "outputSchema",
         WRAPPED,
         Becomes::Rewritten(
-            "where its root is not of objects, an object with the schema as member `result`",
+            "an object with the schema as member `result`, if its root is not an object schema",
         ),
     ),
     Rule::new(
@@ -47,7 +47,7 @@ const RULES: &[Rule] = &[
         "structuredContent",
         WRAPPED,
         Becomes::Rewritten(
-            "where the output schema is rewritten so, or there is none and it is no object, `{\"result\": …}`; `null` too",
+            "`{\"result\": …}` if the output schema is wrapped too, or if there is no output schema and the value is not an object, such as `null`",
         ),
     ),
     // I-10
@@ -71,8 +71,7 @@ const RULES: &[Rule] = &[
 const LEGACY: u8 = Revisions::until(Revision::LATEST_LEGACY).bits();
 /// Those of them that have structured results.
 const WRAPPED: u8 = Wrapped::REVISIONS.bits();
-const BOOLEANS: &str =
-    "where schemas directly under `properties` are boolean, these as `{}` and `{\"not\": {}}`";
+const BOOLEANS: &str = "boolean schemas directly under `properties` as `{}` and `{\"not\": {}}`";
 
 /// `tool` as `revision` can decode it.
 pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {

@@ -1,9 +1,10 @@
-//! What an author builds: a server's name, what it offers, and how it is served.
+//! The builder of a server: its name, its features, and its settings.
 
 #[cfg(feature = "http")]
 mod http;
 mod lint;
 mod loss;
+mod run;
 mod stream;
 #[cfg(not(feature = "http"))]
 mod without_http;
@@ -35,18 +36,18 @@ pub use self::{
     loss::{Loss, LossRule},
 };
 
-/// Tools per page of `tools/list`, unless [`Server::page_size`] says otherwise. Few clients ask for a second page, so
+/// Tools per page of `tools/list`, unless [`Server::page_size`] sets another number. Few clients ask for a second page, so
 /// it is large.
 pub const DEFAULT_PAGE_SIZE: usize = 1000;
 
-/// Most calls that one session or stdio link may have running at once, unless [`Server::max_in_flight`] says otherwise.
+/// Maximum number of calls that one session or stdio connection may run at once, unless [`Server::max_in_flight`] sets another.
 pub const DEFAULT_MAX_IN_FLIGHT: usize = 1024;
 
 /// Most work of one check against the schema of a tool, in [steps](crate::check::Steps), unless [`Server::max_check_steps`] says
 /// otherwise.
 pub const DEFAULT_MAX_CHECK_STEPS: u64 = crate::check::MAX_STEPS;
 
-/// A server in the making.
+/// Builder of a server.
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -85,7 +86,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server called `name`, at its own `version`; every client gets both.
+    /// A server called `name`, with its own `version`. Both are sent to every client.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name, version),
@@ -109,31 +110,31 @@ impl Server {
         }
     }
 
-    /// Sets the name that people are shown. A second call replaces the first, as for the other settings here.
+    /// Sets the display name. A second call replaces the first, as for the other settings here.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
-    /// Sets what the server is for, in a sentence for people.
+    /// Sets the description of the server, a sentence for users.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.info.description = Some(description.into());
         self
     }
 
-    /// Sets how the server is to be used, in words for the model.
+    /// Sets the instructions on how to use the server, for the model.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
         self
     }
 
-    /// Sets the address of a page about the server.
+    /// Sets the URL of a page about the server.
     pub fn website_url(mut self, url: impl Into<String>) -> Self {
         self.info.website_url = Some(url.into());
         self
     }
 
-    /// Sets the pictures that stand for the server.
+    /// Sets the icons of the server.
     pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
         self.info.icons = Some(icons.into_iter().collect());
         self
@@ -149,21 +150,21 @@ impl Server {
 
     /// Serves an extension: announces it, and answers its methods to clients that declared it.
     ///
-    /// `methods` is the adapter that the bindings of the extension have, around a handler of yours. The handler gets a
+    /// `methods` is the adapter in the bindings of the extension, which wraps your handler. The handler gets a
     /// [`Context`], as a tool does, and the call [layers](Self::layer) see its calls. Bindings are made from a schema by a build
     /// script, with [`trueform_codegen::bind`](https://docs.rs/trueform-codegen); `examples/custom_extension` shows it. The
     /// extension `io.modelcontextprotocol/tasks` has its bindings in [`schema::ext`](crate::schema::ext).
     ///
-    /// An extension exists at the revision that its bindings name: only there the server's capabilities name it, and at others its
-    /// methods are unknown (-32601). At 2026-07-28 a client that did not declare the extension with its request gets -32021. In
+    /// An extension exists at the revision of its bindings only: the server's capabilities declare it there, and at other revisions
+    /// its methods are unknown (-32601). At 2026-07-28 a client that did not declare the extension with its request gets -32021. In
     /// the legacy era a client declares it at `initialize`, and gets -32602 if it did not; before 2025-11-25 the server's own
     /// capabilities cannot name an extension. Params that the schema does not allow are refused with -32602, a result that it does
-    /// not allow is not sent (-32603), and a handler that panics fails alone (-32603). Notifications of a client are passed to
+    /// not allow is not sent (-32603), and a panic of a handler fails only its own request (-32603). Notifications of a client are passed to
     /// the handler too, in a session if the client declared the extension; those of 2026-07-28 carry no capabilities that could be
-    /// checked. At most [`max_in_flight`](Self::max_in_flight) of those handlers run on one stream, and what comes on top is
+    /// checked. At most [`max_in_flight`](Self::max_in_flight) of those handlers run on one stream, and further notifications are
     /// dropped.
     ///
-    /// [`build`](Self::build) refuses an extension whose identifier has no prefix or is there already, and one that has a method
+    /// [`build`](Self::build) refuses an extension whose identifier has no prefix or is already registered, and one that has a method
     /// of another extension, or of the core at the same revision.
     ///
     /// ```
@@ -215,14 +216,14 @@ impl Server {
         self
     }
 
-    /// Puts `layer` around every call of a tool or of an extension's method, inside of those that were added before. See
+    /// Wraps `layer` around every call of a tool or of an extension's method, inside of the layers added before. See
     /// [`layer`](crate::layer).
     pub fn layer(mut self, layer: impl CallLayer) -> Self {
         self.layers.push(Arc::new(layer));
         self
     }
 
-    /// Makes `value` available to tools, as `State<T>` or by [`Context::state`](crate::Context::state). One value a type.
+    /// Makes `value` available to tools, as `State<T>` or by [`Context::state`](crate::Context::state). One value per type.
     pub fn state<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.add_state(
             TypeId::of::<T>(),
@@ -232,26 +233,27 @@ impl Server {
         self
     }
 
-    /// Narrows which revisions of the specification are served. All of them unless this is called.
+    /// Sets the served revisions of the specification. Default: all of them.
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.revisions = revisions.into_iter().collect();
         self
     }
 
-    /// Sets how the schemas of tools are advertised, where a tool has no profile of its own. What is advertised is what is
-    /// enforced. As they are written unless this is called.
+    /// Sets how the schemas of tools without their own profile are advertised. The advertised schema is the one that is
+    /// enforced. Default: unchanged.
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
     }
 
-    /// Sets how many tools a page of `tools/list` has; at least 1. [`DEFAULT_PAGE_SIZE`] unless this is called.
+    /// Sets the number of tools on a page of `tools/list`, at least 1. Default: [`DEFAULT_PAGE_SIZE`].
     pub fn page_size(mut self, tools: usize) -> Self {
         self.page_size = tools;
         self
     }
 
-    /// Sets how many calls one session or stdio link may have running; at least 1. [`DEFAULT_MAX_IN_FLIGHT`] unless this is called.
+    /// Sets the maximum number of calls that one session or stdio connection may run at once, at least 1. Default:
+    /// [`DEFAULT_MAX_IN_FLIGHT`].
     pub fn max_in_flight(mut self, calls: usize) -> Self {
         self.max_in_flight = calls.max(1);
         self
@@ -268,28 +270,27 @@ impl Server {
         self
     }
 
-    /// Sets the shortest time between two reports of progress of one call; what is reported sooner is dropped, but for the
-    /// report that says all is done. No limit unless this is called.
+    /// Sets the shortest time between two progress reports of one call. Earlier reports are dropped, except for the final one.
+    /// Default: no limit.
     pub fn progress_interval(mut self, interval: Duration) -> Self {
         self.progress_interval = interval;
         self
     }
 
-    /// Sets what is done about messages to a client that its revision does not allow. [`Policy::Enforce`] unless this is
-    /// called.
+    /// Sets the treatment of messages to a client that its revision does not allow. Default: [`Policy::Enforce`].
     pub fn outgoing(mut self, policy: Policy) -> Self {
         self.outgoing = policy;
         self
     }
 
-    /// Sets what is done about messages from a client that its revision does not allow, apart from what is
-    /// [let through](Self::lenient). [`Policy::Enforce`] unless this is called.
+    /// Sets the treatment of messages from a client that its revision does not allow, apart from [allowed
+    /// deviations](Self::lenient). Default: [`Policy::Enforce`].
     pub fn incoming(mut self, policy: Policy) -> Self {
         self.incoming.policy = policy;
         self
     }
 
-    /// Sets what clients may do although the specification does not allow it. [`Leniencies::ALL`] unless this is called.
+    /// Sets the deviations from the specification that clients may have. Default: [`Leniencies::ALL`].
     ///
     /// ```
     /// use trueform::{Leniencies, Leniency, prelude::*};
@@ -309,7 +310,7 @@ impl Server {
         self
     }
 
-    /// Adds everything that `other` offers. Its name, version, settings and layers are left behind.
+    /// Adds all features of `other`. Its name, version, settings and layers are dropped.
     pub fn merge(mut self, other: Self) -> Self {
         self.tools.extend(other.tools);
         self.has_tools |= other.has_tools;
@@ -321,7 +322,7 @@ impl Server {
         self
     }
 
-    /// Adds everything that `other` offers, its tools as `prefix_name`.
+    /// Adds all features of `other`, with its tools renamed to `prefix_name`.
     pub fn nest(self, prefix: &str, mut other: Self) -> Self {
         other.tools = other.tools.prefixed(prefix);
         self.merge(other)
@@ -330,7 +331,7 @@ impl Server {
     /// Checks everything that was registered.
     ///
     /// # Errors
-    /// Everything that is wrong, together: names that are taken twice or illegal, schemas that no client would understand,
+    /// All problems together: duplicate or illegal names, schemas that no client would understand,
     /// state that a tool needs and that is not registered, tools that a revision cannot list, values of one type registered
     /// twice, no revision to serve.
     pub fn build(self) -> Result<Service> {
@@ -380,70 +381,6 @@ impl Server {
         Ok(service)
     }
 
-    /// Serves standard input and output, or HTTP where the environment variable `TRUEFORM_HTTP` names an address.
-    ///
-    /// Returns when the client has gone or the process is asked to end, after running calls were drained.
-    ///
-    /// # Errors
-    /// What [`Server::build`] finds, an address that cannot be served, standard streams that fail.
-    pub async fn run(self) -> Result {
-        match std::env::var("TRUEFORM_HTTP") {
-            Ok(address) => self.serve_at(&address).await,
-            Err(_) => self.build()?.serve_stdio().await,
-        }
-    }
-
-    /// As [`Server::run`], for command lines: `--http ADDRESS` serves HTTP there, no argument standard input and output.
-    ///
-    /// ```no_run
-    /// # use trueform::prelude::*;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> trueform::Result {
-    /// Server::new("calc", "1.0.0").run_with(std::env::args().skip(1)).await
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Server::run`]; other arguments.
-    pub async fn run_with(self, arguments: impl IntoIterator<Item = String>) -> Result {
-        let arguments: Vec<String> = arguments.into_iter().collect();
-        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        match words[..] {
-            [] => self.run().await,
-            ["--http", address] => self.serve_at(address).await,
-            [one] if one.starts_with("--http=") => self.serve_at(&one["--http=".len()..]).await,
-            ["--http"] => Err(Error::arguments(
-                "`--http` needs an address, such as `--http 127.0.0.1:8000`",
-            )),
-            _ => Err(Error::arguments(format!(
-                "unknown arguments `{}`; expected `--http ADDRESS` or none",
-                words.join(" ")
-            ))),
-        }
-    }
-
-    #[cfg(feature = "http")]
-    async fn serve_at(self, address: &str) -> Result {
-        let found = tokio::net::lookup_host(address).await.map_err(|error| {
-            Error::arguments(format!(
-                "`{address}` is no address to serve HTTP at ({error}); expected HOST:PORT, such as `127.0.0.1:8000`"
-            ))
-        })?;
-        let found: Vec<_> = found.collect();
-        self.build()?.serve_http(&*found).await
-    }
-
-    #[cfg(not(feature = "http"))]
-    #[expect(
-        clippy::unused_async,
-        reason = "the same signature with and without the feature"
-    )]
-    async fn serve_at(self, address: &str) -> Result {
-        Err(Error::arguments(format!(
-            "to serve HTTP at `{address}`, build with the feature `http` of `trueform`"
-        )))
-    }
-
     fn add_state(&mut self, type_id: TypeId, type_name: &str, value: Arc<dyn Any + Send + Sync>) {
         if self.states.insert(type_id, value).is_some() {
             self.problems.push(format!(
@@ -461,7 +398,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// A server that was checked and can be served, on several transports at once. Clones are the same server.
+/// A checked server, which can be served on several transports at once. Clones refer to the same server.
 #[derive(Clone, Debug)]
 pub struct Service {
     pub(crate) engine: Engine,
@@ -470,7 +407,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// The running server, to change what it offers.
+    /// A handle to the running server, to change its tools.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         ServerHandle::new(self.engine.clone())
@@ -495,7 +432,7 @@ impl ServerHandle {
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
         let Some(room) = &self.engine.features.tools else {
             return Err(Error::registration(vec![
-                "the server was built without tools, so it declared to clients that it has none; call `Server::tools` first".to_owned(),
+                "the server was built without tools, so it did not declare the capability to clients; call `Server::tools` first".to_owned(),
             ]));
         };
         let host = &self.engine.host;
@@ -507,14 +444,15 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Removes the tool `name`. Returns `false` if there is no such tool. Calls that run already go on.
+    /// Removes the tool `name`. Returns `false` if there is no such tool. Running calls continue.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_tool(&self, name: &str) -> bool {
         let tools = self.engine.features.tools.as_ref();
         self.changed(tools.is_some_and(|tools| tools.remove(name)), &tools::TOPIC)
     }
 
-    /// Makes the tool `name` visible and callable, or neither. Returns `false` if there is no such tool, or if it was so already.
+    /// Enables or disables the tool `name`; a disabled tool is neither listed nor callable. Returns `false` if there is no such
+    /// tool, or if nothing changed.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
         let tools = self.engine.features.tools.as_ref();
@@ -524,7 +462,7 @@ impl ServerHandle {
         )
     }
 
-    /// The names of the tools that can be called now, in the order they are listed.
+    /// The names of the enabled tools, in the order of the list.
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
         let tools = self.engine.tools_now();
@@ -541,7 +479,7 @@ impl ServerHandle {
         self.engine.shut_down();
     }
 
-    /// Notifies clients of a change of `topic` if something `changed`; whether it did.
+    /// Notifies clients of a change of `topic` if something `changed`. Returns `changed`.
     fn changed(&self, changed: bool, topic: &'static Topic) -> bool {
         if changed {
             self.engine.notify(topic);
@@ -558,7 +496,7 @@ impl Context {
     }
 }
 
-/// What of `info`, which goes with the handshake or with every result, one of `revisions` does not allow.
+/// The part of `info`, which is sent with the handshake or with every result, that one of `revisions` does not allow.
 fn unfit_info(info: &Implementation, revisions: Revisions) -> Vec<String> {
     let found = revisions
         .iter()
@@ -566,7 +504,7 @@ fn unfit_info(info: &Implementation, revisions: Revisions) -> Vec<String> {
     found
         .map(|violation| {
             let revision = violation.revision();
-            format!("what the server says of itself cannot be sent at {revision}: {violation}")
+            format!("the identity of the server cannot be sent at {revision}: {violation}")
         })
         .collect()
 }

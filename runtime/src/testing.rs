@@ -1,7 +1,7 @@
-//! What servers and clients are tested with, beside [`client`](crate::client): a recorder of traffic, a checker of what was
-//! recorded, and a snapshot of everything a server promises.
+//! Tools for testing servers and clients, besides [`client`](crate::client): a recorder of traffic, a checker of recorded traffic,
+//! and a snapshot of a server's contract.
 //!
-//! Nothing here is used while serving, so it is behind the feature `testing`, which belongs into `[dev-dependencies]`.
+//! Nothing here is used while serving, so it is behind the feature `testing`, which belongs in `[dev-dependencies]`.
 //!
 //! ```
 //! use trueform::{client::{Client, ClientOptions}, prelude::*, testing::{Checker, Recorder}};

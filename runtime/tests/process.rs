@@ -525,7 +525,7 @@ fn addresses_that_cannot_be_served() {
         failure_of(&[], &[("TRUEFORM_HTTP", "8000")]),
     ] {
         assert!(
-            told.contains("`8000` is no address to serve HTTP at")
+            told.contains("`8000` is not an address to serve HTTP at")
                 && told.contains("expected HOST:PORT"),
             "{told}"
         );

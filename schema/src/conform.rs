@@ -1,10 +1,10 @@
-//! Whether a value, as a revision would see it, is what that revision allows.
+//! Checks whether a revision allows a value in the form in which that revision sees it.
 //!
-//! Checked is the value as [`At`](crate::At) writes it: members that the revision does not know are left out, so they are
-//! no fault; what remains must be what the official schema of that revision accepts. Only what Rust's types leave open is
-//! looked at. Nothing is allocated unless something is wrong: what an older revision sees instead of an alternative is judged without
-//! being made, and names in raw JSON are read as they are written. How a JSON pointer is made and what single values must meet
-//! is owned here; what to check where is generated.
+//! The check covers the value as [`At`](crate::At) writes it. Members that the revision does not know are not written, so they
+//! are no violations; the rest must be valid under the official schema of that revision. Only constraints that Rust's types
+//! cannot express are checked. Nothing is allocated unless something is wrong: the replacement that an older revision sees is
+//! checked without being built, and names in raw JSON are compared in their escaped form. This module owns JSON pointers and
+//! the constraints on single values; which value must meet which constraint is generated.
 
 mod formats;
 mod needs;
@@ -23,24 +23,24 @@ pub use self::{
     walk::{ObjectWalk, Walk},
 };
 
-/// Whether to go on: [`ControlFlow::Break`] once the sink has seen enough.
+/// Whether to continue: [`ControlFlow::Break`] once the sink takes no more.
 pub type Flow = ControlFlow<()>;
 
 /// A value that can be checked against any revision.
 ///
 /// Generated for all message types. To check a value, call [`conform`] or [`violations`].
 pub trait Conform: Encode {
-    /// Reports to `walk` what its revision does not allow of this value, which is at `path`.
+    /// Reports to `walk` everything in this value, which is at `path`, that the walk's revision does not allow.
     fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow;
 
-    /// Reports which of `needs`, what the place asks of any value there, this value does not meet.
+    /// Reports those of `needs`, the constraints of this place on any value, that this value does not meet.
     #[doc(hidden)]
     fn meets(&self, _needs: &Needs, _walk: &mut Walk<'_>, _path: &Path<'_>) -> Flow {
         Flow::Continue(())
     }
 }
 
-/// Whether `value`, as `revision` sees it, is what that revision allows.
+/// Checks whether `revision` allows `value` in the form in which it sees it.
 ///
 /// ```
 /// use trueform_schema::{AudioContent, CallToolResult, Json, JsonKind, Revision, conform};
@@ -54,7 +54,7 @@ pub trait Conform: Encode {
 /// assert_eq!(violation.found(), Some((JsonKind::Array, 5)));
 /// assert_eq!(violation.since(), Some(Revision::V2026_07_28));
 ///
-/// // Before 2025-06-18 there was none, so it is not written.
+/// // Before 2025-06-18 structured content did not exist, so it is not written.
 /// assert!(conform(&result, Revision::V2025_03_26).is_ok());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -67,7 +67,7 @@ pub fn conform<T: Conform + ?Sized>(value: &T, revision: Revision) -> Result<(),
     first.0.map_or(Ok(()), Err)
 }
 
-/// All that `revision` does not allow of `value`, at most [`Bounded::MOST`] violations.
+/// Everything in `value` that `revision` does not allow, at most [`Bounded::MOST`] violations.
 #[must_use]
 pub fn violations<T: Conform + ?Sized>(value: &T, revision: Revision) -> Vec<Violation> {
     let mut all = Bounded::new(Bounded::MOST);
@@ -75,9 +75,9 @@ pub fn violations<T: Conform + ?Sized>(value: &T, revision: Revision) -> Vec<Vio
     all.into_violations()
 }
 
-/// Takes violations as they are found.
+/// Receives violations as they are found.
 pub trait Sink {
-    /// Takes one; [`ControlFlow::Break`] ends the check.
+    /// Receives one; [`ControlFlow::Break`] ends the check.
     fn take(&mut self, violation: Violation) -> Flow;
 }
 
@@ -107,7 +107,7 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// What [`violations`] keeps: more than anybody reads.
+    /// The limit of [`violations`]: more than anybody reads.
     pub const MOST: usize = 100;
 
     /// A sink of at most `limit` violations.
@@ -119,7 +119,7 @@ impl Bounded {
         }
     }
 
-    /// What was found.
+    /// The violations found.
     #[must_use]
     pub fn into_violations(self) -> Vec<Violation> {
         self.violations
@@ -138,8 +138,7 @@ impl Sink for Bounded {
     }
 }
 
-/// One thing that a revision does not allow. It says where and what kind of value was found, never the value, which may be
-/// secret.
+/// A violation of a revision's rules. It has the place and the kind of the value found, never the value, which may be secret.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     pointer: String,
@@ -149,13 +148,13 @@ pub struct Violation {
     since: Option<Revision>,
 }
 
-/// What was not kept to.
+/// The rule that was violated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {
     /// The revision does not have this type, alternative of a union, or value of an enumeration.
     Unavailable,
-    /// No revision knows this alternative or value.
+    /// No known revision has this alternative or value.
     Unknown,
     /// The revision requires this member.
     Missing,
@@ -173,9 +172,9 @@ pub enum Rule {
     Format(Format),
     /// The string must be one of these.
     OneOf(&'static [&'static str]),
-    /// JSON has no numbers that are infinite or not a number.
+    /// JSON cannot express infinities and NaN.
     Finite,
-    /// An extra member has the name of a member that the type knows, and would be a second one.
+    /// An extra member has the name of a known member and would duplicate it.
     Shadows,
 }
 
@@ -231,25 +230,25 @@ impl Violation {
         &self.pointer
     }
 
-    /// What was not kept to.
+    /// The rule that was violated.
     #[must_use]
     pub const fn rule(&self) -> &Rule {
         &self.rule
     }
 
-    /// The revision that does not allow it.
+    /// The revision that was checked against.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Type of the value found and the length of its JSON text in bytes; `None` if there is none.
+    /// Type of the value found and the length of its JSON text in bytes; `None` if the value is missing.
     #[must_use]
     pub const fn found(&self) -> Option<(JsonKind, usize)> {
         self.found
     }
 
-    /// The first later revision that would allow it.
+    /// The first later revision that allows it.
     #[must_use]
     pub const fn since(&self) -> Option<Revision> {
         self.since
@@ -282,7 +281,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Where a value is, linked from the value outwards. It lives on the stack; a pointer is made of it when one is needed.
+/// Path to a value, linked from the value outwards. It lives on the stack; the JSON pointer is built only when needed.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -293,7 +292,7 @@ pub struct Path<'a> {
 enum Step<'a> {
     Root,
     Key(&'a str),
-    /// A key as it is written in JSON.
+    /// A key in its escaped JSON form.
     Quoted(&'a str),
     Index(usize),
 }
@@ -305,7 +304,7 @@ impl<'a> Path<'a> {
         step: Step::Root,
     };
 
-    /// The member `key` of what is here.
+    /// Path to the member `key` of this value.
     #[must_use]
     pub const fn key(&'a self, key: &'a str) -> Path<'a> {
         Path {
@@ -314,7 +313,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The member of what is here whose name is the JSON string `name`.
+    /// Path to the member of this value whose name is the JSON string `name`.
     const fn quoted(&'a self, name: &'a str) -> Path<'a> {
         Path {
             parent: Some(self),
@@ -322,7 +321,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The item `index` of what is here.
+    /// Path to the item `index` of this value.
     #[must_use]
     pub const fn index(&'a self, index: usize) -> Path<'a> {
         Path {

@@ -1,7 +1,7 @@
-//! Decoding with a JSON pointer to what was wrong, at no cost while nothing is.
+//! Decoding with a JSON pointer to the error, at no cost for valid input.
 //!
-//! Nothing tracks the path while a value is read. Only when `serde_json` reports an error is its line and column turned
-//! into a place in the text, and the text walked up to there.
+//! The path is not tracked while a value is read. When `serde_json` reports an error, its line and column are converted to an
+//! offset, and the text is walked up to there.
 
 use std::{collections::HashMap, fmt};
 
@@ -13,7 +13,7 @@ use crate::{JsonKind, pointer};
 /// Decodes `text`.
 ///
 /// # Errors
-/// [`DecodeError`], saying where in `text` and what was expected.
+/// [`DecodeError`] with the place in `text` and the expectation.
 ///
 /// ```
 /// use trueform_schema::{CallToolRequestParams, decode};
@@ -25,7 +25,7 @@ pub fn from_str<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError>
     serde_json::from_str(text).map_err(|error| DecodeError::locate(text, &error))
 }
 
-/// A value that does not have the form of the type it was decoded as.
+/// Why a value could not be decoded, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     pointer: String,
@@ -44,11 +44,11 @@ impl DecodeError {
         }
     }
 
-    /// Finds the place in `text` that `error` is about.
+    /// Locates `error` in `text`.
     #[must_use]
     pub fn locate(text: &str, error: &serde_json::Error) -> Self {
         let full = error.to_string();
-        // serde_json appends the place, which the pointer says better.
+        // serde_json appends line and column; the pointer is more precise.
         let message = match full.rfind(" at line ") {
             Some(at) => full[..at].to_owned(),
             None => full,
@@ -63,12 +63,12 @@ impl DecodeError {
         {
             None => Self::new(pointer, message),
             Some((member, message)) => {
-                // The reader stood somewhere in the object that has the member.
+                // The reader was somewhere in the object that has the member.
                 if named {
                     pointer.truncate(pointer.rfind('/').unwrap_or(0));
                 }
-                // It may have stood at the end of the member's value, which is an object or an array then: the innermost
-                // object around that has the member is meant.
+                // It may have been at the end of the member's value, which is an object or array then: the innermost enclosing
+                // object that has the member is meant.
                 let has_it = |around: &&str| found(text, &format!("{around}{member}")).is_some();
                 let around = std::iter::successors(Some(&*pointer), |inner| {
                     inner.rfind('/').map(|at| &inner[..at])
@@ -88,48 +88,48 @@ impl DecodeError {
         &self.pointer
     }
 
-    /// What was expected and what was found. A short value may be part of it, so it is for whoever sent the value, and not
-    /// for a log.
+    /// What was expected and what was found. It may contain a short value, so return it to the sender of the value but do not
+    /// log it.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What was not kept to, by a name that does not change: `missing`, `type`, `value`, `length`, `one-of`, `duplicate`,
-    /// `unknown`, or `form` for what only the message says.
+    /// The violated rule, by a stable name: `missing`, `type`, `value`, `length`, `one-of`, `duplicate`,
+    /// `unknown`, or `form` for errors that only the message describes.
     #[must_use]
     pub fn rule(&self) -> &'static str {
         self.parts().0
     }
 
-    /// What was expected, without what was found.
+    /// What was expected, without the value found.
     #[must_use]
     pub fn expected(&self) -> &str {
         self.parts().1
     }
 
-    /// Type of the value found at [`pointer`](Self::pointer) and the length of its JSON text in bytes, where that is known.
+    /// Type of the value found at [`pointer`](Self::pointer) and the length of its JSON text in bytes, if known.
     #[must_use]
     pub const fn found(&self) -> Option<(JsonKind, usize)> {
         self.found
     }
 
-    /// The name of the member that [`pointer`](Self::pointer)'s object lacks, if that is what is wrong.
+    /// The name of the member that [`pointer`](Self::pointer)'s object lacks, if the error is a missing member.
     #[must_use]
     pub fn missing(&self) -> Option<&str> {
         let name = self.message.strip_prefix("missing field `")?;
         Some(name.split_once('`')?.0)
     }
 
-    /// The name of the member that occurs twice in [`pointer`](Self::pointer)'s object, if that is what is wrong and the pointer
-    /// is not to the member itself.
+    /// The name of the member that occurs twice in [`pointer`](Self::pointer)'s object, if that is the error and the pointer is
+    /// not to the member itself.
     #[must_use]
     pub fn repeated_in_object(&self) -> Option<&str> {
         let name = self.message.strip_prefix(REPEATED)?;
         name.strip_suffix('`')
     }
 
-    /// Rule and expectation, as the conventions of serde's messages tell them apart.
+    /// Rule and expectation, derived from the wording of serde's messages.
     fn parts(&self) -> (&'static str, &str) {
         const BEGINNINGS: [(&str, &str); 8] = [
             ("missing field ", "missing"),
@@ -146,7 +146,7 @@ impl DecodeError {
             .find(|(beginning, _)| self.message.starts_with(beginning))
             .map_or("form", |(_, rule)| rule);
         let expected = match self.message.rsplit_once("expected ") {
-            // What `serde_json` says of escapes: surrogates that are no pair.
+            // `serde_json`'s message for unpaired surrogates in escapes.
             _ if self.message.ends_with("hex escape") => "text whose escapes are whole characters",
             _ if self.message == "number out of range" => "a number of 64 bits",
             Some((_, expected)) => expected.split_once(", found ").map_or(expected, |(e, _)| e),
@@ -195,8 +195,8 @@ fn found(text: &str, pointer: &str) -> Option<(JsonKind, usize)> {
 const MEMBER: &str = "in member `";
 const REPEATED: &str = "duplicate member `";
 
-/// The message of an error in the value of member `key`, for errors that do not know their place: values that were
-/// read before, and what is checked after `serde_json` has read it. [`DecodeError::locate`] makes a pointer of it.
+/// The message of an error in the value of member `key`, for errors without a position: those of values that were read ahead
+/// or that are checked after `serde_json` has read them. [`DecodeError::locate`] turns it into a pointer.
 pub(crate) fn in_member(key: &str, error: &DecodeError) -> String {
     let key = pointer::escape(key);
     let (inner, message) = match error
@@ -233,7 +233,7 @@ fn pointer_at(text: &[u8], end: usize) -> (String, bool) {
     }
     let mut path: Vec<Step> = Vec::new();
     let mut at = 0;
-    // A scalar that ends exactly where the reader stopped is the value at fault, so a container is left only when
+    // A scalar that ends exactly where the reader stopped is the value in error, so a container is left only when
     // something after it was consumed.
     while at < end {
         match text[at] {
@@ -242,7 +242,7 @@ fn pointer_at(text: &[u8], end: usize) -> (String, bool) {
                 in_value: false,
             }),
             b'[' => path.push(Step::Item(0)),
-            // The reader peeks at a closing bracket before it reports what the container lacks.
+            // The reader peeks at a closing bracket before it reports a member that the container lacks.
             b'}' | b']' if at + 1 >= end => {
                 if let Some(Step::Member { in_value, .. }) = path.last_mut() {
                     *in_value = false;
@@ -263,14 +263,14 @@ fn pointer_at(text: &[u8], end: usize) -> (String, bool) {
                 while at < text.len() && text[at] != b'"' {
                     at += if text[at] == b'\\' { 2 } else { 1 };
                 }
-                // From its name on a member may be at fault: it may be unknown or repeated.
+                // A member may be in error from its name on: it may be unknown or repeated.
                 if let Some(Step::Member { key, in_value }) = path.last_mut()
                     && !*in_value
                 {
                     let quoted = &text[start..(at + 1).min(text.len())];
                     match serde_json::from_slice(quoted) {
                         Ok(name) => *key = name,
-                        // The name itself is at fault: it has no place in a pointer.
+                        // The name itself is in error: a pointer cannot refer to a name.
                         Err(_) if at + 1 >= end => break,
                         Err(_) => key.clear(),
                     }
@@ -331,7 +331,7 @@ mod tests {
         );
     }
 
-    /// A value that is checked after it was read whole: the reader stands at its end.
+    /// A value that is checked after it has been read completely: the reader is at its end.
     #[test]
     fn places_of_values_read_before() {
         use crate::CancelledNotificationParams as Cancelled;

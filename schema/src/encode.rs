@@ -1,4 +1,4 @@
-//! Writing values as a given revision of the specification knows them.
+//! Writing values in the form of a given revision of the specification.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::{Serialize, Serializer};
 
 use crate::{Conform, Json, Revision, Revisions, Violation, support};
 
-/// Which revisions' members are written, and what the encoder adds on its own.
+/// Selects the revisions whose members are written, and the values that the encoder adds.
 ///
 /// [`View::ALL`] is the superset model as it stands: every member that has a value, nothing filled in.
-/// [`View::at`] one revision leaves out what that revision does not know and fills in what only it requires.
+/// [`View::at`] one revision leaves out members that the revision does not know and fills in those that only it requires.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     revisions: Revisions,
@@ -38,13 +38,13 @@ impl View<'_> {
         }
     }
 
-    /// Whether something that `known` revisions have is written.
+    /// Whether a part that only `known` revisions have is written.
     #[must_use]
     pub const fn shows(self, known: Revisions) -> bool {
         self.revisions.intersects(known)
     }
 
-    /// Whether the view is of one revision, and that is among `revisions`.
+    /// Whether the view is of one revision that is among `revisions`.
     #[must_use]
     pub const fn is_at(self, revisions: Revisions) -> bool {
         match self.single {
@@ -53,8 +53,8 @@ impl View<'_> {
         }
     }
 
-    /// The same view without the members that no revision knows, which objects keep otherwise, and with a fraction or an
-    /// exponent in every number that may have one: what is left is what the types say and nothing else.
+    /// The same view without unknown members, which objects otherwise keep, and with a fraction or an exponent in every number
+    /// that may have one: the output shows exactly what the types hold.
     #[must_use]
     pub const fn closed(self) -> Self {
         Self {
@@ -63,13 +63,13 @@ impl View<'_> {
         }
     }
 
-    /// Whether members that no revision knows are left out.
+    /// Whether unknown members are left out.
     #[must_use]
     pub const fn is_closed(self) -> bool {
         self.closed
     }
 
-    /// The one revision, if the view is of one.
+    /// The revision, if the view is of a single one.
     #[must_use]
     pub const fn revision(self) -> Option<Revision> {
         self.single
@@ -77,8 +77,8 @@ impl View<'_> {
 }
 
 impl<'a> View<'a> {
-    /// The same view, writing `json` (a raw `Implementation`) as `serverInfo` into the `_meta` of results, in
-    /// revisions that have it there and where the author set none.
+    /// The same view, which writes `json` (a raw `Implementation`) as `serverInfo` into the `_meta` of results, at revisions
+    /// that have this member and unless the author set it.
     #[must_use]
     pub const fn with_server_info(self, json: &'a str) -> Self {
         Self {
@@ -87,14 +87,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What [`View::with_server_info`] set.
+    /// The value set by [`View::with_server_info`].
     #[must_use]
     pub const fn server_info(self) -> Option<&'a str> {
         self.server_info
     }
 }
 
-/// A value that can be written as JSON, as any revision knows it.
+/// A value that can be written as JSON in the form of any revision.
 ///
 /// Not generic over the output, so that the generated code is compiled once, in this crate.
 pub trait Encode {
@@ -102,7 +102,7 @@ pub trait Encode {
     fn encode(&self, view: View<'_>, out: &mut Vec<u8>);
 }
 
-/// A value as one revision knows it.
+/// A value in the form of one revision.
 ///
 /// ```
 /// use trueform_schema::{At, Implementation, Revision};
@@ -142,7 +142,7 @@ impl<'a, T: Encode + ?Sized> At<'a, T> {
 }
 
 impl<T: Conform + ?Sized> At<'_, T> {
-    /// Whether what is written is what the revision allows.
+    /// Checks whether the revision allows what is written.
     ///
     /// # Errors
     /// The first [`Violation`].

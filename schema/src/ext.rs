@@ -1,6 +1,6 @@
-//! Extensions of the protocol: modules of their own that reuse every core type whose definition is the same.
+//! Extensions of the protocol: modules of their own that reuse every core type with an identical definition.
 
-/// `io.modelcontextprotocol/tasks`: requests that answer with a task, which the client then asks about.
+/// `io.modelcontextprotocol/tasks`: requests whose result is a task, which the client then polls.
 #[cfg(not(feature = "generate"))]
 #[rustfmt::skip]
 #[allow(
@@ -11,7 +11,7 @@
 #[path = "generated/tasks.rs"]
 pub mod tasks;
 
-/// `io.modelcontextprotocol/tasks`: requests that answer with a task, which the client then asks about.
+/// `io.modelcontextprotocol/tasks`: requests whose result is a task, which the client then polls.
 #[cfg(feature = "generate")]
 #[allow(
     clippy::large_enum_variant,

@@ -1,4 +1,4 @@
-//! Ids that pair messages: the type and the bytes a peer chose are what it gets back.
+//! Ids that pair messages. They are echoed with the type and the bytes that the peer chose.
 
 use std::{
     borrow::Cow,
@@ -30,18 +30,18 @@ use crate::{Encode, View, support};
 /// ```
 #[derive(Clone)]
 pub enum RequestId {
-    /// An integer written in the usual way.
+    /// An integer in canonical form.
     Integer(i64),
     /// A string.
     Text(Box<str>),
-    /// An integer beyond 64 bits or written in another way; the text is the JSON number.
+    /// An integer beyond 64 bits or in another notation; the text is the JSON number.
     Number(Box<str>),
 }
 
-/// Ties progress notifications to the request they tell of. A string or an integer, as [`RequestId`].
+/// Ties progress notifications to their request. A string or an integer, like [`RequestId`].
 pub type ProgressToken = RequestId;
 
-/// The longest number taken as an id, in bytes.
+/// The longest number accepted as an id, in bytes.
 const MAX_NUMBER: usize = 64;
 
 /// The largest exponent: that of the largest double.
@@ -52,7 +52,7 @@ impl RequestId {
     /// request is in flight, so their size is bounded. (A number has at most 64 characters.)
     pub const MAX_BYTES: usize = 1024;
 
-    /// The id that the JSON `text` holds.
+    /// Reads the id from the JSON `text`.
     ///
     /// # Errors
     /// A sentence naming what was found, if `text` is neither a string nor an integer, or longer than [`RequestId::MAX_BYTES`].
@@ -219,7 +219,7 @@ impl fmt::Debug for RequestId {
     }
 }
 
-/// Writes the id as its JSON text, so that `1` and `"1"` can be told apart in logs.
+/// Writes the id as its JSON text, so that logs distinguish `1` from `"1"`.
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)

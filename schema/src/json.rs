@@ -1,4 +1,4 @@
-//! JSON that is carried, not looked into: order of members, digits of numbers and explicit nulls stay as written.
+//! JSON that is passed on unparsed: order of members, digits of numbers and explicit nulls stay as written.
 
 use std::{fmt, ops::Deref};
 
@@ -7,8 +7,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 /// One JSON value, kept as the text it was written in.
 ///
-/// Equality is equality of that text: `1.0` and `1` differ, and so do two orders of the same members. In a message line breaks
-/// between its tokens become spaces, since where messages are lines they would end one.
+/// Equality is equality of that text: `1.0` and `1` differ, and so do two orders of the same members. In a message, line breaks
+/// between its tokens become spaces, because a line break would end a message on a line-based transport.
 ///
 /// ```
 /// use trueform_schema::Json;
@@ -87,10 +87,10 @@ impl Json {
         RawValue::from_string(text.into()).map(Self)
     }
 
-    /// What `value` serialises to.
+    /// Serialises `value`.
     ///
     /// # Errors
-    /// If `value` does not serialise to JSON, for example a map with keys that are no strings.
+    /// If `value` does not serialise to JSON, for example a map whose keys are not strings.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Self> {
         to_raw_value(value).map(Self)
     }
@@ -136,7 +136,7 @@ impl Json {
     /// The value as a tree.
     #[must_use]
     pub fn to_value(&self) -> serde_json::Value {
-        // A number beyond f64 or nesting beyond serde_json's limit is the only way to fail; such a value is shown as text.
+        // This fails only for a number beyond f64 or nesting beyond serde_json's limit; such a value is shown as text.
         self.parse()
             .unwrap_or_else(|_| serde_json::Value::String(self.get().to_owned()))
     }
@@ -216,10 +216,10 @@ impl JsonObject {
         Self(Json::from_text("{}").expect("`{}` is JSON"))
     }
 
-    /// What `value` serialises to.
+    /// Serialises `value`.
     ///
     /// # Errors
-    /// If that is not JSON, or not an object.
+    /// If the result is not JSON, or not an object.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, InvalidJson> {
         Self::try_from(Json::from_value(value).map_err(|error| InvalidJson(error.to_string()))?)
     }
@@ -286,7 +286,7 @@ impl<'de> Deserialize<'de> for JsonObject {
     }
 }
 
-/// A value that is not the JSON it should be.
+/// A value that does not serialise to the expected JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidJson(String);
 

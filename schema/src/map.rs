@@ -11,8 +11,8 @@ use crate::{Encode, Json, View, support};
 
 /// An ordered map from member name to value: `_meta`, prompt arguments, capability settings.
 ///
-/// Lookup is linear, which is the fastest there is for the handful of members such objects have; decoding stays
-/// linear too, whatever a peer sends. A repeated member is refused when decoding; [`Map::insert`] replaces.
+/// Lookup is linear, which is fastest for the few members that such objects have. Decoding is linear too, even for hostile
+/// input. A repeated member is refused when decoding; [`Map::insert`] replaces.
 ///
 /// ```
 /// use trueform_schema::{Json, Map};
@@ -25,7 +25,7 @@ use crate::{Encode, Json, View, support};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Map<V = Json>(Vec<(Box<str>, V)>);
 
-/// An open `_meta` object in which the schema names no member.
+/// An open `_meta` object for which the schema defines no members.
 pub type Meta = Map<Json>;
 
 impl<V> Map<V> {
@@ -46,7 +46,7 @@ impl<V> Map<V> {
         self.0.iter_mut().find(|(k, _)| **k == *key).map(|(_, v)| v)
     }
 
-    /// Sets `key` to `value` and returns what it was; a new key goes to the end.
+    /// Sets `key` to `value` and returns the previous value; a new key goes to the end.
     pub fn insert(&mut self, key: impl Into<Box<str>>, value: V) -> Option<V> {
         let key = key.into();
         match self.get_mut(&key) {
@@ -58,7 +58,7 @@ impl<V> Map<V> {
         }
     }
 
-    /// Takes `key` out, keeping the order of the others.
+    /// Removes `key` and returns its value, keeping the order of the others.
     pub fn remove(&mut self, key: &str) -> Option<V> {
         let at = self.0.iter().position(|(k, _)| **k == *key)?;
         Some(self.0.remove(at).1)
@@ -86,7 +86,7 @@ impl<V> Map<V> {
         self.0.len()
     }
 
-    /// Whether there is no member.
+    /// Whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -99,7 +99,7 @@ impl<V> Map<V> {
 
     /// A member name that occurs twice.
     pub(crate) fn repeated(&self) -> Option<&str> {
-        /// Up to here comparing all pairs is cheaper than hashing.
+        /// Up to this size comparing all pairs is cheaper than hashing.
         const PAIRS: usize = 12;
         if self.0.len() <= PAIRS {
             return (1..self.0.len())
@@ -196,14 +196,14 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
     }
 }
 
-/// The members of an open object that no revision names, in the order they came.
+/// The unknown members of an open object, in the order of arrival.
 ///
 /// Nearly always empty, so it is boxed: empty costs one word in every message type.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extras(Option<Box<Map<Json>>>);
 
 impl Extras {
-    /// Whether there is none.
+    /// Whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|map| map.is_empty())
@@ -215,12 +215,12 @@ impl Extras {
         self.0.as_ref()?.get(key)
     }
 
-    /// Sets `key` to `value` and returns what it was.
+    /// Sets `key` to `value` and returns the previous value.
     pub fn insert(&mut self, key: impl Into<Box<str>>, value: Json) -> Option<Json> {
         self.0.get_or_insert_default().insert(key, value)
     }
 
-    /// Takes `key` out.
+    /// Removes `key` and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<Json> {
         self.0.as_mut()?.remove(key)
     }

@@ -1,6 +1,6 @@
-//! What a method is: marker types that tie name, params and result together, and the rules each revision has for it.
+//! Methods: marker types that tie name, params and result together, and the rules of each revision for them.
 //!
-//! The markers and the table are generated; this file holds the forms they fill.
+//! The markers and the table are generated; this file holds their traits and types.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -24,12 +24,12 @@ pub trait Request: 'static {
     const METHOD: Method;
     /// Its params.
     type Params: Conform + DeserializeOwned + Send + Sync + 'static;
-    /// Its result; an outcome enum where there are several.
+    /// Its result; an outcome enum if there are several.
     type Result: Conform + DeserializeOwned + Send + 'static;
     /// The identifier of the extension that it belongs to; `None` for the core.
     const EXTENSION: Option<&'static str> = None;
 
-    /// What `revision` says about the method; `None` if it does not have it.
+    /// The rules of `revision` for the method; `None` if the revision does not have it.
     #[must_use]
     fn rules(revision: Revision) -> Option<&'static Rules> {
         Self::METHOD.rules(revision)
@@ -45,7 +45,7 @@ pub trait Notification: 'static {
     /// The identifier of the extension that it belongs to; `None` for the core.
     const EXTENSION: Option<&'static str> = None;
 
-    /// What `revision` says about the method; `None` if it does not have it.
+    /// The rules of `revision` for the method; `None` if the revision does not have it.
     #[must_use]
     fn rules(revision: Revision) -> Option<&'static Rules> {
         Self::METHOD.rules(revision)
@@ -76,10 +76,10 @@ pub trait AnyRequest: 'static {
     const EXTENSION: Option<&'static str>;
     /// Its params.
     type Params: Conform + DeserializeOwned + Send + Sync + 'static;
-    /// Its result; an outcome enum where there are several.
+    /// Its result; an outcome enum if there are several.
     type Result: Conform + DeserializeOwned + Send + 'static;
 
-    /// What its binding says about the method at `revision`; `None` if it does not have it there.
+    /// The rules of its binding for the method at `revision`; `None` if the method does not exist there.
     #[must_use]
     fn rules(revision: Revision) -> Option<&'static Rules>;
 }
@@ -104,7 +104,7 @@ pub trait AnyNotification: 'static {
     /// Its params.
     type Params: Conform + DeserializeOwned + Send + Sync + 'static;
 
-    /// What its binding says about the method at `revision`; `None` if it does not have it there.
+    /// The rules of its binding for the method at `revision`; `None` if the method does not exist there.
     #[must_use]
     fn rules(revision: Revision) -> Option<&'static Rules>;
 }
@@ -119,13 +119,13 @@ impl<N: Notification> AnyNotification for N {
     }
 }
 
-/// A future that owns what it needs, without its type.
+/// A boxed future that borrows nothing.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a handler answers a request with.
+/// A handler's response to a request.
 pub type Response = Result<Box<dyn Conform + Send>, ErrorObject>;
 
-/// What one side serves of a binding, for an engine that does not know its types.
+/// The methods of a binding that one side serves, for an engine that does not know the binding's types.
 ///
 /// Every binding generates an adapter, `handler::Server` for the server and `handler::Client` for the client, that serves an
 /// implementation of the side's handler trait. `Cx` is what the engine passes to every call.
@@ -136,10 +136,10 @@ pub trait Methods<Cx>: Send + Sync {
     /// Every method of the binding, in both directions.
     fn names(&self) -> &'static [&'static str];
 
-    /// What the binding says about `method` at `revision`; `None` if it does not have it there.
+    /// The rules of the binding for `method` at `revision`; `None` if the method does not exist there.
     fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules>;
 
-    /// Decodes a request; what is returned has the params to check, and answers it.
+    /// Decodes a request. The returned message holds the params to check and calls the handler.
     ///
     /// # Errors
     /// The params do not have the form of the method's type, or the other side does not send `method` at `revision`. The pointer
@@ -151,7 +151,7 @@ pub trait Methods<Cx>: Send + Sync {
         params: Option<&str>,
     ) -> Result<Decoded<Cx, Response>, DecodeError>;
 
-    /// Decodes a notification; what is returned has the params to check, and takes note of it.
+    /// Decodes a notification. The returned message holds the params to check and calls the handler.
     ///
     /// # Errors
     /// As for [`request`](Self::request).
@@ -163,11 +163,11 @@ pub trait Methods<Cx>: Send + Sync {
     ) -> Result<Decoded<Cx, ()>, DecodeError>;
 }
 
-/// A message that was decoded for a handler and not yet passed to it.
+/// A message that was decoded for a handler and has not been passed to it yet.
 pub struct Decoded<Cx, T>(Box<dyn Call<Cx, T>>);
 
 impl<Cx: 'static, T: 'static> Decoded<Cx, T> {
-    /// `message` for `handler`, to which `call` passes it.
+    /// Pairs `message` with `handler`; `call` passes it on.
     #[must_use]
     pub fn new<H, M>(
         handler: Arc<H>,
@@ -260,21 +260,21 @@ impl Direction {
     }
 }
 
-/// What one revision says about one method.
+/// The rules of one revision for one method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
     /// Who sends it.
     pub direction: Direction,
-    /// The capability that the side which answers, or which notifies, must have declared: `tools`,
+    /// The capability that the receiver of a request, or the sender of a notification, must have declared: `tools`,
     /// `resources.subscribe`.
     pub capability: Option<&'static str>,
     /// The member of `params` that HTTP mirrors in the `Mcp-Name` header.
     pub header_name: Option<&'static str>,
-    /// Whether the answer may be a request for input.
+    /// Whether the result may be a request for input.
     pub input_required: bool,
     /// Whether `params` must be present.
     pub params_required: bool,
-    /// Definitions the result may be; empty for notifications.
+    /// The definitions of the possible results; empty for notifications.
     pub results: &'static [&'static str],
 }

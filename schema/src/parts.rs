@@ -1,7 +1,7 @@
-//! What a value holds, part by part, for checks that must not miss what a later revision brings.
+//! Visits every part of a value, for checks that must also cover the parts that a later revision adds.
 //!
-//! A check that matches over the kinds of content by hand lets a new kind pass. These visits are generated, so that they reach
-//! every kind there is.
+//! A hand-written match over the kinds of content would let a new kind pass. The visits are generated, so they reach every
+//! kind.
 
 use crate::Map;
 
@@ -9,7 +9,7 @@ use crate::Map;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Part<'a> {
-    /// A member that has a value, or an alternative, where not every revision that has the type has it. The names are those of the
+    /// A member that is set, or an alternative, that some revision of the type lacks. The names are those of the
     /// [`projection`](crate::projection).
     Item {
         /// The type: `ResourceLink`.
@@ -21,7 +21,7 @@ pub enum Part<'a> {
     MetaKey(&'a str),
 }
 
-/// A value whose parts can be visited. Generated for the types that results hold, if there is something to visit in them.
+/// A value whose parts can be visited. Generated for the types that results hold, if they have such parts.
 ///
 /// ```
 /// use trueform_schema::{ContentBlock, Json, Meta, TextContent, parts::{Part, Parts}};
@@ -37,7 +37,7 @@ pub enum Part<'a> {
 /// );
 /// ```
 pub trait Parts {
-    /// Calls `visit` with every part of the value, and with those of the values in it.
+    /// Calls `visit` with every part of the value and of the values inside it.
     fn each_part<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>));
 }
 

@@ -1,8 +1,8 @@
-//! JSON pointers (RFC 6901): how a name becomes a step of one, and back.
+//! JSON pointers (RFC 6901): escaping and unescaping of reference tokens.
 
 use std::borrow::Cow;
 
-/// `name` as a step of a JSON pointer, without the slash before it: `~` is written `~0`, and `/` is written `~1`.
+/// Escapes `name` as a reference token, without the leading slash: `~` becomes `~0`, and `/` becomes `~1`.
 ///
 /// ```
 /// use trueform_schema::pointer::escape;
@@ -19,7 +19,7 @@ pub fn escape(name: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The name that a step of a JSON pointer stands for: the opposite of [`escape`].
+/// Unescapes a reference token: the inverse of [`escape`].
 ///
 /// ```
 /// use trueform_schema::pointer::unescape;
@@ -29,13 +29,13 @@ pub fn escape(name: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn unescape(step: &str) -> Cow<'_, str> {
     match step.contains('~') {
-        // In this order: `~01` stands for `~1`.
+        // In this order, because `~01` means `~1`.
         true => Cow::Owned(step.replace("~1", "/").replace("~0", "~")),
         false => Cow::Borrowed(step),
     }
 }
 
-/// Appends a step to `pointer`: a slash, and the characters of a name, escaped.
+/// Appends a reference token to `pointer`: a slash and the escaped characters of a name.
 ///
 /// Takes characters, so that a caller can bound how much of a long name is copied.
 ///
@@ -61,9 +61,9 @@ fn push_escaped(out: &mut String, name: impl IntoIterator<Item = char>) {
     }
 }
 
-/// What the fragment of a URI spells, with its percent-encoded bytes decoded; a `$ref` writes its JSON pointer so.
+/// Decodes the percent-encoded bytes of a URI fragment, the form in which a `$ref` holds its JSON pointer.
 ///
-/// `None` if a `%` is not followed by two hexadecimal digits, or if what is spelt is not UTF-8.
+/// Returns `None` if a `%` is not followed by two hexadecimal digits, or if the decoded bytes are not UTF-8.
 ///
 /// ```
 /// use trueform_schema::pointer::decode_fragment;

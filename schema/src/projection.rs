@@ -1,14 +1,14 @@
-//! What becomes of a value at revisions that lack part of it: every rule that the encoders and [`conform`](crate::conform())
-//! keep, one row each.
+//! How a value is written at revisions that lack part of it: one row for every rule that the encoders and
+//! [`conform`](crate::conform()) apply.
 //!
-//! Most rows are generated from the merged model, so that none is forgotten; the rest names the rewrites of error codes.
-//! Nothing here projects anything: [`At`](crate::At) does.
+//! Most rows are generated from the merged model, so that none is forgotten; the others are the rewrites of error codes. This
+//! module only describes the rules; [`At`](crate::At) applies them.
 
 use std::fmt;
 
 use crate::{Revisions, generated, rewrite};
 
-/// One rule: what becomes of something at some revisions.
+/// One rule: how a member, alternative or value is treated at some revisions.
 ///
 /// ```
 /// use trueform_schema::{Revision, projection::{self, Becomes}};
@@ -21,33 +21,33 @@ use crate::{Revisions, generated, rewrite};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rule {
-    /// The subject, as the specification calls it: `tools`.
+    /// The subject in the specification: `tools`.
     pub topic: &'static str,
     /// The type: `Tool`.
     pub of: &'static str,
     /// The member by its name on the wire, the variant by its Rust name, or the value on the wire: `title`.
     pub item: &'static str,
-    /// The revisions that the rule is for.
+    /// The revisions that the rule applies to.
     pub at: Revisions,
-    /// What becomes of it there.
+    /// The treatment.
     pub becomes: Becomes,
 }
 
-/// What becomes of something at a revision. `Display` is a phrase.
+/// How a revision treats a member, alternative or value. `Display` writes a phrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Becomes {
     /// The revision does not have the member: it is not written.
     LeftOut,
-    /// Where the author set none, this is written.
+    /// This is written if the author set nothing.
     Filled(&'static str),
     /// This is written instead.
     Rewritten(&'static str),
-    /// The revision does not have the alternative or value, and nothing can stand for it: it is a violation.
+    /// The revision does not have the alternative or value, and nothing can replace it: it is a violation.
     Refused,
     /// The revision requires the member: a value without it is a violation.
     Required,
-    /// The revision asks that the value be this: any other is a violation.
+    /// The revision requires this of the value: any other is a violation.
     Narrowed(&'static str),
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for Becomes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LeftOut => f.write_str("left out"),
-            Self::Filled(words) => write!(f, "filled in where there is none: {words}"),
+            Self::Filled(words) => write!(f, "filled in if absent: {words}"),
             Self::Rewritten(words) => write!(f, "rewritten: {words}"),
             Self::Refused => f.write_str("refused"),
             Self::Required => f.write_str("refused without it"),

@@ -1,6 +1,6 @@
 //! The revisions of the specification, as one ordered enum and as a set.
 //!
-//! Which revisions there are is generated; this file holds what is the same whatever they are.
+//! The list of revisions is generated; this file holds what does not depend on it.
 
 use std::{fmt, str::FromStr};
 
@@ -69,7 +69,7 @@ pub enum Era {
 }
 
 impl Revision {
-    /// The revision that `name` dates, if this crate knows it.
+    /// The revision with the date `name`, if this crate knows it.
     #[must_use]
     pub const fn from_wire(name: &str) -> Option<Self> {
         let mut index = 0;
@@ -112,7 +112,7 @@ impl FromStr for Revision {
     }
 }
 
-/// A protocol version that is none of [`Revision::ALL`].
+/// A protocol version that is not in [`Revision::ALL`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRevision(String);
 
@@ -146,7 +146,7 @@ impl Revisions {
     /// No revision.
     pub const NONE: Self = Self(0);
 
-    /// Just `revision`.
+    /// Only `revision`.
     #[must_use]
     pub const fn of(revision: Revision) -> Self {
         Self(1 << revision as u8)
@@ -188,13 +188,13 @@ impl Revisions {
         self.0 & other.0 != 0
     }
 
-    /// What is in either set.
+    /// The union of the two sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether the set has no revision.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0

@@ -1,8 +1,8 @@
-//! What older revisions see in place of alternatives that they do not have.
+//! Rewrites: the form in which older revisions see alternatives that they do not have.
 //!
-//! The overlay of the schema says which alternatives are rewritten; how is owned here. Whatever is not rewritten is left
-//! out if it is a member, and a [`Violation`](crate::Violation) if it is an alternative or a value: all of it is listed by
-//! [`projection`](crate::projection).
+//! The overlay of the schema lists the alternatives that are rewritten; this module owns how. A member that is not rewritten is
+//! left out; an alternative or value that is not rewritten is a [`Violation`](crate::Violation). [`projection`](crate::projection)
+//! lists all of them.
 
 mod wrapped;
 
@@ -19,18 +19,18 @@ use crate::{
 
 pub use self::wrapped::Wrapped;
 
-/// An alternative that older revisions see as something else. That is never made: it is written, and judged, from what is
-/// there.
+/// An alternative that older revisions see in another form. That form is never built: it is written and checked straight from
+/// the value.
 pub trait Rewrite: Conform {
-    /// Whether something can stand for it at `revision`, which does not have this alternative.
+    /// Whether `revision`, which does not have this alternative, can see it in another form.
     fn stands(&self, _revision: Revision) -> bool {
         true
     }
 
-    /// Writes what stands for it.
+    /// Writes the other form.
     fn encode_older(&self, view: View<'_>, out: &mut Vec<u8>);
 
-    /// Reports what the walk's revision does not allow of what stands for it.
+    /// Reports everything in the other form that the walk's revision does not allow.
     fn conform_older(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow;
 }
 
@@ -42,10 +42,10 @@ pub fn rewritten(value: &dyn Rewrite, known: Revisions, view: View<'_>, out: &mu
     }
 }
 
-/// What [`many`] writes, in words.
-pub(crate) const ITEM: &str = "its item where there is one; else it is refused";
+/// Description of what [`many`] writes.
+pub(crate) const ITEM: &str = "its only item; a list of several is refused";
 
-/// Writes `items`, which only `known` revisions may list: at others a single one stands by itself.
+/// Writes `items`, a list that only `known` revisions have: at others a list of one is written as its item.
 pub fn many<T: Encode>(items: &Vec<T>, known: Revisions, view: View<'_>, out: &mut Vec<u8>) {
     match (lacking(known, view), items.as_slice()) {
         (Some(_), [one]) => one.encode(view, out),
@@ -53,14 +53,14 @@ pub fn many<T: Encode>(items: &Vec<T>, known: Revisions, view: View<'_>, out: &m
     }
 }
 
-/// The one revision of `view`, if it is none of `known`.
+/// The revision of `view`, if it is a single one that is not in `known`.
 fn lacking(known: Revisions, view: View<'_>) -> Option<Revision> {
     view.revision()
         .filter(|revision| !known.contains(*revision))
 }
 
 impl AudioContent {
-    /// What it is rewritten to.
+    /// Description of the rewritten form.
     pub(crate) const INTO: &'static str = "an embedded resource with the same bytes";
 }
 
@@ -78,7 +78,7 @@ impl Rewrite for AudioContent {
         const BYTES: &[(Revisions, Need)] = &[(Revisions::ALL, Need::Format(Format::Byte))];
         walk.object(path)
             .member("annotations", Revisions::ALL, &self.annotations)?;
-        // The URI is made here, and is one.
+        // The URI is built here, so it is valid.
         walk.object(&path.key("resource"))
             .needing("blob", Revisions::ALL, BYTES, &self.data)
     }
@@ -93,7 +93,7 @@ impl Encode for Blob<'_> {
         let mut object = ObjectWriter::new(view, out);
         object.required("blob", &audio.data);
         object.required("mimeType", &audio.mime_type);
-        // The URI says what the bytes are; the same bytes get the same one.
+        // The URI is derived from the bytes, so equal bytes get equal URIs.
         let bytes = fingerprint(audio.data.as_bytes());
         object.required(
             "uri",
@@ -103,7 +103,7 @@ impl Encode for Blob<'_> {
     }
 }
 
-/// A string that is put together as it is written.
+/// A string that is concatenated while it is written.
 struct Text<'a>(fmt::Arguments<'a>);
 
 impl Encode for Text<'_> {
@@ -115,7 +115,7 @@ impl Encode for Text<'_> {
 }
 
 impl ResourceLink {
-    /// What it is rewritten to.
+    /// Description of the rewritten form.
     pub(crate) const INTO: &'static str = "a text with title or name, and URI";
 }
 
@@ -137,14 +137,14 @@ impl Rewrite for ResourceLink {
 }
 
 impl TitledSingleSelectEnumSchema {
-    /// What it is rewritten to.
+    /// Description of the rewritten form.
     pub(crate) const INTO: &'static str = "the same choices as `enum` and `enumNames`";
 }
 
 // TRAP-11
 impl Rewrite for TitledSingleSelectEnumSchema {
     fn stands(&self, revision: Revision) -> bool {
-        // Before that there were no forms.
+        // Earlier revisions had no forms.
         revision >= Revision::V2025_06_18
     }
 
@@ -166,7 +166,7 @@ impl Rewrite for TitledSingleSelectEnumSchema {
     }
 }
 
-/// One text of each of the options.
+/// One string of each option.
 struct List<'a>(&'a [EnumOption], fn(&EnumOption) -> &String);
 
 impl Encode for List<'_> {
@@ -190,8 +190,8 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The code for an error with `code` that `revision` allows. Until 2025-11-25 what is not found has a code of its own, later it is
-/// invalid params. The codes that only some revisions have say nothing to the others: there the error is one of the server.
+/// The code that `revision` allows for an error with `code`. "Resource not found" has its own code until 2025-11-25, and is
+/// "invalid params" since 2026-07-28. Other codes that a revision does not define become "internal error" there.
 //
 #[must_use]
 pub const fn error_code(code: i64, revision: Revision) -> i64 {
@@ -206,13 +206,13 @@ pub const fn error_code(code: i64, revision: Revision) -> i64 {
     code
 }
 
-/// A code that some revisions do not have.
+/// A code that some revisions do not define.
 pub(crate) struct ErrorCode {
     code: i64,
     /// Those revisions.
     pub(crate) at: Revisions,
     into: i64,
-    /// Both as the table of rules spells them.
+    /// Both codes, as shown in the table of rules.
     pub(crate) name: &'static str,
     pub(crate) into_name: &'static str,
 }
@@ -238,7 +238,7 @@ pub(crate) const ERROR_CODES: &[ErrorCode] = &[
 
 const LEGACY: Revisions = Revisions::until(Revision::LATEST_LEGACY);
 
-/// A code that means nothing at `at`.
+/// A code that is undefined at `at`.
 const fn unknown(code: i64, at: Revisions, name: &'static str) -> ErrorCode {
     ErrorCode {
         code,
@@ -257,7 +257,7 @@ mod tests {
         ResourceContents, TextContent, Violation, violations,
     };
 
-    /// Checks that `value` is written and judged, at revisions before `known`, as `older` is.
+    /// Checks that `value` is written and checked at revisions before `known` in the same way as `older`.
     fn same(value: &dyn Conform, older: &dyn Conform, known: Revision) {
         for revision in Revision::ALL.into_iter().filter(|r| *r < known) {
             let closed = View::at(revision).closed();
@@ -351,7 +351,7 @@ mod tests {
             let wanted = support_at(&older, Revision::V2025_06_18);
             assert_eq!(support_at(&field, Revision::V2025_06_18), wanted);
             assert_eq!(violations(&field, Revision::V2025_06_18), []);
-            // Before that there were no forms.
+            // Earlier revisions had no forms.
             assert_eq!(violations(&field, Revision::V2025_03_26).len(), 1);
         }
     }

@@ -1,4 +1,4 @@
-//! What the generated code calls. Not part of the public interface.
+//! The functions that generated code calls. Not part of the public interface.
 
 mod escape;
 mod read;
@@ -24,7 +24,7 @@ pub use crate::{
 
 use std::future::{Future, Ready, ready};
 
-// Generated code names it through here, so that another crate needs no dependency of its own.
+// Generated code uses it through this path, so that another crate needs no dependency on serde.
 pub use serde;
 use serde::{Serialize, Serializer};
 
@@ -41,7 +41,7 @@ pub fn write_integer(integer: i64, out: &mut Vec<u8>) {
 /// Appends `number`; integral values without a fraction, as they were most likely sent. A value that is not finite
 /// has no JSON form and becomes `null`; `conform` reports it before a message gets here.
 pub fn write_number(number: f64, out: &mut Vec<u8>) {
-    /// Up to here every integer has an exact f64.
+    /// Up to this value every integer is exactly representable as f64.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0
         && number.abs() <= EXACT
@@ -113,7 +113,7 @@ impl Encode for f64 {
     }
 }
 
-/// Null where there is no value: members that are required but may be null.
+/// `None` is written as null: for members that are required but nullable.
 impl<T: Encode> Encode for Option<T> {
     fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
         match self {
@@ -142,7 +142,7 @@ impl<T: Encode> Encode for Vec<T> {
     }
 }
 
-/// What one revision says about one method, for tables outside this crate.
+/// The rules of one revision for one method, for tables outside this crate.
 #[must_use]
 pub const fn rules(
     direction: Direction,
@@ -162,7 +162,7 @@ pub const fn rules(
     }
 }
 
-/// The params to decode: absent ones are an empty object, unless `method` needs some at `revision`.
+/// The params to decode: absent params are an empty object, unless `method` requires params at `revision`.
 pub fn params<'a>(
     rules: Option<&Rules>,
     method: &str,
@@ -196,7 +196,7 @@ pub fn absent(method: &str, revision: Revision) -> DecodeError {
     DecodeError::new("", format!("`{method}` does not exist at {revision}"))
 }
 
-/// The answer of a handler that does not implement `method`.
+/// The response of a handler that does not implement `method`.
 pub fn method_not_found<T>(method: &str) -> Ready<Result<T, ErrorObject>> {
     ready(Err(ErrorObject::new(
         -32601,
@@ -204,12 +204,12 @@ pub fn method_not_found<T>(method: &str) -> Ready<Result<T, ErrorObject>> {
     )))
 }
 
-/// What a handler does about a notification that it does not implement.
+/// Ignores a notification that a handler does not implement.
 pub fn ignored() -> Ready<()> {
     ready(())
 }
 
-/// The answer of `future` without the type of its result.
+/// The response of `future`, with its result boxed.
 pub fn respond<T: Conform + Send + 'static>(
     future: impl Future<Output = Result<T, ErrorObject>> + Send + 'static,
 ) -> BoxFuture<'static, Response> {

@@ -1,5 +1,5 @@
-//! What the model knows of each generated type, at run time: which revisions have it and its members, and who requires
-//! them. The table itself is generated: [`TYPES`](crate::TYPES).
+//! Run-time information on each generated type: the revisions that have it and its members, and those that require the
+//! members. The table is generated: [`TYPES`](crate::TYPES).
 
 use crate::Revisions;
 
@@ -22,7 +22,7 @@ pub struct TypeInfo {
     members: &'static [(&'static str, u8, u8)],
 }
 
-/// What a generated type is.
+/// Kind of a generated type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeKind {
     /// An object; its members are those of the object.
@@ -37,7 +37,7 @@ pub enum TypeKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemberInfo {
-    /// Its name on the wire, or the variant's in Rust.
+    /// The name on the wire, or the Rust name of a variant.
     pub name: &'static str,
     /// The revisions that have it.
     pub known: Revisions,
@@ -69,13 +69,13 @@ impl TypeInfo {
         self.name
     }
 
-    /// What it is.
+    /// The kind of the type.
     #[must_use]
     pub const fn kind(&self) -> TypeKind {
         self.kind
     }
 
-    /// The revisions in which a message can hold it.
+    /// The revisions in which a message can contain it.
     #[must_use]
     pub const fn known(&self) -> Revisions {
         Revisions::from_bits(self.known)
@@ -100,7 +100,7 @@ impl TypeInfo {
     }
 }
 
-/// The type `name` of a table such as [`TYPES`](crate::TYPES), which is in the order of names.
+/// Finds the type `name` in a table such as [`TYPES`](crate::TYPES), which is sorted by name.
 #[must_use]
 pub fn find<'a>(table: &'a [TypeInfo], name: &str) -> Option<&'a TypeInfo> {
     let at = table.binary_search_by(|ty| ty.name.cmp(name)).ok()?;

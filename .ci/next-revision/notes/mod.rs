@@ -29,7 +29,7 @@ pub(crate) static TOPIC: Topic = Topic {
 type Text = Result<String, ToolError>;
 type Write = fn(&Context) -> Step<Text>;
 
-/// A note: what the list shows of it, and the function that writes its text.
+/// A note: its entry in the list, and the function that writes its text.
 #[derive(Debug)]
 pub struct Note {
     shown: schema::Note,
@@ -57,7 +57,7 @@ impl Note {
 pub(crate) struct Notes(pub(crate) Listed<Note>);
 
 impl Notes {
-    /// The room with `notes`; everything that is wrong with them is appended to `problems`. `None` without notes.
+    /// The room with `notes`; all problems with them are appended to `problems`. `None` without notes.
     pub(crate) fn build(
         notes: Vec<Note>,
         page_size: usize,

@@ -1,4 +1,4 @@
-//! A feature that nothing of the runtime knows but the lines that name it: notes, over both transports.
+//! Notes, a feature that the runtime knows only by the lines that name it, over both transports.
 
 #[expect(dead_code, reason = "the other tests use the rest")]
 mod support;
@@ -53,7 +53,7 @@ fn service() -> Service {
     server().build().expect("the notes are fine")
 }
 
-/// A page of the list, on both transports: what it shows, and the cursor.
+/// A page of the list, on both transports: its items and the cursor.
 async fn page(service: &Service, revision: &str, cursor: Option<&Value>) -> (Vec<Value>, Value) {
     let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
     let mut answer = both(service, request(revision, "notes/list", params), 200).await;
@@ -62,7 +62,7 @@ async fn page(service: &Service, revision: &str, cursor: Option<&Value>) -> (Vec
     (shown, answer["result"]["nextCursor"].take())
 }
 
-/// The whole answer to `notes/get`, on both transports.
+/// The complete response to `notes/get`, on both transports.
 async fn get(service: &Service, revision: &str, name: &str) -> Value {
     let params = json!({ "name": name });
     both(service, request(revision, "notes/get", params), 200).await
@@ -156,7 +156,7 @@ async fn functions_of_every_kind() {
     }
     for (name, message) in [
         ("fails", "out of ink"),
-        // The server goes on, and says no more than that.
+        // The server continues, and reports nothing more.
         ("panics", "internal error"),
         ("slow", "`slow` did not finish within 20ms"),
     ] {
@@ -217,7 +217,7 @@ async fn changes_reach_those_who_asked() {
     let acknowledged = next_event(&mut body).await;
     let honoured = &acknowledged["params"]["notifications"];
     assert_eq!(honoured, &filter["notifications"], "{acknowledged}");
-    // Revisions that do not have the notification: what it is not sent at is not honoured either.
+    // Revisions without the notification do not honour it either.
     let wanted = json!({ "notesListChanged": true, "toolsListChanged": true });
     let params = json!({ "notifications": wanted });
     let listen = request(BEFORE, "subscriptions/listen", params);
@@ -230,8 +230,8 @@ async fn changes_reach_those_who_asked() {
     let options = ClientOptions::at(Revision::LATEST_LEGACY).incoming(Policy::Off);
     let legacy = soon(service.connect_as(options)).await;
     let legacy = legacy.expect("it connects");
-    let mut told = legacy.notifications();
-    // Answered after the server has read `notifications/initialized`, from which on the session hears of changes.
+    let mut notifications = legacy.notifications();
+    // Answered after the server has read `notifications/initialized`, after which the session is notified of changes.
     soon(legacy.list_tools()).await.expect("no tools");
 
     let handle = service.handle();
@@ -246,12 +246,12 @@ async fn changes_reach_those_who_asked() {
     assert_eq!(hidden["error"]["code"], -32602, "{hidden}");
 
     handle.notify_tools_changed();
-    let first = soon(told.next()).await.expect("a notification");
+    let first = soon(notifications.next()).await.expect("a notification");
     assert!(first.is::<methods::ToolListChanged>(), "{first:?}");
     let first = next_event(&mut older).await;
     assert_eq!(first["method"], "notifications/tools/list_changed");
 
-    // The end of the server ends them all, and nothing came before it.
+    // The end of the server ends all of them, and no message came before it.
     handle.shut_down();
     assert!(soon(listening.next()).await.is_none());
     for mut body in [body, older] {

@@ -1,4 +1,4 @@
-//! What clients see of the made-up revisions 2027-01-01 and 2027-07-01, and what clients of the revisions before them see.
+//! The made-up revisions 2027-01-01 and 2027-07-01 and earlier revisions, as clients see them.
 
 mod support;
 
@@ -89,7 +89,7 @@ async fn a_removed_method_is_unknown() {
             "{message}"
         );
     }
-    // There it is a method, of a capability that this server does not have.
+    // At that revision it is a method whose capability this server does not have.
     let message = not_found(BEFORE, "completion/complete", params).await;
     assert!(message.contains("completions"), "{message}");
 }
@@ -116,8 +116,8 @@ async fn a_removed_method_is_served_where_it_was() {
     );
 }
 
-/// What the log says of the notification `notifications/notes/viewed`.
-fn told_of_viewed() -> Vec<String> {
+/// The log lines about the notification `notifications/notes/viewed`.
+fn logged_about_viewed() -> Vec<String> {
     let lines = logged().into_iter();
     lines.filter(|line| line.contains("notes/viewed")).collect()
 }
@@ -129,29 +129,29 @@ async fn a_new_notification_reaches_the_server() {
     let viewed = json!({ "jsonrpc": "2.0", "method": "notifications/notes/viewed", "params": { "noteId": "n" } });
     // Nothing else names a revision there, so it is the newest.
     assert_eq!(stream(&service, &[viewed.clone()]).await, [] as [Value; 0]);
-    let told = told_of_viewed();
+    let logged = logged_about_viewed();
     assert!(
-        told.len() == 1 && told[0].contains("notification ignored"),
-        "{told:?}"
+        logged.len() == 1 && logged[0].contains("notification ignored"),
+        "{logged:?}"
     );
     for (version, is_known) in [(FIRST, true), (SECOND, true), (BEFORE, false)] {
         let answer = http(&service, Some(version), &viewed).await;
         assert_eq!(answer, (202, Value::Null));
-        let told = told_of_viewed();
+        let logged = logged_about_viewed();
         let expected = match is_known {
             true => "notification ignored",
             false => "an unknown notification was dropped",
         };
         assert!(
-            told.len() == 1 && told[0].contains(expected),
-            "{version}: {told:?}"
+            logged.len() == 1 && logged[0].contains(expected),
+            "{version}: {logged:?}"
         );
     }
     let mut malformed = viewed;
     malformed["params"] = json!({ "noteId": 5 });
     stream(&service, &[malformed]).await;
-    let told = told_of_viewed();
-    assert!(told[0].contains("a notification was dropped"), "{told:?}");
+    let logged = logged_about_viewed();
+    assert!(logged[0].contains("a notification was dropped"), "{logged:?}");
 }
 
 #[tokio::test]

@@ -11,13 +11,13 @@ use crate::effect::Impact;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// Where: what the comparison was told to call the schema, and the way from there. `.name` is a member, `.*` are members
+    /// Place: the name given to the schema, and the path from there. `.name` is a member, `.*` are members
     /// without a name of their own, `./pattern/` those of a pattern, `[]` elements, `[0]` one of them, ` = "a"` a constant.
     pub place: String,
-    /// What happened there.
+    /// Kind of the change.
     #[serde(flatten)]
     pub what: What,
-    /// How much it can hurt.
+    /// Severity of the change.
     pub impact: Impact,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// What happened at a place.
+/// Kind of a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(
     tag = "change",
@@ -51,7 +51,7 @@ pub enum What {
         /// Its type.
         #[serde(rename = "type")]
         ty: String,
-        /// Whether it is refused from now on, not just unknown.
+        /// Whether the member is now refused, not just unknown.
         #[serde(skip_serializing_if = "is_false")]
         refused: bool,
     },
@@ -83,7 +83,7 @@ pub enum What {
         /// The constant.
         value: Value,
     },
-    /// The type is another one.
+    /// The type changed.
     TypeChanged {
         /// Before.
         from: String,
@@ -101,7 +101,7 @@ pub enum What {
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<Value>,
     },
-    /// What is said about the values changed, such as the description or the default, and not which ones are legal.
+    /// An annotation changed, such as the description or the default, but not the set of legal values.
     WordsChanged {
         /// The keyword of JSON Schema.
         keyword: String,
@@ -112,7 +112,7 @@ pub enum What {
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<Value>,
     },
-    /// Something changed that is bound up with a keyword in ways that are not looked into.
+    /// Something changed that depends on a keyword which the comparison does not analyse.
     Unclear {
         /// The keyword of JSON Schema.
         keyword: String,
@@ -161,7 +161,7 @@ impl fmt::Display for What {
             Self::Unclear { keyword } => {
                 write!(
                     f,
-                    "changed, in ways that cannot be told because of `{keyword}`"
+                    "changed, in ways that cannot be classified because of `{keyword}`"
                 )
             }
             Self::Closed => write!(f, "unknown members are now refused"),
@@ -170,7 +170,7 @@ impl fmt::Display for What {
     }
 }
 
-/// A value as the line of a change shows it: its JSON text, cut off after 60 characters.
+/// A value as shown in the line of a change: its JSON text, cut off after 60 characters.
 #[must_use]
 pub fn shortened(value: &Value) -> String {
     /// Longest value shown, in characters.

@@ -1,10 +1,10 @@
-//! Short names for schemas, as changes mention them.
+//! Short names for schemas, for use in the text of changes.
 
 use serde_json::Value;
 
 use crate::{document::Document, schema::Schema, shape::Shape};
 
-/// How far below a schema its name looks.
+/// Depth to which a name describes a schema.
 const DEPTH: usize = 6;
 
 impl<'a> Document<'a> {
@@ -33,7 +33,7 @@ impl<'a> Document<'a> {
         self.kinds_within(shape, depth)
     }
 
-    /// A short name for the types and constants, whatever alternatives there are beside them.
+    /// A short name for the types and constants, without the alternatives beside them.
     pub(crate) fn describe_kinds(&self, shape: &Shape<'a>) -> String {
         self.kinds_within(shape, DEPTH)
     }
@@ -59,7 +59,7 @@ impl<'a> Document<'a> {
         }))
     }
 
-    /// Inline objects are told apart by what they hold constant, as readers of them do.
+    /// Inline objects are named by their constant members, by which readers also distinguish them.
     fn describe_object(&self, shape: &Shape<'a>) -> String {
         let constant = |(name, schema): (&&'a str, &Schema<'a>)| {
             let [value]: [&Value; 1] = self.shape(schema.clone()).values?.try_into().ok()?;

@@ -1,6 +1,6 @@
-//! A document with definitions, and where references in it lead.
+//! A document with definitions, and the resolution of references in it.
 //!
-//! Knows `$ref` as a JSON pointer into the same document. Anything else, such as an address or an anchor, leads nowhere here.
+//! Resolves a `$ref` that is a JSON pointer into the same document. Other references, such as URIs and anchors, are unresolvable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +12,28 @@ use crate::{
     schema::{Place, Schema, place},
 };
 
-/// A document that references are resolved in.
+/// A document in which references are resolved.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     root: &'a Value,
     free: &'static [&'static str],
 }
 
-/// A reference that leads nowhere.
+/// A reference that cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unresolved {
     /// JSON pointer to the `$ref`.
     pub pointer: String,
-    /// What it says.
+    /// Value of the `$ref`.
     pub target: String,
 }
 
-/// Where a schema leads that is nothing but a reference, with words beside it.
+/// Target of a schema that consists of a reference and annotations.
 pub(crate) struct Resolved<'a> {
     /// The definition that it names, if it is a reference.
     pub(crate) name: Option<String>,
-    /// The words beside the reference.
+    /// The annotations beside the reference.
     pub(crate) words: Words<'a>,
     pub(crate) schema: Schema<'a>,
 }
@@ -45,7 +45,7 @@ impl<'a> Document<'a> {
         Self { root, free: &[] }
     }
 
-    /// Takes the definitions of these names for "anything", whatever they say.
+    /// Treats the definitions with these names as "anything", whatever their content.
     #[must_use]
     pub const fn with_free(mut self, names: &'static [&'static str]) -> Self {
         self.free = names;
@@ -71,7 +71,7 @@ impl<'a> Document<'a> {
             .filter_map(|name| root.get(name)?.as_object())
     }
 
-    /// The first reference that leads nowhere in this document.
+    /// The first reference that cannot be resolved in this document.
     #[must_use]
     pub fn unresolved(&self) -> Option<Unresolved> {
         self.unresolved_below(self.root, "")
@@ -101,7 +101,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// What a reference leads to.
+    /// The target of a reference.
     pub(crate) fn target(&self, reference: &str) -> Option<&'a Value> {
         let pointer = reference.strip_prefix('#')?;
         self.root.pointer(pointer).or_else(|| {
@@ -116,7 +116,7 @@ impl<'a> Document<'a> {
             && definition_name(schema).is_some_and(|name| self.free.contains(&&*name))
     }
 
-    /// `schema` as a position, `anything` if it is a way to say that.
+    /// `schema` as a position; `anything` if it accepts everything.
     pub(crate) fn schema(&self, schema: &'a Value) -> Schema<'a> {
         match self.is_free(schema) {
             true => Schema::anything(),
@@ -124,7 +124,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Where `schema` leads.
+    /// Resolves `schema`.
     pub(crate) fn resolve(&self, mut schema: Schema<'a>) -> Resolved<'a> {
         schema.retain(|part| !self.is_free(part));
         let mut resolved = Resolved {
@@ -151,7 +151,7 @@ impl<'a> Document<'a> {
         resolved
     }
 
-    /// Whether two values say the same in their documents, references followed.
+    /// Whether two values are equal in their documents, with references resolved.
     pub(crate) fn same(
         &self,
         value: &'a Value,
@@ -209,7 +209,7 @@ impl<'a> Document<'a> {
                 !seen.insert((place(a), place(b))) || self.same_below(a, other, b, following, seen)
             }
             (None, None) => {
-                // An anchor may be anywhere in the document, and so may what changed.
+                // An anchor may be anywhere in the document, so the change may be anywhere too.
                 to == others && (!to.starts_with('#') || self.root == other.root)
             }
             _ => false,
@@ -217,7 +217,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The name of the definition that `schema` refers to; the whole reference if it leads elsewhere.
+/// The name of the definition that `schema` refers to; the whole reference if it is of another form.
 pub(crate) fn definition_name(schema: &Value) -> Option<String> {
     schema.get("$ref").and_then(Value::as_str).map(name_of)
 }
@@ -233,7 +233,7 @@ fn name_of(reference: &str) -> String {
     }
 }
 
-/// Keywords that hold nothing to compare where they stand.
+/// Keywords that are not compared at their own position.
 pub(crate) fn is_idle(keyword: &str) -> bool {
     matches!(
         keyword,

@@ -1,21 +1,20 @@
-//! How a change moves the set of legal values, and what that means for whoever reads or writes them.
+//! How a change affects the set of legal values, and the impact on readers and writers of values.
 //!
-//! Knows no schemas.
+//! Independent of schemas.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How much a change can hurt someone who was right before it.
+/// Severity of a change for peers that were correct before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Impact {
-    /// Whoever was right stays right.
+    /// Peers that were correct remain correct.
     Additive,
-    /// Nothing that could be relied on is gone, but models or people may act differently, or meet values that were
-    /// impossible before.
+    /// All guarantees remain, but models or people may act differently, or receive values that were impossible before.
     Risky,
-    /// What was legal, or could be relied on, no longer is.
+    /// A legal value became illegal, or a guarantee was lost.
     Breaking,
 }
 
@@ -37,31 +36,31 @@ impl fmt::Display for Impact {
     }
 }
 
-/// Which way values of a schema travel, seen from the side that publishes it. It decides which changes hurt.
+/// Direction of the values of a schema, seen from the side that publishes it. It determines which changes are harmful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flow {
     /// Others write them, the publisher reads them: arguments of a tool.
     In,
     /// The publisher writes them, others read them: results of a tool.
     Out,
-    /// Both, as for a protocol that everyone speaks from either side: a change hurts as much as it does either way.
+    /// Both, as in a protocol that is implemented on either side: the severity is that of the worse direction.
     Both,
 }
 
-/// What a change does to the set of legal values.
+/// Effect of a change on the set of legal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Narrows,
     Widens,
-    /// Some values come, some go; or that cannot be told.
+    /// Some values are added and some removed, or the effect is unknown.
     Moves,
-    /// Something new and optional comes to where anything was ignored before.
+    /// A new optional member, in an object that ignored unknown members before.
     Adds,
-    /// A known member is no longer known; where unknown members are allowed its values stay legal, but mean nothing.
+    /// A known member became unknown. If unknown members are allowed, it stays legal, but is ignored.
     Forgets,
-    /// What was always there may now be absent.
+    /// A member that was always present may now be absent.
     Releases,
-    /// The values are the same; words about them are not.
+    /// The set of values is the same; their annotations differ.
     Words(Impact),
 }
 

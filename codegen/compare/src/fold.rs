@@ -1,4 +1,4 @@
-//! Reading a schema as its facts.
+//! Converts a schema to its shape.
 //!
 //! Follows references, folds `allOf` together, and reads a union of constants as an enum and a union of plain types as a
 //! type list. Knows one schema and its document; compares nothing.
@@ -15,21 +15,21 @@ use crate::{
     shape::{Shape, Union},
 };
 
-/// What one schema object says of members.
+/// The rules of one schema object for members.
 struct Object<'a> {
     members: BTreeMap<&'a str, Schema<'a>>,
     patterns: BTreeMap<&'a str, Schema<'a>>,
     rest: Schema<'a>,
 }
 
-/// Keywords that work together within one schema, and so are only told apart where one part alone has them.
+/// Keywords that interact within one schema. They can be compared one by one only if a single part has them.
 const ENTANGLING: [&[&str]; 2] = [
     &["if", "then", "else"],
     &["contains", "minContains", "maxContains"],
 ];
 
 impl<'a> Document<'a> {
-    /// What `schema` says, references followed.
+    /// The shape of `schema`, with references resolved.
     #[must_use]
     pub fn shape(&self, schema: impl Into<Schema<'a>>) -> Shape<'a> {
         let mut shape = Shape::default();
@@ -43,7 +43,7 @@ impl<'a> Document<'a> {
         shape
     }
 
-    /// Adds what `schema` says; `is_whole` if nothing else does at this position.
+    /// Adds the rules of `schema`; `is_whole` if it is the only schema at this position.
     fn fold(
         &self,
         schema: &'a Value,
@@ -56,7 +56,7 @@ impl<'a> Document<'a> {
             Value::Object(members) => members,
             _ => return,
         };
-        // What a schema says itself comes last: its words are the ones that count.
+        // The schema's own keywords come last, because its own annotations take priority.
         if let Some(value @ Value::String(reference)) = members.get("$ref") {
             match self.target(reference) {
                 _ if self.is_free(schema) => {}
@@ -82,9 +82,9 @@ impl<'a> Document<'a> {
             }
         }
         for group in ENTANGLING {
-            let is_told = |keyword: &&&str| into.limits.contains_key(**keyword);
+            let is_known = |keyword: &&&str| into.limits.contains_key(**keyword);
             if group.iter().any(|keyword| members.contains_key(*keyword))
-                && let Some(keyword) = group.iter().find(is_told)
+                && let Some(keyword) = group.iter().find(is_known)
             {
                 into.entangled = Some(keyword);
             }
@@ -97,7 +97,7 @@ impl<'a> Document<'a> {
         self.unevaluated(members, into, is_whole);
     }
 
-    /// Members that nothing evaluates are those that nothing names, unless what names them is not known here.
+    /// Unevaluated members are those without a name here, unless a keyword that is not analysed names them.
     fn unevaluated(&self, schema: &'a Map<String, Value>, into: &mut Shape<'a>, is_whole: bool) {
         let rest = schema
             .get("unevaluatedProperties")
@@ -147,7 +147,7 @@ impl<'a> Document<'a> {
             return;
         }
         let is_first = is_silent(&into.members, &into.patterns, &into.rest);
-        // The rest of one part may be a pattern of another.
+        // The unnamed members of one part may match a pattern of another.
         let has_patterns = !object.patterns.is_empty() || !into.patterns.is_empty();
         if !is_first && has_patterns {
             into.entangled = Some("patternProperties");
@@ -171,7 +171,7 @@ impl<'a> Document<'a> {
             let schema = schema.get(keyword);
             schema.map_or(Schema::anything(), |schema| self.schema(schema))
         };
-        // Before 2020-12, a list in `items` was what is `prefixItems` now.
+        // Before 2020-12, a list in `items` meant `prefixItems`.
         let (prefix, items) = match (schema.get("prefixItems"), schema.get("items")) {
             (None, Some(Value::Array(prefix))) => (prefix.as_slice(), one("additionalItems")),
             (Some(Value::Array(prefix)), _) => (prefix.as_slice(), one("items")),
@@ -220,7 +220,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Reads a union of constants or of plain types as what it is. Answers whether it was one.
+    /// Reads a union of constants or of plain types as constants or types. Returns whether it was such a union.
     fn flatten(&self, union: &Union<'a>, shape: &mut Shape<'a>) -> bool {
         let Some(shapes) = (union.alternatives.iter())
             .map(|schema| self.leaf(schema))
@@ -251,7 +251,7 @@ impl<'a> Document<'a> {
         true
     }
 
-    /// The shape of an alternative that is nothing but types or constants.
+    /// The shape of an alternative that consists of types or constants only.
     fn leaf(&self, schema: &Schema<'a>) -> Option<Shape<'a>> {
         let [part] = schema.parts() else {
             return None;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// Whether two values are one to JSON Schema.
+/// Whether two values are equal under JSON Schema.
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => order(a, b) == Some(Ordering::Equal),
@@ -31,14 +31,14 @@ pub(crate) fn order(a: &Number, b: &Number) -> Option<Ordering> {
 
 /// An integer of 64 bits against a float, which is finite in JSON.
 fn order_mixed(integer: i128, float: f64) -> Ordering {
-    // Saturates, far beyond 64 bits.
+    // The conversion saturates, far beyond 64 bits.
     match integer.cmp(&(float.floor() as i128)) {
         Ordering::Equal if float.fract() != 0.0 => Ordering::Less,
         order => order,
     }
 }
 
-/// The most special JSON type of a value.
+/// The most specific JSON type of a value.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

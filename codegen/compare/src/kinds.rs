@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::{change::What, effect::Effect, json, shape::Shape, walk::Comparison};
 
 impl<'a> Comparison<'a> {
-    /// Compares types and constants. Answers whether anything of one type is legal on both sides, and so is left to compare.
+    /// Compares types and constants. Returns whether some type is legal on both sides, so that its content must be compared.
     pub(crate) fn kinds(&mut self, place: &str, old: &Shape<'a>, new: &Shape<'a>) -> bool {
-        // Constants may also be all there are of their type.
+        // The constants may also be all values of their type.
         if (old.values.is_some() || new.values.is_some())
             && let (Some(before), Some(after)) = (old.finite(), new.finite())
         {
@@ -46,7 +46,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Words about single constants or types that are still there.
+    /// Annotations of single constants or types that both sides have.
     fn labels(&mut self, place: &str, old: &Shape<'a>, new: &Shape<'a>) {
         let is_legal = |shape: &Shape<'a>, name: &String| match &shape.values {
             Some(values) => values.iter().any(|value| value.to_string() == *name),

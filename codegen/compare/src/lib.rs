@@ -1,7 +1,7 @@
-//! What changed between two JSON Schemas, and how much each change can hurt.
+//! Compares two JSON Schemas: lists the changes and the severity of each.
 //!
 //! This is the one comparison behind `trueform-codegen diff`, which adds the protocol's methods to it, and behind the contract
-//! snapshots of `trueform::testing`, which add a server's tools. It knows schemas and nothing of either.
+//! snapshots of `trueform::testing`, which add a server's tools. It knows schemas only.
 //!
 //! ```
 //! use serde_json::json;
@@ -15,16 +15,16 @@
 //! assert_eq!(sent_by_us[0].impact, Impact::Risky);
 //! ```
 //!
-//! # What can be relied on
+//! # Guarantees
 //!
-//! Where the flow is [`Flow::In`] and a value that was legal is no longer, some change is [`Impact::Breaking`]. Where it is
-//! [`Flow::Out`] and a value is legal that was not, some change is [`Impact::Risky`] or worse. A schema has no change from
-//! itself. One thing is exempt, by the custom of everybody who publishes schemas: objects that allow members they do not know
-//! may come to know one more, although that member held anything before.
+//! With [`Flow::In`], if a legal value became illegal, at least one change is [`Impact::Breaking`]. With [`Flow::Out`], if an
+//! illegal value became legal, at least one change is [`Impact::Risky`] or worse. A schema compared with itself has no changes.
+//! There is one exemption, by common practice of publishers of schemas: an object that allows unknown members may gain a known
+//! one, although that member could hold anything before.
 //!
-//! The vocabulary is that of 2020-12 and, where it differs, of draft-07. Keywords that are not looked into (`not`, `if`,
-//! `pattern`, …) and keywords that nobody knows are restrictions that came, went or changed; the last is breaking, which is
-//! the safe side. `format` restricts.
+//! The vocabulary is that of 2020-12 and, where it differs, of draft-07. Keywords that are not analysed (`not`, `if`,
+//! `pattern`, …) and unknown keywords count as restrictions that were added, removed or changed; a changed one is breaking, to
+//! be safe. `format` counts as a restriction.
 
 mod change;
 mod describe;
@@ -52,10 +52,10 @@ pub use self::{
     walk::{Comparison, Named},
 };
 
-/// What changed between two schemas, each of which may have its own `$defs`, in the order of a walk through the new one.
+/// The changes between two schemas, each of which may have its own `$defs`, in the order of a walk through the new one.
 ///
-/// Places begin with `place`. Named types are followed, and what changed in a pair of them is reported at the first place that
-/// leads to it. References that lead nowhere in the schema are not followed.
+/// Places begin with `place`. Named types are followed, and the changes in a pair of them are reported at the first place that
+/// refers to it. References that cannot be resolved are not followed.
 #[must_use]
 pub fn compare(place: &str, old: &Value, new: &Value, flow: Flow) -> Vec<Change> {
     let (before, after) = (Document::new(old), Document::new(new));

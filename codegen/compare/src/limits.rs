@@ -1,7 +1,7 @@
-//! Keywords that stand for themselves: bounds, other restrictions, and words about the values.
+//! Keywords that are compared on their own: bounds, other restrictions, and annotations.
 //!
-//! A restriction that is not a bound is not looked into. Owns which keywords are bounds or words; the ones that have a structure
-//! are taken by the shape before.
+//! Restrictions other than bounds are not analysed. Owns the lists of bounds and annotations; keywords that hold schemas are part
+//! of the shape.
 
 use std::{
     cmp::Ordering,
@@ -18,10 +18,10 @@ use crate::{
     walk::Comparison,
 };
 
-/// Keywords that say something about the values and restrict none, of one schema.
+/// Annotations of one schema.
 pub(crate) type Words<'a> = BTreeMap<&'a str, &'a Value>;
 
-/// Restrictions of one schema; several of one keyword where the schema has parts.
+/// Restrictions of one schema; several of one keyword if the schema has parts.
 pub(crate) type Limits<'a> = BTreeMap<&'a str, Vec<&'a Value>>;
 
 const LOWER: [&str; 6] = [
@@ -41,10 +41,10 @@ const UPPER: [&str; 6] = [
     "maxContains",
 ];
 
-/// How much it can hurt that words change; `None` for what is no word.
+/// Severity of a change of an annotation; `None` for other keywords.
 fn word(keyword: &str) -> Option<Impact> {
     match keyword {
-        // What models and people go by, and what absence stands for.
+        // Models and people act on these, and `default` is the value that absence means.
         "description" | "default" => Some(Impact::Risky),
         "title" | "examples" | "$comment" | "deprecated" | "readOnly" | "writeOnly" => {
             Some(Impact::Additive)
@@ -90,7 +90,7 @@ pub(crate) fn restrict<'a>(limits: &mut Limits<'a>, keyword: &'a str, value: &'a
             Ordering::Less => LOWER.contains(&keyword),
             Ordering::Greater => UPPER.contains(&keyword),
         };
-        // `minContains` and `maxContains` of two parts are about two things.
+        // `minContains` and `maxContains` of two parts refer to different items.
         if !keyword.ends_with("Contains") && (LOWER.contains(&keyword) || UPPER.contains(&keyword))
         {
             if is_tighter {
@@ -169,7 +169,7 @@ fn unmatched<'a>(values: &[&'a Value], is_matched: impl Fn(&'a Value) -> bool) -
 }
 
 fn effect(keyword: &str, from: Option<&Value>, to: Option<&Value>) -> Effect {
-    // The only bound whose absence is one.
+    // The only bound whose absence is itself a bound.
     const ONE: u64 = 1;
     let implied = Value::from(ONE);
     let implied = (keyword == "minContains").then_some(&implied);

@@ -1,10 +1,10 @@
-//! What is inside objects and arrays.
+//! Comparison of the content of objects and arrays.
 
 use std::collections::BTreeSet;
 
 use crate::{change::What, effect::Effect, schema::Schema, shape::Shape, walk::Comparison};
 
-/// What a schema says of one member.
+/// The rule of a schema for one member.
 enum Member<'s, 'a> {
     /// It has a schema of its own.
     Known(&'s Schema<'a>),
@@ -23,7 +23,7 @@ impl<'a> Comparison<'a> {
         let names: BTreeSet<&str> = (old.members.keys().chain(new.members.keys()))
             .copied()
             .collect();
-        // First, because what is true of the rest may be true of some that have a name, and is told once.
+        // First, because a change of the unnamed members may also apply to named ones, and is reported once.
         self.rest(place, old, new);
         for name in names {
             self.member(&format!("{place}.{name}"), name, old, new);

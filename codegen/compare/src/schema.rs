@@ -4,22 +4,22 @@ use serde_json::Value;
 
 use crate::document::definition_name;
 
-/// What a value at one position must meet. Usually one schema; several where an object is described in parts, each of which
-/// says something of the same member; none where anything goes.
+/// The schemas of one position. Usually one; several if an object is described in parts that have rules for the same member; none
+/// if every value is legal.
 #[derive(Clone, Debug, Default)]
 pub struct Schema<'a>(Vec<&'a Value>);
 
-/// Where a value of a document is; two are the same if they are one place.
+/// Place of a value in a document; equal for the same place only.
 pub(crate) type Place = usize;
 
 impl<'a> Schema<'a> {
-    /// Anything goes.
+    /// Every value is legal.
     #[must_use]
     pub const fn anything() -> Self {
         Self(Vec::new())
     }
 
-    /// The definition that it refers to, if it is one schema that does.
+    /// The definition that it refers to, if it is a single reference.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         match self.0.as_slice() {
@@ -36,7 +36,7 @@ impl<'a> Schema<'a> {
         self.0.is_empty()
     }
 
-    /// Adds what `other` asks for.
+    /// Adds the schemas of `other`.
     pub(crate) fn and(&mut self, other: &Schema<'a>) {
         for part in &other.0 {
             if !self.0.iter().any(|known| std::ptr::eq(*known, *part)) {
@@ -49,7 +49,7 @@ impl<'a> Schema<'a> {
         self.0.retain(|part| keep(part));
     }
 
-    /// What tells it from every other position of its document.
+    /// Key that identifies the position in its document.
     pub(crate) fn place(&self) -> Vec<Place> {
         self.0.iter().map(|part| place(part)).collect()
     }
@@ -77,7 +77,7 @@ impl<'a> From<&'a Value> for Schema<'a> {
 pub(crate) fn is_nothing(schema: &Value) -> bool {
     match schema {
         Value::Bool(anything) => !anything,
-        // Some generators have no other way to say it.
+        // Some generators cannot write it otherwise.
         Value::Object(members) => {
             members.len() == 1
                 && members.get("not").is_some_and(|not| match not {

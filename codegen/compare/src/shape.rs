@@ -1,6 +1,6 @@
-//! A schema as the facts that a comparison is about, whatever way it was spelled.
+//! A schema as the facts to compare, independent of its notation.
 //!
-//! Owns what those facts are; how they are read from a schema is not known here.
+//! Owns the set of facts; `fold` reads them from a schema.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,35 +15,35 @@ use crate::{
     schema::{Schema, is_nothing},
 };
 
-/// What one schema says.
+/// The facts of one schema.
 #[derive(Clone, Debug, Default)]
 pub struct Shape<'a> {
     /// Legal JSON types; `None` if all are.
     pub(crate) types: Option<BTreeSet<&'a str>>,
     /// Legal constants; `None` if not limited to some, empty if nothing is legal.
     pub(crate) values: Option<Vec<&'a Value>>,
-    /// Words about single constants or types, by how these are written.
+    /// Annotations of single constants or types, by the notation of these.
     pub(crate) labels: BTreeMap<String, Words<'a>>,
     pub(crate) members: BTreeMap<&'a str, Schema<'a>>,
     pub(crate) required: BTreeSet<&'a str>,
-    /// What members of certain names must be as well, by pattern.
+    /// Additional schemas of members by pattern of the name.
     pub(crate) patterns: BTreeMap<&'a str, Schema<'a>>,
-    /// What members must be that nothing names.
+    /// Schema of the members without a schema of their own.
     pub(crate) rest: Schema<'a>,
-    /// What the first elements must be.
+    /// Schemas of the first elements.
     pub(crate) prefix: Vec<Schema<'a>>,
-    /// What all other elements must be.
+    /// Schema of all other elements.
     pub(crate) items: Schema<'a>,
-    /// Each must be met.
+    /// The unions, each of which must be met.
     pub(crate) unions: Vec<Union<'a>>,
     /// Every other restriction.
     pub(crate) limits: Limits<'a>,
     pub(crate) words: Words<'a>,
-    /// Whether something is said of members that nothing names, be it that they may be anything.
+    /// Whether there is a rule for members without a schema of their own, even if it allows anything.
     pub(crate) has_rest: bool,
     /// The members that `properties` names.
     pub(crate) named: BTreeSet<&'a str>,
-    /// A keyword that binds the parts of the schema together, so that they cannot be looked at one by one.
+    /// A keyword that connects the parts of the schema, so that they cannot be compared one by one.
     pub(crate) entangled: Option<&'static str>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Union<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// What the member of this name must be; `None` if no schema names it.
+    /// The schema of the member with this name; `None` if the shape does not name it.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&Schema<'a>> {
         self.members.get(name)
@@ -74,7 +74,7 @@ impl<'a> Shape<'a> {
         self.values.as_deref()
     }
 
-    /// The alternatives of a union; none if it is no union.
+    /// The alternatives of a union; empty for other shapes.
     pub fn alternatives(&self) -> impl Iterator<Item = &Schema<'a>> {
         self.unions.iter().flat_map(|union| &union.alternatives)
     }
@@ -93,17 +93,17 @@ impl<'a> Shape<'a> {
         self.values.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether members that nothing names are refused.
+    /// Whether members without a schema of their own are refused.
     pub(crate) fn is_closed(&self) -> bool {
         self.rest.parts().iter().any(|part| is_nothing(part))
     }
 
-    /// Whether it is alternatives and, words aside, nothing else.
+    /// Whether it consists of alternatives and annotations only.
     pub(crate) fn is_union_only(&self) -> bool {
         self.unions.len() == 1 && self.types.is_none() && self.values.is_none() && self.is_bare()
     }
 
-    /// Whether it has no restrictions but types, constants and alternatives.
+    /// Whether its only restrictions are types, constants and alternatives.
     fn is_bare(&self) -> bool {
         self.members.is_empty()
             && self.required.is_empty()
@@ -119,7 +119,7 @@ impl<'a> Shape<'a> {
         self.unions.is_empty() && self.labels.is_empty() && self.is_bare()
     }
 
-    /// The constants that are legal, if it says nothing else.
+    /// The legal constants, if it has no other restrictions.
     pub(crate) fn finite(&self) -> Option<Vec<&'a Value>> {
         const NULL: &Value = &Value::Null;
         const FALSE: &Value = &Value::Bool(false);
@@ -139,7 +139,7 @@ impl<'a> Shape<'a> {
         Some(values)
     }
 
-    /// Its types as alternatives, if it says nothing else and has several.
+    /// Its types as alternatives, if it has several and no other restrictions.
     pub(crate) fn types_apart(&self) -> Option<Vec<Schema<'a>>> {
         let types = self.types.as_ref().filter(|types| types.len() > 1)?;
         let is_types_only = self.values.is_none() && self.unions.is_empty() && self.is_bare();

@@ -1,16 +1,16 @@
-//! What stands around a position, as far as it changes what a change there does.
+//! The surroundings of a position, as far as they alter the effect of a change there.
 
 use std::collections::BTreeSet;
 
 use crate::{document::Document, effect::Effect, schema::Schema, shape::Shape};
 
-/// What stands around a position.
+/// The surroundings of a position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Surroundings<'a> {
-    /// Whether it is in one of several alternatives of which exactly one must hold, and that overlap: one that lets more
-    /// through spoils another.
+    /// Whether it is inside of an alternative of a `oneOf` whose alternatives overlap: if one accepts more values, values that
+    /// another accepts become illegal.
     pub(crate) is_spoilt: bool,
-    /// What other schemas, that must be met as well, say of the members of an object here.
+    /// The rules of other schemas that must also hold for the members of an object here.
     pub(crate) known: Known<'a>,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Surroundings<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Known<'a> {
     Names(BTreeSet<&'a str>),
-    /// Any may have one.
+    /// Any member may have one.
     All,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// Those of the member of a name, or of what has none.
+    /// The surroundings of the member with a name, or of members without one.
     pub(crate) fn below(&self, name: Option<&str>) -> Surroundings<'a> {
         let is_known = match name {
             Some(name) => self.knows(name),
@@ -61,7 +61,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// What a change does here that does this on its own.
+    /// The effect here of a change with this effect on its own.
     pub(crate) fn on(&self, effect: Effect) -> Effect {
         match effect {
             Effect::Words(_) => effect,
@@ -72,7 +72,7 @@ impl<'a> Surroundings<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// The members that a shape says something of, alternatives aside.
+    /// The members that a shape has rules for, without its alternatives.
     pub(crate) fn known(&self, shape: &Shape<'a>) -> Known<'a> {
         let conditions = ["if", "then", "else", "dependentSchemas"];
         let is_open = shape.has_rest && !shape.is_closed();
@@ -87,7 +87,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The members that alternatives say something of.
+    /// The members that alternatives have rules for.
     pub(crate) fn known_to(&self, alternatives: &[Schema<'a>], depth: usize) -> Known<'a> {
         let Some(below) = depth.checked_sub(1) else {
             return Known::All;

@@ -1,4 +1,4 @@
-//! Alternatives: which of two unions belong together, and what it means that one came or went.
+//! Alternatives: pairs those of two unions, and reports added and removed ones.
 
 use crate::{
     change::What,
@@ -12,10 +12,10 @@ use crate::{
 };
 
 impl<'a> Comparison<'a> {
-    /// Compares unions. Answers whether what stands beside them is left to compare.
+    /// Compares unions. Returns whether the keywords beside them are still to be compared.
     pub(crate) fn unions(&mut self, place: &str, old: &Facts<'_, 'a>, new: &Facts<'_, 'a>) -> bool {
         let (old_unions, new_unions) = (&old.shape.unions, &new.shape.unions);
-        // Something that becomes one of several alternatives was the only one before.
+        // A schema that becomes one of several alternatives counts as the only alternative before.
         if old_unions.is_empty() && new.shape.is_union_only() {
             self.wrapped(place, old, new);
             return false;
@@ -36,7 +36,7 @@ impl<'a> Comparison<'a> {
         true
     }
 
-    /// A union where there was none, or none where there was one, beside other things.
+    /// A union that was added or removed beside other keywords.
     fn union_alone(&mut self, place: &str, before: Option<&Union<'a>>, after: Option<&Union<'a>>) {
         let names = |document: &Document<'a>, union: Option<&Union<'a>>| match union {
             Some(union) => names(document, &union.alternatives).join(" | "),
@@ -100,7 +100,7 @@ impl<'a> Comparison<'a> {
         self.surroundings = outside;
     }
 
-    /// The members that a shape says something of beside one of its unions.
+    /// The members that a shape has rules for outside of one of its unions.
     fn known_beside(&self, shape: &Shape<'a>, union: usize) -> Known<'a> {
         let mut known = self.old.known(shape);
         for (i, other) in shape.unions.iter().enumerate() {
@@ -116,7 +116,7 @@ impl<'a> Comparison<'a> {
         let is_wrapped = before.alternatives.len() == 1 || after.alternatives.len() == 1;
         for (i, one) in before.alternatives.iter().enumerate() {
             match pairs.iter().find(|(old, _)| *old == i) {
-                // Its words are about the whole on one side.
+                // On one side its annotations are about the whole.
                 Some((_, j)) if is_wrapped => {
                     self.below_without_words(place, one, &after.alternatives[*j]);
                 }
@@ -135,13 +135,13 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Which alternatives belong together: those of the same name, else those that say the same, else the only two that are
-    /// left and of one type. Each is in one pair at most.
+    /// Pairs of alternatives: those of the same name, else equal ones, else the only two remaining ones of one type. Each is in at
+    /// most one pair.
     fn pairs(&self, before: &Union<'a>, after: &Union<'a>) -> Vec<(usize, usize)> {
         let (old, new) = (&before.alternatives, &after.alternatives);
         let (old_names, new_names) = (names(self.old, old), names(self.new, new));
         let is_same_name = |i: usize, j: usize| old_names[i] == new_names[j];
-        // Where definitions are compared apart, their names are part of what is compared.
+        // If definitions are compared separately, their names are part of the comparison.
         let may_be_renamed = |i: usize, j: usize| {
             self.named == Named::Followed || old[i].name().is_none() || new[j].name().is_none()
         };
@@ -190,7 +190,7 @@ fn names<'a>(document: &Document<'a>, alternatives: &[Schema<'a>]) -> Vec<String
 }
 
 impl<'a> Document<'a> {
-    /// Whether no value meets two of the shapes, as far as can be told.
+    /// Whether no value meets two of the shapes, as far as can be determined.
     pub(crate) fn exclude_each_other(&self, shapes: &[Shape<'a>]) -> bool {
         (1..shapes.len()).all(|i| {
             let one = &shapes[i];

@@ -1,6 +1,6 @@
-//! Two schemas at one position, and all that is below.
+//! Walks two schemas from one position downwards.
 //!
-//! Owns the order of the walk and where it ends; what is compared at one position has files of its own.
+//! Owns the order of the walk and where it ends; the comparisons at one position have their own files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,19 +16,19 @@ use crate::{
     surroundings::Surroundings,
 };
 
-/// What to do at a reference to the same name on both sides.
+/// Treatment of references to the same name on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Named {
-    /// Nothing: someone else compares the definitions.
+    /// Skip: the caller compares the definitions separately.
     Apart,
-    /// Compare what it leads to.
+    /// Compare the targets.
     Followed,
 }
 
-/// How many alternatives within alternatives are looked at for what they know.
+/// Maximum depth of alternatives within alternatives that are searched for members.
 pub(crate) const DEPTH: usize = 3;
 
-/// A comparison of positions in two documents, which collects what it finds.
+/// A comparison of positions in two documents, which collects its findings.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     pub(crate) old: &'a Document<'a>,
@@ -36,13 +36,13 @@ pub struct Comparison<'a> {
     pub(crate) flow: Flow,
     pub(crate) named: Named,
     pub(crate) surroundings: Surroundings<'a>,
-    /// Pairs that are being compared, or were: each is told once, and recursion ends.
+    /// Pairs that are being compared, or were: each is reported once, and recursion ends.
     seen: BTreeSet<Pair<'a>>,
     compared: BTreeSet<String>,
     changes: Vec<Change>,
 }
 
-/// Two positions, and all that decides what is said about them.
+/// Two positions, and the settings of their comparison.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair<'a> {
     old: Vec<Place>,
@@ -53,9 +53,9 @@ struct Pair<'a> {
 
 /// One side of a position.
 pub(crate) struct Facts<'s, 'a> {
-    /// As it is written, be it a reference.
+    /// The schema as written, possibly a reference.
     pub(crate) whole: &'s Schema<'a>,
-    /// Where that leads.
+    /// Its resolved form.
     pub(crate) schema: &'s Schema<'a>,
     pub(crate) shape: Shape<'a>,
 }
@@ -72,7 +72,7 @@ impl<'s, 'a> Facts<'s, 'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// A comparison that has found nothing yet.
+    /// A comparison without findings.
     #[must_use]
     pub fn new(old: &'a Document<'a>, new: &'a Document<'a>, flow: Flow, named: Named) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares what two schemas allow at `place`, and below it.
+    /// Compares two schemas at `place` and below it.
     pub fn position(
         &mut self,
         place: &str,
@@ -98,7 +98,7 @@ impl<'a> Comparison<'a> {
         self.below(place, &old.into(), &new.into());
     }
 
-    /// As [`Comparison::position`], for the definitions themselves: they are compared even if they are nothing but references
+    /// As [`Comparison::position`], for the definitions themselves: they are compared even if they are only references
     /// to the same name.
     pub fn definition(&mut self, place: &str, old: &'a Value, new: &'a Value) {
         self.seen.clear();
@@ -120,13 +120,13 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// What was found since this was last asked, in the order of the walk.
+    /// Takes the changes found since the last call, in the order of the walk.
     pub fn take(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
     }
 
-    /// Names of definitions, of either document, that were compared with something without that name: they need no report of
-    /// their own that they came or went.
+    /// Names of definitions, of either document, that were compared with a schema without that name. Their addition or removal
+    /// needs no report of its own.
     #[must_use]
     pub fn compared(&self) -> &BTreeSet<String> {
         &self.compared
@@ -141,7 +141,7 @@ impl<'a> Comparison<'a> {
         });
     }
 
-    /// Whether two values of the documents say the same.
+    /// Whether two values of the documents are equal.
     pub(crate) fn same(&self, old: &'a Value, new: &'a Value) -> bool {
         self.old
             .same(old, self.new, new, self.named == Named::Followed)
@@ -171,7 +171,7 @@ impl<'a> Comparison<'a> {
         self.surroundings = outside;
     }
 
-    /// As [`Comparison::below`], where the words of the two are not about the same thing.
+    /// As [`Comparison::below`], for two schemas whose annotations have different subjects.
     pub(crate) fn below_without_words(&mut self, place: &str, old: &Schema<'a>, new: &Schema<'a>) {
         self.walk(place, old, new, false);
     }
@@ -201,7 +201,7 @@ impl<'a> Comparison<'a> {
         if old.schema.is_anything() && new.schema.is_anything() {
             return;
         }
-        // The words of definitions are about those, whatever is around them here.
+        // Annotations of definitions are about the definitions, independent of the surroundings here.
         let with_words = with_words || is_named;
         let pair = Pair {
             old: old.schema.place(),
@@ -224,8 +224,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// A position that names another definition than before, or names one where it named none. If it is still the same
-    /// kind of thing, its content has been compared here and the names are not worth a report of their own.
+    /// A position that refers to another definition than before, or to one while it was inline before. If the kind is the same, its
+    /// content has been compared here and the names need no report of their own.
     fn renamed(&mut self, place: &str, before: usize, names: [Option<String>; 2]) {
         let is_other = self.changes[before..].iter().any(|change| {
             let is_whole = matches!(
@@ -239,8 +239,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares schemas that are no references, with words that come before their own; without, if their words are not about
-    /// the same thing.
+    /// Compares schemas that are not references, with annotations that take priority over their own; without annotations, if
+    /// those have different subjects.
     fn facts(
         &mut self,
         place: &str,

@@ -33,7 +33,7 @@ fn add(docs: &mut BTreeMap<String, String>, path: &str, schema: &Value) {
     }
 }
 
-/// `text` as rustdoc takes it: TypeScript links as code, bare addresses as links, no stray indentation.
+/// Converts `text` for rustdoc: TypeScript links become code, bare URLs become links, stray indentation is removed.
 fn clean(text: &str) -> String {
     let lines: Vec<String> = text
         .trim()

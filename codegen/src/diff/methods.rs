@@ -1,6 +1,6 @@
 //! Two schema files as the protocol sees them: methods with their senders, parameters and results, then named types.
 //!
-//! What a method is, is read from the definitions (see [`Method::all`]); no method name is written here.
+//! Methods are found by the form of their definitions (see [`Method::all`]); no method name is written here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use trueform_compare::{Comparison, Document, Flow, Named, Schema, Shape};
 
 use super::{Change, Impact, What};
 
-/// Unions that say who may send a method. They are reported as such and not as types.
+/// Unions that list the methods of a sender. They are reported as such and not as types.
 const SENDERS: [&str; 5] = [
     "ClientNotification",
     "ClientRequest",
@@ -79,7 +79,7 @@ fn senders(document: &Document<'_>, definition: &str, wire: &str) -> BTreeSet<St
         .collect()
 }
 
-/// Names of the possible results: as the response definition says, else the result of the same name.
+/// Names of the possible results: those of the response definition, else the result of the same name.
 fn results(document: &Document<'_>, definition: &str) -> BTreeSet<String> {
     let Some(stem) = definition.strip_suffix("Request") else {
         return BTreeSet::new();
@@ -143,7 +143,7 @@ fn change(subject: &str, what: What, impact: Impact) -> Change {
     }
 }
 
-/// What the comparison of schemas has found.
+/// The findings of the comparison of schemas.
 fn found(comparison: &mut Comparison<'_>) -> impl Iterator<Item = Change> {
     let changes = comparison.take().into_iter();
     changes.map(|found| change(&found.place, What::Schema(found.what), found.impact))
@@ -196,15 +196,15 @@ fn types<'a>(
             (None, None) => {}
         }
     }
-    // What was compared under another name, or without one, is neither new nor gone.
+    // A type that was compared under another name, or as an inline schema, is neither new nor gone.
     alone.retain(|change| !comparison.compared().contains(&change.subject));
     let mut changes: Vec<Change> = found(comparison).chain(alone).collect();
     changes.sort_by(|a, b| a.subject.cmp(&b.subject));
     changes
 }
 
-/// What carries a payload and is none: anything with a `method`, the unions of such, and responses to one method, which say
-/// only which results it has. All of that is compared with the methods.
+/// Whether a definition is an envelope: it has a `method`, is a union of such definitions, or is the response to one method and
+/// lists only its results. Envelopes are compared with the methods.
 fn is_envelope(document: &Document<'_>, name: &str) -> bool {
     let response = name.ends_with("ResultResponse") && name != "JSONRPCResultResponse";
     let carries = |definition| document.shape(definition).member("method").is_some();

@@ -1,4 +1,4 @@
-//! What each type checks of itself: only what the Rust types leave open, in the words of `trueform_schema::conform`.
+//! The checks of each type: only the constraints that Rust types cannot express, as calls of `trueform_schema::conform`.
 
 use std::fmt::Write as _;
 
@@ -71,7 +71,7 @@ fn record(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     }
 }
 
-/// The revisions that require the member `field`, as far as only some variants of the struct do.
+/// The revisions that require the member `field` for some variants of the struct only.
 fn condition(cx: &Context<'_>, field: &Field, fields: &[Field]) -> Option<String> {
     let condition = field.required_if.as_ref()?;
     let tag = fields
@@ -135,7 +135,7 @@ fn text(cx: &Context<'_>, values: &[EnumValue], out: &mut String) {
     out.push_str("};\nwalk.value(path, known, self)\n");
 }
 
-/// Whether values of the type have something to check of their own.
+/// Whether values of the type have checks of their own.
 fn has_more(ty: &TypeRef) -> bool {
     match ty {
         TypeRef::Number | TypeRef::Named(_) => true,

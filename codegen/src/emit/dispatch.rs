@@ -1,5 +1,5 @@
-//! Pass 6: what each side sends, one enumeration each, decoded straight to one params type; and a handler trait for
-//! each side, one method per request.
+//! Pass 6: one enumeration of the messages that each side sends, decoded straight to their params types; and a handler trait
+//! for each side, one method per request.
 
 use std::fmt::Write as _;
 
@@ -21,10 +21,10 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
             messages(cx, name, sender, notification, &methods, out);
         }
     }
-    // Only the core is dispatched to by the engine; an extension is asked through `Methods`.
+    // The engine dispatches to the core only; it calls extensions through `Methods`.
     if cx.extension.is_none() {
         out.push_str(
-            "/// What each side answers, for an engine: every method reaches its function through one `match`.\npub mod serve {\n",
+            "/// The dispatch of an engine: one `match` from each method to its function.\npub mod serve {\n",
         );
         for (side, peer) in [("server", "client"), ("client", "server")] {
             serve(cx, side, peer, out);
@@ -44,7 +44,7 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
             .collect();
         let _ = write!(
             out,
-            "/// Handler traits for both sides, and what serves them.\npub mod handler {{\n\
+            "/// Handler traits for both sides, and adapters that serve them.\npub mod handler {{\n\
              use super::*;\nconst NAMES: &[&str] = &[{names}];\n{handlers}}}\n"
         );
     }
@@ -97,7 +97,7 @@ fn messages(
     let _ = write!(
         out,
         "}}\nimpl {name} {{\n\
-         /// Decodes the params of `method`, straight into their one type; absent params are an empty object.\n///\n\
+         /// Decodes the params of `method`; absent params are an empty object.\n///\n\
          /// # Errors\n/// The params do not have the form of the type, are missing where `revision` requires them, or the \
          {sender} does not\n/// send `method`. The pointer of the error is relative to the params.\n\
          #[inline]\npub fn decode(revision: Revision, method: Method, params: Option<&str>) -> Result<Self, DecodeError> {{\n\
@@ -137,7 +137,7 @@ fn messages(
         out,
         "/// Whether a {sender} sends `method`, at any revision.\n#[must_use]\n\
          pub const fn has(method: Method) -> bool {{ matches!(method, {}) }}\n\
-         /// Decodes the params of `method` where a deserializer stands at them. A method that a {sender} does not send is an error.\n\
+         /// Decodes the params of `method` from a deserializer. A method that a {sender} does not send is an error.\n\
          #[must_use]\npub const fn seed(method: Method) -> {name}Seed {{ {name}Seed(method) }}\n",
         own.join(" | ")
     );
@@ -173,7 +173,7 @@ fn messages(
     out.push_str("}\n}\n}\n");
 }
 
-/// What decodes the params of one method in place, without a text of their own.
+/// The seed that decodes the params of one method in place, without copying their text.
 fn seed(cx: &Context<'_>, name: &str, sender: &str, methods: &[&MethodDef], out: &mut String) {
     let _ = write!(
         out,
@@ -198,13 +198,12 @@ fn seed(cx: &Context<'_>, name: &str, sender: &str, methods: &[&MethodDef], out:
     out.push_str("}\n}\n}\n");
 }
 
-/// Whether `methods` are all that `Method` has.
+/// Whether `methods` are all methods of `Method`.
 fn covers(cx: &Context<'_>, methods: &[&MethodDef]) -> bool {
     cx.extension.is_some() && cx.has_method() && methods.len() == cx.model.methods.len()
 }
 
-/// What a request says about itself: its `_meta`, where all params have one of the same type, and the member that a header
-/// repeats.
+/// Accessors for the `_meta` of the params, if all params have the same type of it, and for the member that a header repeats.
 fn meta(cx: &Context<'_>, methods: &[&MethodDef], out: &mut String) {
     let field = |method: &MethodDef, name: &str| {
         let TypeRef::Named(params) = &method.params else {
@@ -270,8 +269,8 @@ fn meta(cx: &Context<'_>, methods: &[&MethodDef], out: &mut String) {
     out.push_str("}\n}\n");
 }
 
-/// Decoding of the results, for requests. Inline, as all decoding of a union of methods is: it pulls in every type, which costs a
-/// fifth of the functions of the crate, so whoever uses it compiles it.
+/// Decoding of the results, for requests. Inline, like all decoding of a union of methods: it instantiates code for every type, a
+/// fifth of the functions of the crate, so only crates that use it compile it.
 fn results(cx: &Context<'_>, sender: &str, methods: &[&MethodDef], out: &mut String) {
     let results = methods
         .iter()
@@ -294,7 +293,7 @@ fn results(cx: &Context<'_>, sender: &str, methods: &[&MethodDef], out: &mut Str
     };
     let _ = write!(
         out,
-        "/// Decodes the result that answers `method`, straight into its one type.\n///\n\
+        "/// Decodes the result of `method`.\n///\n\
          /// # Errors\n/// The result does not have the form of the type, or the {sender} does not send `method`. The pointer of the\n\
          /// error is relative to the result.\n\
          #[inline]\npub fn decode_result(method: Method, result: &str) -> Result<Box<dyn Conform + Send>, DecodeError> {{\n\
@@ -302,13 +301,13 @@ fn results(cx: &Context<'_>, sender: &str, methods: &[&MethodDef], out: &mut Str
     );
 }
 
-/// The side of an engine: a trait for the requests that reach it, one for the notifications, and what calls their functions.
+/// One side of an engine: a trait for the requests that it receives, one for the notifications, and the functions that dispatch to them.
 fn serve(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
     let requests = sent(cx, peer, false);
     let notifications = sent(cx, peer, true);
     let _ = writeln!(
         out,
-        "/// What a {side} answers, and what it hears.\npub mod {side} {{\nuse super::super::*;\nuse crate::methods;"
+        "/// The requests and notifications that a {side} receives.\npub mod {side} {{\nuse super::super::*;\nuse crate::methods;"
     );
     if !requests.is_empty() {
         serve_requests(side, title(peer), &requests, out);
@@ -322,14 +321,14 @@ fn serve(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
 fn serve_requests(side: &str, peer: &str, requests: &[&MethodDef], out: &mut String) {
     let _ = write!(
         out,
-        "/// What a {side} answers: one function for each request. `None` says that the method is not served.\n\
+        "/// The requests that a {side} serves: one function for each. `None` means that the method is not served.\n\
          pub trait ServeMethods {{\n\
-         /// What comes with a request: who calls, from where, with which id.\ntype Cx<'a>;\n\
-         /// What a function replies: now or later, tied to the result of its method.\ntype Reply<M: methods::Request>;\n\
-         /// What becomes of a request.\ntype Answer;\n\
-         /// Sends `reply`; every reply leaves through here.\n\
+         /// Context of a request: the caller, the source and the id.\ntype Cx<'a>;\n\
+         /// Reply of a function, now or later, tied to the result type of its method.\ntype Reply<M: methods::Request>;\n\
+         /// Outcome of a request.\ntype Answer;\n\
+         /// Sends `reply`. Every reply is passed to this function.\n\
          fn answer<M: methods::Request>(&self, cx: Self::Cx<'_>, reply: Self::Reply<M>) -> Self::Answer;\n\
-         /// Refuses `method`, which is not served.\n\
+         /// Refuses a request for `method`, which is not served.\n\
          fn not_served(&self, cx: Self::Cx<'_>, method: Method) -> Self::Answer;\n"
     );
     for method in requests {
@@ -345,7 +344,7 @@ fn serve_requests(side: &str, peer: &str, requests: &[&MethodDef], out: &mut Str
     }
     let _ = write!(
         out,
-        "}}\n/// Calls the function of `handler` that replies to `request`.\n#[inline]\n\
+        "}}\n/// Calls the function of `handler` for `request`.\n#[inline]\n\
          pub fn dispatch<H: ServeMethods>(handler: &H, mut cx: H::Cx<'_>, request: {peer}Request) -> H::Answer {{\n\
          match request {{\n"
     );
@@ -367,16 +366,16 @@ fn serve_requests(side: &str, peer: &str, requests: &[&MethodDef], out: &mut Str
 fn serve_notifications(side: &str, peer: &str, notifications: &[&MethodDef], out: &mut String) {
     let _ = write!(
         out,
-        "/// What a {side} hears: one function for each notification.\n\
+        "/// The notifications that a {side} receives: one function for each.\n\
          pub trait ServeNotifications {{\n\
-         /// What comes with a notification: who sent it, and from where.\ntype Cx<'a>;\n\
-         /// Takes note of a notification that has no function.\n\
+         /// Context of a notification: the sender and the source.\ntype Cx<'a>;\n\
+         /// Handles a notification whose function is not implemented.\n\
          fn ignored(&self, cx: Self::Cx<'_>, method: Method);\n"
     );
     for method in notifications {
         let _ = write!(
             out,
-            "/// Takes `{}`.\n#[inline]\nfn {}(&self, cx: Self::Cx<'_>, params: Box<{}>) {{\n\
+            "/// Handles `{}`.\n#[inline]\nfn {}(&self, cx: Self::Cx<'_>, params: Box<{}>) {{\n\
              drop(params);\nself.ignored(cx, Method::{});\n}}\n",
             method.wire,
             snake(&method.name),
@@ -386,7 +385,7 @@ fn serve_notifications(side: &str, peer: &str, notifications: &[&MethodDef], out
     }
     let _ = write!(
         out,
-        "}}\n/// Calls the function of `handler` that takes `notification`.\n#[inline]\n\
+        "}}\n/// Calls the function of `handler` for `notification`.\n#[inline]\n\
          pub fn dispatch_notification<H: ServeNotifications>(handler: &H, cx: H::Cx<'_>, notification: {peer}Notification) {{\n\
          match notification {{\n"
     );
@@ -409,7 +408,7 @@ fn title(side: &str) -> &'static str {
     }
 }
 
-/// The trait that authors implement, and the adapter that serves it.
+/// The handler trait for authors, and the adapter that serves it.
 fn handler(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
     let requests = sent(cx, peer, false);
     let notifications = sent(cx, peer, true);
@@ -422,9 +421,9 @@ fn handler(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
     };
     let _ = write!(
         out,
-        "/// What a {side} answers{of}, and what it takes note of. A request that is not implemented is answered with \"method not\n\
-         /// found\", and a notification is ignored.\npub trait {}Handler {{\n\
-         /// What comes with every message: the peer, its revision, the session.\ntype Context: Send + Sync + 'static;\n",
+        "/// The requests and notifications{of} that a {side} handles. Requests that are not implemented are answered with \"method\n\
+         /// not found\"; notifications that are not implemented are ignored.\npub trait {}Handler {{\n\
+         /// Context of every message: the peer, its revision, the session.\ntype Context: Send + Sync + 'static;\n",
         title(side)
     );
     for method in requests.iter().chain(&notifications) {

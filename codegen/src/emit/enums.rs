@@ -1,4 +1,4 @@
-//! Open enumerations: the known values, and `Other` for those of revisions to come.
+//! Open enumerations: the known values, and `Other` for values of future revisions.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, values: &[EnumValue], out: &m
         );
         let _ = writeln!(out, "{},", value.name);
     }
-    out.push_str("/// A value that no revision knows.\nOther(Box<str>),\n}\n");
+    out.push_str("/// A value that no known revision defines.\nOther(Box<str>),\n}\n");
     let _ = write!(
         out,
         "impl {name} {{\n/// The value on the wire.\n#[must_use]\npub const fn as_str(&self) -> &str {{\nmatch self {{\n"

@@ -9,7 +9,7 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
     if let Some(identifier) = cx.identifier() {
         let _ = writeln!(
             out,
-            "/// The identifier of the extension, as `capabilities.extensions` has it.\npub const IDENTIFIER: &str = {identifier:?};"
+            "/// The identifier of the extension in `capabilities.extensions`.\npub const IDENTIFIER: &str = {identifier:?};"
         );
     }
     // An extension may only add types.
@@ -39,7 +39,7 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
 }
 
 fn enumeration(cx: &Context<'_>, out: &mut String) {
-    // One enumeration for core and extensions: a peer's message names a method before anyone knows whose it is.
+    // One enumeration for core and extensions: when a message arrives, it is not known which of them its method belongs to.
     let mut all: BTreeMap<&str, (&MethodDef, Option<&str>)> = BTreeMap::new();
     for (name, extension) in &cx.model.extensions {
         all.extend(
@@ -83,12 +83,12 @@ fn enumeration(cx: &Context<'_>, out: &mut String) {
         );
         let _ = writeln!(out, "{},", method.name);
     }
-    out.push_str("}\nimpl Method {\n/// Every method, in the order of their wire names.\n");
+    out.push_str("}\nimpl Method {\n/// Every method, sorted by wire name.\n");
     let _ = write!(out, "pub const ALL: [Self; {}] = [", methods.len());
     for (method, _) in &methods {
         let _ = write!(out, "Self::{},", method.name);
     }
-    out.push_str("];\n/// The method that `wire` names.\n#[must_use]\npub fn from_wire(wire: &str) -> Option<Self> {\nSome(match wire {\n");
+    out.push_str("];\n/// The method with the wire name `wire`.\n#[must_use]\npub fn from_wire(wire: &str) -> Option<Self> {\nSome(match wire {\n");
     for (method, _) in &methods {
         let _ = writeln!(out, "{:?} => Self::{},", method.wire, method.name);
     }
@@ -96,7 +96,7 @@ fn enumeration(cx: &Context<'_>, out: &mut String) {
     for (method, _) in &methods {
         let _ = writeln!(out, "Self::{} => {:?},", method.name, method.wire);
     }
-    out.push_str("}\n}\n/// Whether it is a notification, which is never answered.\n#[must_use]\npub const fn is_notification(self) -> bool {\n");
+    out.push_str("}\n}\n/// Whether the method is a notification, which is never answered.\n#[must_use]\npub const fn is_notification(self) -> bool {\n");
     let notifications: Vec<String> = methods
         .iter()
         .filter(|(method, _)| method.notification)
@@ -152,7 +152,7 @@ fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
                     let fields = fields.map(|(name, value)| format!("{name}: {value}"));
                     format!("Rules {{ {} }}", fields.join(", "))
                 }
-                // Another crate cannot write a non-exhaustive struct.
+                // Another crate cannot construct a non-exhaustive struct.
                 Home::Elsewhere => format!(
                     "support::rules({})",
                     fields.map(|(_, value)| value).join(", ")
@@ -183,11 +183,11 @@ fn rules(cx: &Context<'_>, doc: &str, signature: &str, out: &mut String) {
     );
 }
 
-/// Markers tie a method to its types. Those of this crate name it by the core's enumeration; those of another crate, whose methods
-/// are not in it, by their name on the wire.
+/// Markers tie a method to its types. Markers of this crate refer to the method by the core's enumeration. Markers of another
+/// crate use the name on the wire, because the enumeration does not contain their methods.
 fn markers(cx: &Context<'_>, out: &mut String) {
     out.push_str(match cx.extension {
-        // The core's are re-exported beside the traits.
+        // The markers of the core are re-exported beside the traits.
         None => "pub(crate) mod markers {\n",
         Some(_) => "/// Markers of the methods.\npub mod methods {\n",
     });

@@ -1,4 +1,4 @@
-//! Visits of the parts of a value that checks look at, for the types of the core that results hold.
+//! Visits of the parts of a value that checks cover, for the types of the core that results contain.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
     }
 }
 
-/// The types that results hold and that have a part, their own or of a type in them.
+/// The types that results contain and that have such parts, of their own or inside them.
 fn visited<'a>(cx: &Context<'a>) -> BTreeMap<&'a str, &'a TypeDef> {
     let mut held: BTreeSet<&str> = BTreeSet::new();
     let results = cx.model.methods.values().filter_map(|m| m.result.as_ref());
@@ -84,7 +84,7 @@ fn is_member(field: &Field) -> bool {
     !matches!(field.ty, TypeRef::Constant(_))
 }
 
-/// Whether a revision that has the type lacks what `known` revisions have.
+/// Whether some revision of the type is not in `known`.
 fn is_item(ty: &TypeDef, known: Bits) -> bool {
     !known.covers(ty.known)
 }
@@ -103,7 +103,7 @@ fn record(ty: &TypeDef, fields: &[Field], types: &BTreeMap<&str, &TypeDef>, out:
             };
         }
         if json == META {
-            // A `_meta` with known members keeps the others as it keeps unknown members.
+            // A `_meta` with known members keeps all other members as extras.
             let keys = match field.ty {
                 TypeRef::Named(_) => "meta.extras().iter()",
                 _ => "meta.iter()",

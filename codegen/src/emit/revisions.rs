@@ -1,4 +1,4 @@
-//! The list of revisions, as the macro in `schema/src/revision.rs` takes it.
+//! The list of revisions, as input of the macro in `schema/src/revision.rs`.
 
 use std::fmt::Write as _;
 

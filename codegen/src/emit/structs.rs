@@ -1,4 +1,4 @@
-//! Structs: the fields, a constructor from what is always required, setters, and reading and writing.
+//! Structs: the fields, a constructor from the required members, setters, and reading and writing.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ fn is_constant(field: &Field) -> bool {
     matches!(field.ty, TypeRef::Constant(_))
 }
 
-/// Whether the field has a type of its own, not `Option` of it.
+/// Whether the field is not an `Option`.
 fn is_plain(field: &Field) -> bool {
     field.always
 }
@@ -59,7 +59,7 @@ fn declaration(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut Strin
     out.push_str("extras: Extras,\n}\n");
 }
 
-/// Who requires an optional member.
+/// The doc sentence on when an optional member is required.
 fn requirement(cx: &Context<'_>, field: &Field, of: Bits, out: &mut String) {
     if is_plain(field) || field.required.is_empty() {
         return;
@@ -135,8 +135,8 @@ fn methods(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
         );
     }
     out.push_str(
-        "/// Members that no revision knows.\n#[must_use]\npub fn extras(&self) -> &Extras { &self.extras }\n\
-         /// Members that no revision knows, to change.\npub fn extras_mut(&mut self) -> &mut Extras { &mut self.extras }\n}\n",
+        "/// Unknown members.\n#[must_use]\npub fn extras(&self) -> &Extras { &self.extras }\n\
+         /// Unknown members, mutable.\npub fn extras_mut(&mut self) -> &mut Extras { &mut self.extras }\n}\n",
     );
 }
 
@@ -147,7 +147,7 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
          let mut object = ObjectWriter::new(view, out);\n",
         ty.name
     );
-    // Constants first: whoever reads the object then knows at once what it is.
+    // Constants first, so that a reader of the object recognises its type early.
     let (constants, others): (Vec<&Field>, Vec<&Field>) =
         fields.iter().partition(|field| is_constant(field));
     for field in constants.into_iter().chain(others) {
@@ -194,7 +194,7 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     out.push_str("object.end(&self.extras, Self::MEMBERS);\n}\n}\n");
 }
 
-/// The revisions in which `ty`, the type of a `_meta`, has the server's identity.
+/// The revisions in which `ty`, the type of a `_meta`, has the member for the server's identity.
 fn stamped(cx: &Context<'_>, ty: &TypeRef) -> Option<Bits> {
     let TypeRef::Named(name) = ty else {
         return None;

@@ -1,4 +1,4 @@
-//! The tables: what is known of each type at run time, and what becomes of what revisions lack.
+//! The tables: run-time information on each type, and the treatment of parts that revisions lack.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::{
     projection::{self, Becomes},
 };
 
-/// Writes the table as text of its own; the formatter would give every number a line.
+/// Writes the table as separate text, because the formatter would put every number on its own line.
 pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
     out.push_str(
-        "\n/// Every type of this module with the revisions that have it and its members, in the order of names.\n\
+        "\n/// Every type of this module with the revisions that have it and its members, sorted by name.\n\
          pub static TYPES: &[support::TypeInfo] = &[\n",
     );
     for ty in cx.model.types.values() {
@@ -55,10 +55,10 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
     out.push_str("];\n");
 }
 
-/// Writes what becomes of what revisions lack. Extensions have one revision, so nothing differs.
+/// Writes the treatment of parts that revisions lack. Extensions have a single revision, so they have no such table.
 pub(super) fn emit_projection(cx: &Context<'_>, out: &mut String) {
     out.push_str(
-        "\n/// What is written otherwise than it is, or refused, at which revisions, in the order of types.\n\
+        "\n/// The parts that some revisions omit, rewrite or refuse, sorted by type.\n\
          pub(crate) static PROJECTION: &[support::Rule] = &[\n",
     );
     for row in projection::rows(cx.model, cx.inputs) {

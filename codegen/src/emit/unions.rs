@@ -1,4 +1,4 @@
-//! Unions: one variant per member type, `Unknown` for those of revisions to come, and reading by the union's rule.
+//! Unions: one variant per member type, `Unknown` for variants of future revisions, and reading by the union's rule.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::{
     problem::Problem,
 };
 
-/// Writes the union and returns the reading algorithm of `support` that it uses.
+/// Writes the union and returns the algorithm of `support` that reads it.
 pub(super) fn emit(
     cx: &Context<'_>,
     ty: &TypeDef,
@@ -35,7 +35,9 @@ pub(super) fn emit(
         let _ = writeln!(out, "{}({}),", variant.name, rust(&variant.ty));
     }
     if open {
-        out.push_str("/// A member that no revision knows, as it came.\nUnknown(Json),\n");
+        out.push_str(
+            "/// An alternative that no known revision defines, as received.\nUnknown(Json),\n",
+        );
     }
     out.push_str("}\n");
     for variant in variants {
@@ -83,7 +85,7 @@ pub(super) fn emit(
     read(name, variants, rule, out)
 }
 
-/// Members that are asked for without regard to the variant, where every variant has them with one type.
+/// Accessors of members that every variant has with the same type.
 const SHARED: [&str; 2] = ["_meta", "annotations"];
 
 fn accessors(cx: &Context<'_>, name: &str, variants: &[Variant], open: bool, out: &mut String) {
@@ -109,7 +111,7 @@ fn accessors(cx: &Context<'_>, name: &str, variants: &[Variant], open: bool, out
         }
         let _ = writeln!(
             functions,
-            "/// The `{member}` of the value, whichever variant it is.\n#[must_use]\n\
+            "/// The `{member}` of the value, for every variant.\n#[must_use]\n\
              pub fn {}(&self) -> Option<&{ty}> {{\nmatch self {{",
             first.rust_name
         );
@@ -147,7 +149,7 @@ fn read(
             .find(|variant| !matches!(variant.ty, TypeRef::Named(_)))
     {
         let message = format!(
-            "variant `{}` of `{name}` is no object; only a rule by JSON type can tell",
+            "variant `{}` of `{name}` is not an object, so the union needs a rule by JSON type",
             variant.name
         );
         return Err(Problem::at("", message).in_file("overlay.toml"));

@@ -15,12 +15,12 @@ use crate::{
 };
 
 impl<'a> Merger<'a> {
-    /// Walks on from everything that is known of the type `name`.
+    /// Walks on from all nodes of the type `name`.
     pub(super) fn expand(&mut self, name: &str) -> Result<(), Problem> {
         self.shape(name).map(drop)
     }
 
-    /// The model, once nothing changes any more.
+    /// The model, after the fixpoint is reached.
     pub(super) fn finish(mut self, methods: BTreeMap<String, MethodDef>) -> Result<Model, Problem> {
         let names: Vec<String> = self.entries.keys().cloned().collect();
         let mut types = BTreeMap::new();
@@ -158,7 +158,7 @@ impl<'a> Merger<'a> {
                 let message = format!("two members of `{name}` would be called `{rust_name}`");
                 return Err(self.problem(&first, message));
             }
-            // What has a wider type than this revision allows is left to say so.
+            // A node whose type is narrower than the merged one becomes a constraint.
             let wide =
                 matches!(&ty, TypeRef::Leaf(leaf) if leaf == "Json") || ty == TypeRef::Number;
             for constraint in constraints.values_mut() {
@@ -170,7 +170,7 @@ impl<'a> Merger<'a> {
             fields.push(Field {
                 json_name: member.clone(),
                 rust_name,
-                // What the encoder can fill in stays optional, whoever requires it.
+                // A member that the encoder can fill in stays optional even if every revision requires it.
                 always: required.covers(revisions)
                     && !(default.is_some() && matches!(ty, TypeRef::Integer | TypeRef::Named(_))),
                 default,
@@ -187,7 +187,7 @@ impl<'a> Merger<'a> {
         Ok(fields)
     }
 
-    /// The member that tells apart the variants that were collapsed into the struct `name`.
+    /// The tag of the variants that were collapsed into the struct `name`.
     fn tag_of_collapsed(&self, name: &str, objects: &[(&Node<'a>, &'a Object)]) -> Option<String> {
         if !self.sources.unions.get(name)?.collapse {
             return None;
@@ -224,7 +224,7 @@ impl<'a> Merger<'a> {
         if let Some(item) = &rule.many {
             return self.one_or_many(name, item, nodes);
         }
-        // Newest revision first, so that the order of variants is the newest one's.
+        // Newest revision first, so that the variants have the order of the newest revision.
         let mut keys: Vec<String> = Vec::new();
         let mut members: BTreeMap<String, Vec<Node<'a>>> = BTreeMap::new();
         let mut newest_first = nodes.to_vec();
@@ -264,13 +264,13 @@ impl<'a> Merger<'a> {
         }
         if let Some(key) = rule.rewritten.iter().find(|key| !keys.contains(key)) {
             let message =
-                format!("the rule names `{key}`, which is no member of the union `{name}`");
+                format!("the rule names `{key}`, which is not a member of the union `{name}`");
             return Err(Problem::at("", message).in_file("overlay.toml"));
         }
         let index = |key: &String| {
             keys.iter().position(|k| k == key).ok_or_else(|| {
                 let message =
-                    format!("the rule names `{key}`, which is no member of the union `{name}`");
+                    format!("the rule names `{key}`, which is not a member of the union `{name}`");
                 Problem::at("", message).in_file("overlay.toml")
             })
         };
@@ -298,7 +298,7 @@ impl<'a> Merger<'a> {
                         None if absent == Some(i) => {}
                         None => {
                             let message = format!(
-                                "`{key}` has no constant `{tag}` to tell it apart in `{name}`"
+                                "`{key}` has no constant `{tag}`, by which `{name}` distinguishes its members"
                             );
                             return Err(self.problem(node, message));
                         }
@@ -344,7 +344,7 @@ impl<'a> Merger<'a> {
         Ok((variants, rule))
     }
 
-    /// What a union member is called: its definition, its JSON type, or the variant meant where there is no tag.
+    /// The key of a union member: its definition, its JSON type, or the variant for an absent tag.
     fn member_keys(
         &mut self,
         name: &str,
@@ -445,7 +445,7 @@ fn values(nodes: &[Node<'_>]) -> Vec<EnumValue> {
     values
 }
 
-/// The variants among `objects`, told apart by `tag`, that require `member`; `None` if all or none do.
+/// The variants among `objects`, distinguished by `tag`, that require `member`; `None` if all or none of them do.
 fn required_if(tag: &str, member: &str, objects: &[(&Node<'_>, &Object)]) -> Option<RequiredIf> {
     let mut revisions = Bits::default();
     let mut values = BTreeSet::new();
@@ -497,7 +497,7 @@ impl Constraints {
     }
 }
 
-/// The core types that `types` and `methods` name, with everything those name.
+/// The core types that `types` and `methods` refer to, directly or through other core types.
 fn external(
     types: &BTreeMap<String, TypeDef>,
     methods: &BTreeMap<String, MethodDef>,

@@ -1,4 +1,4 @@
-//! What the revisions ask of a value beyond the type that was merged for it.
+//! The constraints of the revisions on a value, beyond its merged type.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{
 const DEEPEST: usize = 12;
 
 impl<'a> Merger<'a> {
-    /// What `nodes`, the schemas at one position, ask beyond `ty`.
+    /// The constraints of `nodes`, the schemas at one position, beyond `ty`.
     pub(super) fn needs(
         &mut self,
         at: &str,
@@ -71,15 +71,15 @@ impl<'a> Merger<'a> {
             TypeRef::Leaf(leaf) => {
                 for node in &nodes {
                     let form = match leaf.as_str() {
-                        // These have the form that their definitions say.
+                        // The hand-written type guarantees the form of its definition.
                         "RequestId" | "ProgressToken" => Form::Any,
                         _ => self.form(node, DEEPEST)?,
                     };
-                    let told = match leaf.as_str() {
+                    let declared = match leaf.as_str() {
                         "Json" => Form::Any,
                         _ => Form::object(),
                     };
-                    if form != Form::Any && form != told {
+                    if form != Form::Any && form != declared {
                         add(&mut needs, node.revision, Need::Form(form));
                     }
                 }

@@ -1,4 +1,4 @@
-//! What a position becomes, from the nodes that the revisions have there.
+//! Merging of one position from the nodes of the revisions.
 
 use super::{Kind, Merger, Node};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl<'a> Merger<'a> {
-    /// The type at position `at`, adding what the nodes say to the entries it names. `default` names what has no name
+    /// The type at position `at`. Adds the nodes to the entries of that type. `default` is the name of a type that has no name
     /// in any revision.
     pub(super) fn position(
         &mut self,
@@ -41,7 +41,7 @@ impl<'a> Merger<'a> {
         if let Some(ty) = self.shared(nodes) {
             return Ok(ty);
         }
-        // A definition that a hand-written type stands for decides, whatever free objects stand beside it.
+        // A definition with a hand-written type decides, even if other revisions have a free object here.
         if let Some(leaf) = nodes.iter().find_map(|node| self.leaf_of(node)) {
             let compatible = |node: &Node<'a>| match node.schema {
                 Schema::Object(object) => leaf == "JsonObject" && object.is_free(),
@@ -86,7 +86,7 @@ impl<'a> Merger<'a> {
         node
     }
 
-    /// The core's type, where the position is a definition that the core has too.
+    /// The core's type, if the position is a definition that the core has too.
     fn shared(&self, nodes: &[Node<'a>]) -> Option<TypeRef> {
         let core = self.sources.core?;
         let node = nodes.first()?;
@@ -99,7 +99,7 @@ impl<'a> Merger<'a> {
             .cloned()
     }
 
-    /// The hand-written type that stands for a definition that `node` was reached through.
+    /// The hand-written type of a definition through which `node` was reached.
     pub(super) fn leaf_of(&self, node: &Node<'a>) -> Option<&'a str> {
         node.names
             .iter()
@@ -126,7 +126,7 @@ impl<'a> Merger<'a> {
             kind = match kind {
                 None => Some(other),
                 Some(kind) if kind == other => Some(kind),
-                // A revision with one member where others have a union: a union of one.
+                // A revision with a single member, while others have a union: a union of one.
                 Some(Shape::Union) if other != Shape::Any => Some(Shape::Union),
                 Some(kind) if kind != Shape::Any && other == Shape::Union => Some(Shape::Union),
                 Some(_) => return Err(self.incompatible(at, nodes, node)),
@@ -263,7 +263,7 @@ impl<'a> Merger<'a> {
         Ok(TypeRef::Named(name))
     }
 
-    /// The overlay's name, else the newest definition's, else one made of the position.
+    /// The name from the overlay, else that of the newest definition, else one derived from the position.
     fn name(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> String {
         if let Some(name) = self.sources.type_names.get(at) {
             self.used.insert(at.to_owned());
@@ -272,7 +272,7 @@ impl<'a> Merger<'a> {
         if let Some(name) = at.strip_prefix('@') {
             return name.to_owned();
         }
-        // A variant is what its union says it is.
+        // The union determines the type of its variant.
         if let (Some(name), true) = (default, at.contains('#')) {
             return name.to_owned();
         }
@@ -338,7 +338,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The members of a union; the node itself if it is none.
+    /// The members of a union; for any other node the node itself.
     pub(super) fn members(&self) -> Vec<Self> {
         match self.schema {
             Schema::Union(members) => members

@@ -1,11 +1,11 @@
-//! The merge on made-up revisions: one method, one position, and what two or three revisions have there.
+//! The merge on made-up revisions: one method, one position, and the schemas of two or three revisions there.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::{
-    load::Inputs,
+    inputs::Inputs,
     model::{Bits, Field, Model, Rule, Shape, TypeRef},
     overlay::Overlay,
     problem::Problem,
@@ -43,7 +43,7 @@ fn merge(overlay: &str, revisions: &[(&str, Value, Value)]) -> Result<Model, Pro
 fn fields<'a>(model: &'a Model, name: &str) -> &'a [Field] {
     match &model.types[name].shape {
         Shape::Struct { fields } => fields,
-        other => panic!("`{name}` is no struct: {other:?}"),
+        other => panic!("`{name}` is not a struct: {other:?}"),
     }
 }
 
@@ -205,7 +205,7 @@ fn a_lone_member_joins_the_union_of_later_revisions() {
 }
 
 #[test]
-fn unions_need_a_rule_that_can_tell_their_members_apart() {
+fn unions_need_a_rule_that_distinguishes_their_members() {
     let union = json!({"anyOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]});
     let definitions = |b: Value| json!({"A": kind("a"), "B": b, "Kinds": union});
     let merged = |overlay: &str, b: Value| {

@@ -1,4 +1,4 @@
-//! Bindings of a user's own extension: what is generated, what is reused, and what is said when it cannot be.
+//! Bindings of a user's own extension: generated types, reused types, and the errors.
 
 use std::{fs, path::Path, process::Command};
 
@@ -162,8 +162,12 @@ fn extensions_of_every_shape_compile() {
             FACTS.replace("client-to-server", "server-to-client"),
         ),
         ("both", &request, FACTS.replace("client-to-server", "both")),
-        ("heard", &notification, of_notification("client-to-server")),
-        ("told", &notification, of_notification("server-to-client")),
+        (
+            "received",
+            &notification,
+            of_notification("client-to-server"),
+        ),
+        ("sent", &notification, of_notification("server-to-client")),
         ("types", &nothing, types_only.to_owned()),
     ];
 

@@ -176,7 +176,7 @@ fn check_says_what_it_skipped() {
     );
 }
 
-/// A committed file that somebody changed, an official file that is another: both are told by the code and with the place.
+/// A changed committed file and a changed official file: both are reported by the exit code and with the place.
 #[test]
 fn check_says_by_its_code_whether_there_is_a_difference() {
     let folder = scratch("cli-check");

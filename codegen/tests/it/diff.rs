@@ -1,4 +1,4 @@
-//! What changed between neighbouring revisions, as goldens. The comparison of single schemas has tests of its own.
+//! The changes between neighbouring revisions, as goldens. The comparison of single schemas has tests of its own.
 //!
 //! `UPDATE_EXPECT=1` rewrites the goldens.
 
@@ -29,7 +29,7 @@ fn nothing_changes_between_a_schema_and_itself() {
     }
 }
 
-/// A type that only got a name, or another spelling of the same thing, is no change.
+/// A type that only got a name, or another notation of the same schema, is not a change.
 #[test]
 fn spelling_is_no_change() {
     let old = json!({ "$defs": {

@@ -1,4 +1,4 @@
-//! The committed schemas are what they claim to be, and accept exactly what the official files accept.
+//! The committed schemas are the normal forms of the official files, and accept exactly the same values.
 
 use std::fs;
 

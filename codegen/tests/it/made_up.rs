@@ -33,7 +33,7 @@ pub(crate) fn with_a_renamed_method() -> Value {
     document
 }
 
-/// What `diff` has to report from 2026-07-28 on, and nothing else.
+/// The exact report of `diff` from 2026-07-28 on.
 pub(crate) const DIFF: &str = "\
 5 breaking, 3 risky, 4 additive
 breaking  completion/complete: method removed

@@ -30,7 +30,7 @@ fn checkouts(folder: &Path, from: &Path, code: &str) -> [PathBuf; 2] {
     })
 }
 
-fn told(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -54,11 +54,11 @@ fn stale_bindings_do_not_build_where_others_were_built() {
 
     for _ in 0..2 {
         let output = check(&fresh);
-        assert!(output.status.success(), "{}", told(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
         let output = check(&stale);
         assert!(!output.status.success(), "stale bindings were built");
-        let told = told(&output);
-        assert!(told.contains("run `cargo regenerate`"), "{told}");
+        let stderr = stderr(&output);
+        assert!(stderr.contains("run `cargo regenerate`"), "{stderr}");
     }
 }
 
@@ -85,7 +85,7 @@ fn the_generator_embeds_its_own_schemas() {
             output.status.success(),
             "{}: {}",
             root.display(),
-            told(&output)
+            stderr(&output)
         );
     }
 }

@@ -1,6 +1,6 @@
-//! Proof that the bindings carry what the schemas allow: every legal value decodes, and comes out again as it went in.
+//! Proof that the bindings round-trip all values that the schemas allow: every legal value decodes, and is written unchanged.
 //!
-//! Values come from generators that know only JSON schemas ([`Values`]); the judge of what is legal is `jsonschema`.
+//! Values come from generators that know only JSON schemas ([`Values`]); `jsonschema` decides which are legal.
 
 mod conform;
 mod dispatch;
@@ -27,7 +27,7 @@ use crate::values::Values;
 use model_schema::superset;
 use table::{Broken, Codec, Module};
 
-/// One committed schema file with the model that was made of it.
+/// One committed schema file with its model.
 struct Source {
     name: &'static str,
     /// Index of its revision; an extension has that of the revision it extends.
@@ -67,7 +67,7 @@ impl Source {
         }
     }
 
-    /// What a definition became, and how to decode it.
+    /// The type of a definition, and how to decode it.
     fn codec(&self, model: &Model, definition: &str) -> Option<(TypeRef, Codec)> {
         let ty = self
             .model(model)
@@ -144,7 +144,7 @@ fn is_same_in_core(document: &Value, definition: &str) -> bool {
     committed("2026-07-28")["$defs"].get(definition) == Some(&document["$defs"][definition])
 }
 
-/// What carries payloads: messages, the unions of messages and of results, the bases of both, and errors as responses.
+/// The envelopes: messages, the unions of messages and of results, the bases of both, and errors as responses.
 fn is_envelope(schema: &Value, name: &str) -> bool {
     const BASES: [&str; 3] = ["CacheableResult", "PaginatedResult", "Result"];
     const UNIONS: [&str; 6] = [
@@ -201,7 +201,7 @@ fn smallest_and_fullest_values_of_every_definition_decode() {
     report(failures);
 }
 
-/// Places where less decodes than the schema allows, each with the reason.
+/// Places where the bindings accept less than the schema, each with the reason.
 const STRICTER: [(&str, &str); 3] = [
     (
         "/resultType",
@@ -214,8 +214,8 @@ const STRICTER: [(&str, &str); 3] = [
     ("/oneOf", "the same"),
 ];
 
-/// Whatever the oracle accepts decodes, and is written at that revision as it was read. What it refuses may decode all the
-/// same, but nothing of it is lost in silence.
+/// Every value that the oracle accepts decodes, and is written unchanged at that revision. A value that it refuses may decode too,
+/// but nothing of it is lost silently.
 #[test]
 fn what_a_revision_allows_comes_out_as_it_went_in() {
     let (_, model) = read();
@@ -264,7 +264,7 @@ fn what_a_revision_allows_comes_out_as_it_went_in() {
     );
 }
 
-/// Values with everything that any revision has.
+/// Values with all members of all revisions.
 #[test]
 fn what_the_superset_model_allows_comes_out_as_it_went_in() {
     let (_, model) = read();

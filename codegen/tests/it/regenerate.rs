@@ -9,7 +9,7 @@ use trueform_codegen::{Inputs, generate, import::normal_form};
 use crate::made_up;
 use crate::support::{codegen, copy, schema_folder, scratch};
 
-/// Imports the made-up revision into a copy of the schema folder and answers where that is.
+/// Imports the made-up revision into a copy of the schema folder and returns its path.
 fn imported(name: &str) -> std::path::PathBuf {
     let folder = scratch(name);
     let schema = folder.join("schema");
@@ -41,7 +41,7 @@ fn diff_reports_exactly_what_a_later_revision_changes() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), made_up::DIFF);
 }
 
-/// Two methods of one Rust name would not compile, so the generator asks for another name, and takes it.
+/// Two methods with the same Rust name would not compile, so the generator requires another name, and accepts it.
 #[test]
 fn a_renamed_method_needs_a_name() {
     let mut inputs = Inputs::read(&schema_folder()).unwrap();
@@ -80,7 +80,7 @@ fn a_renamed_method_needs_a_name() {
     );
 }
 
-/// One enumeration names the methods of the core and of its extensions.
+/// One enumeration holds the methods of the core and of its extensions.
 #[test]
 fn an_extension_names_a_method_as_the_core_does() {
     let mut inputs = Inputs::read(&schema_folder()).unwrap();
@@ -104,7 +104,7 @@ fn an_extension_names_a_method_as_the_core_does() {
     );
 }
 
-/// Imported, generated, built: the bindings have all of it, and code written for the old ones goes on working.
+/// Imported, generated, built: the bindings contain the new revision, and code written for the old bindings still works.
 #[test]
 fn a_later_revision_needs_no_hand_and_breaks_no_code() {
     let schema = imported("regenerate-build");
@@ -120,12 +120,12 @@ fn a_later_revision_needs_no_hand_and_breaks_no_code() {
         dependency,
     );
 
-    // Bindings that are stale do not build, and the build says what to do.
+    // Stale bindings do not build, and the error says what to do.
     let output = cargo(root, &["check", "--package", "trueform-schema"]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{stderr}");
     let expected = "`src/generated.rs` was not generated from the files in `schema/` as they are; run `cargo regenerate`";
-    assert!(told.contains(expected), "{told}");
+    assert!(stderr.contains(expected), "{stderr}");
 
     let output = codegen(["generate".as_ref(), "--schema".as_ref(), schema.as_os_str()]);
     assert!(
@@ -143,7 +143,7 @@ fn a_later_revision_needs_no_hand_and_breaks_no_code() {
     assert_eq!(
         output.status.code(),
         Some(0),
-        "what was generated is up to date"
+        "the generated bindings are up to date"
     );
 
     let output = cargo(root, &["run", "--package", "new_user"]);

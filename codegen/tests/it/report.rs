@@ -8,12 +8,12 @@ use trueform_codegen::{Inputs, coverage, docs, generate, model, report};
 
 use crate::support::schema_folder;
 
-/// What the revisions agree and differ on, every method, and what is not generated. `UPDATE_EXPECT=1` rewrites it.
+/// The differences of the revisions, every method, and the definitions that are not generated. `UPDATE_EXPECT=1` rewrites it.
 #[test]
 fn merge_report() {
     let inputs = Inputs::read(&schema_folder()).unwrap();
     let report = report(&model(&inputs).unwrap(), &inputs);
-    // How many items there are is told by the rest.
+    // The numbers of items follow from the other lines.
     let (report, docs) = report
         .split_once("# docs\n")
         .expect("the report ends with the docs");
@@ -24,7 +24,7 @@ fn merge_report() {
     expect_file!["golden/report.txt"].assert_eq(report);
 }
 
-/// Every item of the committed schemas is described in our own words; one that is not is named, and described neutrally.
+/// `docs.toml` describes every item of the committed schemas. An undescribed item is reported, and gets a neutral sentence.
 #[test]
 fn no_item_is_undescribed() {
     let mut inputs = Inputs::read(&schema_folder()).unwrap();
@@ -102,7 +102,7 @@ fn constants(value: &serde_json::Value, found: &mut Vec<String>) {
     }
 }
 
-/// Removes what the overlay says line by line where it matters: each fault must be found, with its place named.
+/// Removes lines of the overlay one by one: each fault must be found, with its place.
 #[test]
 fn what_the_overlay_leaves_open_is_an_error() {
     let inputs = Inputs::read(&schema_folder()).unwrap();

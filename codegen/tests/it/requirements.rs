@@ -1,7 +1,6 @@
 //! `schema/requirements.toml` against the citations: every id in the sources has an entry, every entry has its test.
 //!
-//! What counts is the id in a file, not what the code around it does: that a test is right about its rule is for its
-//! reviewer.
+//! Only the id in a file is checked, not the code around it: the reviewer of a test checks that it is right about its rule.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -96,7 +95,7 @@ fn ids_are_sorted_and_unique() {
 #[test]
 fn entries_are_complete() {
     for (id, entry) in entries(&text()) {
-        assert!(is_id(&id), "`{id}` is no id");
+        assert!(is_id(&id), "`{id}` is not an id");
         assert!(
             revisions_exist(&entry.revisions),
             "{id}: revisions `{}`",
@@ -114,7 +113,7 @@ fn entries_are_complete() {
 
 #[test]
 fn what_only_looks_like_an_id_is_none() {
-    // In pieces: this file must not cite what it tests with.
+    // In pieces, because this file must not cite the ids that it tests with.
     let id = ["Q", "77"].join("-");
     for (text, cited) in [
         (format!("// {id}."), true),
@@ -170,7 +169,7 @@ fn citations() -> BTreeMap<String, Citations> {
     citations
 }
 
-/// Whether a folder of this name holds what is not part of the workspace: builds, hidden files, drafts git ignores.
+/// Whether a folder of this name is not part of the workspace: builds, hidden folders, drafts that git ignores.
 fn is_foreign(name: &str) -> bool {
     name == "target" || name == "wip" || name.starts_with('.')
 }

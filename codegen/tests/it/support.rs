@@ -14,7 +14,7 @@ pub(crate) const REVISIONS: [&str; 5] = [
     "2026-07-28",
 ];
 
-/// How many values to try where `few` do for every run; `TRUEFORM_ROUNDS` multiplies it.
+/// Number of values to try, `few` by default; `TRUEFORM_ROUNDS` multiplies it.
 pub(crate) fn rounds(few: usize) -> usize {
     let times = std::env::var("TRUEFORM_ROUNDS")
         .ok()
@@ -23,13 +23,13 @@ pub(crate) fn rounds(few: usize) -> usize {
     few * times
 }
 
-/// How many comparisons of each revision a proof must make: `TRUEFORM_COMPARISONS`, else as many as every run can afford.
+/// How many comparisons of each revision a proof must make: `TRUEFORM_COMPARISONS`, else a number that every run can afford.
 pub(crate) fn comparisons() -> usize {
     match std::env::var("TRUEFORM_COMPARISONS") {
         Ok(number) => number
             .replace('_', "")
             .parse()
-            .unwrap_or_else(|_| panic!("TRUEFORM_COMPARISONS is no number: `{number}`")),
+            .unwrap_or_else(|_| panic!("TRUEFORM_COMPARISONS is not a number: `{number}`")),
         Err(_) => 5_000,
     }
 }
@@ -39,7 +39,7 @@ pub(crate) fn schema_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema")
 }
 
-/// The folder of official files, which is not part of the project; says so where it is absent.
+/// The folder of official files, which is not part of the project; prints a note if it is absent.
 #[expect(clippy::print_stdout, reason = "a skipped test must say so")]
 pub(crate) fn official_folder() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/schema");
@@ -52,7 +52,7 @@ pub(crate) fn official_folder() -> Option<PathBuf> {
     }
 }
 
-/// A folder of its own for one test, emptied first.
+/// An empty folder for one test.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     _ = std::fs::remove_dir_all(&folder);
@@ -118,14 +118,14 @@ pub(crate) fn definitions(document: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Judges values by one definition of a schema file, formats asserted.
+/// Validates values against one definition of a schema file, with formats asserted.
 pub(crate) fn oracle(document: &Value, definition: &str) -> jsonschema::Validator {
     let mut schema = document.clone();
     schema["$ref"] = json!(format!("#/{}/{definition}", holder(document)));
     validator(&schema).unwrap_or_else(|error| panic!("definition `{definition}`: {error}"))
 }
 
-/// Judges values by a schema, formats asserted.
+/// Validates values against a schema, with formats asserted.
 pub(crate) fn validator(
     schema: &Value,
 ) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {

@@ -69,7 +69,7 @@ pub async fn answer(
     Ok(At::new(&*result, revision).to_string())
 }
 
-/// What a piece of content is, in a word.
+/// The kind of a content block.
 pub fn kind(content: &ContentBlock) -> &'static str {
     match content {
         ContentBlock::Text(_) => "text",
@@ -79,7 +79,7 @@ pub fn kind(content: &ContentBlock) -> &'static str {
     }
 }
 
-/// Whether a level asks for someone to get up.
+/// Whether a level needs immediate attention.
 pub fn is_urgent(level: &LoggingLevel) -> bool {
     matches!(level, LoggingLevel::Emergency | LoggingLevel::Alert)
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-/// Deeper than this, only what must be there is generated.
+/// Below this depth only required members are generated.
 const DEPTH: usize = 6;
 
 /// A small, seeded source of choices (SplitMix64).
@@ -36,7 +36,7 @@ impl Choices {
         self.below(n) == 0
     }
 
-    /// A finite double: of any magnitude, with up to 17 digits, subnormal, or where doubles and integers part ways.
+    /// A finite double: of any magnitude, with up to 17 digits, subnormal, or near the limit up to which doubles hold every integer.
     pub(crate) fn double(&mut self) -> f64 {
         const EDGES: [f64; 12] = [
             0.5,
@@ -108,7 +108,7 @@ impl<'a> Values<'a> {
             Some(list) if schema.get("properties").is_none() => list.iter().collect(),
             _ => vec![schema],
         };
-        // Unions further down take their turns.
+        // Nested unions cycle through their alternatives.
         (0..6)
             .flat_map(|_| alternatives.clone())
             .map(|schema| self.value(schema, Size::Fullest, 0))
@@ -239,7 +239,7 @@ impl<'a> Values<'a> {
                 Size::Random => self.choices.one_in(2),
             };
             if wanted || required.contains(&name.as_str()) {
-                // The schema allows any string; the specification says which result each one announces.
+                // The schema allows any string; the specification fixes the result for each one.
                 let value = match (name.as_str(), schema.get("const")) {
                     ("resultType", None) if asks_for_input => json!("input_required"),
                     ("resultType", None) => json!("complete"),

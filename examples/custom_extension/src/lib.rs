@@ -1,11 +1,11 @@
-//! An extension of the protocol that this crate made up, and a server that serves it: shelves of bookmarks.
+//! An invented extension of the protocol, and a server that serves it: shelves of bookmarks.
 //!
 //! `bookmarks.schema.json` is written as a published extension would write it, with copies of the core definitions it uses.
 //! The build script binds it. Definitions that equal the core's are not generated again: a [`bookmarks::Bookmark`] holds the
 //! same [`Icon`](trueform_schema::Icon) and [`Annotations`](trueform_schema::Annotations) as a tool does.
 //!
 //! All messages are typed: requests and notifications of the client, which [`Shelves`] handles, and the notifications that it
-//! sends. The extension has no requests of the server, because revision 2026-07-28 has none.
+//! sends. The server sends no requests, because revision 2026-07-28 does not have any.
 
 /// The generated bindings of `com.example/bookmarks`.
 pub mod bookmarks {
@@ -22,7 +22,7 @@ use bookmarks::{
 };
 use trueform::{AskError, Context, Server, schema::ErrorObject};
 
-/// The member of `_meta` in which a client may say who reads.
+/// The member of `_meta` in which a client may name the reader.
 pub const READER: &str = "com.example/reader";
 /// The member of `_meta` in which results repeat it.
 pub const KEPT_FOR: &str = "com.example/kept-for";
@@ -57,7 +57,7 @@ impl ServerHandler for Shelves {
         let id = (kept.len() + 1).to_string();
         let added = BookmarkAddedNotificationParams::new(params.bookmark, &*id);
         match cx.notify::<BookmarkAdded>(&added) {
-            // The bookmark is kept even if the client does not hear of it.
+            // The bookmark is kept even if the client cannot be notified.
             Ok(()) | Err(AskError::Gone) => kept.push(added.bookmark),
             Err(problem) => return Err(ErrorObject::new(-32602, problem.to_string())),
         }
@@ -82,7 +82,7 @@ impl ServerHandler for Shelves {
         let Ok(id) = params.id.parse::<usize>() else {
             return;
         };
-        // Nobody waits for an answer that could say that there is no such bookmark.
+        // A notification has no response that could report an unknown bookmark.
         if let Some(bookmark) = self.kept().get_mut(id.wrapping_sub(1)) {
             bookmark.visits = Some(bookmark.visits.unwrap_or(0) + 1);
         }

@@ -1,6 +1,6 @@
 //! Integral floats where the schema demands an integer: `30.0` becomes `30`, and nothing else changes.
 //!
-//! Directed by the schema alone; a place that also allows fractions is left as it was sent.
+//! Directed by the schema alone; a value that may also be a fraction is not changed.
 
 use serde_json::{Number, Value};
 

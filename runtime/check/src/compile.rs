@@ -1,7 +1,7 @@
 //! From a JSON Schema document to the arena of `node`.
 //!
 //! A work list instead of recursion: neither deep nesting nor long chains of references can exhaust the stack.
-//! Nothing is ever fetched; a reference is found in the document or is an error.
+//! Nothing is ever fetched; a reference that the document cannot resolve is an error.
 
 mod finish;
 mod keywords;
@@ -63,12 +63,12 @@ fn compiled(
     }
 }
 
-/// How much of a document its nodes have to say.
+/// How much of a document its nodes must cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// All: what is not covered is an error.
+    /// All of it: uncovered vocabulary is an error.
     Whole,
-    /// What is covered; another engine checks the whole.
+    /// The covered vocabulary only; another engine checks the whole document.
     #[cfg(feature = "json-schema")]
     Outline {
         /// Whether references cannot be followed, because parts of the document are documents of their own.
@@ -79,7 +79,7 @@ enum Extent {
 /// The dialects with a compiled vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
-    /// Also what an absent `$schema` means; reads draft-07's idioms as well.
+    /// Also used if `$schema` is absent; accepts draft-07's idioms as well.
     Draft2020,
     Draft07,
 }
@@ -131,7 +131,7 @@ fn other_dialect(name: &Value) -> Option<OtherDialect> {
     }
 }
 
-/// The part of a published dialect's name that tells it from the others, such as `draft-07`.
+/// The part of a published dialect's name that identifies it, such as `draft-07`.
 fn published(name: &Value) -> Option<&str> {
     let name = name.as_str()?;
     let name = name.strip_suffix('#').unwrap_or(name);
@@ -152,7 +152,7 @@ struct Compiler<'v> {
     /// Places already seen, by address: the document is borrowed for as long as the compiler lives.
     ids: HashMap<*const Value, NodeId>,
     nodes: Vec<Option<Node>>,
-    /// Where each node stands in the document.
+    /// The place of each node in the document.
     pointers: Vec<String>,
     queue: VecDeque<(NodeId, &'v Value)>,
     errors: Vec<SchemaError>,
@@ -233,7 +233,7 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// Whether the other engine will read the document as 2020-12, and skip what that does not have.
+    /// Whether the other engine will read the document as 2020-12, and ignore keywords of older dialects.
     fn is_outline_2020(&self) -> bool {
         let named = self.root.get("$schema");
         self.extent != Extent::Whole && named.and_then(other_dialect).is_none()
@@ -248,7 +248,7 @@ impl<'v> Compiler<'v> {
     }
 }
 
-/// A schema object and where it stands.
+/// A schema object and its place.
 #[derive(Clone, Copy)]
 struct Place<'v, 'p> {
     object: &'v Map<String, Value>,

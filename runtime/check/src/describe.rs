@@ -37,7 +37,7 @@ fn describe_at(nodes: &Nodes, id: NodeId, depth: usize) -> String {
     let Some(apply) = rules.apply.as_ref().filter(|_| 0 < depth) else {
         return own.unwrap_or_else(any_value);
     };
-    // The object's own words say more than those of what it refers to.
+    // The object's own keywords are more specific than those of its references.
     if rules.types != TypeSet::ALL
         && let Some(own) = own
     {
@@ -148,7 +148,7 @@ pub(super) fn literal(value: &Value) -> String {
 }
 
 impl TypeSet {
-    /// Names in the order people expect; `integer or null`, `number`.
+    /// Names in the usual order: `integer or null`, `number`.
     pub(super) fn words(self) -> String {
         let names: Vec<&str> = [
             (Self::STRING, "string"),

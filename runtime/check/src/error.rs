@@ -10,19 +10,19 @@ use std::fmt;
 pub struct SchemaError {
     /// JSON pointer into the schema; empty for its root.
     pub pointer: String,
-    /// What is wrong there, and what is allowed.
+    /// Description of the fault, and what is allowed.
     pub reason: String,
-    /// What sort of fault it is.
+    /// Kind of the fault.
     pub kind: SchemaErrorKind,
 }
 
-/// The sorts of faults a schema can have.
+/// The kinds of faults in a schema.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaErrorKind {
     /// Not a schema: a keyword has a value it cannot have.
     Malformed,
-    /// `$schema` names a dialect that nobody knows.
+    /// `$schema` names an unknown dialect.
     Dialect,
     /// A `$ref` to another document. It is never fetched.
     Remote,

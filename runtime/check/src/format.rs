@@ -1,6 +1,7 @@
-//! The string formats that are asserted; everything else named by `format` is an annotation.
+//! The string formats that are asserted; other names in `format` are annotations.
 //!
-//! Each check is a small reader of its RFC's grammar; that of URIs is the one that messages are held to. None allocates.
+//! Each check is a small parser of its RFC's grammar, and none allocates. URIs are checked by the function that also checks
+//! messages.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -43,7 +44,7 @@ impl Format {
         known.map(|&(_, format)| format)
     }
 
-    /// What a person calls it, with an example where the name does not say enough.
+    /// Description for users, with an example if the name is not enough.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Date => "a date like `2026-07-28`",

@@ -1,12 +1,11 @@
 //! Schemas beyond the compiled vocabulary, checked by the `jsonschema` crate.
 //!
-//! Its verdict, our words: what it finds becomes the same violations. It is never given anything to fetch with, and the
-//! formats it asserts are those of `format`. It recurses without a bound of its own, so the depth of a check is
-//! bounded here.
+//! The crate determines the verdict; its errors become the same violations as those of `walk`. It cannot fetch documents, and it
+//! asserts the formats of `format`. It recurses without a limit, so this module limits the depth of a check.
 
 mod branches;
 mod faults;
-mod tell;
+mod report;
 
 use std::thread;
 
@@ -24,7 +23,7 @@ use super::{
     violation::{Found, Violations},
 };
 
-/// Most subschemas of a document that goes this way.
+/// Maximum number of subschemas in a document that needs this engine.
 const MAX_SUBSCHEMAS: usize = 1_000;
 
 /// How often one string may make one pattern backtrack; beyond that it does not match.
@@ -33,13 +32,13 @@ const MAX_BACKTRACKS: usize = 100_000;
 /// Levels of value times schemas that fit on the caller's stack.
 const INLINE_LEVELS: usize = 300;
 
-/// Levels that are checked at all.
+/// Maximum number of levels of a check.
 const MAX_LEVELS: usize = 64_000;
 
-/// Room on the stack for one level, in bytes: more than twice what unoptimised builds were seen to need.
+/// Stack space for one level, in bytes: more than twice the measured need of unoptimised builds.
 const LEVEL: usize = 6 << 10;
 
-/// Formats that `jsonschema` asserts and we do not.
+/// Formats that `jsonschema` asserts and this crate does not.
 const ANNOTATIONS: [&str; 9] = [
     "duration",
     "idn-email",
@@ -62,7 +61,7 @@ pub(super) struct Full {
 /// Compiles a document that `compile` refused for `errors`.
 ///
 /// # Errors
-/// `errors`, if they are no matter of vocabulary, and whatever is wrong for both engines.
+/// `errors`, if they do not concern the vocabulary, and faults that concern both engines.
 pub(super) fn compile(
     root: &Value,
     options: &CompileOptions,
@@ -137,7 +136,7 @@ impl Full {
         let levels = self.levels(value);
         let verdict = with_room(levels, || match self.validator.is_valid(value) {
             true => Ok(()),
-            false => Err(tell::violations(self, value)),
+            false => Err(report::violations(self, value)),
         });
         verdict.unwrap_or_else(|| Err(Limit::Depth.violation(steps, Found::size(value))))
     }
@@ -156,7 +155,7 @@ impl Full {
     }
 }
 
-/// Runs `work` where the stack has room for so many levels. `None`: there are too many.
+/// Runs `work` on a stack with room for that many levels. Returns `None` if there are too many.
 fn with_room<T: Send>(levels: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
     if levels <= INLINE_LEVELS {
         return Some(work());

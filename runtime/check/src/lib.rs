@@ -1,4 +1,4 @@
-//! JSON Schema, compiled: the check of values and of JSON text, and what it says when they are wrong.
+//! Compiled JSON Schema: checks values and JSON text, and reports violations in plain words.
 //!
 //! ```
 //! use serde_json::json;
@@ -12,12 +12,12 @@
 //! assert_eq!(violations.to_string(), r#"/unit: expected one of "m", "km", found string "Km"; did you mean "km"?"#);
 //! ```
 //!
-//! A schema is compiled once. Text is checked as it is read, without a tree and without an allocation, where the schema
-//! allows; only a value that is wrong is walked a second time, to find the words. Nothing is ever fetched.
+//! A schema is compiled once. Text is checked as it is read, without a tree and without an allocation, if the
+//! schema allows it. Only an invalid value is walked a second time, to collect the violations. Nothing is ever fetched.
 //!
 //! # Vocabulary
 //!
-//! Covered is what schemars writes and people use, of 2020-12 and draft-07:
+//! The compiled vocabulary covers the keywords of 2020-12 and draft-07 that schemars writes and that are in common use:
 //!
 //! | about | keywords |
 //! | --- | --- |
@@ -30,8 +30,8 @@
 //! | references | `$ref` inside of the document: JSON pointers, `$anchor`, the root's own `$id`; `$defs`, `definitions` |
 //!
 //! The rest (`unevaluatedProperties`, dynamic references, `$id` below the root, look-around in patterns, older dialects) is a
-//! compile error that says so, never silently skipped. With the feature `json-schema`, the `jsonschema` crate checks such
-//! documents, and what it finds reads the same. Unknown keywords are annotations.
+//! compile error that names it, never silently ignored. With the feature `json-schema`, the `jsonschema` crate checks such
+//! documents, and its violations have the same wording. Unknown keywords are annotations.
 //!
 //! # Features
 //!
@@ -185,7 +185,7 @@ impl Passed {
     }
 }
 
-/// What `format` means.
+/// Whether `format` is asserted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Formats {
     /// `date`, `time`, `date-time`, `email`, `hostname`, `ipv4`, `ipv6`, `uri`, `uri-reference` and `uuid` are
@@ -224,7 +224,7 @@ impl Schema {
         }
     }
 
-    /// What is known of the schema as nodes: all of it, or what they can express.
+    /// The nodes of the schema: all of it, or the part that they can express.
     fn nodes(&self) -> &node::Nodes {
         match &self.engine {
             Engine::Nodes(nodes) => nodes,
@@ -236,7 +236,7 @@ impl Schema {
     /// Checks a value.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All violations of the value.
     pub fn check(&self, value: &Value) -> Result<(), Violations> {
         self.check_within(value, &self.steps()).map(drop)
     }
@@ -311,7 +311,7 @@ impl Schema {
         }
     }
 
-    /// Whether the value passes; cheaper than [`check`](Self::check) where nobody reads the violations.
+    /// Whether the value passes; cheaper than [`check`](Self::check) if the violations are not needed.
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
         match &self.engine {

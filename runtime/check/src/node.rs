@@ -193,7 +193,7 @@ pub(super) struct ObjectRules {
     pub(super) dependent: Box<[Dependent]>,
 }
 
-/// If the member of the first name is present, so must be the others.
+/// If the member with the first name is present, the others must be too.
 pub(super) type Dependent = (Box<str>, Box<[Box<str>]>);
 
 #[derive(Debug)]
@@ -290,7 +290,7 @@ pub(super) struct Applicators {
     pub(super) one: Option<Box<[NodeId]>>,
     pub(super) not: Option<NodeId>,
     pub(super) condition: Option<Condition>,
-    /// If the member is present, the schema applies.
+    /// The schema applies if the member is present.
     pub(super) dependent: Box<[(Box<str>, NodeId)]>,
 }
 
@@ -319,7 +319,7 @@ impl Applicators {
     }
 }
 
-/// The arena. `NodeId`s are only made by the compiler that filled it, so every lookup succeeds.
+/// The arena. Only the compiler that filled it creates `NodeId`s, so every lookup succeeds.
 #[derive(Debug)]
 pub(super) struct Nodes {
     pub(super) list: Box<[Node]>,

@@ -6,7 +6,7 @@ use std::{cmp::Ordering, fmt};
 
 use serde_json::Number;
 
-/// A JSON number with one representation per value: whatever is integral and below 10^38 is `Int`.
+/// A JSON number with one representation per value: integral values below 10^38 are `Int`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Num {
     Int(i128),
@@ -131,7 +131,7 @@ impl Decimal {
         }
     }
 
-    /// `{:e}` prints the shortest digits that read back as the same float: what the author wrote.
+    /// `{:e}` prints the shortest digits that parse to the same float, which are those that the author wrote.
     fn of_float(float: f64) -> Self {
         let text = format!("{float:e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

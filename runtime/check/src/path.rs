@@ -1,4 +1,4 @@
-//! Where a walk stands in the value: a linked list on the stack, turned into a JSON pointer only when needed.
+//! Position of a walk in the value: a linked list on the stack, converted to a JSON pointer only when needed.
 
 use trueform_schema::pointer;
 
@@ -63,7 +63,7 @@ pub(super) fn cut(mut pointer: String) -> String {
 
 /// Appends the step `name`.
 pub(super) fn push_escaped(out: &mut String, name: &str) {
-    // A name longer than any pointer is cut here already, so that huge names are not copied.
+    // A name longer than any pointer is cut here, so that huge names are not copied.
     pointer::push(out, name.chars().take(MAX_POINTER + 1));
 }
 

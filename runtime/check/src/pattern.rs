@@ -1,6 +1,6 @@
 //! `pattern` and `patternProperties`: ECMA-262 expressions on `regex-lite`.
 //!
-//! Translates what both sides spell differently and refuses, by name, what `regex-lite` cannot do. Matching is
+//! Translates syntax that differs between the two, and refuses features that `regex-lite` lacks, by name. Matching is
 //! linear in the text, so no pattern can be made to backtrack.
 
 use std::fmt;
@@ -10,13 +10,13 @@ use regex_lite::{Regex, RegexBuilder};
 /// Largest compiled pattern, in bytes of `regex-lite`'s program.
 const MAX_PROGRAM: usize = 256 << 10;
 
-/// White space of ECMA-262, as it stands inside a class; `regex-lite` knows only the ASCII part.
+/// White space of ECMA-262, in the form for a character class; `regex-lite` knows only the ASCII part.
 const SPACE: &str = r"\t\n\x0B\x0C\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
 
 /// The complement of [`SPACE`].
 const NOT_SPACE: &str = r"\x{0}-\x{8}\x{E}-\x{1F}!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}";
 
-/// What `.` does not match: the line terminators of ECMA-262.
+/// The line terminators of ECMA-262, which `.` does not match.
 const DOT: &str = r"[^\n\r\x{2028}\x{2029}]";
 
 pub(super) struct Pattern {
@@ -96,7 +96,7 @@ fn translate(source: &str) -> Result<String, &'static str> {
                     group(&mut rest, &mut out)?;
                 }
             }
-            // A brace that starts no quantifier is a literal in the wild.
+            // In practice, a brace that does not start a quantifier is a literal.
             '{' if !starts_quantifier(rest.clone()) => out.push_str(r"\{"),
             '{' => {
                 out.push('{');

@@ -1,8 +1,8 @@
-//! Where a schema document holds schemas, as opposed to data that only looks like them.
+//! The positions of a schema document that hold schemas, as opposed to data that only looks like schemas.
 
 use serde_json::Value;
 
-/// What the value of a keyword is.
+/// Kind of a keyword's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// One schema.
@@ -15,7 +15,7 @@ pub enum Holds {
     Data,
 }
 
-/// What the `value` of `keyword` is.
+/// The kind of the `value` of `keyword`.
 ///
 /// ```
 /// use serde_json::json;
@@ -53,7 +53,7 @@ pub fn holds(keyword: &str, value: &Value) -> Holds {
     }
 }
 
-/// Whether a keyword says something about a schema without restricting values.
+/// Whether a keyword annotates a schema without restricting values.
 #[must_use]
 pub fn is_annotation(keyword: &str) -> bool {
     matches!(

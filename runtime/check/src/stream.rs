@@ -1,7 +1,7 @@
-//! The check of JSON text as it streams by: no tree and, for text without escapes, no allocation.
+//! The check of JSON text as a stream: no tree and, for text without escapes, no allocation.
 //!
-//! Only ever says yes. Where it says no, `walk` decides on the tree and finds the words; so this file has to be
-//! right only about what it accepts.
+//! Only acceptance is final. If this check does not accept a text, `walk` decides on the tree and reports the violations; so this
+//! file must never accept an invalid text, but may refuse a valid one.
 
 use serde::de::{
     self, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -35,7 +35,7 @@ pub(super) fn accepts(run: &Run<'_>, text: &str) -> bool {
     seed.deserialize(&mut deserializer).is_ok() && deserializer.end().is_ok()
 }
 
-/// How serde_json announces numbers when somebody turns on its `arbitrary_precision`: as objects.
+/// The key of the object as which serde_json passes numbers if its feature `arbitrary_precision` is on.
 const DISGUISED: &str = "$serde_json::private::";
 
 #[derive(Clone, Copy)]
@@ -72,7 +72,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     }
 }
 
-/// Dropped unread: the tree has the words.
+/// Discarded unread, because the walk of the tree reports the violation.
 fn no<E: Error>() -> E {
     E::custom("")
 }
@@ -232,7 +232,7 @@ impl<'de> Visitor<'de> for Streamed<'_> {
     }
 }
 
-/// Reads a member's name into what the schema knows of it.
+/// Reads a member's name and looks it up in the schema.
 struct Name<'s> {
     rules: Option<&'s ObjectRules>,
 }

@@ -6,7 +6,7 @@ const LONGEST: usize = 48;
 /// At most this many candidates are compared.
 const MOST: usize = 200;
 
-/// The candidate that `name` most likely meant, if one is close enough.
+/// The candidate closest to `name`, if it is close enough.
 ///
 /// `tokenBudget` finds `token_budget` at distance 0: case, `_` and `-` do not count. Otherwise a third of the
 /// letters may differ.

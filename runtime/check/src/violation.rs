@@ -1,6 +1,6 @@
-//! What a check finds: where, which rule, what was expected, what was there; in two renderings.
+//! Violations: place, keyword, expectation and value found, in two renderings.
 //!
-//! Everything here is bounded, because it is made from a peer's bytes and travels back to a model or into a log.
+//! Everything here is bounded, because it is derived from a peer's bytes and returned to a model or written to a log.
 
 use std::fmt;
 
@@ -28,9 +28,9 @@ pub struct Violation {
     pub pointer: String,
     /// The schema keyword that is broken, such as `type` or `required`.
     pub keyword: &'static str,
-    /// What the schema allows there, in words.
+    /// Description of the allowed values.
     pub expected: String,
-    /// What is there.
+    /// Description of the value found.
     pub found: Found,
     /// The name or value that was probably meant.
     pub suggestion: Option<String>,
@@ -57,7 +57,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// As the `data` of an error answer: `pointer`, `rule`, `expected`, `found` and, if any, `suggestion`.
+/// Serialised as in the `data` of an error response: `pointer`, `rule`, `expected`, `found` and, if any, `suggestion`.
 impl Serialize for Violation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let members = if self.suggestion.is_some() { 5 } else { 4 };
@@ -105,7 +105,7 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// What stands where a schema is broken: a JSON type, its size, and for short scalars the value.
+/// Description of the value that breaks a schema: a JSON type, its size, and for short scalars the value.
 ///
 /// `Display` is for the caller and shows short scalars; [`Found::for_log`] shows type and size only.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,7 +240,7 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// All that is wrong with a value: at least one violation, at most [`MAX_VIOLATIONS`] of them kept.
+/// All violations of a value: at least one, at most [`MAX_VIOLATIONS`] of them kept.
 ///
 /// `Display` is a line per violation, in the order of the value.
 #[derive(Clone, PartialEq, Eq)]
@@ -266,7 +266,7 @@ impl Violations {
         self.0.kept.iter()
     }
 
-    /// How many there are, counting those beyond [`MAX_VIOLATIONS`].
+    /// Number of violations, including those beyond [`MAX_VIOLATIONS`].
     #[must_use]
     pub fn total(&self) -> usize {
         self.0.kept.len() + self.0.more

@@ -1,6 +1,6 @@
 //! The check of a value that is a tree: one walk that either stops at the first violation or collects all.
 //!
-//! Recursion follows the value and the schema, so it is bounded by depth and by steps; what exceeds them fails.
+//! Recursion follows the value and the schema, so it is bounded by depth and by steps; a check that exceeds a bound fails.
 
 mod explain;
 pub(super) mod leaf;
@@ -41,7 +41,7 @@ pub(super) fn check(run: &Run<'_>, value: &Value) -> Result<(), Violations> {
     let mut out = Out::collect();
     walk.node(root, value, &Path::Root, &mut out);
     match (out, walk.exceeded) {
-        // What was found before the limit is what the caller needs.
+        // The caller needs the violations found before the limit.
         (Out::Collect { kept, more }, _) if !kept.is_empty() => Err(Violations::new(kept, more)),
         (_, Some(Limit::Depth)) => Err(Limit::Depth.violation(run.steps, Found::size(value))),
         (_, Some(Limit::Steps) | None) => {
@@ -53,7 +53,7 @@ pub(super) fn check(run: &Run<'_>, value: &Value) -> Result<(), Violations> {
 
 /// Where violations go.
 enum Out {
-    /// Nobody reads them: the walk stops at the first.
+    /// Not collected: the walk stops at the first.
     First,
     Collect {
         kept: Vec<Violation>,
@@ -73,14 +73,14 @@ impl Out {
         matches!(self, Self::First)
     }
 
-    /// Always `false`, the verdict of who calls it.
+    /// Always returns `false`, which the caller returns as its verdict.
     fn push(&mut self, violation: impl FnOnce() -> Violation) -> bool {
         match self {
             Self::First => {}
             Self::Collect { kept, more } if MAX_VIOLATIONS <= kept.len() => *more += 1,
             Self::Collect { kept, .. } => {
                 let violation = violation();
-                // Two branches of `allOf` often say the same.
+                // Two branches of `allOf` often report the same violation.
                 if !kept.contains(&violation) {
                     kept.push(violation);
                 }
@@ -95,7 +95,7 @@ pub(super) struct Walk<'s> {
     run: &'s Run<'s>,
     nodes: &'s Nodes,
     depth: usize,
-    /// Reports on several branches that are being made around this place.
+    /// Nesting of the reports on branches that are being built.
     explaining: usize,
     /// The limit that was exceeded; the verdict is then a failure whatever the rest says.
     exceeded: Option<Limit>,
@@ -167,7 +167,7 @@ impl<'s> Walk<'s> {
             return false;
         }
         let mut ok = literals(rules, value, at, out);
-        // A wrong literal of a wrong type is one mistake, not two.
+        // A wrong literal of a wrong type counts once, not twice.
         if ok && !rules.types.intersects(TypeSet::of(value)) {
             ok = out.push(|| violation(at, "type", type_words(rules), Found::value(value)));
         }

@@ -1,10 +1,10 @@
-//! Putting two schemas together without changing what they accept.
+//! Merges two schemas without changing the accepted values.
 
 use serde_json::{Map, Value};
 
 use crate::check::positions::is_annotation;
 
-/// `target` with annotations laid over it, which come first as the author wrote them first.
+/// `target` with annotations added. They come first, because the author wrote them first.
 pub(super) fn merged(
     target: Map<String, Value>,
     annotations: Map<String, Value>,
@@ -16,7 +16,7 @@ pub(super) fn merged(
     out
 }
 
-/// `anyOf: [X, null]` as X with `null` in its list of types, where X only restricts values of its types.
+/// `anyOf: [X, null]` as X with `null` in its list of types, if X only restricts values of its types.
 pub(super) fn with_null_as_type(schema: Map<String, Value>) -> Map<String, Value> {
     nullable(&schema).unwrap_or(schema)
 }
@@ -83,9 +83,9 @@ fn restricts_null(keyword: &str) -> bool {
     )
 }
 
-/// Takes the branches of a root's combinators into the root, where it accepts the same values without them.
+/// Merges the branches of a root's combinators into the root, if it then accepts the same values.
 pub(super) fn merge_branches(root: &mut Map<String, Value>) {
-    // A branch can bring combinators of its own. Ends, since every merge removes one.
+    // A branch can have combinators of its own. This terminates, because every merge removes one.
     while let Some(merged) = ["allOf", "anyOf", "oneOf"]
         .into_iter()
         .find_map(|keyword| without(root, keyword))
@@ -106,7 +106,7 @@ fn without(root: &Map<String, Value>, keyword: &str) -> Option<Map<String, Value
     })
 }
 
-/// One schema that accepts what both accept, if that takes no more than putting their keywords side by side.
+/// The intersection of two schemas, if it can be written by listing the keywords of both in one schema.
 fn conjoined(mut a: Map<String, Value>, b: Map<String, Value>) -> Option<Map<String, Value>> {
     if a.keys()
         .all(|keyword| keyword == "type" || is_annotation(keyword))
@@ -119,7 +119,7 @@ fn conjoined(mut a: Map<String, Value>, b: Map<String, Value>) -> Option<Map<Str
     let plain = |keyword: &String| {
         matches!(keyword.as_str(), "type" | "properties" | "required") || is_annotation(keyword)
     };
-    // These look at the `properties` beside them.
+    // These depend on the `properties` beside them.
     let closed = ["additionalProperties", "unevaluatedProperties"]
         .into_iter()
         .any(|keyword| a.contains_key(keyword));

@@ -1,6 +1,6 @@
-//! A schema rewritten for clients that read little: same values accepted, fewer features used.
+//! Rewrites a schema for clients with little support: it accepts the same values and uses fewer features.
 //!
-//! References are inlined unless they recurse, boolean subschemas become objects, schemars' numeric formats go,
+//! References are inlined unless they recurse, boolean subschemas become objects, schemars' numeric formats are removed,
 //! `anyOf` with `null` becomes a list of types, combinators at the root are merged where that changes nothing, and every object
 //! schema gets `properties`.
 
@@ -18,7 +18,7 @@ use crate::check::{
     positions::{Holds, holds, is_annotation},
 };
 
-/// Inlining stops here: a schema that would grow beyond keeps its references.
+/// Inlining limit: a schema that would become larger keeps its references.
 const MAX_NODES: usize = 5_000;
 
 /// Schemas with more different references than this keep them.
@@ -27,10 +27,10 @@ const MAX_REFERENCES: usize = 500;
 /// Deeper schemas keep their references.
 const MAX_DEPTH: usize = MAX_SCHEMA_DEPTH;
 
-/// The schema in the plainest terms that accept the same values.
+/// Rewrites the schema to the simplest form that accepts the same values.
 ///
-/// Where moving a schema would not be safe (other dialects, anchors, references to other documents) or would make it larger
-/// than some thousand subschemas, only the numeric formats go and `properties` are added.
+/// If moving subschemas is not safe (other dialects, anchors, references to other documents) or the result would have more than
+/// some thousand subschemas, only the numeric formats are removed and `properties` added.
 ///
 /// ```
 /// use trueform::lint::portable;
@@ -83,7 +83,7 @@ fn complete_objects(schema: &mut Value, depth: usize) {
     }
 }
 
-/// `"properties": {}` beside what a schema is put together from. It says nothing, and would keep the parts apart.
+/// Removes `"properties": {}` beside combinators. It has no meaning, and would prevent the branches from being merged.
 fn is_empty_beside_parts(members: &Map<String, Value>, keyword: &str) -> bool {
     keyword == "properties"
         && members
@@ -128,9 +128,9 @@ fn inlined(schema: &Value) -> Option<Value> {
 }
 
 struct Rewrite<'v> {
-    /// What each reference in the document leads to.
+    /// Targets of the references in the document.
     targets: HashMap<&'v str, &'v Value>,
-    /// References that lead back to themselves and so cannot be inlined.
+    /// Recursive references, which cannot be inlined.
     recursive: HashSet<&'v str>,
     /// Names below `$defs` for recursive references.
     names: HashMap<&'v str, String>,
@@ -171,7 +171,7 @@ impl<'v> Rewrite<'v> {
         Some(root.into())
     }
 
-    /// `None`: too large, too deep, or not understood.
+    /// Returns `None` if the schema is too large, too deep, or not understood.
     fn schema(&mut self, schema: &'v Value, depth: usize) -> Option<Value> {
         self.nodes += 1;
         if MAX_NODES < self.nodes || MAX_DEPTH < depth {
@@ -183,7 +183,7 @@ impl<'v> Rewrite<'v> {
             Value::Object(members) => members,
             _ => return None,
         };
-        // What these mean depends on where they stand.
+        // The meaning of these depends on their position.
         let immovable = [
             "$dynamicRef",
             "$dynamicAnchor",
@@ -213,7 +213,7 @@ impl<'v> Rewrite<'v> {
 
     fn keyword(&mut self, keyword: &str, value: &'v Value, depth: usize) -> Option<Value> {
         Some(match (holds(keyword, value), value) {
-            // Booleans are usual here, and everybody reads them.
+            // Booleans are common here, and all clients read them.
             (Holds::One, Value::Bool(_))
                 if keyword.starts_with("additional") || keyword.starts_with("unevaluated") =>
             {
@@ -262,7 +262,7 @@ impl<'v> Rewrite<'v> {
         if own.keys().all(|keyword| is_annotation(keyword)) {
             return Some(merged(target, own));
         }
-        // What stands beside a reference and what it leads to must not see each other's properties.
+        // `additionalProperties` beside a reference must not apply to properties of its target, and vice versa.
         let mut out = own;
         match out.get_mut("allOf") {
             Some(Value::Array(list)) => list.push(target.into()),
@@ -273,7 +273,7 @@ impl<'v> Rewrite<'v> {
         Some(out)
     }
 
-    /// Where a recursive target stands in the result.
+    /// The place of a recursive target in the result.
     fn keep(&mut self, reference: &'v str, target: &'v Value) -> String {
         if reference == "#" {
             return reference.to_owned();
@@ -295,7 +295,7 @@ impl<'v> Rewrite<'v> {
     }
 }
 
-/// Keywords that a rewritten schema does without: definitions move, and the dialect is the default.
+/// Keywords that a rewritten schema omits: definitions move, and the dialect is the default.
 fn is_dropped(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -303,7 +303,7 @@ fn is_dropped(keyword: &str) -> bool {
     )
 }
 
-/// Every reference of the document and what it leads to; `None` if one leads elsewhere or there are too many.
+/// Every reference of the document and its target; `None` if a target is outside of the document or there are too many.
 fn targets(root: &Value) -> Option<HashMap<&str, &Value>> {
     let mut targets = HashMap::new();
     let mut todo = vec![root];
@@ -323,7 +323,7 @@ fn targets(root: &Value) -> Option<HashMap<&str, &Value>> {
     Some(targets)
 }
 
-/// The references in a schema and its subschemas; `None` if one is no string.
+/// The references in a schema and its subschemas; `None` if one is not a string.
 fn references(schema: &Value) -> Option<HashSet<&str>> {
     let mut found = HashSet::new();
     let mut todo = vec![schema];
@@ -475,14 +475,14 @@ mod tests {
                     "additionalProperties": {"type": "object", "properties": {}}},
                 "word": {"type": "string"}, "object": {"const": {"type": "object"}}}}),
         );
-        // What cannot be moved too.
+        // Schemas that cannot be moved too.
         check(
             &json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": {"$ref": "#/definitions/A"}},
                 "definitions": {"A": {"type": "object"}}}),
             &json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": {"$ref": "#/definitions/A"}},
                 "definitions": {"A": {"type": "object", "properties": {}}}}),
         );
-        // Empty ones do not keep apart what can be merged.
+        // Empty `properties` do not prevent a merge.
         let closed =
             json!({"type": "object", "properties": {"b": {}}, "additionalProperties": false});
         for root in [

@@ -18,7 +18,7 @@ impl Server {
     /// A router that serves this server at the `path` of its [settings](crate::HttpConfig), to be merged into an application.
     ///
     /// # Errors
-    /// What [`Server::build`] finds; an illegal entry among the settings.
+    /// The problems that [`Server::build`] finds; an illegal entry among the settings.
     pub fn into_router(self) -> Result<Router> {
         self.build()?.into_router()
     }
@@ -29,7 +29,7 @@ impl Service {
     ///
     /// Each router has its own sessions. Tools reach the request's [`http::request::Parts`], with whatever layers put into
     /// its extensions, by [`Context::extension`](crate::Context::extension); a [`Principal`](crate::Principal) among them is
-    /// who calls.
+    /// the caller.
     ///
     /// # Errors
     /// An illegal entry among the settings.
@@ -52,7 +52,7 @@ impl Server {
     /// Serves HTTP at `address`, as [`Service::serve_http`].
     ///
     /// # Errors
-    /// What [`Server::build`] finds, and as [`Service::serve_http`].
+    /// The problems that [`Server::build`] finds, and as [`Service::serve_http`].
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result {
         self.build()?.serve_http(address).await
     }
@@ -60,15 +60,16 @@ impl Server {
 
 impl Service {
     /// Serves HTTP at `address`, such as `127.0.0.1:8080`, until SIGTERM or Ctrl-C asks the process to end, or
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. Then calls at work are waited for, at most
-    /// for the `drain` setting; streams that only listen and connections on which nothing is at work end at once. A second
-    /// signal cuts the wait short.
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. Running calls are then waited for, at most for
+    /// the `drain` setting; listen streams and idle connections end at once. A second
+    /// signal ends the wait.
     ///
     /// A client that has sent a whole request and closes only its sending side still gets its answer in the legacy era. In
-    /// the modern era closing cancels the call, and one side's end is taken for it: a socket cannot tell the two apart.
+    /// the modern era closing the connection cancels the call, and a closed sending side counts as closed, because a socket cannot
+    /// distinguish the two.
     ///
-    /// When it listens it writes the line `listening on http://ADDRESS/mcp` to standard error, with the port that port 0
-    /// stood for. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
+    /// When it listens it writes the line `listening on http://ADDRESS/mcp` to standard error, with the actual port if
+    /// port 0 was given. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
     /// [settings](crate::HttpConfig) of the same name.
     ///
     /// Any other path than the endpoint's is answered 404, with a JSON body that names the endpoint.
@@ -106,7 +107,7 @@ impl Service {
         let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address))
             .map_err(Error::other)?;
         let router = mount_alone(&endpoint).map_err(Error::other)?;
-        // Before anybody can know that there is somebody to signal.
+        // Before the address is printed, because a signal may follow at once.
         let asked = asked_to_end();
         announce(address, &config);
         serve(listener, router, &endpoint, asked).await;

@@ -1,4 +1,4 @@
-//! What known clients make of the tools a server lists: the lint of [`lint`](crate::lint), over what is advertised.
+//! The lint of [`lint`](crate::lint), applied to the tools that a server lists.
 
 use std::fmt;
 
@@ -18,13 +18,13 @@ use crate::{
 pub struct ToolFinding {
     /// Name of the tool.
     pub tool: String,
-    /// Where the tool was written.
+    /// Source location of the tool.
     pub place: String,
-    /// Which of its schemas.
+    /// The schema concerned.
     pub position: Position,
-    /// The newest revision at which it is listed so; what older ones cannot read is rewritten for them.
+    /// The newest revision at which it is listed in this form; older revisions may get a rewritten form.
     pub revision: Revision,
-    /// What is wrong with it, for whom.
+    /// The fault and the clients concerned.
     pub finding: Finding,
 }
 
@@ -49,9 +49,9 @@ impl fmt::Display for ToolFinding {
 }
 
 impl Service {
-    /// What known clients would stumble over in the tools as they are listed now; empty if all of them take all.
+    /// The problems that known clients have with the tools as listed now; empty if there are none.
     ///
-    /// [`Server::profile`](super::Server::profile) cures most of it.
+    /// [`Server::profile`](super::Server::profile) avoids most of them.
     ///
     /// ```
     /// use serde_json::json;
@@ -78,14 +78,14 @@ impl Service {
     }
 }
 
-/// Logs one line for each finding by which a client loses one of the tools that `told` selects.
-pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
+/// Logs one line for each finding that makes a client lose a tool, for the tools that `select` accepts.
+pub(super) fn warn_of_lint(engine: &Engine, select: impl Fn(&str) -> bool) {
     if !tracing::enabled!(tracing::Level::WARN) {
         return;
     }
-    for found in findings(engine, told) {
+    for found in findings(engine, select) {
         if Effect::LosesTool <= found.finding.effect {
-            let cure = match engine
+            let remedy = match engine
                 .features
                 .tools
                 .as_ref()
@@ -94,17 +94,17 @@ pub(super) fn warn_of_lint(engine: &Engine, told: impl Fn(&str) -> bool) {
             {
                 Profile::Portable => "",
                 Profile::Strict2020 => {
-                    "; `Profile::Portable` cures most of that, for one tool or for the server"
+                    "; `Profile::Portable` avoids most of these problems, for one tool or for the server"
                 }
             };
-            tracing::warn!("{found}{cure}");
+            tracing::warn!("{found}{remedy}");
         }
     }
 }
 
-fn findings(engine: &Engine, told: impl Fn(&str) -> bool) -> Vec<ToolFinding> {
+fn findings(engine: &Engine, select: impl Fn(&str) -> bool) -> Vec<ToolFinding> {
     let served = engine.host.served(Revisions::ALL);
-    // Newest first; between the newest of each era and older ones nothing changes that the lint looks at.
+    // Newest first; within an era older revisions do not differ in anything that the lint checks.
     let newest = served.iter().find(|revision| revision.era() == Era::Modern);
     let revisions: Vec<Revision> = newest
         .into_iter()
@@ -112,7 +112,7 @@ fn findings(engine: &Engine, told: impl Fn(&str) -> bool) -> Vec<ToolFinding> {
         .copied()
         .collect();
     let mut all: Vec<ToolFinding> = Vec::new();
-    for tool in engine.tools_now().iter().filter(|tool| told(tool.name())) {
+    for tool in engine.tools_now().iter().filter(|tool| select(tool.name())) {
         let first = all.len();
         for &revision in &revisions {
             for (position, finding) in of_tool(tool, revision) {
@@ -150,7 +150,7 @@ fn of_tool(
             .get(member)
             .map(|schema| lint(schema, position))
             .unwrap_or_default();
-        // Z-6: any schema is legal there, and who speaks it knows.
+        // Z-6: any schema is legal there, and clients of that revision support it.
         let is_legal = |finding: &Finding| {
             finding.code == "root-type"
                 && position == Position::Output

@@ -1,4 +1,4 @@
-//! What clients of older revisions do not get: found by comparing what is written for them with everything there is.
+//! Losses: the parts that clients of older revisions do not receive, found by comparing the form written for them with the full one.
 //!
 //! This module reports losses of definitions. The tool reports those of results as they are sent.
 
@@ -10,32 +10,32 @@ use trueform_schema::{Revision, Revisions, View};
 use super::Service;
 use crate::{engine::Engine, gate, tool::ToolRoute};
 
-/// Something that clients of one revision see less of, or otherwise. `Display` is one line.
+/// A part that clients of one revision do not see, or see in another form. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Name of the tool; `None` for what the server says of itself.
+    /// Name of the tool; `None` for the server's identity.
     pub tool: Option<String>,
-    /// The revision, one that is served.
+    /// The revision, one of those served.
     pub revision: Revision,
-    /// Why.
+    /// The reason.
     pub rule: LossRule,
     /// JSON pointer to the member, in the tool's definition or in the server's `serverInfo`.
     pub pointer: String,
 }
 
-/// Why something is lost.
+/// Reason of a loss.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LossRule {
     /// The revision does not have the member, so it is left out.
     Unknown,
-    /// The revision has no structured results: they are left out, and the text stands for them.
+    /// The revision has no structured results: they are left out, and only the text remains.
     NoStructuredResult,
-    /// The revision wants an object: schema and results are wrapped as `{"result": …}`.
+    /// The revision requires an object: schema and results are wrapped as `{"result": …}`.
     // GAP-15
     Wrapped,
-    /// It is rewritten: a schema to mean the same in words that the revision has.
+    /// It is rewritten; a schema to an equivalent one in the vocabulary of the revision.
     Rewritten,
 }
 
@@ -75,11 +75,11 @@ impl fmt::Display for Loss {
 }
 
 impl Service {
-    /// What each revision that is served will not get of the tools as they are now, and of what the server says of itself.
+    /// The parts of the current tools, and of the server's identity, that each served revision does not receive.
     ///
-    /// Results are projected too, by what is in them; only what follows from a tool's definition is known in advance. The log
-    /// has both at level `DEBUG`: this as tools are registered, one line for each tool and rule; what a result loses once it is
-    /// sent, one line for each tool, rule and revision, however often the tool is called.
+    /// Results are projected too, depending on their content; only losses that follow from a tool's definition are known in
+    /// advance. Both are logged at level `DEBUG`: these when tools are registered, one line for each tool and rule; those of
+    /// results when they are sent, one line for each tool, rule and revision, however often the tool is called.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -141,8 +141,8 @@ fn losses(engine: &Engine) -> Vec<Loss> {
     losses
 }
 
-/// Logs one line for each rule and each tool for which `is_meant` holds. Losses of the server itself have no tool.
-pub(super) fn log_losses(engine: &Engine, is_meant: impl Fn(Option<&str>) -> bool) {
+/// Logs one line for each rule and each tool that `select` accepts. Losses of the server itself have no tool.
+pub(super) fn log_losses(engine: &Engine, select: impl Fn(Option<&str>) -> bool) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
@@ -155,7 +155,7 @@ pub(super) fn log_losses(engine: &Engine, is_meant: impl Fn(Option<&str>) -> boo
         pointer,
     } in losses(engine)
     {
-        if !is_meant(tool.as_deref()) {
+        if !select(tool.as_deref()) {
             continue;
         }
         lines

@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Service {
-    /// Serves one byte stream that carries a message a line, such as a Unix or TCP socket, until it ends or the server shuts
+    /// Serves one byte stream with one message per line, such as a Unix or TCP socket, until it ends or the server shuts
     /// down. Both eras share it. Streams of one server can be served side by side.
     ///
     /// ```
@@ -32,7 +32,7 @@ impl Service {
     /// ```
     ///
     /// # Errors
-    /// What writing fails with, unless it says that the peer is gone.
+    /// The error of a failed write, unless it means that the peer has disconnected.
     pub async fn serve_stream<R, W>(&self, reader: R, writer: W) -> Result
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -42,7 +42,7 @@ impl Service {
             .await
     }
 
-    /// As [`Service::serve_stream`], within other bounds.
+    /// As [`Service::serve_stream`], with other settings.
     ///
     /// # Errors
     /// As [`Service::serve_stream`].
@@ -69,20 +69,20 @@ impl Service {
 
 impl Service {
     /// Serves standard input and output until the input ends, or SIGTERM or Ctrl-C asks the process to end; calls that run
-    /// then are waited for, at most [`StreamSettings::DEFAULT_DRAIN`]. A second signal cuts that short.
+    /// then are waited for, at most [`StreamSettings::DEFAULT_DRAIN`]. A second signal ends the wait.
     ///
-    /// While it serves, file descriptor 1 is standard error for everybody else, so nothing that is printed reaches the client,
+    /// While it serves, file descriptor 1 refers to standard error for all other code, so printed text does not reach the client,
     /// and child processes of tools find an empty standard input. (On Unix. Elsewhere, print to standard error.)
     ///
     /// Must be called within a tokio runtime, and once at a time.
     ///
     /// # Errors
-    /// The streams cannot be taken, or writing fails for another reason than that the client is gone.
+    /// The streams cannot be taken, or a write fails for another reason than a disconnected client.
     pub async fn serve_stdio(&self) -> Result {
         self.serve_stdio_with(StreamSettings::new()).await
     }
 
-    /// As [`Service::serve_stdio`], within other bounds.
+    /// As [`Service::serve_stdio`], with other settings.
     ///
     /// # Errors
     /// As [`Service::serve_stdio`].
@@ -94,7 +94,7 @@ impl Service {
 }
 
 impl Service {
-    /// The client's side of a connection that is served from now on, until the client closes it.
+    /// The client's side of a connection that the server serves until the client closes it.
     pub(crate) fn served(&self) -> memory::Side {
         let (near, far) = memory::pair();
         tokio::spawn(serve(

@@ -1,14 +1,15 @@
-//! What a server says where HTTP is switched off: the names of the methods that it would have, none of which can be called.
+//! The HTTP methods of a server without the feature `http`: they exist by name, but calling one is a compile error that names the
+//! feature.
 //!
-//! The compiler has no words of its own for a method that a feature adds. Here the bound that is not met has them. It is
-//! quantified, or the compiler would refuse here what it shall refuse where it is called.
+//! For a method that does not exist the compiler cannot name the missing feature. Here an unmet bound carries that message. The
+//! bound is quantified, because the compiler would otherwise report it here and not at the call.
 
 use std::{convert::Infallible, future::Ready};
 
 use super::{Server, Service};
 use crate::error::Result;
 
-/// Implemented by nothing.
+/// No type implements this.
 #[diagnostic::on_unimplemented(
     message = "serving HTTP needs the feature `http` of `trueform`",
     label = "the feature `http` is off",

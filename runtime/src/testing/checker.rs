@@ -1,10 +1,9 @@
-//! Replays recorded traffic and says what in it the specification forbids.
+//! Replays recorded traffic and reports everything in it that the specification forbids.
 //!
-//! This file owns the findings and how lines become messages; what is wrong with a message is for the modules below, each
-//! with one kind of rule. Nothing here serves anybody, so it prefers plain JSON trees to speed.
+//! This file owns the findings and the conversion of lines to messages; the modules below check the messages, each with one kind
+//! of rule. This code is not used while serving, so it prefers plain JSON trees to speed.
 
 mod envelope;
-mod link;
 mod listening;
 mod meta;
 mod notifications;
@@ -14,20 +13,21 @@ mod responses;
 mod shape;
 mod spec;
 mod tasks;
+mod traffic;
 
 use std::{collections::HashMap, fmt, time::Duration};
 
-use self::link::Link;
+use self::traffic::Traffic;
 use super::transcript::{self, Event, Record, Side, TranscriptError};
 
-/// Checks recorded traffic against the rules of the specification that can be seen in it.
+/// Checks recorded traffic against the rules of the specification that are observable in it.
 ///
-/// It covers both eras, also on one link: the envelope and its pairing, ids, the handshake and what is allowed before it
-/// ends, methods and capabilities, the form of params and results at the revision they are spoken at, progress,
-/// cancellation, logging, tasks, metadata and subscriptions. Numbers and texts that not everybody can read are told of, and nothing
-/// is concluded from them.
+/// It covers both eras, also on one connection: the envelope and its pairing, ids, the handshake and the messages allowed before its
+/// end, methods and capabilities, the form of params and results at their revision, progress,
+/// cancellation, logging, tasks, metadata and subscriptions. Numbers and strings that not every peer can read are reported, and no
+/// further conclusion is drawn from them.
 ///
-/// A transcript has one JSON object a line, as [`Record`] describes; a [`Recorder`](super::Recorder) writes them.
+/// A transcript has one JSON object per line, as [`Record`] describes; a [`Recorder`](super::Recorder) writes them.
 ///
 /// ```
 /// use trueform::testing::Checker;
@@ -53,30 +53,30 @@ pub struct Checker {
 
 /// One thing that the specification forbids, or advises against.
 ///
-/// `Display` is one line: where, whose fault, what is wrong, and in parentheses by which of our names for rules, and
-/// where the specification speaks of it.
+/// `Display` is one line: the place, the side at fault, the fault, and in parentheses the ids of the rules and the page of the
+/// specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
     /// Line of the transcript, from 1.
     pub line: usize,
-    /// Whose fault it is.
+    /// The side at fault.
     pub side: Side,
-    /// Our names for the rules that are broken, the most telling first, such as `A-5`. They stay the same as long as the rule does;
-    /// `schema/requirements.toml` in the repository has a sentence on each.
+    /// Ids of the broken rules, most specific first, such as `A-5`. An id is stable as long as its rule exists;
+    /// `schema/requirements.toml` in the repository describes each rule.
     pub requirements: &'static [&'static str],
-    /// How binding they are.
+    /// Severity of the rules.
     pub severity: Severity,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
 }
 
-/// How binding a requirement is.
+/// Severity of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The specification says SHOULD, or strict peers are known to stumble.
+    /// The specification says SHOULD, or strict peers are known to fail.
     Warning,
-    /// The specification says MUST, or nothing else makes sense.
+    /// The specification says MUST, or no other behaviour makes sense.
     Error,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for Finding {
 }
 
 impl Finding {
-    /// The page of the specification that the first of the rules is about, at the last revision that has it.
+    /// The page of the specification on the first of the rules, at the last revision that has it.
     #[must_use]
     pub fn spec(&self) -> &'static str {
         spec::page(self.requirements.first().copied().unwrap_or_default())
@@ -112,10 +112,10 @@ impl Finding {
 }
 
 impl Checker {
-    /// How long by default messages may cross each other.
+    /// Default of the time within which messages may cross each other.
     pub const DEFAULT_CROSSING: Duration = Duration::from_millis(100);
 
-    /// A checker of what passed one byte stream, such as standard input and output.
+    /// A checker of the traffic of one byte stream, such as standard input and output.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -124,8 +124,8 @@ impl Checker {
         }
     }
 
-    /// A checker of what passed over HTTP, by any number of clients. Records say in `session` which client it was; those
-    /// without are of one client. They say in `stream` to which exchange they belong; rules about streams need that.
+    /// A checker of HTTP traffic, of any number of clients. `session` of a record identifies the client; all records without it
+    /// belong to one client. `stream` identifies the exchange; rules about streams need it.
     #[must_use]
     pub const fn http() -> Self {
         Self {
@@ -134,23 +134,23 @@ impl Checker {
         }
     }
 
-    /// Sets within which time messages may cross each other on their way: an answer so soon after a cancellation is no
-    /// finding. Records without a time are taken to be a second apart.
+    /// Sets the time within which messages may cross each other on their way: a response so soon after a cancellation is not a
+    /// finding. Records without a time are assumed to be a second apart.
     #[must_use]
     pub const fn crossing(mut self, time: Duration) -> Self {
         self.crossing = time;
         self
     }
 
-    /// What is wrong in `transcript`, by line.
+    /// The findings in `transcript`, by line.
     ///
     /// # Errors
-    /// A line that is no record. Wrong messages are findings instead.
+    /// A line that is not a record. Invalid messages are findings instead.
     pub fn check(&self, transcript: &str) -> Result<Vec<Finding>, TranscriptError> {
         Ok(self.replay(transcript::parse(transcript)?))
     }
 
-    /// What is wrong in `records`; line 1 is the first one.
+    /// The findings in `records`; line 1 is the first one.
     #[must_use]
     pub fn check_records(&self, records: impl IntoIterator<Item = Record>) -> Vec<Finding> {
         self.replay((1..).zip(records).collect())
@@ -158,7 +158,7 @@ impl Checker {
 
     fn replay(&self, records: Vec<(usize, Record)>) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let mut links: HashMap<Option<String>, Link> = HashMap::new();
+        let mut connections: HashMap<Option<String>, Traffic> = HashMap::new();
         for (index, (line, record)) in records.into_iter().enumerate() {
             let at = record.at.unwrap_or(index as u64 * 1000);
             let Record {
@@ -179,15 +179,15 @@ impl Checker {
                 now: &now,
                 findings: &mut findings,
             };
-            let link = links.entry(session).or_default();
+            let traffic = connections.entry(session).or_default();
             match event {
-                Event::Message(text) => link.text(&mut report, &text),
-                Event::Bytes(bytes) => link.bytes(&mut report, &bytes),
-                Event::Closed => link.closed(&mut report),
+                Event::Message(text) => traffic.text(&mut report, &text),
+                Event::Bytes(bytes) => traffic.bytes(&mut report, &bytes),
+                Event::Closed => traffic.closed(&mut report),
             }
         }
-        for link in links.into_values() {
-            link.finish(&mut findings);
+        for traffic in connections.into_values() {
+            traffic.finish(&mut findings);
         }
         findings.sort_by_key(|finding| finding.line);
         findings
@@ -200,7 +200,7 @@ impl Default for Checker {
     }
 }
 
-/// Where in the transcript the checker is.
+/// Position of the checker in the transcript.
 #[derive(Debug)]
 struct Now {
     line: usize,
@@ -211,13 +211,13 @@ struct Now {
 }
 
 impl Now {
-    /// Whether what was sent at `then` must have been known to the sender by now.
+    /// Whether a message sent at `then` must have reached the other side by now.
     fn is_well_after(&self, then: u64) -> bool {
         u128::from(self.at.saturating_sub(then)) > self.checker.crossing.as_millis()
     }
 }
 
-/// Takes the findings at one line.
+/// Collects the findings at one line.
 struct Report<'a> {
     now: &'a Now,
     findings: &'a mut Vec<Finding>,

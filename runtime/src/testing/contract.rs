@@ -1,7 +1,7 @@
-//! A snapshot of everything a server promises to its clients, and what it means when that changes.
+//! A snapshot of a server's contract with its clients, and the severity of its changes.
 //!
-//! The snapshot is of the newest revision, before anything is projected, in one canonical form: what clients cannot tell
-//! apart has the same snapshot. Knows what a server consists of; what changed in a schema is found by the comparison that
+//! The snapshot is of the newest revision, before projection, in one canonical form: servers that clients cannot distinguish have
+//! the same snapshot. This module knows the parts of a server; changes of schemas are found by the comparison that
 //! `trueform-codegen diff` uses too.
 
 mod surface;
@@ -20,11 +20,11 @@ pub use trueform_compare::Impact;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// How much it can hurt.
+    /// Severity of the change.
     pub impact: Impact,
-    /// What changed, such as ``tool `add`, argument `a` ``.
+    /// The subject, such as ``tool `add`, argument `a` ``.
     pub place: String,
-    /// What happened to it.
+    /// Description of the change.
     pub message: String,
 }
 
@@ -34,9 +34,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// Fails the test if what `service` promises is not what the file at `path` says.
+/// Fails the test if the contract of `service` differs from the file at `path`.
 ///
-/// The file is [`contract`] as JSON; relative paths are relative to the package, where `cargo test` runs. Where the environment
+/// The file is [`contract`] as JSON; relative paths are relative to the package, where `cargo test` runs. If the environment
 /// variable `UPDATE_EXPECT` is `1`, the file is written instead, so that the change can be reviewed with the code.
 ///
 /// ```no_run
@@ -68,7 +68,7 @@ fn compare(now: &Value, path: &Path, update: bool) -> Result<(), String> {
         text.push('\n');
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)
-                .map_err(|error| format!("the folder of `{shown}` cannot be made: {error}"))?;
+                .map_err(|error| format!("the folder of `{shown}` cannot be created: {error}"))?;
         }
         return fs::write(path, text)
             .map_err(|error| format!("`{shown}` cannot be written: {error}"));
@@ -83,7 +83,7 @@ fn compare(now: &Value, path: &Path, update: bool) -> Result<(), String> {
         Err(error) => return Err(format!("`{shown}` cannot be read: {error}")),
     };
     let before: Value = serde_json::from_str(&text)
-        .map_err(|error| format!("`{shown}` is no contract: {error}"))?;
+        .map_err(|error| format!("`{shown}` is not a contract: {error}"))?;
     let changes = changes(&before, now);
     match changes.first() {
         None => Ok(()),
@@ -100,9 +100,9 @@ fn compare(now: &Value, path: &Path, update: bool) -> Result<(), String> {
     }
 }
 
-/// What changed between two contracts, worst first.
+/// The changes between two contracts, worst first.
 ///
-/// Arguments may become more general, results more special: the other way round breaks clients.
+/// Arguments may become more general and results more specific; the reverse breaks clients.
 ///
 /// ```
 /// use serde_json::json;
@@ -162,7 +162,7 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
         found.add(
             Impact::Risky,
             "the contract".to_owned(),
-            "something changed that is not known here",
+            "an unknown kind of change",
         );
     }
     found
@@ -187,7 +187,7 @@ impl Changes {
         });
     }
 
-    /// A value that is not looked into; `impacts` of its coming, changing and going.
+    /// A value that is compared as a whole; `impacts` of its addition, change and removal.
     fn value(
         &mut self,
         place: &str,
@@ -238,7 +238,7 @@ impl Changes {
         }
     }
 
-    /// A set of names; `impacts` of one that comes and one that goes.
+    /// A set of names; `impacts` of an added and a removed one.
     fn list(
         &mut self,
         place: &str,
@@ -271,7 +271,7 @@ impl Changes {
             rest
         };
         self.members(&place, &rest(before), &rest(after), |name| match name {
-            // What the model goes by.
+            // The model acts on these.
             "description" => [Impact::Risky; 3],
             "title" | "icons" => [Impact::Additive; 3],
             _ => [Impact::Additive, Impact::Risky, Impact::Risky],

@@ -1,8 +1,7 @@
-//! Bodies of the fuzz targets: what must hold for any bytes at all. `runtime/fuzz` runs them under libFuzzer, the tests with
+//! Bodies of the fuzz targets: properties that hold for any bytes. `runtime/fuzz` runs them under libFuzzer, the tests with
 //! a seeded generator on stable.
 //!
-//! A body takes what a fuzzer makes and panics where a promise is broken. It never looks for what is right for one input:
-//! only for what is right for all of them.
+//! A body takes the input of a fuzzer and panics if a property is violated. It checks only properties that hold for all inputs.
 
 #![allow(missing_docs, reason = "for the fuzz targets alone")]
 
@@ -21,11 +20,11 @@ use crate::{
     jsonrpc::{self, ErrorDetail, Incoming, Malformed, Message},
 };
 
-/// Any bytes are messages or a fault that can be answered; what is read of them is what they say.
+/// Any bytes are messages or a fault that can be answered; the parsed messages agree with the bytes.
 pub fn envelope(bytes: &[u8]) {
     let plain = jsonrpc::parse(bytes);
     let early = jsonrpc::parse_early::<trueform_schema::ClientRequest>(bytes);
-    // Reading the params in passing changes nothing of the envelope.
+    // Reading the params in the same pass does not change the envelope.
     match (&plain, &early) {
         (Ok(_), Ok(_)) => {}
         (Err(plain), Err(early)) => assert_eq!((plain.kind, &plain.id), (early.kind, &early.id)),
@@ -48,9 +47,9 @@ pub fn envelope(bytes: &[u8]) {
     }
 }
 
-/// Whether `frame` is what `text` says, told by a tree.
+/// Whether `frame` agrees with `text`, compared through a JSON tree.
 fn says(frame: &Message<'_>, text: &str) {
-    // Trees refuse some of what is never looked at, such as numbers beyond those of f64.
+    // Trees refuse some values that the parser skips, such as numbers beyond f64.
     let Ok(tree) = serde_json::from_str::<Value>(text) else {
         return;
     };
@@ -103,7 +102,7 @@ fn refused(malformed: &Malformed) {
     answerable(malformed.id.as_ref());
 }
 
-/// What answers `id` is JSON and names the id as it came.
+/// The response to `id` is JSON and has the id in its original form.
 fn answerable(id: Option<&RequestId>) {
     let problem = "a \"fault\"\u{1}\u{2028}";
     let error = jsonrpc::invalid_request(problem, &ErrorDetail::new("", "kind", problem, problem));

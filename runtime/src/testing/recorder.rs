@@ -1,4 +1,4 @@
-//! Records what passes a byte stream, or an HTTP service, without changing it.
+//! Records the traffic of a byte stream or an HTTP service without changing it.
 
 #[cfg(feature = "http")]
 mod body;
@@ -33,11 +33,10 @@ pub use self::{
     http::{RecordedResponse, RecordedService, RecorderLayer},
 };
 
-/// Collects what two peers say to each other: over a byte stream that carries a message a line, or over HTTP. Clones share
-/// the recording.
+/// Collects the traffic between two peers, over a byte stream with one message per line or over HTTP. Clones share the recording.
 ///
-/// It keeps everything in memory until it is dropped. What is recorded is what passed, however wrong it is: bytes that are no
-/// text are [`Event::Bytes`].
+/// It keeps everything in memory until it is dropped. Everything is recorded as it passed, even if invalid: bytes that are not
+/// UTF-8 are [`Event::Bytes`].
 #[derive(Clone)]
 pub struct Recorder {
     shared: Arc<Shared>,
@@ -54,7 +53,7 @@ struct Shared {
 /// The name of a session, once it is known.
 type Session = Arc<OnceLock<String>>;
 
-/// A record as it is kept.
+/// The stored form of a record.
 #[derive(Clone, Debug)]
 struct Entry {
     turn: Turn,
@@ -63,7 +62,7 @@ struct Entry {
     session: Option<Session>,
 }
 
-/// When something happened, among everything that was recorded.
+/// Time of an event, relative to the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     order: u64,
@@ -75,7 +74,7 @@ pub struct Recorded<S> {
     inner: S,
     from: Side,
     recorder: Recorder,
-    /// The beginning of a line that has no end yet.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
     is_first_line: bool,
 }
@@ -136,7 +135,7 @@ impl Recorder {
         Client::over(reader, writer, options).await
     }
 
-    /// Records what passes `reader` and `writer` on their way to [`Client::over`](crate::Client::over).
+    /// Records the traffic of `reader` and `writer` on their way to [`Client::over`](crate::Client::over).
     pub fn around_client<R: AsyncRead, W: AsyncWrite>(
         &self,
         reader: R,
@@ -148,7 +147,7 @@ impl Recorder {
         )
     }
 
-    /// Records what passes `reader` and `writer` on their way to [`Service::serve_stream`](crate::Service::serve_stream).
+    /// Records the traffic of `reader` and `writer` on their way to [`Service::serve_stream`](crate::Service::serve_stream).
     pub fn around_server<R: AsyncRead, W: AsyncWrite>(
         &self,
         reader: R,
@@ -160,7 +159,7 @@ impl Recorder {
         )
     }
 
-    /// Records what passes one stream, whichever way, as said by `from`.
+    /// Records everything that passes one stream, in either direction, as sent by `from`.
     pub fn record<S>(&self, from: Side, stream: S) -> Recorded<S> {
         Recorded {
             inner: stream,
@@ -171,7 +170,7 @@ impl Recorder {
         }
     }
 
-    /// What was recorded up to now.
+    /// The records so far.
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
         let mut entries = self
@@ -190,7 +189,7 @@ impl Recorder {
         entries.into_iter().map(named).collect()
     }
 
-    /// What was recorded up to now, as a transcript: one record a line.
+    /// The records so far, as a transcript: one record per line.
     #[must_use]
     pub fn transcript(&self) -> String {
         self.records()
@@ -254,7 +253,7 @@ impl<S> Recorded<S> {
     }
 }
 
-/// A last line without its end is recorded when the stream is dropped.
+/// A last line without a line end is recorded when the stream is dropped.
 impl<S> Drop for Recorded<S> {
     fn drop(&mut self) {
         self.end_line(self.recorder.turn());

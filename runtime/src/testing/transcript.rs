@@ -1,6 +1,6 @@
-//! The form of recorded traffic: one JSON object a line, with who sent what and when.
+//! The format of recorded traffic: one JSON object per line, with sender, time and message.
 //!
-//! Knows nothing of what the messages mean.
+//! Independent of the meaning of the messages.
 
 use std::{fmt, str::FromStr};
 
@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 pub enum Side {
     /// The side that connects.
     Client,
-    /// The side that offers tools.
+    /// The side that serves.
     Server,
 }
 
 impl Side {
-    /// The one it talks to.
+    /// The other peer.
     #[must_use]
     pub const fn peer(self) -> Self {
         match self {
@@ -56,11 +56,11 @@ impl fmt::Display for Side {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Record {
-    /// When, in milliseconds from wherever the recording began.
+    /// Time in milliseconds since the recording began.
     pub at: Option<u64>,
-    /// Who did it.
+    /// The peer that acted.
     pub from: Side,
-    /// What was done.
+    /// The action.
     pub event: Event,
     /// Over HTTP: a name for the exchange, the same for a request and for everything in the answer to it, and another one
     /// for each `GET` stream.
@@ -69,22 +69,22 @@ pub struct Record {
     pub session: Option<String>,
 }
 
-/// What a peer did.
+/// Action of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// It sent this text: a JSON-RPC message, or what it took for one. In a transcript the member `message`, as JSON where it
-    /// is an object or an array, otherwise as a string that holds the text.
+    /// It sent this text: a JSON-RPC message, or an invalid one. In a transcript it is the member `message`: JSON if it is an
+    /// object or an array, otherwise a string that holds the text.
     Message(String),
-    /// It sent these bytes where a message belongs, though they are not UTF-8. In a transcript the member `bytes`: a string in
-    /// which each byte that is no part of a character is written as `%` and two hexadecimal digits, and so is `%` itself.
+    /// It sent these bytes, which are not UTF-8, instead of a message. In a transcript it is the member `bytes`: a string in which
+    /// each byte that is not part of a character is written as `%` and two hexadecimal digits, and so is `%` itself.
     Bytes(Vec<u8>),
     /// It closed the stream: the member `closed`. Over HTTP, where a record of a client has no `stream`, it ended its session.
     Closed,
 }
 
 impl Event {
-    /// What was sent where a message belongs: a text, if it is one.
+    /// The bytes sent as a message: [`Event::Message`] if they are UTF-8.
     pub(super) fn sent(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::Message(text.to_owned()),
@@ -115,7 +115,7 @@ pub struct TranscriptError {
 }
 
 impl TranscriptError {
-    /// Which line, from 1.
+    /// The line, counted from 1.
     #[must_use]
     pub const fn line(&self) -> usize {
         self.line
@@ -130,7 +130,7 @@ impl fmt::Display for TranscriptError {
 
 impl std::error::Error for TranscriptError {}
 
-/// All records of `transcript`, with the number of their line. Empty lines are left out.
+/// All records of `transcript` with their line numbers. Empty lines are skipped.
 pub(super) fn parse(transcript: &str) -> Result<Vec<(usize, Record)>, TranscriptError> {
     let lines = transcript
         .lines()
@@ -238,7 +238,7 @@ impl fmt::Display for Record {
     }
 }
 
-/// `bytes` as a text of which the bytes can be told again.
+/// `bytes` as a text from which [`unescaped`] restores the bytes.
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -248,7 +248,7 @@ fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-/// The opposite of [`escaped`]. `None` where `%` stands alone.
+/// The inverse of [`escaped`]. `None` if a `%` is not followed by two digits.
 fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
@@ -262,7 +262,7 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether `text` can stand in a transcript as it is.
+/// Whether a transcript can hold `text` as JSON without changing it.
 fn is_one_line_of_json(text: &str) -> bool {
     let structured = text.trim_start().starts_with(['{', '[']);
     structured

@@ -1,4 +1,4 @@
-//! The table of what becomes of newer things at older revisions: its page, and that losses are told by its rules.
+//! The table of projection rules: its page, and that losses are reported by its rules.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -12,16 +12,16 @@ use trueform::{
 };
 
 const HEAD: &str = "\
-What becomes of newer things at older revisions, and of what a revision asks for: every rule, one row each.
+How members, alternatives and values are sent at revisions that lack or restrict them: one row per rule.
 
-A member that only other revisions have is left out; `_meta` of objects that have one, and members that no revision knows,
-stay. What a revision cannot express is rewritten where something can stand for it, and refused where nothing can: then the
-message is not sent ([`Policy::Enforce`](crate::Policy)). [`Service::projections`](crate::Service::projections) tells what the
-tools of a server lose, and the log, at level `DEBUG`, what their results do, one line for each tool, rule and revision, and
-what requests to clients and reports of progress do, by place. Which methods a revision has is another table: that of the
-README.
+A member that the revision does not have is left out; `_meta` of objects that have one, and unknown members, are kept.
+Content that the revision cannot express is rewritten to a form that it has. If there is no such form, the content is refused
+and the message is not sent ([`Policy::Enforce`](crate::Policy)). [`Service::projections`](crate::Service::projections) lists the
+losses of a server's tools. The log has the other losses at level `DEBUG`: those of results, one line for each tool, rule and
+revision, and those of requests to clients and of progress reports, by place. The methods of each revision are in another
+table, in the README.
 
-The rows are written by a test from [`rules`], which in turn come from the official schemas, but for the rewrites.
+A test writes the rows from [`rules`]. These come from the official schemas, except for the rewrites.
 ";
 
 /// `UPDATE_EXPECT=1` rewrites the page.
@@ -31,7 +31,7 @@ fn the_page_has_every_rule() {
     for rule in projection::rules() {
         assert!(
             !rule.topic.is_empty(),
-            "{rule:?}: nobody described the type"
+            "{rule:?}: the type has no description with a topic"
         );
         assert!(!rule.at.is_empty(), "{rule:?} is for no revision");
         topics.entry(rule.topic).or_default().push(rule);
@@ -41,7 +41,7 @@ fn the_page_has_every_rule() {
         rules.sort_by_key(|rule| (rule.of, rule.item, rule.at.bits()));
         _ = write!(
             page,
-            "\n# {topic}\n\n| what | at | is |\n| --- | --- | --- |\n"
+            "\n# {topic}\n\n| what | revisions | treatment |\n| --- | --- | --- |\n"
         );
         for Rule {
             of,
@@ -86,9 +86,9 @@ fn period(at: Revisions) -> String {
 }
 
 /// A tool and a server with everything on them lose exactly what the table says of `Tool` and `Implementation`, and each
-/// loss is told by the kind of its rule.
+/// loss is reported with the kind of its rule.
 #[test]
-fn losses_are_told_by_the_rules_of_the_table() {
+fn losses_are_reported_by_the_rules_of_the_table() {
     let icon = || Icon::new("https://example.com/i.png");
     let tool = DynamicTool::new(
         "dressed",
@@ -109,7 +109,7 @@ fn losses_are_told_by_the_rules_of_the_table() {
         .tools(tool)
         .build()
         .unwrap();
-    let mut told: Vec<(&str, String, Revision, &str)> = Vec::new();
+    let mut reported: Vec<(&str, String, Revision, &str)> = Vec::new();
     for loss in service.projections() {
         let of = if loss.tool.is_some() {
             "Tool"
@@ -121,7 +121,7 @@ fn losses_are_told_by_the_rules_of_the_table() {
             LossRule::Wrapped | LossRule::Rewritten => "rewritten",
             other => panic!("{other:?}: which rows of the table are these?"),
         };
-        told.push((of, loss.pointer[1..].to_owned(), loss.revision, kind));
+        reported.push((of, loss.pointer[1..].to_owned(), loss.revision, kind));
     }
     let mut listed = Vec::new();
     for rule in projection::rules().filter(|rule| ["Tool", "Implementation"].contains(&rule.of)) {
@@ -136,9 +136,9 @@ fn losses_are_told_by_the_rules_of_the_table() {
             listed.extend(at.map(|revision| (rule.of, rule.item.to_owned(), revision, kind)));
         }
     }
-    told.sort();
+    reported.sort();
     listed.sort();
     // An output schema may be wrapped and have boolean schemas: two rules of one member.
     listed.dedup();
-    assert_eq!(told, listed);
+    assert_eq!(reported, listed);
 }

@@ -1,4 +1,4 @@
-//! The string formats that the official schemas ask for.
+//! The string formats that the official schemas use.
 
 use std::{fmt, net::Ipv6Addr};
 
@@ -8,7 +8,7 @@ use std::{fmt, net::Ipv6Addr};
 pub enum Format {
     /// `uri`: a URI of RFC 3986 with its scheme.
     Uri,
-    /// `uri-template`: a URI template of RFC 6570; what its expansion would be is not looked at.
+    /// `uri-template`: a URI template of RFC 6570; its expansion is not checked.
     UriTemplate,
     /// `byte`: base64 of RFC 4648, section 4, with its padding.
     Byte,
@@ -42,7 +42,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Whether `text` is a URI of RFC 3986 with a scheme. Other than in an IRI, everything outside ASCII must be encoded.
+/// Whether `text` is a URI of RFC 3986 with a scheme. Unlike in an IRI, characters outside ASCII must be percent-encoded.
 ///
 /// ```
 /// use trueform_schema::conform::is_uri;
@@ -73,7 +73,7 @@ pub fn is_uri(text: &str) -> bool {
 /// ```
 #[must_use]
 pub fn is_uri_reference(text: &str) -> bool {
-    // A colon in the first segment of a relative path would end a scheme.
+    // A colon in the first segment of a relative path would be read as the end of a scheme.
     let first = text.split(['/', '?', '#']).next().unwrap_or("");
     if first.contains(':') {
         is_uri(text)
@@ -82,7 +82,7 @@ pub fn is_uri_reference(text: &str) -> bool {
     }
 }
 
-/// What follows the colon of a scheme; without a scheme, a relative reference.
+/// Checks the part after the scheme's colon, or a whole relative reference.
 fn is_after_scheme(text: &str) -> bool {
     let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -123,7 +123,7 @@ fn is_authority(text: &str) -> bool {
     all(host, b"") && port.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// What may stand in brackets: an IPv6 address, or one of a later version.
+/// Checks the text in brackets: an IPv6 address, or an address of a future version.
 fn is_address(text: &str) -> bool {
     let Some(future) = text.strip_prefix(['v', 'V']) else {
         return text.parse::<Ipv6Addr>().is_ok();
@@ -142,7 +142,7 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&byte)
 }
 
-/// Whether all of `text` is plain, one of `others`, or an encoded byte.
+/// Whether all of `text` consists of unreserved characters, characters of `others`, and percent-encoded bytes.
 fn all(text: &str, others: &[u8]) -> bool {
     let mut rest = text.as_bytes();
     loop {
@@ -157,7 +157,7 @@ fn all(text: &str, others: &[u8]) -> bool {
     }
 }
 
-/// Whether `text` is a URI template of RFC 6570. The text between expressions is looked at only for what it must not be.
+/// Whether `text` is a URI template of RFC 6570. The text between expressions is checked for forbidden characters only.
 ///
 /// ```
 /// use trueform_schema::conform::is_uri_template;
@@ -201,7 +201,7 @@ fn is_expression(inner: &[u8]) -> bool {
     variables.split(|b| *b == b',').all(is_variable)
 }
 
-/// A name, then perhaps `*`, or `:` and a number below 10,000.
+/// A name, optionally followed by `*`, or by `:` and a number below 10,000.
 fn is_variable(text: &[u8]) -> bool {
     let name = match text {
         [name @ .., b'*'] => name,
@@ -234,8 +234,8 @@ fn is_variable(text: &[u8]) -> bool {
     })
 }
 
-/// Whether `text` is base64 of RFC 4648, section 4, with its padding; line breaks are not allowed. That the last
-/// letter's unused bits are zero is not asked for.
+/// Whether `text` is base64 of RFC 4648, section 4, with its padding; line breaks are not allowed. The unused
+/// bits of the last letter need not be zero.
 ///
 /// ```
 /// use trueform_schema::conform::is_base64;
@@ -251,7 +251,7 @@ pub fn is_base64(text: &str) -> bool {
         [body @ .., b'=', b'='] | [body @ .., b'='] => body,
         body => body,
     };
-    // A table without branches: images are long, and this is all that is asked of them.
+    // A table without branches, because images are long and this is the only check on them.
     bytes.len().is_multiple_of(4)
         && body
             .iter()

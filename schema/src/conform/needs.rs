@@ -1,12 +1,12 @@
-//! What a place asks of the values there, revision by revision, and how values of the hand-written types answer.
+//! The constraints of a place on its values, per revision, and how values of the hand-written types are checked against them.
 
 use super::{Conform, Flow, Format, Path, Rule, Shape, Walk, shape};
 use crate::{Json, JsonObject, Map, RequestId, Revision, Revisions};
 
-/// What some revisions ask of a value.
+/// Constraints on a value, each with the revisions that have it.
 pub type Needs = [(Revisions, Need)];
 
-/// One thing that a place asks of a value.
+/// One constraint of a place on a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Need {
@@ -26,11 +26,11 @@ pub enum Need {
     OneOf(&'static [&'static str]),
     /// Raw JSON of this form.
     Shape(&'static Shape),
-    /// This, of each item or value.
+    /// These constraints, on each item of a list or value of a map.
     Each(&'static Needs),
 }
 
-/// Asks each need that holds at the walk's revision; `test` says whether it is met, or how not.
+/// Checks each need of the walk's revision; `test` returns the violated rule if a need is not met.
 fn ask(
     needs: &Needs,
     walk: &mut Walk<'_>,
@@ -66,7 +66,7 @@ fn items(need: &Need, count: usize) -> Option<Rule> {
     }
 }
 
-/// The needs of what is inside a list or map.
+/// The needs of the items of a list or the values of a map.
 fn each(needs: &Needs, revision: Revision) -> impl Iterator<Item = &'static Needs> {
     needs
         .iter()

@@ -1,8 +1,8 @@
-//! JSON strings as they are written, with quotes and escapes: read char by char, so that nothing is allocated.
+//! JSON strings in their escaped form, with quotes: decoded char by char, so that nothing is allocated.
 
 use std::str::Chars;
 
-/// Whether the JSON string `text` says `wanted`.
+/// Whether the JSON string `text` decodes to `wanted`.
 pub(super) fn says(text: &str, wanted: &str) -> bool {
     match text.contains('\\') {
         false => inside(text) == wanted,
@@ -10,7 +10,7 @@ pub(super) fn says(text: &str, wanted: &str) -> bool {
     }
 }
 
-/// What the JSON string `text` says. A surrogate without its other half, which no text can hold, is U+FFFD.
+/// The characters of the JSON string `text`. An unpaired surrogate becomes U+FFFD.
 pub(super) fn chars(text: &str) -> impl Iterator<Item = char> {
     let units = Units {
         chars: inside(text).chars(),
@@ -25,10 +25,10 @@ fn inside(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// The UTF-16 of a string: in that escapes are written, two where a character has two halves.
+/// The UTF-16 code units of a string, because `\u` escapes are UTF-16: a surrogate pair takes two of them.
 struct Units<'a> {
     chars: Chars<'a>,
-    /// The other half of the last character.
+    /// The second surrogate of the last character.
     low: Option<u16>,
 }
 

@@ -1,6 +1,6 @@
-//! What raw JSON must look like where a revision says more of it than its type: the roots of tool schemas, for example.
+//! The form that a revision requires of raw JSON, for example of the roots of tool schemas.
 //!
-//! The text is read once, without building a tree.
+//! The text is read in one pass, without building a tree.
 
 use super::{Flow, Path, Rule, Walk, quoted};
 use crate::{Json, JsonKind, Revision};
@@ -19,11 +19,11 @@ pub enum Shape {
     OneOf(&'static [&'static str]),
     /// An array of such items.
     Array(&'static Shape),
-    /// An object with these members, and what others must be.
+    /// An object with these members, and the form of all others.
     Object(&'static [Member], &'static Shape),
 }
 
-/// A known member of an object: its name, whether it must be there, and what it must be.
+/// A known member of an object: its name, whether it is required, and its form.
 // A tuple, because only its construction is a constant that the generated code can refer to in place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Member(pub &'static str, pub bool, pub Shape);
@@ -42,7 +42,7 @@ impl Shape {
     }
 }
 
-/// Reports where `json` does not have the form of `shape`; `since` says from which revision on it is allowed.
+/// Reports where `json` does not have the form of `shape`; `since` is the first later revision that allows it.
 pub(super) fn check(
     shape: &Shape,
     json: &Json,
@@ -97,7 +97,7 @@ fn object(
     path: &Path<'_>,
     report: &mut Report<'_>,
 ) -> Flow {
-    // One bit per known member that was there; no schema of the protocol names more than a few.
+    // One bit per known member that was found; no schema of the protocol names more than a few.
     let mut there = 0_u64;
     let mut inside = Inside::of(text);
     while let Some((key, value)) = inside.member() {
@@ -121,7 +121,7 @@ fn object(
     Flow::Continue(())
 }
 
-/// The inside of an array or object, read value by value. The text is known to be valid JSON.
+/// Reader of the values in an array or object. The text must be valid JSON.
 struct Inside<'a> {
     text: &'a str,
     at: usize,
@@ -183,7 +183,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// The place after the string that starts at `at`.
+/// The offset after the string that starts at `at`.
 fn end_of_string(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += 1;

@@ -1,4 +1,4 @@
-//! One check of one value: the revision, the sink, and the questions that generated code asks.
+//! One check of one value: the revision, the sink, and the checks that generated code calls.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl<'s> Walk<'s> {
         self.revision
     }
 
-    /// Reports that `value`, `None` for one that is not there, does not keep to `rule`, which it does `since`.
+    /// Reports that `value`, `None` if missing, violates `rule`; `since` is the first later revision that allows it.
     #[cold]
     pub fn report(
         &mut self,
@@ -47,7 +47,7 @@ impl<'s> Walk<'s> {
         self.report_found(path, rule, found, since)
     }
 
-    /// The same for what is not a value of its own.
+    /// Reports a violation that has no value of its own, such as an alternative.
     #[cold]
     pub(super) fn report_found(
         &mut self,
@@ -65,12 +65,12 @@ impl<'s> Walk<'s> {
         })
     }
 
-    /// Begins an object of a type that only `known` revisions have.
+    /// Begins the check of an object.
     pub fn object<'w, 'p>(&'w mut self, path: &'p Path<'p>) -> ObjectWalk<'w, 's, 'p> {
         ObjectWalk { walk: self, path }
     }
 
-    /// The type at `path` is one that only `known` revisions have.
+    /// Checks the type at `path`, which only `known` revisions have.
     pub fn available(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Conform) -> Flow {
         match known.contains(self.revision) {
             true => Flow::Continue(()),
@@ -83,7 +83,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// An alternative that only `known` revisions have.
+    /// Checks an alternative that only `known` revisions have.
     pub fn variant(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Conform) -> Flow {
         match known.contains(self.revision) {
             true => value.conform(self, path),
@@ -96,7 +96,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// An alternative that only `known` revisions have, and which others may see as something else.
+    /// Checks an alternative that only `known` revisions have, and that others may see in a rewritten form.
     pub fn rewritten(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Rewrite) -> Flow {
         match !known.contains(self.revision) && value.stands(self.revision) {
             true => value.conform_older(self, path),
@@ -104,7 +104,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// A list of alternatives that only `known` revisions may list; in others a single one stands by itself.
+    /// Checks a list of alternatives that only `known` revisions have; at others a list of one is written as its item.
     pub fn many<T: Conform>(&mut self, path: &Path<'_>, known: Revisions, items: &Vec<T>) -> Flow {
         match items.as_slice() {
             [one] if !known.contains(self.revision) => one.conform(self, path),
@@ -112,13 +112,13 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// An alternative that no revision knows.
+    /// Reports an alternative that no known revision has.
     #[cold]
     pub fn unknown(&mut self, path: &Path<'_>, json: &Json) -> Flow {
         self.report(path, Rule::Unknown, Some(json), None)
     }
 
-    /// A value of an enumeration, which only `known` revisions have; none if it is of no revision.
+    /// Checks a value of an enumeration, which only `known` revisions have; `known` is empty for an unknown value.
     pub fn value(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Conform) -> Flow {
         if known.contains(self.revision) {
             return Flow::Continue(());
@@ -131,7 +131,7 @@ impl<'s> Walk<'s> {
         self.report(path, rule, Some(value), later(self.revision, known))
     }
 
-    /// Whether `value` meets `needs` in some later revision of `known`, and in which.
+    /// The first later revision of `known` in which `value` meets `needs`.
     pub(super) fn met_later(
         &self,
         known: Revisions,
@@ -158,7 +158,7 @@ pub struct ObjectWalk<'w, 's, 'p> {
 }
 
 impl ObjectWalk<'_, '_, '_> {
-    /// The member `key`, which only `known` revisions have; to others it is not written.
+    /// Checks the member `key`, which only `known` revisions have; at others it is not written.
     pub fn member(&mut self, key: &str, known: Revisions, value: &dyn Conform) -> Flow {
         match known.contains(self.walk.revision) {
             true => value.conform(self.walk, &self.path.key(key)),
@@ -166,7 +166,7 @@ impl ObjectWalk<'_, '_, '_> {
         }
     }
 
-    /// The same for a place that asks more of a value than its type says.
+    /// Checks a member whose place has constraints beyond its type.
     pub fn needing(
         &mut self,
         key: &str,
@@ -180,7 +180,7 @@ impl ObjectWalk<'_, '_, '_> {
         }
     }
 
-    /// The optional member `key` must be `there` where it is `required`; `others` are the revisions that do not require it.
+    /// Checks that the optional member `key` is `there` if the revision is among `required`.
     pub fn required(&mut self, key: &str, required: Revisions, there: bool) -> Flow {
         if there || !required.contains(self.walk.revision) {
             return Flow::Continue(());
@@ -191,7 +191,7 @@ impl ObjectWalk<'_, '_, '_> {
             .report(&self.path.key(key), Rule::Missing, None, since)
     }
 
-    /// No extra member may have the name of a `known` one.
+    /// Checks that no extra member has the name of a `known` one.
     pub fn end(self, extras: &Extras, known: &[&str]) -> Flow {
         if extras.is_empty() {
             return Flow::Continue(());

@@ -1,4 +1,4 @@
-//! What older revisions see of structured content that is no object: an object around it.
+//! Structured content that is not an object, wrapped into an object for older revisions.
 
 use crate::{
     CallToolResult, Encode, Json, Revision, Revisions, View,
@@ -6,10 +6,10 @@ use crate::{
     support::ObjectWriter,
 };
 
-/// A result whose structured content is the member [`result`](Self::MEMBER) of an object, for revisions that want one there. It is written
-/// so, and judged so; the result is not changed.
+/// A result whose structured content is the member [`result`](Self::MEMBER) of an object, for revisions that require an object. Writing and
+/// checking use the wrapped form; the result itself is not changed.
 ///
-/// Which results are to be seen so takes more than the value to tell: the schema of its tool is rewritten along.
+/// Whether a result must be wrapped depends on its tool's output schema, which is rewritten in the same way.
 ///
 /// ```
 /// use trueform_schema::{At, CallToolResult, Json, Revision, conform, rewrite::Wrapped};
@@ -27,23 +27,23 @@ use crate::{
 pub struct Wrapped<'a>(&'a CallToolResult);
 
 impl<'a> Wrapped<'a> {
-    /// The revisions that have structured content, and want an object.
+    /// The revisions that have structured content and require it to be an object.
     pub const REVISIONS: Revisions = Revisions::from_bits(
         Revisions::since(Revision::V2025_06_18).bits()
             & Revisions::until(Revision::V2025_11_25).bits(),
     );
 
-    /// The member of the object that the structured content is.
+    /// The member of the wrapping object that holds the structured content.
     pub const MEMBER: &'static str = "result";
 
-    /// `result` seen so, at [`REVISIONS`](Self::REVISIONS); at others as it is.
+    /// Wraps `result` at [`REVISIONS`](Self::REVISIONS); at others it stays as it is.
     #[must_use]
     pub const fn new(result: &'a CallToolResult) -> Self {
         Self(result)
     }
 }
 
-/// The members of a result; others are extra.
+/// The known members of a result; others are extra.
 const MEMBERS: &[&str] = &[
     "_meta",
     "content",
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(members, MEMBERS);
     }
 
-    /// Seen through the wrapper is what a copy with the object in it would be.
+    /// The wrapped result equals a copy of the result with the object in it.
     // GAP-15, TRAP-11
     #[test]
     fn it_is_seen_as_a_wrapped_copy_would_be() {

@@ -1,6 +1,6 @@
-//! Writing JSON strings and JSON that is text already, eight bytes at a time: texts are most of what large results are made of.
+//! Writing JSON strings and raw JSON, eight bytes at a time, because large results consist mostly of text.
 
-/// Up to here `serde_json` is not slower.
+/// Up to this length `serde_json` is not slower.
 const SHORT: usize = 64;
 
 /// Appends `text` as a JSON string, escaped as `serde_json` escapes it.
@@ -17,7 +17,7 @@ pub fn write_str(text: &str, out: &mut Vec<u8>) {
 fn write_long(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     out.push(b'"');
-    // Up to here it is written.
+    // Everything before this offset is written.
     let mut written = 0;
     let mut at = 0;
     while let Some(found) = special(bytes, at) {
@@ -30,13 +30,13 @@ fn write_long(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends `json`, which is one JSON value, as a single line: between its tokens a line break is as good as a space, but where a
-/// line is a message it would end one.
+/// Appends `json`, one JSON value, as a single line. Line breaks between tokens become spaces, because a line break would end a
+/// message on a line-based transport.
 #[inline]
 pub fn write_raw(json: &str, out: &mut Vec<u8>) {
     let bytes = json.as_bytes();
     let is_plain = match bytes.last_chunk() {
-        // The last word may overlap the one before.
+        // The last word may overlap the previous one.
         Some(last) => {
             let has_control = |word: &[u8; 8]| controls(u64::from_le_bytes(*word)) != 0;
             !has_control(last) && !bytes.as_chunks().0.iter().any(has_control)
@@ -52,12 +52,12 @@ pub fn write_raw(json: &str, out: &mut Vec<u8>) {
     }));
 }
 
-/// Where the first byte from `at` on is that a JSON string cannot hold as it is.
+/// The offset of the first byte, from `at` on, that a JSON string must escape.
 fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
         let found = marks(u64::from_le_bytes(*word));
         if found != 0 {
-            // The lowest mark is exact; those above it may be due to a borrow.
+            // The lowest mark is exact; higher ones may be caused by a borrow.
             return Some(at + (found.trailing_zeros() / 8) as usize);
         }
         at += 8;
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(String::from_utf8(written).unwrap(), expected);
     }
 
-    /// Every character of one and two bytes, alone and in words with what the arithmetic could take for another.
+    /// Every character of one and two bytes, alone and in words beside bytes that the arithmetic could mistake for it.
     #[test]
     fn as_serde_json() {
         let long = "y".repeat(SHORT);
@@ -144,7 +144,7 @@ mod tests {
         check(&"é\u{20}\"\\\n日本".repeat(1000));
     }
 
-    /// What is between tokens is no part of the value, and what is within strings has no line breaks.
+    /// White space between tokens is not part of the value, and strings contain no line breaks.
     #[test]
     fn one_line() {
         for space in ["", " ", "\n", "\r\n", "\t", "\n\n  \r"] {

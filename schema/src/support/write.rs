@@ -5,7 +5,7 @@ use crate::{
     support::{write_raw, write_str},
 };
 
-/// An object being written. Every member is followed by a comma, which the closing brace then replaces.
+/// Writer of an object. Every member is followed by a comma; the closing brace replaces the last one.
 #[derive(Debug)]
 pub struct ObjectWriter<'w, 'v> {
     view: View<'v>,
@@ -19,7 +19,7 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         Self { view, out }
     }
 
-    /// `key` must need no escaping; the generator sees to that.
+    /// `key` must not need escaping; the generator ensures this.
     fn key(&mut self, key: &str) {
         self.out.push(b'"');
         self.out.extend_from_slice(key.as_bytes());
@@ -32,35 +32,35 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         self.out.push(b',');
     }
 
-    /// A member of every revision that has the object.
+    /// Writes a member that every revision of the object has.
     pub fn required<T: Encode>(&mut self, key: &str, value: &T) {
         self.key(key);
         value.encode(self.view, self.out);
         self.out.push(b',');
     }
 
-    /// The same, if it has a value.
+    /// Writes the member if it has a value.
     pub fn optional<T: Encode>(&mut self, key: &str, value: &Option<T>) {
         if let Some(value) = value {
             self.required(key, value);
         }
     }
 
-    /// A member that only `known` revisions have.
+    /// Writes a member that only `known` revisions have.
     pub fn required_in<T: Encode>(&mut self, key: &str, known: Revisions, value: &T) {
         if self.view.shows(known) {
             self.required(key, value);
         }
     }
 
-    /// The same, if it has a value.
+    /// Writes the member if it has a value.
     pub fn optional_in<T: Encode>(&mut self, key: &str, known: Revisions, value: &Option<T>) {
         if self.view.shows(known) {
             self.optional(key, value);
         }
     }
 
-    /// A member that is always the same string.
+    /// Writes a member that is always the same string.
     pub fn constant(&mut self, key: &str, value: &str) {
         self.key(key);
         self.out.push(b'"');
@@ -68,14 +68,14 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         self.out.extend_from_slice(b"\",");
     }
 
-    /// The same, in revisions that have it.
+    /// Writes such a member at revisions that have it.
     pub fn constant_in(&mut self, key: &str, known: Revisions, value: &str) {
         if self.view.shows(known) {
             self.constant(key, value);
         }
     }
 
-    /// A member that has the raw JSON `default` where a revision requires it and the author set nothing.
+    /// Writes a member; if it is absent, `default`, raw JSON, is written at revisions that require it.
     pub fn defaulted<T: Encode>(
         &mut self,
         key: &str,
@@ -91,8 +91,8 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         }
     }
 
-    /// The `_meta` of a result: where the author set none, it is written with the server's identity alone, if the
-    /// view has one and `stamped` revisions are shown.
+    /// Writes the `_meta` of a result. If the author set none, it holds only the server's identity, provided that the view has
+    /// one and is of a `stamped` revision.
     pub fn result_meta<T: Encode>(&mut self, key: &str, stamped: Revisions, value: &Option<T>) {
         match (value, self.view.server_info()) {
             (Some(value), _) => self.required(key, value),
@@ -107,7 +107,7 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         }
     }
 
-    /// The `serverInfo` member of a result's `_meta`: the author's, else the view's.
+    /// Writes the `serverInfo` member of a result's `_meta`: the author's, else the view's.
     pub fn stamp<T: Encode>(&mut self, key: &str, known: Revisions, value: &Option<T>) {
         match value {
             Some(value) => self.required_in(key, known, value),
@@ -122,8 +122,8 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         }
     }
 
-    /// Writes the members no revision knows and closes the object. One that is called like a known member is left out:
-    /// it would be a second value of that member.
+    /// Writes the unknown members and closes the object. A member with the name of a known one is left out, because it would
+    /// duplicate it.
     pub fn end(mut self, extras: &Extras, known: &[&str]) {
         for (key, value) in extras.iter() {
             if !known.contains(&key) && !self.view.is_closed() {
@@ -136,7 +136,7 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         self.close();
     }
 
-    /// Closes an object that has no members but those written.
+    /// Closes the object.
     pub(crate) fn close(&mut self) {
         match self.out.last_mut() {
             Some(last) if *last == b',' => *last = b'}',
@@ -145,5 +145,5 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
     }
 }
 
-/// The one member of a result's `_meta` that the encoder sets on its own.
+/// The member of a result's `_meta` that the encoder sets by itself.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";

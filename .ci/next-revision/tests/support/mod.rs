@@ -13,7 +13,7 @@ pub const FIRST: &str = "2027-01-01";
 pub const SECOND: &str = "2027-07-01";
 pub const BEFORE: &str = "2026-07-28";
 
-/// What `future` makes, which it must soon.
+/// The output of `future`; panics if it takes too long.
 pub async fn soon<F: IntoFuture>(future: F) -> F::Output {
     let limited = tokio::time::timeout(Duration::from_secs(20), future.into_future()).await;
     limited.expect("it ends within 20 s")
@@ -28,7 +28,7 @@ pub fn request(revision: &str, method: &str, mut params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
 }
 
-/// What a stream answers to these messages until its input has ended.
+/// The responses on a stream to these messages, until its input has ended.
 pub async fn stream(service: &Service, messages: &[Value]) -> Vec<Value> {
     let lines = messages.iter().map(|message| format!("{message}\n"));
     let input = std::io::Cursor::new(lines.collect::<String>().into_bytes());
@@ -44,7 +44,7 @@ pub async fn stream(service: &Service, messages: &[Value]) -> Vec<Value> {
         .collect()
 }
 
-/// What HTTP answers to one message, with its body still to be read. `name` is the header `Mcp-Name`.
+/// The HTTP response to one message, with an unread body. `name` is the header `Mcp-Name`.
 pub async fn post(
     service: &Service,
     version: Option<&str>,
@@ -83,7 +83,7 @@ pub async fn next_event(body: &mut Body) -> Value {
     }
 }
 
-/// What HTTP answers to one message: the status, and the message if there is any.
+/// The HTTP response to one message: the status, and the message if there is one.
 pub async fn http(service: &Service, version: Option<&str>, message: &Value) -> (u16, Value) {
     let name = message["params"]["name"].as_str();
     let response = post(service, version, name, message).await;
@@ -101,7 +101,7 @@ pub async fn http(service: &Service, version: Option<&str>, message: &Value) -> 
     (status, message)
 }
 
-/// The answer on a stream, which HTTP must give as well, with this status.
+/// The response on a stream. Asserts that HTTP gives the same, with this status.
 pub async fn both(service: &Service, message: Value, status: u16) -> Value {
     let version = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
     let mut answers = stream(service, std::slice::from_ref(&message)).await;
@@ -116,11 +116,12 @@ thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What this thread logged since the last call.
+/// The log lines of this thread since the last call.
 pub fn logged() -> Vec<String> {
     static ONCE: Once = Once::new();
-    // One for all threads: with one for each test, what a thread without any does first decides for all.
-    ONCE.call_once(|| tracing::subscriber::set_global_default(Log).expect("nobody else sets one"));
+    // One subscriber for all threads: `tracing` caches whether a call site is enabled, and a thread without a subscriber would
+    // disable it for all.
+    ONCE.call_once(|| tracing::subscriber::set_global_default(Log).expect("no other subscriber is set"));
     LOG.take()
 }
 

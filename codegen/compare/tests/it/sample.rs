@@ -1,4 +1,4 @@
-//! Values that are likely to be legal, or nearly so: a validator tells which they are.
+//! Values that are legal or nearly legal; a validator decides which.
 
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,7 @@ fn scalar(dice: &mut Dice) -> Value {
     json!([null, true, 1, "a", [], {}])[dice.roll(6)].clone()
 }
 
-/// What a schema, with all that it refers to, speaks of.
+/// The names and constants in a schema and in everything that it refers to.
 #[derive(Default)]
 struct Wishes<'a> {
     types: Vec<&'a str>,

@@ -1,9 +1,9 @@
-//! What is said about each kind of change, and how much it can hurt whichever way the values flow.
+//! The report of each kind of change, and its severity for each flow of values.
 
 use serde_json::{Value, json};
 use trueform_compare::{Flow, Impact, compare};
 
-/// Checks what changes between two schemas. Each line is the place and what happened, then a letter for the impact where values
+/// Checks the changes between two schemas. Each line is the place and the change, then a letter for the impact where values
 /// flow in, where they flow out, and where they flow both ways.
 #[track_caller]
 fn check(old: &Value, new: &Value, expected: &[&str]) {
@@ -24,7 +24,7 @@ fn check(old: &Value, new: &Value, expected: &[&str]) {
     assert_eq!(found, expected, "{old}\n{new}");
 }
 
-/// A list of cases: two schemas, and what changes between them.
+/// A list of cases: two schemas, and the changes between them.
 macro_rules! cases {
     ($($old:tt => $new:tt: [$($line:expr),* $(,)?],)*) => {
         $(check(&json!($old), &json!($new), &[$($line),*]);)*
@@ -41,7 +41,7 @@ fn types() {
         { "type": "string" } => false: ["s: type changed from string to nothing|bab"],
         { "not": {} } => { "type": "string" }: ["s: type changed from nothing to string|arr"],
         { "type": "string" } => { "type": ["string", "null"] }: ["s: type changed from string to null | string|arr"],
-        // What is below a type is compared where both sides allow the type.
+        // The content of a type is compared if both sides allow the type.
         { "type": "integer", "minimum": 0 } => { "type": ["number", "null"], "minimum": 5 }: [
             "s: type changed from integer to null | number|arr",
             "s: `minimum` changed from 0 to 5|bab",
@@ -94,7 +94,7 @@ fn objects() {
         { "properties": { "a": text } } => { "properties": { "a": text }, "required": ["a"] }: ["s.a: became required|bab"],
         { "properties": { "a": text }, "required": ["a"] } => { "properties": { "a": text } }: ["s.a: became optional|abb"],
         {} => { "required": ["a"] }: ["s.a: required member added (any JSON)|bab"],
-        // What has a name now had a schema before.
+        // A member with a name now had the schema of unnamed members before.
         { "additionalProperties": text } => { "properties": { "a": { "type": "integer" } }, "additionalProperties": text }: [
             "s.a: type changed from string to integer|bbb",
         ],
@@ -124,11 +124,11 @@ fn objects() {
         ],
         { "unevaluatedProperties": false, "anyOf": [{ "properties": { "a": text } }, { "required": ["b"] }] }
             => { "unevaluatedProperties": false, "anyOf": [{ "properties": { "a": text, "c": text } }, { "required": ["b"] }] }: [
-            "s: changed, in ways that cannot be told because of `unevaluatedProperties`|bbb",
+            "s: changed, in ways that cannot be classified because of `unevaluatedProperties`|bbb",
         ],
         { "allOf": [{ "patternProperties": { "^x": text } }, { "properties": { "a": text } }] }
             => { "allOf": [{ "patternProperties": { "^x": text } }, { "properties": { "b": text } }] }: [
-            "s: changed, in ways that cannot be told because of `patternProperties`|bbb",
+            "s: changed, in ways that cannot be classified because of `patternProperties`|bbb",
         ],
     }
 }
@@ -148,14 +148,14 @@ fn arrays() {
             "s[0]: type changed from string to any JSON|arr",
         ],
         { "prefixItems": [{}], "unevaluatedItems": false } => { "prefixItems": [{}, {}], "unevaluatedItems": false }: [
-            "s: changed, in ways that cannot be told because of `unevaluatedItems`|bbb",
+            "s: changed, in ways that cannot be classified because of `unevaluatedItems`|bbb",
         ],
         // As draft-07 has it.
         { "items": [text], "additionalItems": number } => { "prefixItems": [text], "items": number }: [],
         { "uniqueItems": false } => { "uniqueItems": true }: ["s: `uniqueItems` changed from none to true|bab"],
         { "allOf": [{ "contains": text, "minContains": 2 }, { "contains": number }] }
             => { "allOf": [{ "contains": text }, { "contains": number, "minContains": 2 }] }: [
-            "s: changed, in ways that cannot be told because of `contains`|bbb",
+            "s: changed, in ways that cannot be classified because of `contains`|bbb",
         ],
         { "contains": text } => { "contains": text, "minContains": 0 }: ["s: `minContains` changed from none to 0|arr"],
     }
@@ -207,7 +207,7 @@ fn unions() {
             "s: union member array added|arr",
         ],
         { "anyOf": [text, a] } => { "anyOf": [other, text] }: ["s.more: type changed from string to array|bbb"],
-        // What was the only thing is one of several, and its words are words about the whole.
+        // The former only schema is one of several alternatives now, and its annotations were about the whole.
         { "type": "string", "minLength": 1, "description": "x" } => { "anyOf": [text, list], "description": "x" }: [
             "s: union member array added|arr",
         ],
@@ -286,7 +286,7 @@ fn references() {
         { "type": "object", "required": ["a"] } => { "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }], "$defs": { "A": { "type": "object", "required": ["a"] } } }: [
             "s: union member null added|arr",
         ],
-        // Words of a definition are told wherever it is, words of the whole are not those of one alternative.
+        // Annotations of a definition are reported wherever it is used; annotations of the whole are not those of one alternative.
         { "$ref": "#/$defs/A", "description": "whole", "$defs": { "A": { "type": "string", "description": "x" } } }
             => { "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }], "description": "whole",
                 "$defs": { "A": { "type": "string", "description": "y" } } }: [

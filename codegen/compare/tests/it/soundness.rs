@@ -1,4 +1,4 @@
-//! What the comparison promises: no value becomes illegal, or legal, behind its back.
+//! The guarantees of the comparison: no value becomes illegal, or legal, without a report.
 
 use std::cell::Cell;
 
@@ -71,20 +71,20 @@ fn no_value_changes_sides_unnoticed() {
         for i in 0..VALUES {
             let model = if i % 2 == 0 { &old } else { &new };
             let value = &sample(model, model, &mut dice, 4);
-            let told = || {
+            let context = || {
                 format!("old {old}\nnew {new}\nvalue {value}\nin {input:#?}\nout {output:#?}\nboth {both:#?}")
             };
             let (was, is) = (before.is_valid(value), after.is_valid(value));
             if was && !is && customary.is_valid(value) {
                 narrowed.set(narrowed.get() + 1);
                 for found in [&input, &both] {
-                    assert!(found.worst >= Some(Impact::Breaking), "{}", told());
+                    assert!(found.worst >= Some(Impact::Breaking), "{}", context());
                 }
             }
             if !was && is {
                 widened.set(widened.get() + 1);
                 for found in [&output, &both] {
-                    assert!(found.worst >= Some(Impact::Risky), "{}", told());
+                    assert!(found.worst >= Some(Impact::Risky), "{}", context());
                 }
             }
         }
@@ -113,7 +113,7 @@ impl Found {
     }
 }
 
-/// A schema under which objects hold only what the given one knows: its other values are no custom of anybody.
+/// A schema whose objects hold only members that the given one knows, because the exemption for unknown members applies to the others.
 fn without_unknown_members(document: &Value) -> Value {
     let mut whole = closed(document);
     // Where anything goes, objects have no members that anyone knows.

@@ -1,10 +1,10 @@
-//! Proof that `conform` says of every value at every revision what the official schema of that revision says.
+//! Proof that `conform` has the same verdict on every value as the official schema, at every revision.
 //!
-//! Values are made from the merged model (all members, alternatives and enumeration values of all revisions, mostly within
+//! Values are generated from the merged model (all members, alternatives and enumeration values of all revisions, mostly within
 //! the limits, sometimes not) and from every revision's own definitions, then damaged. Each is decoded once and written as
-//! every revision sees it; the oracle judges what was written, `conform` the value.
+//! every revision sees it; the oracle checks the text, `conform` the value.
 //!
-//! Each revision gets 5,000 comparisons, or as many as `TRUEFORM_COMPARISONS` says; CI asks for 500,000. For 10⁷ in all:
+//! Each revision gets 5,000 comparisons, or `TRUEFORM_COMPARISONS`; CI asks for 500,000. For 10⁷ in all:
 //! `TRUEFORM_COMPARISONS=2_000_000 cargo test -p trueform-codegen --test it -- --nocapture proof::conform::`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,13 +24,13 @@ use super::{read, report};
 use crate::support::comparisons;
 use crate::values::Values;
 
-/// A value as each revision sees it, and what `conform` says of that.
+/// A value in the form of each revision, and the verdict of `conform` on it.
 pub(super) struct Seen {
     pub(super) all: Value,
     pub(super) at: Vec<(Value, Vec<Violation>)>,
 }
 
-/// Decodes a text as a type and looks at it from all sides.
+/// Decodes a text as a type, and writes and checks it at every revision.
 pub(super) type Look = fn(&str) -> Result<Seen, DecodeError>;
 
 fn look<T: DeserializeOwned + Conform>(text: &str) -> Result<Seen, DecodeError> {
@@ -66,8 +66,8 @@ fn tasks() -> BTreeMap<&'static str, Look> {
     include!("table/tasks.rs")
 }
 
-/// Runs `pass` with numbers from 0 until it has made as many comparisons of each of `revisions` as are asked for, and says
-/// how many that were. A pass answers how many there are by now.
+/// Runs `pass` with numbers from 0 until it has made the required number of comparisons of each of `revisions`, and prints
+/// the numbers. A pass returns the total so far.
 #[allow(clippy::print_stdout, reason = "CI shows how many there were")]
 pub(super) fn until_enough(
     what: &str,
@@ -125,7 +125,7 @@ pub(super) fn each_value(
         let mut values = Values::new(document, 12 + 1_000 * pass);
         for ((at, definition), ty) in &model.definitions {
             let TypeRef::Named(name) = ty else { continue };
-            // An extension also refers to types of the core, which are none of its own.
+            // An extension also refers to types of the core, which it does not define.
             if *at != revision
                 || !model.types.contains_key(name)
                 || document["$defs"].get(definition).is_none()
@@ -157,13 +157,13 @@ const RULES: [&str; 9] = [
     "one-of",
 ];
 
-/// Where `conform` refuses what the official schema lets pass: type, place, revision and reason.
+/// Values that `conform` refuses and the official schema accepts: type, place, revision and reason.
 const STRICTER: [(&str, &str, Revision, &str); 7] = [
     (
         "CallToolOutcome",
         "",
         Revision::V2026_07_28,
-        "the schema takes a result of an unknown kind for a complete one; what nobody knows the kind of is not sent",
+        "the schema takes a result of an unknown kind for a complete one; results of unknown kind are not sent",
     ),
     (
         "ElicitRequestParams",
@@ -276,15 +276,15 @@ fn conform_is_what_the_schema_of_the_tasks_extension_says() {
     );
 }
 
-/// What came of comparing.
+/// Results of the comparison.
 #[derive(Default)]
 struct Outcome {
     failures: Vec<String>,
     /// How many values of each revision the oracle refused and accepted.
     verdicts: [[usize; 2]; 5],
-    /// How often a rule was the only reason to refuse what the oracle refuses too.
+    /// How often a rule was the only reason to refuse a value that the oracle refuses too.
     alone: BTreeMap<&'static str, usize>,
-    /// Types that no oracle judges.
+    /// Types without an oracle.
     unjudged: Vec<String>,
 }
 

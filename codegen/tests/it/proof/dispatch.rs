@@ -11,10 +11,10 @@ use super::table::same;
 use crate::support::{REVISIONS, committed, definitions};
 use crate::values::Values;
 
-/// Decodes params as what one side sends, and writes them again.
+/// Decodes params of a message of one side, and writes them again.
 type Side = fn(Revision, Method, Option<&str>) -> Result<Vec<u8>, DecodeError>;
 
-/// Reads params where a deserializer stands at them, as what one side sends, and writes them again.
+/// Decodes params of a message of one side from a deserializer, and writes them again.
 type Seed = fn(Revision, Method, &str) -> serde_json::Result<Vec<u8>>;
 
 /// Whether one side sends a method.
@@ -69,7 +69,7 @@ fn seeded<'de, S: DeserializeSeed<'de>>(seed: S, params: &'de str) -> serde_json
     Ok(message)
 }
 
-/// A seed reads what `decode` reads, refuses what it refuses, and each side has exactly the methods that it decodes.
+/// A seed accepts and refuses the same params as `decode`, and each side has exactly the methods that it decodes.
 #[test]
 fn seeds_agree_with_decode() {
     let mut read = 0;
@@ -87,7 +87,7 @@ fn seeds_agree_with_decode() {
                     .get("params")
                     .map_or_else(|| "{}".to_owned(), Value::to_string);
                 for ((_, _, decode), (seed, has)) in SIDES.iter().zip(SEEDS) {
-                    // Text that is no object is refused by both.
+                    // Both refuse text that is not an object.
                     for params in [&*params, "[]"] {
                         let decoded = decode(revision, method, Some(params));
                         let seeded = seed(revision, method, params);
@@ -129,7 +129,7 @@ fn envelopes_reach_exactly_one_params_type() {
             else {
                 continue;
             };
-            // Some only stand inside another message at this revision.
+            // Some occur only inside another message at this revision.
             let Some(rules) = method.rules(revision) else {
                 continue;
             };
@@ -175,7 +175,7 @@ fn envelopes_reach_exactly_one_params_type() {
     assert!(reached > 2_000, "{reached}");
 }
 
-/// Missing params are refused where the revision requires them, and stand for an empty object elsewhere.
+/// Missing params are refused at revisions that require them, and mean an empty object at others.
 #[test]
 fn absent_params() {
     for revision in Revision::ALL {

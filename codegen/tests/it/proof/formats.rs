@@ -107,7 +107,7 @@ fn formats_are_those_of_the_oracle() {
     check(Format::Byte, is_base64, &BYTES);
 }
 
-/// Texts put together from what has a meaning in the formats.
+/// Texts composed of tokens that have a meaning in the formats.
 #[test]
 fn formats_agree_on_random_texts() {
     const PARTS: [&str; 36] = [

@@ -1,4 +1,4 @@
-//! The oracle by type: what each revision says of a generated type, at every place where it stands.
+//! The oracle by type: the schemas of each revision for a generated type, at every place where the type is used.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -13,7 +13,7 @@ use crate::support::validator;
 pub(super) type Judges = Vec<(String, Validator)>;
 
 /// The documents of the revisions: the committed normal form with the corrections of the overlay, as the generator reads it.
-/// Where there is an extension, only its own stands, in place of the revision that it extends.
+/// For an extension its own document replaces that of the revision that it extends.
 pub(super) fn documents(inputs: &Inputs, extension: Option<&str>) -> Vec<Value> {
     let Some(extension) = extension else {
         return inputs.revisions.values().cloned().collect();
@@ -26,7 +26,7 @@ pub(super) fn documents(inputs: &Inputs, extension: Option<&str>) -> Vec<Value> 
     inputs.revisions.keys().map(own).collect()
 }
 
-/// The oracles of every type of `model`, by name, then revision. `core` has what an extension does not repeat.
+/// The oracles of every type of `model`, by name, then revision. `core` has the types that an extension does not repeat.
 pub(super) fn judges(
     documents: &[Value],
     core: &[Value],
@@ -50,7 +50,7 @@ pub(super) fn judges(
                 places(model, ty, revision)
                     .into_iter()
                     .filter_map(|pointer| {
-                        // What is made of parts has no members to point to.
+                        // A definition with `allOf` has no members to point to.
                         let schema = standalone(document, document, &pointer)
                             .or_else(|| standalone(flat, document, &pointer))?;
                         let judge = validator(&schema);
@@ -67,7 +67,7 @@ pub(super) fn judges(
         .collect()
 }
 
-/// The result in whose place others may stand, of a union that no definition spells.
+/// The default result of a union of results without a definition.
 fn outcome(name: &str) -> Option<&'static str> {
     match name {
         "CallToolOutcome" => Some("CallToolResult"),
@@ -79,8 +79,8 @@ fn outcome(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The oracle of several results in one: each as it is told from the others, by its `resultType` where there is one, and before
-/// that by what only it has. `anyOf` would not do, since one of them takes any object.
+/// The oracle of a union of results. Each result is recognised by its `resultType` if it has one, else by a member that only it
+/// has. `anyOf` is not enough, because one of them accepts any object.
 fn one_of_results(core: &Value, document: &Value, result: &str) -> (String, Validator) {
     let mut document = document.clone();
     for (name, definition) in core["$defs"].as_object().into_iter().flatten() {
@@ -118,7 +118,7 @@ fn one_of_results(core: &Value, document: &Value, result: &str) -> (String, Vali
     )
 }
 
-/// Where `revision` has `ty`; of a union told member by member, the union.
+/// The places where `revision` has `ty`; for a union that is recognised member by member, those of the union.
 fn places(model: &Model, ty: &TypeDef, revision: usize) -> BTreeSet<String> {
     let at = ty.sources.iter().filter(|(at, _)| *at == revision);
     let named = model
@@ -135,7 +135,7 @@ fn places(model: &Model, ty: &TypeDef, revision: usize) -> BTreeSet<String> {
     .collect()
 }
 
-/// `document` with the members of all parts in each definition that is made of parts.
+/// `document` with the `allOf` of each definition merged into it.
 pub(super) fn flattened_definitions(document: &Value) -> Value {
     let flat = document["$defs"].as_object().into_iter().flatten();
     let flat: Map<String, Value> = flat

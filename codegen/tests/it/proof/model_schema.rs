@@ -1,14 +1,14 @@
-//! The merged model as a JSON schema, so that the generator of values can make values of it.
+//! The merged model as a JSON schema, as input for the generator of values.
 
 use serde_json::{Map, Value, json};
 use trueform_codegen::model::{Form, Model, Need, Needs, Shape, TypeDef, TypeRef};
 
-/// A document with every type of `module` and what it uses of `core`.
+/// A document with every type of `module` and the types of `core` that it uses.
 pub(crate) fn superset(core: &Model, module: &Model) -> Value {
     document(core, module, true)
 }
 
-/// The same, without members that no revision knows.
+/// The same, without unknown members.
 pub(crate) fn closed(core: &Model, module: &Model) -> Value {
     document(core, module, false)
 }
@@ -44,7 +44,7 @@ fn definition(ty: &TypeDef, open: bool) -> Value {
             json!({ "anyOf": variants.iter().map(|variant| needed(&variant.ty, &variant.needs)).collect::<Vec<_>>() })
         }
         Shape::Enum { values } => {
-            // Enumerations are open: what no revision knows must survive too.
+            // Enumerations are open: unknown values must survive too.
             let known = values.iter().map(|value| value.value.as_str());
             json!({ "enum": known.chain(["of a later revision"]).collect::<Vec<_>>() })
         }
@@ -52,7 +52,7 @@ fn definition(ty: &TypeDef, open: bool) -> Value {
     }
 }
 
-/// Mostly what revisions ask of the place, sometimes only what the type says.
+/// Mostly the constraints of revisions on the place, sometimes only those of the type.
 fn needed(ty: &TypeRef, needs: &Needs) -> Value {
     let plain = schema(ty);
     if needs.is_empty() {

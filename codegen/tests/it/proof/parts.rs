@@ -1,4 +1,4 @@
-//! The visit of parts misses nothing: what older revisions do not see, and every `_meta`.
+//! The visit of parts is complete: every part that older revisions lack, and every `_meta`.
 
 use serde_json::Value;
 use trueform_schema::{
@@ -29,7 +29,7 @@ fn each<T: Parts + trueform_schema::Conform + serde::de::DeserializeOwned>(
     }
 }
 
-/// Where something is written otherwise at an older revision, a part was visited whose rule says so.
+/// If a value is written differently at an older revision, a part with the rule for it was visited.
 fn losses_are_visited<T: Parts + trueform_schema::Conform + serde::de::DeserializeOwned>(
     definition: &str,
 ) {
@@ -61,7 +61,7 @@ fn losses_are_visited<T: Parts + trueform_schema::Conform + serde::de::Deseriali
     assert!(rounds(200) < lost, "{definition}: {lost}");
 }
 
-/// Without the members that are written where the author set none.
+/// Removes the members that the encoder fills in.
 fn without_filled(json: &Json) -> Value {
     let mut value = json.to_value();
     if let Value::Object(members) = &mut value {
@@ -129,7 +129,7 @@ fn keys_of_every_meta_are_visited() {
     check::<ResourceLink>("ResourceLink");
 }
 
-/// What every kind of block has is the same as what the block's own type has.
+/// The shared accessors of a union return the same as the members of each variant.
 #[test]
 fn members_of_unions_are_those_of_the_variant() {
     let mut seen = 0;

@@ -1,10 +1,10 @@
-//! What the bindings refuse although the official schema of a revision accepts it, and why: each kind of exception, exactly.
+//! The exact list of values that the bindings refuse although the official schema of a revision accepts them, with reasons.
 
 use serde_json::Value;
 use trueform_codegen::model::{Model, Shape, TypeRef};
 use trueform_schema::DecodeError;
 
-/// What is refused although it is accepted: as members of which type, and the reason.
+/// The exceptions: type, member and reason.
 const LISTED: [(&str, &[&str], &str); 5] = [
     (
         "PrimitiveSchemaDefinition",
@@ -25,19 +25,19 @@ const LISTED: [(&str, &[&str], &str); 5] = [
     ),
 ];
 
-/// Whichever type has such a member.
+/// Any type with such a member.
 const ANY: &str = "";
 
 /// The value itself, not one of its members.
 const WHOLE: &[&str] = &[""];
 
-/// What a task has in some states.
+/// Members that a task has in some states only.
 const OF_SOME: &[&str] = &["error", "inputRequests", "result"];
 
 const OF_ONE_STATE: &str = "the schema has a type for each state of a task, and elsewhere these are extra members that may be \
     anything; the model has one type for all states";
 
-/// Whether `error` is of a number in `value` that the type of its member cannot hold without changing it, and says what to do: an
+/// Whether `error` is of a number in `value` that the type of its member cannot hold exactly, and the message names the remedy: an
 /// integer for a double, one beyond 64 bits, a float beyond ±2^53 for an integer.
 pub(super) fn is_inexact(error: &DecodeError, value: &Value) -> bool {
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -1,5 +1,5 @@
-//! The rows of the table of projection rules that a proof must have met: each row, at each of its revisions, with a value of
-//! which the judge says otherwise once the row is not kept.
+//! The rows of the table of projection rules that a proof must have met: each row, at each of its revisions, with a value for
+//! which the oracle's verdict changes if the row is not applied.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use trueform_schema::{
 
 use super::conform::{Look, Seen};
 
-/// What a row does.
+/// Kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     LeftOut,
@@ -37,13 +37,13 @@ impl Kind {
     }
 }
 
-/// Once it was met so often, a row is no longer looked for: it takes as long as the proof itself.
+/// After this many proofs a row is no longer searched for, because the search takes as long as the proof itself.
 const ENOUGH: usize = 20;
 
-/// How often each row was met.
+/// How often each row was proven.
 pub(super) struct Rows<'m> {
     model: &'m Model,
-    /// By revision and type, the items with what becomes of them and how often that was met.
+    /// By revision and type, the items with their treatment and the number of proofs.
     met: [BTreeMap<&'static str, Vec<Row>>; Revision::ALL.len()],
 }
 

@@ -44,7 +44,7 @@ impl Codec {
     /// Whether `value` decodes and is written again as an equal value.
     ///
     /// # Errors
-    /// What became of it, and the pointer that decoding failed at, if it did.
+    /// The difference, and the pointer at which decoding failed, if it did.
     pub(crate) fn keeps(self, value: &Value, view: View<'_>) -> Result<(), Broken> {
         let text = value.to_string();
         let out = (self.0)(&text, view).map_err(|error| Broken::Refused(error, text.clone()))?;
@@ -58,11 +58,11 @@ impl Codec {
     }
 }
 
-/// How a value did not come out as it went in.
+/// Why a value did not round-trip.
 pub(crate) enum Broken {
-    /// It did not decode.
+    /// It was not decoded.
     Refused(DecodeError, String),
-    /// It came out as another one.
+    /// It was written as another value.
     Changed(String, String),
 }
 
@@ -117,7 +117,7 @@ fn tasks() -> BTreeMap<&'static str, Round> {
     include!("table/tasks.rs")
 }
 
-/// Constants that a revision allows to be absent. They are no fields, so the encoder writes them always; absence means the
+/// Constants that a revision allows to be absent. They are not fields, so the encoder always writes them; absence means the
 /// same (a form is the default mode, a result is complete unless it says otherwise).
 const ALWAYS_WRITTEN: [(&str, &str); 3] = [
     ("mode", "form"),

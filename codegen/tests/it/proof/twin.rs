@@ -1,10 +1,10 @@
-//! Proof that no member of a later revision leaks: what is written validates under the closed twin of the revision.
+//! Proof that no member of a later revision leaks: the written value is valid under the closed twin of the revision.
 //!
 //! The run is its own mutation check: for each row of the table of projection rules, at each of its revisions, there is a
 //! value that the twin refuses once the row is undone.
 //!
-//! No official object is closed, so the schemas themselves cannot tell. In the twin every object of which the bindings have
-//! a struct refuses members that are not listed, also where the schema declares that there may be others.
+//! No official object is closed, so the schemas themselves accept unknown members. In the twin every object for which the bindings
+//! have a struct refuses unlisted members, even if the schema explicitly allows others.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ fn close(model: &Model, revision: usize, document: &mut Value) {
     }
 }
 
-/// Closed copies of what the members at `pointer` refer to where it stands for another type elsewhere.
+/// Closed copies of the targets of the members at `pointer`, if the definition is used for another type elsewhere.
 fn own_copies<'m>(
     model: &Model,
     revision: usize,
@@ -93,7 +93,7 @@ fn own_copies<'m>(
     fields.iter().filter_map(copy).collect()
 }
 
-/// Whether the definition at `pointer` stands for another type elsewhere, as a free `_meta` does.
+/// Whether the definition at `pointer` is used for another type elsewhere, like a free `_meta`.
 fn is_also(model: &Model, revision: usize, pointer: &str, name: &str) -> bool {
     let definition = pointer.trim_start_matches("/$defs/");
     let ty = model.definitions.get(&(revision, definition.to_owned()));
@@ -180,9 +180,12 @@ fn no_member_of_another_revision_is_written() {
                     }
                     for (item, kind, json) in &undone {
                         match judge.is_valid(json) {
-                            true => {
-                                fail(&format!("nobody notices {kind:?} of `{item}` undone"), json)
-                            }
+                            true => fail(
+                                &format!(
+                                    "no check notices that {kind:?} of `{item}` is not applied"
+                                ),
+                                json,
+                            ),
                             false => rows.meet(name, item, *kind, revision),
                         }
                     }
@@ -210,8 +213,8 @@ fn no_member_of_another_revision_is_written() {
     report(rows.unmet(&UNPROVABLE));
 }
 
-/// What `revision` would see of a value of the type `name` if one of the rows of that type were not kept, for each that has
-/// to do with the value.
+/// The forms in which `revision` would see a value of the type `name` if one row of that type were not applied, for each row that
+/// affects the value.
 fn undone(
     rows: &Rows<'_>,
     looks: &BTreeMap<&str, Look>,

@@ -1,4 +1,4 @@
-//! What is new with the made-up revision, used; and what was there before, still in use.
+//! Uses the additions of the made-up revision, and everything that existed before.
 
 use old_user::{answer, is_urgent, kind, older, other};
 use trueform_schema::methods::{DescribeTool, Request};
@@ -71,7 +71,7 @@ fn main() {
     );
     assert!(video.meta().is_some() && video.annotations().is_some());
 
-    // Old code meets new things and goes on.
+    // Old code receives new values and still works.
     assert_eq!(kind(&video), "something else");
     assert!(!is_urgent(&LoggingLevel::Trace));
     assert_eq!(other(&Role::User), Role::Assistant);

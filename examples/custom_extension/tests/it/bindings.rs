@@ -1,4 +1,4 @@
-//! The bindings of an extension of one's own, as its author uses them.
+//! The bindings of a user's extension, as its author uses them.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ fn definitions_equal_to_the_cores_are_the_cores_types() {
     assert_eq!(decode::from_str::<Bookmark>(&text).unwrap(), bookmark);
 }
 
-/// Collects the titles of what was added.
+/// Collects the titles of the added bookmarks.
 #[derive(Default)]
 struct Feed(Mutex<Vec<String>>);
 
@@ -46,7 +46,7 @@ fn a_client_hears_notifications() {
     let heard = feed.clone().notification(NOW, added, Some(params)).unwrap();
     ready(heard.call(()));
     assert_eq!(*feed.0.0.lock().unwrap(), ["A"]);
-    // The server asks nothing of the client.
+    // The server sends no requests.
     let error = feed.request(NOW, "bookmarks/add", None).unwrap_err();
     assert_eq!(
         error.to_string(),

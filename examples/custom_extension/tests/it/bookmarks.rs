@@ -138,7 +138,7 @@ async fn revisions_without_the_extension_do_not_have_its_methods() {
                 ),
                 "{unavailable:?}"
             );
-            // A client that is less careful is told by the server.
+            // A client that does not check gets the error from the server.
             let options = options(revision, &[IDENTIFIER]).outgoing(trueform::Policy::Off);
             let client = connect(&service, over, options).await;
             let unknown = soon(client.request::<AddBookmark>(example()).into_future()).await;
@@ -217,7 +217,7 @@ async fn malformed_params_are_refused_with_a_pointer() {
                 "{over:?} {params}: {answer}"
             );
         }
-        // The `_meta`, which no type of the extension describes, is checked all the same.
+        // The `_meta` is checked too, although no type of the extension describes it.
         for (meta, pointer) in [
             (r#""progressToken":{}"#, "/params/_meta/progressToken"),
             (

@@ -1,4 +1,4 @@
-//! Handlers of an extension that do what they should not, and what is done about them.
+//! Handlers of an extension that misbehave, and how the server contains them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,25 +29,25 @@ use crate::support::{BOTH, Over, connect, modern, next, options, raw, serve_http
 const NOW: Revision = Revision::V2026_07_28;
 const DECLARED: &str = r#"{"com.example/bookmarks":{}}"#;
 
-/// Does what the title of a bookmark says, and says what it does.
+/// Performs the action that the title of a bookmark names, and reports it.
 struct Rogue {
-    told: mpsc::UnboundedSender<String>,
+    events: mpsc::UnboundedSender<String>,
     released: Arc<Notify>,
 }
 
-/// What the test sees and decides.
+/// The test's side: the reports of the handlers, and their release.
 struct Director {
-    told: mpsc::UnboundedReceiver<String>,
+    events: mpsc::UnboundedReceiver<String>,
     released: Arc<Notify>,
 }
 
 impl Director {
-    async fn told(&mut self) -> String {
-        soon(self.told.recv()).await.expect("the server is there")
+    async fn next_event(&mut self) -> String {
+        soon(self.events.recv()).await.expect("the server is there")
     }
 }
 
-/// Says that it was dropped.
+/// Reports that it was dropped.
 struct Dropped(mpsc::UnboundedSender<String>);
 
 impl Drop for Dropped {
@@ -58,9 +58,9 @@ impl Drop for Dropped {
 }
 
 impl Rogue {
-    fn tell(&self, what: &str) {
+    fn report(&self, what: &str) {
         // The test may be over.
-        let _ = self.told.send(what.to_owned());
+        let _ = self.events.send(what.to_owned());
     }
 }
 
@@ -80,8 +80,8 @@ impl ServerHandler for Rogue {
                 panic!("meant to")
             }
             "wait" => {
-                let _dropped = Dropped(self.told.clone());
-                self.tell(cx.method());
+                let _dropped = Dropped(self.events.clone());
+                self.report(cx.method());
                 std::future::pending::<()>().await;
             }
             "reserved" => cx.set_result_meta("io.modelcontextprotocol/serverInfo", "me"),
@@ -112,21 +112,21 @@ impl ServerHandler for Rogue {
         if params.id == "panic" {
             panic!("meant to");
         }
-        self.tell(&format!("{} {}", cx.method(), params.id));
+        self.report(&format!("{} {}", cx.method(), params.id));
         self.released.notified().await;
-        self.tell("done");
+        self.report("done");
     }
 }
 
 fn rogue() -> (Server, Director) {
-    let (sender, told) = mpsc::unbounded_channel();
+    let (sender, events) = mpsc::unbounded_channel();
     let released = Arc::new(Notify::new());
     let rogue = Rogue {
-        told: sender,
+        events: sender,
         released: released.clone(),
     };
     let server = Server::new("rogue", "1").extension(handler::Server(rogue));
-    (server, Director { told, released })
+    (server, Director { events, released })
 }
 
 fn add(title: &str) -> AddBookmarkRequestParams {
@@ -193,9 +193,9 @@ async fn a_call_that_nobody_waits_for_is_dropped() {
     let service = server.build().unwrap();
     let client = connect(&service, Over::Stream, options(NOW, &[IDENTIFIER])).await;
     let waiting = tokio::spawn(client.request::<AddBookmark>(add("wait")).into_future());
-    assert_eq!(director.told().await, "bookmarks/add");
+    assert_eq!(director.next_event().await, "bookmarks/add");
     waiting.abort();
-    assert_eq!(director.told().await, "dropped");
+    assert_eq!(director.next_event().await, "dropped");
 
     let short = client
         .request::<AddBookmark>(add("wait"))
@@ -205,8 +205,8 @@ async fn a_call_that_nobody_waits_for_is_dropped() {
         matches!(timed_out, Err(ClientError::Local(LocalError::TimedOut(_)))),
         "{timed_out:?}"
     );
-    assert_eq!(director.told().await, "bookmarks/add");
-    assert_eq!(director.told().await, "dropped");
+    assert_eq!(director.next_event().await, "bookmarks/add");
+    assert_eq!(director.next_event().await, "dropped");
 }
 
 // In the modern era closing the connection cancels what it waits for.
@@ -216,21 +216,21 @@ async fn a_call_whose_connection_closes_is_dropped() {
     let address = serve_http(&server.build().unwrap()).await;
     let params = r#","bookmark":{"title":"wait","uri":"https://a.example"}"#;
     let connection = send(address, &modern(1, "bookmarks/add", DECLARED, params)).await;
-    assert_eq!(director.told().await, "bookmarks/add");
+    assert_eq!(director.next_event().await, "bookmarks/add");
     drop(connection);
-    assert_eq!(director.told().await, "dropped");
+    assert_eq!(director.next_event().await, "dropped");
 }
 
-/// Limits calls to the time it holds, and says how they ended.
+/// Limits calls to its time limit, and reports their outcome.
 struct Watch {
     limit: Duration,
-    told: mpsc::UnboundedSender<(String, CallOutcome)>,
+    events: mpsc::UnboundedSender<(String, CallOutcome)>,
 }
 
 struct Watched {
     limit: Duration,
     name: String,
-    told: mpsc::UnboundedSender<(String, CallOutcome)>,
+    events: mpsc::UnboundedSender<(String, CallOutcome)>,
 }
 
 impl CallLayer for Watch {
@@ -247,7 +247,7 @@ impl CallLayer for Watch {
         Ok(Some(Box::new(Watched {
             limit: self.limit,
             name: call.name().to_owned(),
-            told: self.told.clone(),
+            events: self.events.clone(),
         })))
     }
 }
@@ -258,7 +258,7 @@ impl CallScope for Watched {
     }
 
     fn ended(self: Box<Self>, end: &CallEnd) {
-        self.told
+        self.events
             .send((self.name, end.outcome))
             .expect("the test listens");
     }
@@ -268,9 +268,9 @@ impl CallScope for Watched {
 async fn layers_see_calls_limit_and_refuse_them() {
     for over in BOTH {
         let (server, mut director) = rogue();
-        let (told, mut ends) = mpsc::unbounded_channel();
+        let (events, mut ends) = mpsc::unbounded_channel();
         let limit = Duration::from_millis(20);
-        let service = server.layer(Watch { limit, told }).build().unwrap();
+        let service = server.layer(Watch { limit, events }).build().unwrap();
         let client = connect(&service, over, options(NOW, &[IDENTIFIER])).await;
 
         let added = soon(client.request::<AddBookmark>(add("fine")).into_future()).await;
@@ -284,8 +284,8 @@ async fn layers_see_calls_limit_and_refuse_them() {
         let error = error.remote().unwrap();
         let message = "`bookmarks/add` did not finish within 20ms";
         assert_eq!((error.code, &*error.message), (-32603, message), "{over:?}");
-        assert_eq!(director.told().await, "bookmarks/add");
-        assert_eq!(director.told().await, "dropped");
+        assert_eq!(director.next_event().await, "bookmarks/add");
+        assert_eq!(director.next_event().await, "dropped");
         let end = soon(ends.recv()).await.unwrap();
         assert_eq!(end, (name, CallOutcome::Error(-32603)), "{over:?}");
 
@@ -299,7 +299,7 @@ async fn layers_see_calls_limit_and_refuse_them() {
 async fn visited(director: &mut Director, ids: &[&str]) {
     for id in ids {
         let expected = format!("notifications/bookmarks/visited {id}");
-        assert_eq!(director.told().await, expected);
+        assert_eq!(director.next_event().await, expected);
     }
 }
 
@@ -315,13 +315,13 @@ async fn handlers_of_notifications_are_bounded_on_a_stream() {
     for id in ["panic", "1", "2", "3", "4"] {
         visit(id);
     }
-    // Its answer shows that all before it were read.
+    // Its response shows that all earlier messages were read.
     let added = soon(client.request::<AddBookmark>(add("fine")).into_future()).await;
     assert_eq!(added.unwrap().id, "1");
     visited(&mut director, &["1", "2"]).await;
     director.released.notify_waiters();
     for _ in 0..2 {
-        assert_eq!(director.told().await, "done");
+        assert_eq!(director.next_event().await, "done");
     }
     // The third and the fourth were dropped, and there is room again.
     let added = soon(client.request::<AddBookmark>(add("fine")).into_future()).await;
@@ -347,7 +347,7 @@ async fn handlers_of_notifications_are_bounded_over_http() {
     assert_eq!(status(address, &visit("3")).await, 503);
     director.released.notify_waiters();
     for _ in 0..2 {
-        assert_eq!(director.told().await, "done");
+        assert_eq!(director.next_event().await, "done");
     }
     // The permit is given back a moment after the handler has ended.
     soon(async {
@@ -393,9 +393,9 @@ impl Methods<Context> for Slow {
         let params = NotificationParams::default();
         Ok(Decoded::new(self, params, |slow, _: Context, _| {
             Box::pin(async move {
-                slow.0.tell("begun");
+                slow.0.report("begun");
                 slow.0.released.notified().await;
-                slow.0.tell("done");
+                slow.0.report("done");
             })
         }))
     }
@@ -410,13 +410,13 @@ async fn a_batch_does_not_wait_for_its_notifications() {
 }
 
 async fn batches_with_notifications(over: Over) {
-    let (sender, told) = mpsc::unbounded_channel();
+    let (sender, events) = mpsc::unbounded_channel();
     let released = Arc::new(Notify::new());
     let slow = Slow(Rogue {
-        told: sender,
+        events: sender,
         released: released.clone(),
     });
-    let mut director = Director { told, released };
+    let mut director = Director { events, released };
     let server = Server::new("slow", "1")
         .extension(slow)
         .max_in_flight(1)
@@ -442,10 +442,10 @@ async fn batches_with_notifications(over: Over) {
         assert_eq!(answer, expected);
     }
     // The second and the third were dropped.
-    assert_eq!(director.told().await, "begun");
+    assert_eq!(director.next_event().await, "begun");
     director.released.notify_waiters();
-    assert_eq!(director.told().await, "done");
-    assert!(director.told.try_recv().is_err());
+    assert_eq!(director.next_event().await, "done");
+    assert!(director.events.try_recv().is_err());
 }
 
 /// Posts `body`, a message of the modern era, on a connection of its own.
@@ -462,7 +462,7 @@ async fn send(address: std::net::SocketAddr, body: &str) -> TcpStream {
     connection
 }
 
-/// The status of the answer to `body`.
+/// The status of the response to `body`.
 async fn status(address: std::net::SocketAddr, body: &str) -> u16 {
     let mut connection = send(address, body).await;
     let mut answer = String::new();

@@ -1,4 +1,4 @@
-//! An extension of one's own: its bindings as its author uses them, and its server as clients see it, over a byte stream and
+//! A user's extension: its bindings as its author uses them, and its server as clients see it, over a byte stream and
 //! over HTTP.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]

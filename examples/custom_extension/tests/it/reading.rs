@@ -1,4 +1,4 @@
-//! An extension of 2025-11-25, where both sides send requests. A client says there at `initialize` that it has the extension.
+//! An extension of 2025-11-25, where both sides send requests. A client declares the extension at `initialize`.
 
 use std::future::IntoFuture;
 
@@ -64,17 +64,18 @@ impl ServerHandler for Library {
             |problem| problem.to_string(),
             |answer| answer.agreed.to_string(),
         );
-        let told = cx.notify::<Lent>(&LentNotificationParams::new(params.title));
-        let told = told.map_or_else(|problem| problem.to_string(), |()| "told".to_owned());
-        let told = format!("{}: {asked}, {told}", cx.method());
-        self.0.send(told).expect("the test listens");
+        let notified = cx.notify::<Lent>(&LentNotificationParams::new(params.title));
+        let notified =
+            notified.map_or_else(|problem| problem.to_string(), |()| "notified".to_owned());
+        let report = format!("{}: {asked}, {notified}", cx.method());
+        self.0.send(report).expect("the test listens");
     }
 }
 
 fn library() -> (Service, mpsc::UnboundedReceiver<String>) {
-    let (sender, told) = mpsc::unbounded_channel();
+    let (sender, reports) = mpsc::unbounded_channel();
     let server = Server::new("library", "1").extension(handler::Server(Library(sender)));
-    (server.build().unwrap(), told)
+    (server.build().unwrap(), reports)
 }
 
 /// A client that opened a session at `revision` and declared `extensions`.
@@ -183,7 +184,7 @@ async fn a_typed_client_without_the_extension_is_refused() {
     );
 }
 
-/// Serves the extension of tasks, and has no tasks.
+/// Serves the tasks extension without any tasks.
 struct NoTasks;
 
 impl tasks::handler::ServerHandler for NoTasks {
@@ -272,8 +273,8 @@ async fn what_the_client_answers_is_checked() {
             answer(&client, reply).await;
             let error = next(&client).await["error"].take();
             assert_eq!(error["code"], code, "{over:?}: {error}");
-            let told = error["message"].as_str().unwrap();
-            assert!(told.starts_with(message), "{over:?}: {error}");
+            let found = error["message"].as_str().unwrap();
+            assert!(found.starts_with(message), "{over:?}: {error}");
         }
     }
 }
@@ -302,25 +303,28 @@ async fn a_session_without_the_extension_is_refused() {
     }
 }
 
-// Over HTTP a notification is answered by a status alone, so its handler can reach nobody.
+// Over HTTP a notification is answered by a status alone, so its handler cannot send messages.
 #[tokio::test]
 async fn the_handler_of_a_notification_reaches_its_client_where_there_is_a_way() {
     let returned =
         r#"{"jsonrpc":"2.0","method":"notifications/reading/returned","params":{"title":"A"}}"#;
     for (over, expected) in [
-        (Over::Stream, "notifications/reading/returned: true, told"),
+        (
+            Over::Stream,
+            "notifications/reading/returned: true, notified",
+        ),
         (
             Over::Http,
             "notifications/reading/returned: the client has gone, the client has gone",
         ),
     ] {
-        let (service, mut told) = library();
+        let (service, mut reports) = library();
         let client = opened(&service, over, "2025-11-25", DECLARED).await;
         client.send_raw(returned).unwrap();
         if over == Over::Stream {
             answer(&client, r#""result":{"agreed":true}"#).await;
         }
-        assert_eq!(soon(told.recv()).await.unwrap(), expected);
+        assert_eq!(soon(reports.recv()).await.unwrap(), expected);
     }
 }
 

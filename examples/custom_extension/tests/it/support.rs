@@ -18,13 +18,13 @@ use trueform::{
     schema::{ClientCapabilities, Revision},
 };
 
-/// `future`, or a failure of the test if it takes very long.
+/// The output of `future`; panics if it takes too long.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     let limited = tokio::time::timeout(Duration::from_secs(20), future);
     limited.await.expect("took too long")
 }
 
-/// How a client reaches the server.
+/// Transport between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
     Stream,
@@ -33,7 +33,7 @@ pub(crate) enum Over {
 
 pub(crate) const BOTH: [Over; 2] = [Over::Stream, Over::Http];
 
-/// What a client of `revision` says that declares `extensions`.
+/// The options of a client of `revision` that declares `extensions`.
 pub(crate) fn options(revision: Revision, extensions: &[&str]) -> ClientOptions {
     let mut declared = serde_json::Map::new();
     for extension in extensions {
@@ -88,7 +88,7 @@ pub(crate) async fn serve_http(service: &Service) -> SocketAddr {
     address
 }
 
-/// Posts each line of `far` to the server at `address`, and writes what comes back, a message a line. Requests run side by
+/// Posts each line of `far` to the server at `address`, and writes the responses, one message per line. Requests run side by
 /// side, except for the one that opens a session; notifications go one after another.
 async fn bridge(address: SocketAddr, far: DuplexStream) {
     let (reader, writer) = tokio::io::split(far);

@@ -4,7 +4,7 @@
 
 use trueform::{HttpConfig, prelude::*};
 
-/// What `add` answers.
+/// Result of `add`.
 #[derive(Serialize, JsonSchema)]
 struct Sum {
     /// The sum of both numbers.

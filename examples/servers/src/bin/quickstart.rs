@@ -3,7 +3,7 @@
 
 use trueform::prelude::*;
 
-/// What `add` answers.
+/// Result of `add`.
 #[derive(Serialize, JsonSchema)]
 struct Sum {
     /// The sum of both numbers.

@@ -1,4 +1,4 @@
-//! What is known only when every node is there: loops, aliases, and which nodes can be checked as a stream.
+//! The passes that need all nodes: loops, aliases, and which nodes can be checked as a stream.
 
 use serde_json::Value;
 
@@ -54,14 +54,14 @@ fn rules(list: &[Node], id: NodeId) -> Option<&Rules> {
     }
 }
 
-/// For each node the one it is only another name for, or itself.
+/// For each node the node that it is an alias of, or itself.
 fn without_aliases(list: &[Node]) -> Vec<NodeId> {
     let mut targets: Vec<Option<NodeId>> = vec![None; list.len()];
     let mut chain = Vec::new();
     for (start, node) in (0_u32..).zip(list) {
         let mut id = NodeId(start);
         let mut node = node;
-        // Ends, since there is no loop; each link is followed once.
+        // Terminates, because loops were refused; each link is followed once.
         let target = loop {
             if let Some(known) = targets[id.0 as usize] {
                 break known;
@@ -162,7 +162,7 @@ fn array_streams(array: &ArrayRules) -> bool {
     !array.unique && array.contains.is_none()
 }
 
-/// A repeated name is one member in a tree but comes by twice in a stream, so a lower bound on members cannot stream.
+/// A repeated name is one member in a tree but occurs twice in a stream, so a lower bound on members cannot be checked as a stream.
 fn object_streams(object: &ObjectRules) -> bool {
     object.patterns.is_empty()
         && object.property_names.is_none()

@@ -90,7 +90,7 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// Compiled even if nothing refers to them, so that a fault in them is found when the schema is registered.
+    /// Compiled even if nothing refers to them, so that their faults are found when the schema is registered.
     fn definitions(&mut self, at: Place<'v, '_>) {
         let keywords: &[&str] = match self.dialect {
             Dialect::Draft2020 => &["$defs", "definitions"],
@@ -436,7 +436,7 @@ impl<'v> Compiler<'v> {
         let value = at.get(keyword)?;
         let count = match value {
             Value::Number(number) => match Num::of(number) {
-                // A larger count than memory holds is as good as the largest.
+                // Counts beyond `usize` are clamped, because no value in memory can exceed them.
                 Num::Int(count) if 0 <= count => Some(usize::try_from(count).unwrap_or(usize::MAX)),
                 _ => None,
             },

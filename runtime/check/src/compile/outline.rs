@@ -1,7 +1,7 @@
-//! The part of a document that nodes can express, where its whole is another engine's business.
+//! The outline of a document that another engine checks: the part that nodes can express.
 //!
-//! What is left out is left out silently, so an outline decides nothing: it finds the faults that are told in the
-//! same words either way, and it has the places and descriptions that violations are told with.
+//! Everything else is omitted silently, so an outline gives no verdict. It finds the faults that both engines report in the same
+//! words, and it supplies the places and descriptions for violations.
 
 use std::collections::HashMap;
 
@@ -16,24 +16,24 @@ use super::{
     Compiler, Dialect, Extent, OtherDialect, Place, compiled, other_dialect,
 };
 
-/// The nodes of what is covered.
+/// The nodes of the covered part.
 pub(crate) struct Outline {
     pub(crate) nodes: Nodes,
-    /// The node of each subschema, by its place in the document. Empty where places do not say enough.
+    /// The node of each subschema, by its place in the document. Empty if places are ambiguous.
     pub(crate) places: HashMap<String, NodeId>,
 }
 
 /// Outlines a document.
 ///
 /// # Errors
-/// Faults in what is covered.
+/// Faults in the covered part.
 pub(crate) fn outline(root: &Value, options: &CompileOptions) -> Result<Outline, Vec<SchemaError>> {
     let named = root.get("$schema");
     let other = named.and_then(other_dialect);
     let dialect = match other {
         Some(OtherDialect::Draft2019) => Dialect::Draft2020,
         Some(OtherDialect::Draft06) => Dialect::Draft07,
-        // Bounds are spelled so differently that nothing can be said of numbers.
+        // Bounds have another notation in this dialect, so constraints on numbers are omitted.
         Some(OtherDialect::Draft04) => return Ok(empty(options)),
         None => Dialect::of(root).map_err(|error| vec![error])?,
     };
@@ -52,7 +52,7 @@ pub(crate) fn outline(root: &Value, options: &CompileOptions) -> Result<Outline,
                 },
             })
         }
-        // Where the dialect is not quite this one, only size can be judged.
+        // In other dialects only the size can be checked.
         Err(errors) if other.is_some() && errors.iter().all(|error| error.kind != TooLarge) => {
             Ok(empty(options))
         }
@@ -60,7 +60,7 @@ pub(crate) fn outline(root: &Value, options: &CompileOptions) -> Result<Outline,
     }
 }
 
-/// The nodes that stand for no place: `true` and `false`.
+/// The nodes without a place: `true` and `false`.
 const CONSTANTS: usize = 2;
 
 fn empty(options: &CompileOptions) -> Outline {
@@ -99,14 +99,14 @@ fn has_resources(root: &Value) -> bool {
 }
 
 impl<'v> Compiler<'v> {
-    /// Compiles what has no node of its own, so that faults below are found; what a dynamic reference leads to.
+    /// Compiles subschemas of uncovered keywords, so that faults in them are found. Returns the target of a dynamic reference.
     pub(super) fn below_outline(&mut self, at: Place<'v, '_>) -> Option<NodeId> {
         for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
             if let Some(schema) = at.get(keyword) {
                 self.enqueue(schema, at.below(keyword));
             }
         }
-        // In one resource there is only one place that a dynamic reference can lead to.
+        // Within one resource a dynamic reference has only one possible target.
         self.reference(at, "$dynamicRef")
     }
 }

@@ -16,7 +16,7 @@ use super::{
 };
 
 impl<'v> Compiler<'v> {
-    /// What the `keyword`, such as `$ref`, leads to.
+    /// The node that the `keyword`, such as `$ref`, refers to.
     pub(super) fn reference(&mut self, at: Place<'v, '_>, keyword: &str) -> Option<NodeId> {
         let pointer = at.below(keyword);
         let Some(target) = at.get(keyword)?.as_str() else {
@@ -104,7 +104,7 @@ pub(super) fn is_data(keyword: &str) -> bool {
     matches!(keyword, "enum" | "const" | "default" | "examples")
 }
 
-/// Every `$anchor`, and `$id`s of the form `#name`, which is how draft-07 spelt them.
+/// Every `$anchor`, and `$id`s of the form `#name`, the notation of draft-07.
 fn anchors(root: &Value) -> HashMap<&str, (&Value, String)> {
     let mut found = HashMap::new();
     let mut todo = vec![(root, String::new())];

@@ -1,7 +1,7 @@
-//! What to say when no branch of `anyOf` or `oneOf` matches, from what `jsonschema` found in each.
+//! The report if no branch of `anyOf` or `oneOf` matches, from the errors that `jsonschema` found in each.
 //!
-//! The same choice as `walk` makes: branches of another type or with another discriminator were not meant; among the
-//! rest the one with the fewest, then the deepest violations is told. If that is not one, all are listed.
+//! The choice is that of `walk`: branches of another type or with another discriminator are excluded; of the others the one with
+//! the fewest, then the deepest violations is reported. If several tie, the alternatives are listed.
 
 use std::cmp::Reverse;
 
@@ -9,64 +9,64 @@ use jsonschema::ValidationError;
 
 use super::{
     super::{describe::or_list, path::cut, violation::Violation},
-    tell::{Told, is_literal, plain, tell},
+    report::{Located, is_literal, plain, report},
 };
 
 /// Branches beyond this many are not examined.
 const MOST: usize = 24;
 
-/// What is wrong with the value according to one branch.
-struct Report {
-    branch: usize,
+/// The violations of the value in one branch.
+struct Branch {
+    index: usize,
     violations: Vec<Violation>,
 }
 
 pub(super) fn explain(
-    told: &Told<'_>,
+    located: &Located<'_>,
     keyword: &'static str,
     context: &[Vec<ValidationError<'static>>],
     out: &mut Vec<Violation>,
 ) {
-    let report = |(branch, errors): (usize, &Vec<ValidationError<'static>>)| {
+    let examine = |(index, errors): (usize, &Vec<ValidationError<'static>>)| {
         let mut violations = Vec::new();
         for error in errors {
-            tell(told.full, told.root, error, &mut violations);
+            report(located.full, located.root, error, &mut violations);
         }
-        Report {
-            branch,
+        Branch {
+            index,
             violations: plain(violations),
         }
     };
-    let all: Vec<Report> = context.iter().enumerate().take(MOST).map(report).collect();
-    let here = cut(told.at.to_owned());
-    if all.iter().all(|report| report.literal_at(&here).is_some()) {
+    let all: Vec<Branch> = context.iter().enumerate().take(MOST).map(examine).collect();
+    let here = cut(located.at.to_owned());
+    if all.iter().all(|branch| branch.literal_at(&here).is_some()) {
         return out.extend(literals(keyword, &here, &all));
     }
-    let other_type = |report: &Report| {
+    let other_type = |branch: &Branch| {
         let at_here = |violation: &Violation| violation.pointer == here;
-        let mut violations = report
+        let mut violations = branch
             .violations
             .iter()
             .filter(|violation| at_here(violation));
         violations.any(|violation| violation.keyword == "type" || is_literal(violation))
     };
     if all.iter().all(other_type) {
-        return out.push(told.value(keyword, alternatives(told, &all)));
+        return out.push(located.value(keyword, alternatives(located, &all)));
     }
     let mut meant = all;
-    meant.retain(|report| !other_type(report));
+    meant.retain(|branch| !other_type(branch));
     if let Some(tag) = discriminator(&here, &meant) {
-        let other_tag = |report: &Report| report.literal_at(&tag).is_some();
+        let other_tag = |branch: &Branch| branch.literal_at(&tag).is_some();
         if meant.iter().all(other_tag) {
             return out.extend(literals(keyword, &tag, &meant));
         }
-        meant.retain(|report| !other_tag(report));
+        meant.retain(|branch| !other_tag(branch));
     }
-    closest(told, keyword, &meant, out);
+    closest(located, keyword, &meant, out);
 }
 
-impl Report {
-    /// Why the value at `pointer` is none of the literals that the branch demands there.
+impl Branch {
+    /// The violation at `pointer` of the literals that the branch allows there.
     fn literal_at(&self, pointer: &str) -> Option<&Violation> {
         let mut at = self
             .violations
@@ -91,19 +91,24 @@ fn is_missing_literal(violation: &Violation) -> bool {
 /// How `describe` begins a list of literals.
 const ONE_OF: &str = "one of ";
 
-fn closest(told: &Told<'_>, keyword: &'static str, reports: &[Report], out: &mut Vec<Violation>) {
-    let best = reports.iter().map(Report::rank).min();
-    let mut ties = reports.iter().filter(|report| Some(report.rank()) == best);
+fn closest(
+    located: &Located<'_>,
+    keyword: &'static str,
+    branches: &[Branch],
+    out: &mut Vec<Violation>,
+) {
+    let best = branches.iter().map(Branch::rank).min();
+    let mut ties = branches.iter().filter(|branch| Some(branch.rank()) == best);
     let first = ties.next();
     match first.filter(|first| ties.all(|other| other.violations == first.violations)) {
-        Some(report) => out.extend(report.violations.iter().cloned()),
-        None => out.push(told.value(keyword, alternatives(told, reports))),
+        Some(branch) => out.extend(branch.violations.iter().cloned()),
+        None => out.push(located.value(keyword, alternatives(located, branches))),
     }
 }
 
-/// A member right below `here` for which a branch has literals, of which none is there.
-fn discriminator(here: &str, reports: &[Report]) -> Option<String> {
-    if reports.len() < 2 {
+/// A member directly below `here` for which a branch allows only literals, all different from the value.
+fn discriminator(here: &str, branches: &[Branch]) -> Option<String> {
+    if branches.len() < 2 {
         return None;
     }
     let right_below = |pointer: &str| {
@@ -115,20 +120,20 @@ fn discriminator(here: &str, reports: &[Report]) -> Option<String> {
     let tag = |violation: &&Violation| {
         right_below(&violation.pointer)
             && (is_literal(violation)
-                // Missing for all, or it says nothing about which was meant.
-                || reports.iter().all(|report| report.literal_at(&violation.pointer).is_some()))
+                // If it is not missing for all branches, it does not discriminate.
+                || branches.iter().all(|branch| branch.literal_at(&violation.pointer).is_some()))
     };
-    let mut violations = reports.iter().flat_map(|report| &report.violations);
+    let mut violations = branches.iter().flat_map(|branch| &branch.violations);
     violations
         .find(tag)
         .map(|violation| violation.pointer.clone())
 }
 
-/// That what is at `pointer` is none of the literals of any branch.
-fn literals(keyword: &'static str, pointer: &str, reports: &[Report]) -> Option<Violation> {
-    let mut all = reports
+/// The violation at `pointer` that no branch allows the literal there.
+fn literals(keyword: &'static str, pointer: &str, branches: &[Branch]) -> Option<Violation> {
+    let mut all = branches
         .iter()
-        .filter_map(|report| report.literal_at(pointer));
+        .filter_map(|branch| branch.literal_at(pointer));
     let first = all.next()?;
     let mut words = vec![first.expected.trim_start_matches(ONE_OF)];
     let mut suggestion = first.suggestion.as_ref();
@@ -152,14 +157,14 @@ fn literals(keyword: &'static str, pointer: &str, reports: &[Report]) -> Option<
     })
 }
 
-/// What the branches allow, in words.
-fn alternatives(told: &Told<'_>, reports: &[Report]) -> String {
-    let branches = reports.iter().map(|report| report.branch);
-    told.alternatives(branches).unwrap_or_else(|| {
+/// Description of the values that the branches allow.
+fn alternatives(located: &Located<'_>, branches: &[Branch]) -> String {
+    let indices = branches.iter().map(|branch| branch.index);
+    located.alternatives(indices).unwrap_or_else(|| {
         let mut words: Vec<&str> = Vec::new();
-        for violation in reports
+        for violation in branches
             .iter()
-            .filter_map(|report| report.violations.first())
+            .filter_map(|branch| branch.violations.first())
         {
             if !words.contains(&&*violation.expected) {
                 words.push(&violation.expected);

@@ -1,4 +1,4 @@
-//! Why `jsonschema` cannot compile a document, as a `SchemaError`.
+//! Converts the reason why `jsonschema` cannot compile a document to a `SchemaError`.
 
 use jsonschema::{ReferencingError, ValidationError, error::ValidationErrorKind};
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn plain(words: &dyn std::fmt::Display) -> String {
     words
 }
 
-/// The place of the keyword that refers to `uri`, and how it is spelled there.
+/// The place of the keyword that refers to `uri`, and its spelling there.
 fn whose_target<'v>(root: &'v Value, uri: &str) -> Option<(String, &'v str)> {
     let mut todo = vec![(root, String::new())];
     while let Some((value, pointer)) = todo.pop() {

@@ -1,4 +1,4 @@
-//! The engine of the feature `json-schema`: that it takes what the other refuses, and reads like it.
+//! The engine of the feature `json-schema`: it accepts schemas that the other refuses, and has the same wording.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{
     compiled, json as parse, words,
 };
 
-/// The schema with a definition that only the other engine takes; `None` where there is no room for one.
+/// The schema with a definition that only the other engine takes; `None` if the schema has no place for one.
 pub(super) fn otherwise_checked(schema: &str) -> Option<Schema> {
     let mut schema = parse(schema);
     let members = schema.as_object_mut()?;
@@ -39,7 +39,7 @@ fn unevaluated_members_and_items() {
         r#"{"path":"/","all":true,"Path":2}"#,
         "/Path: expected only `path`, `depth`, `all`, found unknown property `Path`",
     );
-    // What a part describes that is not the one that matches.
+    // A property of a branch that does not match.
     check(
         r#"{"if":{"required":["a"]},"then":{"properties":{"a":{},"b":{}}},"unevaluatedProperties":false}"#,
         r#"{"b":1}"#,
@@ -260,7 +260,7 @@ fn faults_are_named() {
 }
 
 #[test]
-fn branches_are_told_as_usual() {
+fn branches_are_reported_as_usual() {
     let schema = r#"{"oneOf":[
         {"type":"object","properties":{"kind":{"const":"circle"},"radius":{"type":"number"}},"required":["kind","radius"],"unevaluatedProperties":false},
         {"type":"object","properties":{"kind":{"const":"square"},"side":{"type":"number"}},"required":["kind","side"],"unevaluatedProperties":false}]}"#;

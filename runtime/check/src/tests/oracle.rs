@@ -394,7 +394,7 @@ fn formats_agree() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Texts made of what URIs are made of, with a mistake here and there.
+/// Texts composed of parts of URIs, with occasional mistakes.
 fn uri() -> impl Strategy<Value = String> {
     // Parts between spaces; the first ones are drawn more often.
     let part = |usual: &'static str, rare: &'static str| {

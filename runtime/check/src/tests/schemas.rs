@@ -1,4 +1,4 @@
-//! What cannot be compiled, and why; and schemas made to exhaust the checker.
+//! Schemas that cannot be compiled, with the reasons; and schemas designed to exhaust the checker.
 
 use std::time::{Duration, Instant};
 

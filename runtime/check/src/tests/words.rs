@@ -1,4 +1,4 @@
-//! What is said about a wrong value, keyword by keyword.
+//! The report of an invalid value, keyword by keyword.
 
 use super::{compiled, json, verdict};
 
@@ -149,7 +149,7 @@ fn objects() {
         r#"{"tokenBudget":1}"#,
         "/tokenBudget: expected only `token_budget`, `path`, found unknown property `tokenBudget`; did you mean `token_budget`?",
     );
-    // What is already there was not meant.
+    // A property that is already present is not suggested.
     check(
         closed,
         r#"{"path":1,"paths":1}"#,

@@ -1,7 +1,7 @@
-//! What to say when no branch of `anyOf` or `oneOf` matches: the violations of the branch that was meant.
+//! The report if no branch of `anyOf` or `oneOf` matches: the violations of the most likely branch.
 //!
-//! Branches that cannot have been meant go first (another type, another discriminator); among the rest the one
-//! with the fewest, then the deepest violations is reported. If that is not one branch, all are listed.
+//! Branches of another type or with another discriminator are excluded; of the others the one with the fewest, then the
+//! deepest violations is reported. If several tie, the alternatives are listed.
 
 use std::cmp::Reverse;
 
@@ -23,15 +23,15 @@ use super::{
 /// Branches beyond this many are not examined for the report.
 const MOST: usize = 24;
 
-/// Reports on branches inside of reports on branches; deeper ones only list the alternatives, since the work is
-/// multiplied by the number of branches at every level.
+/// Maximum nesting of reports on branches. Deeper ones only list the alternatives, because every level multiplies the work by
+/// the number of branches.
 const MOST_NESTED: usize = 2;
 
 /// How far `$ref` and `allOf` are followed for types and discriminators.
 const DEEPEST: usize = 4;
 
 impl<'s> Walk<'s> {
-    /// Reports on branches none of which accepts `value`. Always `false`.
+    /// Reports on branches that all refuse `value`. Always returns `false`.
     pub(super) fn explain(
         &mut self,
         keyword: &'static str,
@@ -143,7 +143,7 @@ impl<'s> Walk<'s> {
         out.push(summary)
     }
 
-    /// The only values the node accepts, where it says so itself.
+    /// The only values that the node accepts, if its own keywords list them.
     fn literals(&self, id: NodeId, depth: usize) -> Option<Vec<&'s Value>> {
         let rules = self.nodes.rules(id)?;
         if let Some(constant) = &rules.constant {

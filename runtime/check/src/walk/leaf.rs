@@ -18,7 +18,7 @@ use super::{
     Out, violation,
 };
 
-/// The allowed types; a format or pattern says more than `string` where it is the only type.
+/// Description of the allowed types. If `string` is the only type, a format or pattern is more specific.
 pub(super) fn type_words(rules: &Rules) -> String {
     match (&rules.string, rules.types) {
         (Some(string), TypeSet::STRING) => string
@@ -164,7 +164,7 @@ type BrokenString = Option<(&'static str, Cow<'static, str>)>;
 
 /// The string rules that `text` breaks: keyword and words. Allocates only for broken ones.
 pub(crate) fn broken_strings(rules: &StringRules, text: &str) -> [BrokenString; 4] {
-    // Only as many characters are counted as the bounds ask about.
+    // Characters are counted only up to the bounds.
     let short = 0 < rules.min
         && text.len() < rules.min.saturating_mul(4)
         && text.chars().count() < rules.min;

@@ -1,4 +1,4 @@
-//! JSON-RPC itself: what a text is that is no message, and which error it deserves.
+//! JSON-RPC itself: the classification of texts that are not messages, and the error for each.
 
 use std::collections::HashMap;
 
@@ -8,27 +8,27 @@ use trueform_schema::RequestId;
 use super::{reading, requests};
 use crate::jsonrpc::{self, Incoming, Message, code};
 
-/// A text that is no message.
+/// A text that is not a message.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) requirements: &'static [&'static str],
     pub(super) message: String,
-    /// The errors it deserves, the most apt first.
+    /// The matching errors, best first.
     pub(super) codes: &'static [i64],
     /// Whether it is a notification or a response, which are never answered.
     pub(super) unanswerable: bool,
-    /// The id, if whoever reads the text must be able to find it.
+    /// The id, if every reader of the text must be able to find it.
     pub(super) id: Option<RequestId>,
-    /// An id that can be found by luck.
+    /// An id that some readers may find.
     pub(super) perhaps_id: Option<RequestId>,
-    /// The request that it would answer, were it not for a part that not everybody can read.
+    /// The request that it would answer, apart from a part that not every peer can read.
     pub(super) answers: Option<RequestId>,
     /// The exchange in which it was sent.
     pub(super) stream: Option<String>,
 }
 
 impl Fault {
-    /// One of which no more is known than that it is no message.
+    /// A text of which nothing more is known.
     pub(super) const fn refused() -> Self {
         Self {
             requirements: &["A-1"],
@@ -70,9 +70,9 @@ pub(super) fn fault(text: &str) -> Fault {
     };
     let (value, unreadable) = match reading::tree(text) {
         Some((Value::Object(value), unreadable)) => (value, unreadable),
-        Some(_) => return refused(&["A-1"], "a message is a JSON object"),
+        Some(_) => return refused(&["A-1"], "a message must be a JSON object"),
         None => match serde_json::from_str::<&RawValue>(text) {
-            // No tree is made of what nests too deep, but it is JSON.
+            // The text is JSON, but nested too deeply for a tree.
             Ok(_) => return refused(&["A-1"], "it nests too deep"),
             Err(error) => {
                 return Fault {
@@ -88,7 +88,7 @@ pub(super) fn fault(text: &str) -> Fault {
     let is_response = value.contains_key("result") || value.contains_key("error");
     let is_notification = value.contains_key("method") && !has_id;
     let unanswerable = is_response || is_notification;
-    // Nothing is known of what hides behind it.
+    // Nothing after it can be read.
     if let Some(one) = unreadable.iter().find(|one| is_of_envelope(&one.pointer)) {
         let message = format!("the message{one}");
         return Fault {
@@ -109,7 +109,7 @@ pub(super) fn fault(text: &str) -> Fault {
     }
 }
 
-/// Whether the pointer is to what is read of every message.
+/// Whether the pointer is to a part that is read of every message.
 fn is_of_envelope(pointer: &str) -> bool {
     matches!(
         pointer,
@@ -117,7 +117,7 @@ fn is_of_envelope(pointer: &str) -> bool {
     )
 }
 
-/// What is wrong with `bytes`, which are not UTF-8.
+/// The faults of `bytes`, which are not UTF-8.
 pub(super) fn no_text(bytes: &[u8]) -> Fault {
     let place = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let fault = Fault {
@@ -126,7 +126,7 @@ pub(super) fn no_text(bytes: &[u8]) -> Fault {
         perhaps_id: jsonrpc::readable_id(bytes),
         ..Fault::refused()
     };
-    // What it was meant to be shows who waits for an answer.
+    // The intended message shows which side waits for a response.
     match jsonrpc::parse(String::from_utf8_lossy(bytes).as_bytes()) {
         Ok(Incoming::Single(Message::Response { id, .. })) => Fault {
             unanswerable: true,
@@ -162,19 +162,22 @@ fn what(
         }
         (Some(method), None, None) if !method.is_string() => (&["A-1"], "`method` is a string"),
         (Some(_), None, None) if has_id && !id_is_fine => {
-            (&["A-2"], "an id is a string or an integer")
+            (&["A-2"], "an id must be a string or an integer")
         }
         (None, None, None) if has_id => (&["A-5"], "has neither `method` nor `result` nor `error`"),
         (None, None, None) => (&["A-1"], "has neither `method` nor `result` nor `error`"),
         (None, Some(result), None) if !result.is_object() => (&["A-5"], "`result` is an object"),
         (None, Some(_), None) if !id_is_fine => {
-            (&["A-5"], "a result repeats the id of its request")
+            (&["A-5"], "a result must repeat the id of its request")
         }
         (None, None, Some(error)) if !is_error(error) => (
             &["A-6"],
-            "`error` has an integer `code` and a string `message`",
+            "`error` must have an integer `code` and a string `message`",
         ),
-        _ => (&["A-1"], "a member occurs twice, or it nests too deep"),
+        _ => (
+            &["A-1"],
+            "a member occurs twice, or the nesting is too deep",
+        ),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Subscriptions of 2026-07-28: what was asked for, what was promised, what may come.
+//! Subscriptions of 2026-07-28: the requested, the acknowledged and the allowed notifications.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::Report;
 #[derive(Debug)]
 pub(super) struct Listening {
     asked: Value,
-    /// What the server will tell of; `None` before it has said so.
+    /// The notifications that the server acknowledged; `None` before the acknowledgement.
     honoured: Option<Value>,
 }
 
@@ -30,7 +30,7 @@ impl Listening {
             if !is_within(value, self.asked.get(name)) {
                 report.error(
                     &["U-3"],
-                    format!("acknowledges `{name}`, which was not asked for"),
+                    format!("acknowledges `{name}`, which was not requested"),
                 );
             }
         }
@@ -58,7 +58,7 @@ impl Listening {
             "notifications/tools/list_changed" => allows("toolsListChanged"),
             "notifications/prompts/list_changed" => allows("promptsListChanged"),
             "notifications/resources/list_changed" => allows("resourcesListChanged"),
-            // Updates may name parts of what was asked for (J-5).
+            // Updates may name parts of the requested resources (J-5).
             "notifications/resources/updated" => {
                 let uri = params
                     .get("uri")
@@ -78,12 +78,12 @@ impl Listening {
             _ => true,
         };
         if !wanted {
-            report.error(&["U-2"], format!("`{method}` was not asked for"));
+            report.error(&["U-2"], format!("`{method}` was not requested"));
         }
     }
 }
 
-/// Whether `honoured` is no more than `asked`.
+/// Whether `honoured` is a subset of `asked`.
 fn is_within(honoured: &Value, asked: Option<&Value>) -> bool {
     match (honoured, asked) {
         (Value::Bool(false) | Value::Null, _) => true,

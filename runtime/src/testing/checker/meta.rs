@@ -1,4 +1,4 @@
-//! The keys of `_meta`: which have the form of one, and which belong to the protocol.
+//! The keys of `_meta`: their form, and the reserved ones.
 
 use serde_json::Value;
 use trueform_schema::Revision;
@@ -6,7 +6,7 @@ use trueform_schema::Revision;
 use super::Report;
 use crate::gate::is_meta_key;
 
-/// What the protocol itself puts into `_meta`, at whichever revision.
+/// The keys that the protocol defines in `_meta`, at any revision.
 const OWN: [&str; 8] = [
     "io.modelcontextprotocol/clientCapabilities",
     "io.modelcontextprotocol/clientInfo",
@@ -18,7 +18,7 @@ const OWN: [&str; 8] = [
     "io.modelcontextprotocol/subscriptionId",
 ];
 
-/// Members whose value is the peer's own, in which `_meta` is a name like others.
+/// Members with values of the peer's choice, in which `_meta` has no special meaning.
 const FREE: [&str; 10] = [
     "_meta",
     "arguments",
@@ -34,7 +34,7 @@ const FREE: [&str; 10] = [
 
 /// Checks the keys of each `_meta` in params or a result, called `what` (Z-10, Z-11).
 pub(super) fn check_keys(report: &mut Report<'_>, revision: Revision, what: &str, value: &Value) {
-    // Before, nothing was said of them.
+    // Earlier revisions have no rules for them.
     if revision < Revision::V2025_06_18 {
         return;
     }
@@ -61,7 +61,7 @@ pub(super) fn check_keys(report: &mut Report<'_>, revision: Revision, what: &str
 fn check_key(report: &mut Report<'_>, revision: Revision, what: &str, key: &str) {
     if !is_meta_key(key) {
         let message = format!(
-            "`{key}` in the `_meta` of {what} is no key: a name, or a prefix of dotted labels, a slash and a name"
+            "`{key}` in the `_meta` of {what} is not a key: expected a name, or a prefix of dotted labels, a slash and a name"
         );
         report.error(&["Z-10"], message);
     } else if is_reserved(key, revision) && !OWN.contains(&key) {
@@ -73,7 +73,7 @@ fn check_key(report: &mut Report<'_>, revision: Revision, what: &str, key: &str)
     }
 }
 
-/// Whether the protocol keeps the prefix of `key` to itself: by its second label, at 2025-06-18 by its last but one.
+/// Whether the prefix of `key` is reserved by the protocol: by its second label, at 2025-06-18 by its last but one.
 fn is_reserved(key: &str, revision: Revision) -> bool {
     let Some((prefix, _)) = key.split_once('/') else {
         return false;

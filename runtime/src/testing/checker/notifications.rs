@@ -1,20 +1,19 @@
-//! What is wrong with a notification: who sends it, when, about what.
+//! The rules for notifications: sender, time and subject.
 
 use serde_json::Value;
 use trueform_schema::{Era, Method, RequestId, Revision};
 
 use super::{
-    Report,
-    link::{Link, Sending, Sent},
-    meta as metadata,
+    Report, meta as metadata,
     reading::{self, Text},
     requests::{id_in, meta, severity_of},
     responses::SUBSCRIPTION,
     shape,
+    traffic::{Sending, Sent, Traffic},
 };
 use crate::testing::Side;
 
-impl Link {
+impl Traffic {
     pub(super) fn notification(
         &mut self,
         report: &mut Report<'_>,
@@ -24,7 +23,10 @@ impl Link {
         let (params, text) = reading::read(report, "params", raw);
         let known = Method::from_wire(method);
         if known.is_some_and(|known| !known.is_notification()) {
-            report.error(&["A-2"], format!("`{method}` is a request and has an id"));
+            report.error(
+                &["A-2"],
+                format!("`{method}` is a request and must have an id"),
+            );
             return;
         }
         let subscription = meta(&params, SUBSCRIPTION).filter(|_| report.now.from == Side::Server);
@@ -61,7 +63,7 @@ impl Link {
     ) -> Option<Revision> {
         let from = report.now.from;
         if from == Side::Client && self.legacy.is_none() {
-            report.error(&["N-5"], "a client reports no progress at 2026-07-28");
+            report.error(&["N-5"], "a client must not report progress at 2026-07-28");
             return None;
         }
         let stream = report.now.stream.clone();
@@ -84,7 +86,7 @@ impl Link {
         let is_modern = sending.is_modern();
         if sending.task.is_some() {
             let ended = sending.task.as_ref().and_then(|task| ended_tasks.get(task));
-            // What is on another stream may have been sent before.
+            // Messages on another stream may have been sent earlier.
             let is_late =
                 |ended: &u64| !report.now.checker.http || report.now.is_well_after(*ended);
             if ended.is_some_and(is_late) {
@@ -136,8 +138,11 @@ impl Link {
         sending.last_progress = sending.last_progress.max(progress);
         let revision = sending.revision;
         if let (Some(Revision::V2024_11_05), Some(_)) = (revision, params.get("message")) {
-            report.error(&["N-2"], "progress has a `message` only since 2025-03-26");
-            // The message itself was told of, but not what else there may be.
+            report.error(
+                &["N-2"],
+                "progress must not have a `message` before 2025-03-26",
+            );
+            // The message itself was reported, but it may have other faults.
             let requirements = shape::requirements_of_params(Revision::V2024_11_05);
             shape::form_of_params(
                 report,
@@ -154,11 +159,11 @@ impl Link {
     /// O-1, O-3, O-4, B-11
     fn cancelled(&mut self, report: &mut Report<'_>, params: &Value) -> Option<Revision> {
         let (from, now) = (report.now.from, report.now);
-        // Where it may be absent is for the form of the params.
+        // The check of the params' form covers whether it may be absent.
         let Some(id) = params.get("requestId").and_then(id_in) else {
             let revision = self.spoken(report);
             if params.is_null() && revision == Some(Revision::V2025_11_25) {
-                report.error(&["O-1", "B-12"], "a cancellation has params");
+                report.error(&["O-1", "B-12"], "a cancellation must have params");
             }
             return revision;
         };
@@ -170,27 +175,27 @@ impl Link {
             .as_ref()
             .is_some_and(|handshake| from == Side::Client && handshake.id == id)
         {
-            report.error(&["B-11", "O-1"], "`initialize` is never cancelled");
+            report.error(&["B-11", "O-1"], "`initialize` must not be cancelled");
             return None;
         }
         let Some(sending) = self.request_of(report, from, &id) else {
             report.error(
                 &["O-1"],
-                format!("cancels `{id}`, which is no request of the {from}"),
+                format!("cancels `{id}`, which is not a request of the {from}"),
             );
             return None;
         };
         if now.checker.http && sending.is_modern() {
             report.error(
                 &["O-3", "G-12"],
-                "over HTTP a client cancels by closing the stream",
+                "over HTTP a client must cancel by closing the stream",
             );
         }
         sending.cancelled.get_or_insert(now.at);
         sending.revision
     }
 
-    /// The revision of what belongs to no request.
+    /// The revision of messages that belong to no request.
     fn spoken(&self, report: &Report<'_>) -> Option<Revision> {
         match self.session() {
             Some(revision) if !self.is_stream_of_modern(report) => Some(revision),
@@ -209,7 +214,7 @@ impl Link {
             _ => {
                 report.error(
                     &["O-1"],
-                    format!("cancels `{id}`, which is no request of the server"),
+                    format!("cancels `{id}`, which is not a request of the server"),
                 );
                 None
             }
@@ -219,13 +224,13 @@ impl Link {
     /// M-1, M-2, M-4, TRAP-18
     fn log_message(&mut self, report: &mut Report<'_>, params: &Value) -> Option<Revision> {
         if report.now.from == Side::Client {
-            report.error(&["B-8"], "a client sends no log messages");
+            report.error(&["B-8"], "a client must not send log messages");
             return None;
         }
         let stream = &report.now.stream;
         let on_stream = |sending: &Sending| stream.is_none() || sending.stream == *stream;
         let severity = severity_of(params.get("level"));
-        // Which request a message belongs to is not said, so it is legal if it can belong to any.
+        // A message does not name its request, so it is legal if it can belong to any.
         let requests = self
             .client
             .requests
@@ -281,7 +286,7 @@ impl Link {
             _ => {
                 report.error(
                     &["B-5"],
-                    "`notifications/initialized` follows the answer to `initialize`",
+                    "`notifications/initialized` must follow the response to `initialize`",
                 );
                 None
             }
@@ -307,7 +312,7 @@ impl Link {
         let Some(sending) = found else {
             report.error(
                 &["U-4", "TRAP-17"],
-                format!("`{method}` is of subscription {id}, which nobody opened"),
+                format!("`{method}` is of subscription {id}, which was never opened"),
             );
             return None;
         };
@@ -315,7 +320,7 @@ impl Link {
         if matches!(method, "notifications/progress" | "notifications/message") {
             report.error(
                 &["U-9", "TRAP-17"],
-                format!("`{method}` is never part of a subscription"),
+                format!("`{method}` must not be part of a subscription"),
             );
             return None;
         }
@@ -390,20 +395,20 @@ impl Link {
             );
             return None;
         };
-        // What a side tells of it has declared itself; what it asks for the other has.
-        let teller = if known == Method::ElicitationComplete {
+        // The sender of a notification must have declared its capability; the receiver must have declared that of a request.
+        let declarer = if known == Method::ElicitationComplete {
             from.peer()
         } else {
             from
         };
         match rules
             .capability
-            .filter(|capability| !handshake.declares(teller, capability))
+            .filter(|capability| !handshake.declares(declarer, capability))
         {
             Some(capability) => {
                 report.error(
                     &["B-8"],
-                    format!("`{method}`, but the {teller} did not declare `{capability}`"),
+                    format!("`{method}`, but the {declarer} did not declare `{capability}`"),
                 );
                 None
             }

@@ -1,8 +1,8 @@
-//! JSON trees of what was said, also where a number or a text in them cannot be read: one beyond all bounds, half of a
-//! character.
+//! JSON trees of messages, even if they contain a number or a string that cannot be read: a number out of range, an unpaired
+//! surrogate.
 //!
-//! Both are JSON, so everything around them counts. A stand-in takes their place, which is equal to nothing that can be
-//! read; whoever looks at forms is told where it is, to conclude nothing from it.
+//! Both are JSON, so everything around them is still checked. A stand-in replaces them, which differs from every readable value.
+//! Checks of the form get its place, so that they draw no conclusion from it.
 
 use std::{borrow::Cow, fmt};
 
@@ -13,29 +13,29 @@ use trueform_schema::pointer::push;
 use super::Report;
 use crate::jsonrpc::MAX_DEPTH;
 
-/// Most findings on one message; whoever sends one of a kind may send many.
+/// Maximum number of findings on one message, because a peer that sends one of a kind may send many.
 const MOST: usize = 5;
 
 /// The JSON text of params or a result, all of which can be read.
 #[derive(Debug)]
 pub(super) struct Text<'a> {
     pub(super) json: Cow<'a, str>,
-    /// Pointers to what is a stand-in.
+    /// Pointers to the stand-ins.
     hidden: Vec<String>,
 }
 
-/// Something that not everybody can read.
+/// A value that not every peer can read.
 #[derive(Debug)]
 pub(super) struct Unreadable {
     pub(super) pointer: String,
-    /// The number as it was written, or nothing where it is a text.
+    /// The number as written; `None` for a string.
     number: Option<String>,
     /// Whether it is the name of a member of the object at the pointer.
     is_name: bool,
 }
 
 impl Text<'_> {
-    /// Whether what is at `pointer` is, holds or is part of a stand-in.
+    /// Whether the value at `pointer` is, contains or is part of a stand-in.
     pub(super) fn hides(&self, pointer: &str) -> bool {
         let is_within = |inner: &str, outer: &str| {
             inner
@@ -66,22 +66,22 @@ impl fmt::Display for Unreadable {
         match &self.number {
             Some(number) => write!(
                 f,
-                "{pointer} is `{number}`, a number that not everybody can read"
+                "{pointer} is `{number}`, a number that not every peer can read"
             ),
             None if self.is_name => write!(
                 f,
-                "{pointer} has a name with half of a character in it, which not everybody can read"
+                "{pointer} has a name with an unpaired surrogate, which not every peer can read"
             ),
             None => write!(
                 f,
-                "{pointer} is a text with half of a character in it, which not everybody can read"
+                "{pointer} is a string with an unpaired surrogate, which not every peer can read"
             ),
         }
     }
 }
 
-/// What `raw` holds, which is called `what`. Tells of what not everybody can read. Absent params are `null`, and may be written
-/// as an empty object, but not as `null`.
+/// The JSON of `raw`, which messages call `what`. Reports values that not every peer can read. Absent params become `null`; they
+/// may be written as an empty object, but not as `null`.
 pub(super) fn read<'a>(
     report: &mut Report<'_>,
     what: &str,
@@ -96,9 +96,9 @@ pub(super) fn read<'a>(
         Some("null") => {
             report.error(
                 &["A-1"],
-                format!("{what} is an object or absent, but not `null`"),
+                format!("{what} must be an object or absent, not `null`"),
             );
-            // Of an empty one no more is said.
+            // An empty text has no further findings.
             let hidden = vec![String::new()];
             return (
                 Value::Null,
@@ -126,7 +126,7 @@ pub(super) fn read<'a>(
     (value, text)
 }
 
-/// The tree of the JSON `text` with stand-ins, and what they stand for. `None` if it is no JSON, or nests too deep.
+/// The tree of the JSON `text` with stand-ins, and the values that they replace. `None` if it is not JSON, or nested too deeply.
 pub(super) fn tree(text: &str) -> Option<(Value, Vec<Unreadable>)> {
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     let mut unreadable = Vec::new();
@@ -189,7 +189,7 @@ fn branch(
                 true => serde_json::from_str::<Characters>(raw)
                     .ok()
                     .map(|characters| characters.text.into()),
-                // No number that can be read is further out.
+                // No readable number is larger.
                 false if *first == b'-' => Some(f64::MIN.into()),
                 false => Some(f64::MAX.into()),
             }
@@ -197,7 +197,7 @@ fn branch(
     }
 }
 
-/// A text in which halves of characters are escapes of their bytes.
+/// A string in which unpaired surrogates are replaced by escapes of their bytes.
 struct Characters {
     text: String,
     is_whole: bool,
@@ -223,7 +223,7 @@ impl<'de> Deserialize<'de> for Characters {
                 Ok(Characters { text, is_whole })
             }
         }
-        // What is read as bytes may hold halves of characters.
+        // Strings that are read as bytes may contain unpaired surrogates.
         deserializer.deserialize_bytes(V)
     }
 }
@@ -290,9 +290,9 @@ mod tests {
         assert!(tree(&deep).is_none());
     }
 
-    /// Texts are equal where they were equal, however they were escaped.
+    /// Strings are equal if they were equal before, whatever their escapes.
     #[test]
-    fn stand_ins_are_told_apart() {
+    fn stand_ins_are_distinguished() {
         let value = |text: &str| tree(text).unwrap().0;
         assert_eq!(value(r#""a\ud800""#), value(r#""\u0061\uD800""#));
         assert_ne!(value(r#""\ud800""#), value(r#""\ud801""#));

@@ -1,15 +1,15 @@
-//! What is wrong with a request: when it is sent, by whom, with which id, at which revision.
+//! The rules for requests: time, sender, id and revision.
 
 use serde_json::Value;
 use trueform_schema::{ClientCapabilities, Era, Method, RequestId, Revision};
 
 use super::{
     Report,
-    link::{Due, Handshake, Link, Sending, Sent, declares},
     listening::Listening,
     meta as metadata,
     reading::{self, Text},
     shape,
+    traffic::{Due, Handshake, Sending, Sent, Traffic, declares},
 };
 use crate::{jsonrpc::code, needs::RequiredCapabilities, testing::Side};
 
@@ -32,7 +32,7 @@ const LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// How severe the level called `name` is.
+/// The severity of the level `name`.
 pub(super) fn severity_of(name: Option<&Value>) -> Option<usize> {
     let name = name?.as_str()?;
     LEVELS.iter().position(|level| *level == name)
@@ -48,7 +48,7 @@ pub(super) fn id_in(value: &Value) -> Option<RequestId> {
     RequestId::from_json(&value.to_string()).ok()
 }
 
-/// What of `method` with these params the capabilities of a client do not declare. Malformed ones are told elsewhere.
+/// The capabilities that `method` with these params needs and that a client did not declare. Malformed capabilities are reported elsewhere.
 pub(super) fn undeclared_needs(
     method: Method,
     params: &Value,
@@ -77,7 +77,7 @@ pub(super) fn requirements_of_needs(
     }
 }
 
-impl Link {
+impl Traffic {
     pub(super) fn request(
         &mut self,
         report: &mut Report<'_>,
@@ -94,7 +94,7 @@ impl Link {
         if is_notification {
             report.error(
                 &["A-8"],
-                format!("`{method}` is a notification and has no id"),
+                format!("`{method}` is a notification and must not have an id"),
             );
         }
         let mut sending = Sending {
@@ -115,7 +115,7 @@ impl Link {
             task: None,
         };
         if is_notification {
-            // Whoever sends an id may be told that there is no such request.
+            // A message with an id may be answered with an error for the unknown request.
             self.sent(from).requests.insert((None, id.clone()), sending);
             return;
         }
@@ -131,7 +131,7 @@ impl Link {
         if let Some(revision) = sending.revision {
             metadata::check_keys(report, revision, "params", &sending.params);
         }
-        // What is of no session, or has the id of another request at work, is answered on its own stream if at all.
+        // A request without a session, or with the id of another running request, is answered on its own stream, if at all.
         let is_elsewhere = self.legacy.is_none() || sending.is_modern();
         let is_taken = |sent: &Sent| {
             let other = sent.requests.get(&(None, id.clone()));
@@ -142,7 +142,7 @@ impl Link {
         self.sent(from).requests.insert(key, sending);
     }
 
-    /// Answers whether the params may be looked at.
+    /// Returns whether the params may be checked.
     fn client_request(
         &mut self,
         report: &mut Report<'_>,
@@ -151,7 +151,7 @@ impl Link {
         text: &Text<'_>,
     ) -> bool {
         let version = meta(&sending.params, VERSION).cloned();
-        // Without a version it may be one of the session, if there is one.
+        // Without a version it may belong to the session, if there is one.
         let is_modern = self.legacy.is_none() && meta(&sending.params, CAPABILITIES).is_some();
         if version.is_some() || is_modern {
             return self.modern_request(report, id, sending, version.as_ref());
@@ -221,11 +221,11 @@ impl Link {
             || text("/clientInfo/name").is_none()
             || text("/clientInfo/version").is_none()
         {
-            report.error(&["B-1"], "`initialize` has `protocolVersion`, `capabilities` and `clientInfo` with `name` and `version`");
+            report.error(&["B-1"], "`initialize` must have `protocolVersion`, `capabilities` and `clientInfo` with `name` and `version`");
         } else if let Some(revision) =
             Revision::from_wire(&requested).filter(|revision| revision.era() == Era::Legacy)
         {
-            // What the server does not know of it yet is no fault: nothing has been agreed on.
+            // Parts that the server does not know yet are not faults, because no revision has been agreed on.
             shape::form_of_params(report, revision, Method::Initialize, raw, &["B-1"]);
             metadata::check_keys(report, revision, "params", &sending.params);
         }
@@ -280,7 +280,7 @@ impl Link {
             .and_then(Value::as_str)
             .is_none_or(|version| version == Revision::V2026_07_28.as_str());
         if !served {
-            // Whether the server knows later revisions cannot be told; those that have a handshake it must refuse (GAP-3).
+            // Whether the server knows later revisions is unknown; it must refuse those with a handshake (GAP-3).
             let is_legacy = version
                 .and_then(Value::as_str)
                 .and_then(Revision::from_wire)
@@ -320,7 +320,7 @@ impl Link {
             return;
         };
         match self.states.get(state) {
-            None => report.error(&["T-6"], "`requestState` is none that the server gave out"),
+            None => report.error(&["T-6"], "`requestState` was not given out by the server"),
             Some(first) if first == id => report.error(
                 &["T-7", "TRAP-13"],
                 format!("the retry has the id `{id}` of the first try"),
@@ -329,7 +329,7 @@ impl Link {
         }
     }
 
-    /// Answers whether the params may be looked at.
+    /// Returns whether the params may be checked.
     fn server_request(&mut self, report: &mut Report<'_>, sending: &mut Sending) -> bool {
         // F-30
         if self.is_stream_of_modern(report) {
@@ -345,7 +345,7 @@ impl Link {
                 report.error(
                     &["A-18"],
                     format!(
-                        "`{}`: a server sends no requests at 2026-07-28",
+                        "`{}`: a server must not send requests at 2026-07-28",
                         sending.method
                     ),
                 );
@@ -472,7 +472,7 @@ impl Link {
         }
     }
 
-    /// Whether what is said now is on the stream of a request of the modern era.
+    /// Whether the current message is on the stream of a request of the modern era.
     pub(super) fn is_stream_of_modern(&self, report: &Report<'_>) -> bool {
         let stream = &report.now.stream;
         stream.is_some()
@@ -483,7 +483,7 @@ impl Link {
                 .any(|sending| sending.stream == *stream && sending.is_modern())
     }
 
-    /// Whether the server declared `capability`, as far as is known, to whoever the era is for.
+    /// Whether the server declared `capability` to the peers of this era, as far as known.
     pub(super) fn server_declares(&self, era: Era, capability: &str) -> bool {
         match era {
             Era::Legacy => self

@@ -1,15 +1,14 @@
-//! What is wrong with an answer: which request it belongs to, which error it is, what the result must have.
+//! The rules for responses: the matching request, the error, the result.
 
 use serde_json::{Value, value::RawValue};
 use trueform_schema::{Era, ErrorObject, Json, Method, RequestId, Revision};
 
 use super::{
-    Report,
-    link::{Due, Handshake, Link, Sending},
-    meta as metadata,
+    Report, meta as metadata,
     reading::{self, Text},
     requests::{id_in, meta, requirements_of_needs, undeclared_needs},
     shape,
+    traffic::{Due, Handshake, Sending, Traffic},
 };
 use crate::{
     gate::{self, Standing},
@@ -21,7 +20,7 @@ use crate::{
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Key of the capabilities of the request's client in its `_meta`.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Key of the subscription in the `_meta` of what belongs to one.
+/// Key of the subscription in the `_meta` of messages that belong to one.
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// C-7, C-10
@@ -40,12 +39,12 @@ fn check_modern_code(report: &mut Report<'_>, error: &ErrorObject) {
         ),
         Standing::Reserved => report.error(
             &["A-13"],
-            format!("error {code} is in the range that nobody may use any more"),
+            format!("error {code} is in the range in which no new codes may be used"),
         ),
     }
 }
 
-/// What is reserved today was anybody's before 2026-07-28.
+/// The codes that are reserved today were free before 2026-07-28.
 fn check_legacy_code(report: &mut Report<'_>, error: &ErrorObject, revision: Revision) {
     if error.code != code::URL_ELICITATION_REQUIRED {
         return;
@@ -74,11 +73,11 @@ fn lacking(report: &mut Report<'_>, error: &ErrorObject, revision: Revision) {
         code::MISSING_CLIENT_CAPABILITY => &["C-10"],
         _ => &["R-12"],
     };
-    let message = format!("error {} has `data` with {promised}", error.code);
+    let message = format!("error {} must have `data` with {promised}", error.code);
     report.error(requirements, message);
 }
 
-impl Link {
+impl Traffic {
     pub(super) fn response(
         &mut self,
         report: &mut Report<'_>,
@@ -88,7 +87,7 @@ impl Link {
         let asker = report.now.from.peer();
         let key = self.key(report, asker, id);
         let code = outcome.as_ref().err().map(|error| error.code);
-        // Taken out, so that the rest of the link can be looked at; put back below.
+        // Taken out, so that the rest of the connection can be borrowed; put back below.
         let Some(mut sending) = self.sent(asker).requests.remove(&key) else {
             let is_refusal = code.is_some() && self.is_answer_to_unread(report);
             if !self.answers_fault(report, id, code) && !is_refusal {
@@ -186,7 +185,7 @@ impl Link {
 
     fn check_error(&self, report: &mut Report<'_>, sending: &Sending, error: &ErrorObject) {
         let code = &error.code;
-        // Whoever does not know the method may say so in any way.
+        // A receiver that does not know the method may answer with any error.
         let is_probe = sending.known == Some(Method::Discover)
             && !self.server_is_modern
             && sending
@@ -276,7 +275,7 @@ impl Link {
             .as_object()
             .is_some_and(|members| members.keys().all(|name| name == "_meta"));
         if known == Method::Ping && !is_empty {
-            report.error(&["B-10"], "the result of a ping is empty");
+            report.error(&["B-10"], "the result of a ping must be empty");
             return;
         }
         if revision.era() == Era::Modern
@@ -295,7 +294,7 @@ impl Link {
         }
     }
 
-    /// Answers whether it is a complete result, whose members are those of the method.
+    /// Returns whether it is a complete result, whose members are those of the method.
     fn check_modern_result(
         &mut self,
         report: &mut Report<'_>,
@@ -313,7 +312,9 @@ impl Link {
         {
             report.error(
                 &["U-4", "TRAP-17"],
-                format!("the end of subscription `{id}` has its id in `_meta`, as it was sent"),
+                format!(
+                    "the end of subscription `{id}` must have its id in `_meta`, as it was sent"
+                ),
             );
         }
         let kind = result.get("resultType").and_then(Value::as_str);
@@ -384,13 +385,16 @@ impl Link {
                 _ => {
                     report.error(
                         &["T-3"],
-                        "`inputRequests` holds something else than elicitation, sampling and roots",
+                        "`inputRequests` must hold only elicitation, sampling and roots requests",
                     );
                     continue;
                 }
             };
             if request.get("id").is_some() || request.get("jsonrpc").is_some() {
-                report.error(&["T-3"], "a request for input has no `id` and no `jsonrpc`");
+                report.error(
+                    &["T-3"],
+                    "a request for input must not have `id` or `jsonrpc`",
+                );
             }
             let params = request.get("params").unwrap_or(&Value::Null);
             let capabilities = meta(&sending.params, CAPABILITIES);
@@ -404,7 +408,7 @@ impl Link {
                 );
             }
         }
-        // Of what was told the form says no more.
+        // The check of the form has no further findings on what was reported.
         if report.findings.len() == known_faults {
             shape::asked(report, raw);
         }
@@ -429,7 +433,7 @@ impl Link {
         if !is_whole || !handshake.server_capabilities.is_object() {
             report.error(
                 &["B-2"],
-                "the result of `initialize` has `protocolVersion`, `capabilities` and `serverInfo`",
+                "the result of `initialize` must have `protocolVersion`, `capabilities` and `serverInfo`",
             );
             return;
         }
@@ -445,15 +449,20 @@ impl Link {
                 );
             }
             None if version != handshake.requested => {
-                report.error(&["B-3"], format!("offers `{version}`, which is neither what was asked for nor a known revision"));
+                report.error(
+                    &["B-3"],
+                    format!(
+                        "offers `{version}`, which is neither the requested nor a known revision"
+                    ),
+                );
             }
             None => {}
         }
     }
 }
 
-impl Link {
-    /// Who asked for what `method` does; for messages about requests.
+impl Traffic {
+    /// The side that sends `method`, for messages about requests.
     pub(super) fn request_of(
         &mut self,
         report: &Report<'_>,

@@ -1,4 +1,4 @@
-//! The form of params and results at a revision: decoded by the generated types, compared with what these write there.
+//! The form of params and results at a revision: decoded by the generated types, and compared with what these write at that revision.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use trueform_schema::{
 use super::{Report, reading::Text};
 use crate::check::{CompileOptions, Schema};
 
-/// Output schemas of tools, as lists showed them.
+/// Output schemas of tools, as listed.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
     by_tool: HashMap<(Revision, String), Schema>,
@@ -29,8 +29,8 @@ pub(super) fn params(report: &mut Report<'_>, revision: Revision, known: Method,
     }
 }
 
-/// As [`params`], but not whether there are members that only other revisions know. Answers with the params as the revision
-/// writes them, if they have its form.
+/// As [`params`], without the check for members that only other revisions know. Returns the params in the form of the revision, if
+/// they are valid there.
 pub(super) fn form_of_params(
     report: &mut Report<'_>,
     revision: Revision,
@@ -43,7 +43,7 @@ pub(super) fn form_of_params(
         Err(problem) if raw.hides(&problem.pointer) => {}
         Err(Problem { message, .. }) => {
             let message = format!(
-                "the params of `{}` are not those of {revision}: {message}",
+                "the params of `{}` do not have the form of {revision}: {message}",
                 known.as_str()
             );
             report.error(requirements, message);
@@ -71,13 +71,14 @@ pub(super) fn asked(report: &mut Report<'_>, raw: &Text<'_>) {
                 Some("requestState") => &["T-2", "C-13"],
                 _ => &["C-13"],
             };
-            let message = format!("what is asked for has not the form of {revision}: {message}");
+            let message =
+                format!("the input requests do not have the form of {revision}: {message}");
             report.error(requirements, message);
         }
     }
 }
 
-/// Checks a complete result. Answers whether it has the form of the revision.
+/// Checks a complete result. Returns whether it has the form of the revision.
 pub(super) fn result(
     report: &mut Report<'_>,
     revision: Revision,
@@ -110,7 +111,7 @@ pub(super) fn result(
         Some(Err(problem)) if raw.hides(&problem.pointer) => true,
         Some(Err(Problem { message, .. })) => {
             let message = format!(
-                "the result of `{}` is not that of {revision}: {message}",
+                "the result of `{}` does not have the form of {revision}: {message}",
                 known.as_str()
             );
             report.error(requirements_of(revision, known), message);
@@ -146,7 +147,7 @@ fn special(
                     format!("{revision} has no `structuredContent`")
                 }
                 Revision::V2025_06_18 | Revision::V2025_11_25 if !structured.is_object() => {
-                    format!("`structuredContent` is an object at {revision}")
+                    format!("`structuredContent` must be an object at {revision}")
                 }
                 _ => return None,
             };
@@ -171,7 +172,7 @@ fn special(
                 tool.get("outputSchema")
                     .is_some_and(|schema| !is_object(schema))
             })?;
-            // Before 2025-06-18 the member itself is told of, as of a later revision.
+            // Before 2025-06-18 the member itself is reported, as one of a later revision.
             (Revision::V2025_06_18 <= revision).then(|| {
                 (
                     &["Z-6", "TRAP-11"] as &[_],
@@ -202,7 +203,7 @@ fn is_later(block: &Value, revision: Revision) -> bool {
     }
 }
 
-/// A member that the revision requires of the result, and that is not there.
+/// A member that the revision requires in the result, and that is missing.
 fn missing(revision: Revision, known: Method, result: &Value) -> Option<&'static str> {
     let rules = known.rules(revision)?;
     let complete = rules
@@ -230,7 +231,7 @@ fn requirements_of(revision: Revision, known: Method) -> &'static [&'static str]
     }
 }
 
-/// The params as the revision writes them, or what it does not allow of them.
+/// The params in the form of the revision, or the violation.
 fn encoded_params(revision: Revision, known: Method, raw: &str) -> Option<Result<String, Problem>> {
     /// The first pattern is of requests, the second of notifications.
     macro_rules! table {
@@ -251,7 +252,7 @@ fn encoded_params(revision: Revision, known: Method, raw: &str) -> Option<Result
     Some(encode(revision, raw))
 }
 
-/// The result as the revision writes it, or what it does not allow of it.
+/// The result in the form of the revision, or the violation.
 fn encoded_result(revision: Revision, known: Method, raw: &str) -> Option<Result<String, Problem>> {
     macro_rules! table {
         ($($request:ident)*) => {
@@ -286,7 +287,7 @@ fn encoded<T: DeserializeOwned + Conform>(
     }
 }
 
-/// What a revision does not allow, and where it is.
+/// A violation of a revision's rules, and its place.
 struct Problem {
     pointer: String,
     message: String,
@@ -335,12 +336,12 @@ fn dropped(said: &Value, kept: &Value) -> Option<String> {
 }
 
 impl Schemas {
-    /// The tools may be others from now on.
+    /// The list of tools may have changed.
     pub(super) fn forget(&mut self) {
         self.by_tool.clear();
     }
 
-    /// Whether parts of the schemas in a list, or of what is to fit one, cannot be read. Forgets the schemas then.
+    /// Whether parts of the schemas in a list, or of values to check against one, cannot be read. Then the schemas are dropped.
     pub(super) fn is_beyond(&mut self, known: Method, raw: &Text<'_>) -> bool {
         match known {
             Method::ListTools if raw.hides("/tools") => {
@@ -394,7 +395,7 @@ impl Schemas {
                     return;
                 };
                 let Some(structured) = result.get("structuredContent") else {
-                    report.error(&["I-7", "TRAP-10"], format!("tool `{name}` has an output schema, but its result no `structuredContent`"));
+                    report.error(&["I-7", "TRAP-10"], format!("tool `{name}` has an output schema, but its result has no `structuredContent`"));
                     return;
                 };
                 if let Err(violations) = schema.check(structured) {

@@ -1,6 +1,6 @@
-//! Where the specification speaks of what a rule is about.
+//! The pages of the specification for the rules.
 
-/// The page for the requirement `id`. Rules are grouped by subject, so the letter tells nearly all.
+/// The page for the requirement `id`. Rules are grouped by subject, so the letter determines nearly all pages.
 pub(super) fn page(id: &str) -> &'static str {
     macro_rules! page {
         ($path:literal) => {

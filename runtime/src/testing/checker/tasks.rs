@@ -1,14 +1,14 @@
-//! Tasks of 2025-11-25: which request has become one, and whether it is still at work.
+//! Tasks of 2025-11-25: the requests that have become tasks, and whether they still run.
 
 use serde_json::{Map, Value};
 use trueform_schema::{Method, Revision};
 
 use super::{
     Report,
-    link::{Link, Sending},
+    traffic::{Sending, Traffic},
 };
 
-/// Which capability of the other side lets a request of `method` become a task.
+/// The capability of the other side that allows a request of `method` to become a task.
 const fn capability(method: Method) -> Option<&'static str> {
     match method {
         Method::CallTool => Some("tasks.requests.tools.call"),
@@ -18,7 +18,7 @@ const fn capability(method: Method) -> Option<&'static str> {
     }
 }
 
-/// The id in what tells of a task, and whether it has come to its end.
+/// The id in a report on a task, and whether the task has ended.
 fn state(task: &Value) -> Option<(&str, bool)> {
     let status = task.get("status")?.as_str()?;
     let has_ended = matches!(status, "completed" | "failed" | "cancelled");
@@ -26,7 +26,7 @@ fn state(task: &Value) -> Option<(&str, bool)> {
 }
 
 impl Sending {
-    /// Whether it asks to become a task, where there are any.
+    /// Whether it asks to become a task, at a revision with tasks.
     fn wants_task(&self) -> bool {
         self.revision == Some(Revision::V2025_11_25)
             && self.known.and_then(capability).is_some()
@@ -34,7 +34,7 @@ impl Sending {
     }
 }
 
-impl Link {
+impl Traffic {
     /// W-2
     pub(super) fn check_task_wanted(&self, report: &mut Report<'_>, sending: &Sending) {
         let capability = sending.known.and_then(capability);
@@ -53,7 +53,7 @@ impl Link {
         }
     }
 
-    /// Notes what a result tells of tasks. W-4, N-4
+    /// Records the tasks that a result reports. W-4, N-4
     pub(super) fn learn_tasks(
         &mut self,
         report: &mut Report<'_>,
@@ -71,7 +71,7 @@ impl Link {
                     self.learn_task(report, task);
                 }
             }
-            // It is given out when there is nothing to add to it.
+            // The result is handed out when the task has ended.
             Some(Method::GetTaskPayload) => {
                 let mut task = Map::new();
                 let id = sending.params.get("taskId").cloned();
@@ -94,7 +94,7 @@ impl Link {
         }
     }
 
-    /// Notes what whoever runs a task tells of it.
+    /// Records the status that the side running a task reports.
     pub(super) fn learn_task(&mut self, report: &Report<'_>, task: &Value) {
         if let Some((id, true)) = state(task) {
             let asker = report.now.from.peer();

@@ -1,14 +1,14 @@
-//! Everything a server promises, as canonical JSON.
+//! The contract of a server as canonical JSON.
 
 use serde_json::{Map, Value};
 use trueform_schema::{At, Encode, Revision, Revisions, View};
 
 use crate::server::Service;
 
-/// What `service` promises: its name and texts, its capabilities, the revisions that it serves, its tools.
+/// The contract of `service`: its name and descriptions, its capabilities, the revisions that it serves, its tools.
 ///
-/// Members are in order of name, tools are by name, with what they need the client to be able to do as `needs`. The server's own `version` is left out: it changes with every release.
-/// Tools that are disabled now are left out too.
+/// Members and tools are sorted by name; `needs` of a tool lists the client capabilities that it requires. The server's own
+/// `version` is left out, because it changes with every release. Disabled tools are left out too.
 #[must_use]
 pub fn contract(service: &Service) -> Value {
     let engine = &service.engine;
@@ -53,7 +53,7 @@ fn newest(value: &dyn Encode) -> Value {
     serde_json::from_slice(&At::new(value, Revision::LATEST).to_vec()).expect("encoders write JSON")
 }
 
-/// Puts members in order of name, and what is a set in order of value.
+/// Sorts members by name, and the values of sets.
 fn sort(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(sort),

@@ -113,7 +113,7 @@ fn files() {
     assert!(
         compare(&contract(&before()), &path, false)
             .unwrap_err()
-            .contains("is no contract")
+            .contains("is not a contract")
     );
     fs::remove_dir_all(folder).unwrap();
 }

@@ -17,11 +17,11 @@ use crate::{
 /// The id of the request that comes after everything.
 const LAST: &str = "the last request";
 
-/// Any bytes are lines to a server: it writes lines of JSON, answers an id no more often than it was asked, answers what
-/// comes last, and does nothing that the specification forbids.
+/// Any bytes are sent as lines to a server. The server writes lines of JSON, answers an id no more often than it was requested,
+/// answers the last request, and does nothing that the specification forbids.
 ///
 /// # Panics
-/// Where it does not, and within a Tokio runtime, as it brings its own.
+/// If the server violates this, and if called within a Tokio runtime, because it creates its own.
 pub fn link(bytes: &[u8]) {
     let mut input = bytes.to_owned();
     let last = format!(
@@ -30,13 +30,13 @@ pub fn link(bytes: &[u8]) {
         "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})
     );
     input.extend_from_slice(last.as_bytes());
-    // All at once, and a line when the one before is done with: only there is told what may follow on what.
+    // Once all lines at once, and once each line after the previous one was handled: only the latter shows the order of events.
     let at_once = served(input.clone(), false, &Recorder::new());
     promises(bytes, &input, &at_once);
     let recorder = Recorder::new();
     let in_turn = served(input.clone(), true, &recorder);
     promises(bytes, &input, &in_turn);
-    // Where two requests have one id, nobody can tell which of them an answer is for.
+    // If two requests have the same id, a response cannot be attributed to either.
     let is_clear = asked(&input).values().all(|times| *times == 1);
     let lines = jsonrpc::without_mark(&input);
     if !is_clear || !lines.split(|byte| *byte == b'\n').all(is_shown) {
@@ -54,7 +54,7 @@ pub fn link(bytes: &[u8]) {
     assert!(found.is_empty(), "{}\n\n{transcript}", found.join("\n"));
 }
 
-/// Whether a transcript shows `line` as it was: it is text, and if JSON, then such as a tree can hold.
+/// Whether a transcript holds `line` unchanged: it is text, and if it is JSON, a tree can hold it.
 fn is_shown(line: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(line) else {
         return false;
@@ -62,7 +62,7 @@ fn is_shown(line: &[u8]) -> bool {
     serde_json::from_str::<&RawValue>(text).is_err() || serde_json::from_str::<Value>(text).is_ok()
 }
 
-/// What holds of `output` whatever the specification says of the messages.
+/// The properties of `output` that do not depend on the specification.
 fn promises(bytes: &[u8], input: &[u8], output: &str) {
     let mut open = asked(input);
     for line in output.lines() {
@@ -126,7 +126,7 @@ fn asked(input: &[u8]) -> HashMap<String, usize> {
     open
 }
 
-/// Numbers by their value, as they come back as they were written.
+/// Normalises numbers to their value, because they are echoed in their original notation.
 fn key(id: &RequestId) -> String {
     let text = id_text(id);
     match serde_json::from_str::<Value>(&text) {
@@ -135,17 +135,17 @@ fn key(id: &RequestId) -> String {
     }
 }
 
-/// Turns that other tasks get for a line, when lines come in turn.
+/// Number of yields to other tasks per line, if lines are sent one by one.
 const TURNS: usize = 64;
 
-/// What the server writes to `input`.
+/// The output of the server for `input`.
 fn served(input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .expect("a runtime of one thread");
     runtime.block_on(async {
-        // Every other input meets a server that lets in nothing which the specification does not allow.
+        // Every other input goes to a server that accepts nothing which the specification forbids.
         let leniencies = match input.len() % 2 {
             0 => Leniencies::ALL,
             _ => Leniencies::NONE,
@@ -160,7 +160,7 @@ fn served(input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
         };
         let writing = async move {
             if !in_turn {
-                // Fails when the server has ended; what it owes then is for the caller to see.
+                // Fails when the server has ended; the caller checks its output.
                 let _ = to_server.write_all(&input).await;
                 return;
             }

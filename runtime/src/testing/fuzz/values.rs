@@ -19,7 +19,7 @@ use crate::{
     projection,
 };
 
-/// Params of any method at any revision, from either side, and results: what is accepted is written again, and that is read as
+/// Params of any method at any revision, from either side, and results: accepted values are written again, and read back as
 /// the same value.
 pub fn decode(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -27,7 +27,7 @@ pub fn decode(bytes: &[u8]) {
     };
     for method in Method::ALL {
         for revision in Revision::ALL {
-            // The gate refuses a method that the revision lacks; decoding does not ask.
+            // The gate refuses a method that the revision lacks; decoding does not check it.
             let Some(rules) = method.rules(revision) else {
                 continue;
             };
@@ -63,7 +63,7 @@ fn params<T: Encode + PartialEq + std::fmt::Debug>(
 /// The result of some method.
 type AnyResult = Box<dyn Conform + Send>;
 
-/// A result is written again at every revision, and what is written in full is read as a result once more.
+/// A result is written again at every revision, and its complete form is read back as a result.
 fn result(text: &str, method: Method, decode: fn(Method, &str) -> Result<AnyResult, DecodeError>) {
     let Ok(value) = decode(method, text) else {
         return;
@@ -82,7 +82,7 @@ fn result(text: &str, method: Method, decode: fn(Method, &str) -> Result<AnyResu
     }
 }
 
-/// What was decoded once stays as it is written; only line breaks between tokens are lost on the way.
+/// A decoded value is written unchanged, except for line breaks between tokens.
 fn same_again<T: Encode>(value: &T, revision: Revision, again: impl Fn(&str) -> Option<T>) {
     let mut all = Vec::new();
     value.encode(View::ALL, &mut all);
@@ -108,7 +108,7 @@ fn json_text(bytes: &[u8]) -> &str {
     text
 }
 
-/// Values that servers send: at each revision they are written as JSON and either conform or are told not to, as they are
+/// Values that servers send: at each revision they are written as JSON and either conform or are reported as violations, before
 /// and after their projection.
 pub fn conform(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -125,7 +125,7 @@ pub fn conform(bytes: &[u8]) {
         for revision in Revision::ALL {
             let projected = projection::tool(&tool, revision);
             at::<Tool>(&*projected, revision);
-            // What no tree can hold is left as it is; it does not conform then, so such a tool is never listed.
+            // Values that a tree cannot hold are left unchanged; they do not conform, so such a tool is never listed.
             let output = projected.output_schema.as_ref();
             let output = output.filter(|schema| schema.to_value().is_object());
             assert!(
@@ -153,7 +153,7 @@ pub fn conform(bytes: &[u8]) {
     }
 }
 
-/// The value that `text` is, if it is one, looked at from all sides.
+/// The value of `text`, if it is one, with all checks applied.
 fn seen<T: Conform + DeserializeOwned + PartialEq + std::fmt::Debug>(text: &str) -> Option<T> {
     let value: T = trueform_schema::decode::from_str(text).ok()?;
     same_again(&value, Revision::LATEST, |text| {
@@ -165,7 +165,7 @@ fn seen<T: Conform + DeserializeOwned + PartialEq + std::fmt::Debug>(text: &str)
     Some(value)
 }
 
-/// A value that is seen as a `T`.
+/// A value of type `T`.
 fn at<T: Conform + DeserializeOwned>(value: &dyn Conform, revision: Revision) {
     let all = trueform_schema::violations(value, revision);
     let first = trueform_schema::conform(value, revision).err();
@@ -175,13 +175,13 @@ fn at<T: Conform + DeserializeOwned>(value: &dyn Conform, revision: Revision) {
     if !all.is_empty() {
         return;
     }
-    // What may be sent can be received, and looks the same to whoever passes it on.
+    // A value that may be sent can be received, and an intermediary sees the same value.
     let received: T = trueform_schema::decode::from_str(written)
         .unwrap_or_else(|error| panic!("{revision}: {error}: {written}"));
     assert_eq!(At::new(&received, revision).to_string(), written);
 }
 
-/// Header values: anything can be sent by the sentinel, and nothing that a peer sends is more than a mismatch.
+/// Header values: every value can be sent in Base64 form, and every value that a peer sends is at most a mismatch.
 pub fn header(bytes: &[u8]) {
     let param = |kind| HeaderParam {
         name: "P".into(),
@@ -227,8 +227,8 @@ impl Headers for One<'_> {
     }
 }
 
-/// Arguments against schemas; where there are two lines, the first is one more schema. Text and tree are judged alike, and
-/// what is wrong is told within bounds.
+/// Arguments against schemas; where there are two lines, the first is one more schema. Text and tree get the same verdict, and
+/// the report is bounded.
 pub fn arguments(bytes: &[u8]) {
     static SCHEMAS: OnceLock<Vec<Schema>> = OnceLock::new();
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -238,7 +238,7 @@ pub fn arguments(bytes: &[u8]) {
         Some((schema, text)) => (serde_json::from_str::<Value>(schema).ok(), text),
         None => (None, text),
     };
-    // A fuzzer finds slow patterns soon: the bound on steps is what is under test.
+    // A fuzzer finds slow patterns soon; this tests the limit on steps.
     let options = CompileOptions::default().max_steps(1 << 18);
     let own = own.and_then(|schema| Schema::compile(&schema, options).ok());
     let tree = serde_json::from_str::<Value>(text);
@@ -249,14 +249,14 @@ pub fn arguments(bytes: &[u8]) {
             assert!(violations.to_string().len() < 1 << 20);
             assert!(violations.for_log().to_string().len() < 1 << 20);
         }
-        // Trees cannot hold all JSON: no numbers beyond those of f64, no lone surrogates. Text that nothing looks at may.
+        // Trees cannot hold all JSON: no numbers beyond those of f64, no lone surrogates. Text that the schema ignores may contain them.
         let Ok(tree) = &tree else {
             assert!(by_text.is_err() || serde_json::from_str::<&RawValue>(text).is_ok());
             continue;
         };
         assert_eq!(by_text, schema.check(tree), "{text}");
         assert_eq!(by_text.is_ok(), schema.accepts(tree), "{text}");
-        // Integers in place of integral floats are still what the schema allows.
+        // The schema still accepts the value after integral floats became integers.
         let mut normal = tree.clone();
         let changed = schema.normalise_integral_floats(&mut normal);
         assert!(changed.len() <= MAX_VIOLATIONS);

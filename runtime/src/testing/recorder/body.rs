@@ -1,4 +1,4 @@
-//! A body whose bytes are recorded as they pass. It holds none of them back.
+//! A body whose bytes are recorded as they pass, without delaying any.
 
 use std::{
     fmt,
@@ -22,14 +22,14 @@ pub struct RecordedBody<B> {
     exchange: Exchange,
     /// When the last bytes passed.
     turn: Option<Turn>,
-    /// How many bytes it has, if that is known.
+    /// Its length in bytes, if known.
     length: Option<u64>,
     is_done: bool,
     /// Whether the body is running right now.
     is_at_work: bool,
 }
 
-/// What a body is recorded as.
+/// How a body is recorded.
 #[derive(Debug)]
 pub(super) enum Taking {
     /// Not at all.
@@ -38,7 +38,7 @@ pub(super) enum Taking {
     Request(Vec<u8>),
     /// One text of the server.
     Whole(Vec<u8>),
-    /// As [`Whole`](Self::Whole), unless it has nothing of a message: refusals of HTTP have bodies of all kinds.
+    /// As [`Whole`](Self::Whole), unless it does not look like a message: HTTP refusals have bodies of all kinds.
     Refusal(Vec<u8>),
     /// Each event as a text of the server.
     Events(EventReader),
@@ -55,14 +55,14 @@ impl<B: Body> RecordedBody<B> {
             is_done: false,
             is_at_work: false,
         };
-        // Nobody asks an empty one for anything.
+        // An empty body is never polled.
         if body.inner.is_end_stream() {
             body.end();
         }
         body
     }
 
-    /// Says how many bytes it has, in case it does not know.
+    /// Sets its length in bytes, if it does not know it.
     pub(super) fn of_length(mut self, length: Option<u64>) -> Self {
         self.length = self.length.or(length);
         self
@@ -115,7 +115,7 @@ impl<B> RecordedBody<B> {
             return;
         }
         match &self.taking {
-            // What is not there is no message.
+            // An empty body is not a message.
             Taking::Nothing | Taking::Request(_) => {}
             Taking::Whole(_) | Taking::Refusal(_) | Taking::Events(_) => self.closed(by),
         }
@@ -125,7 +125,7 @@ impl<B> RecordedBody<B> {
         self.exchange.push(by, Event::Closed, self.exchange.turn());
     }
 
-    /// Whether the text is all there, although nobody read to the end: whoever knows its length need not.
+    /// Whether the text is complete although nobody read to the end, which a reader that knows the length need not do.
     fn is_complete(&self) -> bool {
         match &self.taking {
             Taking::Request(text) => self.has_length(text) || is_structure(text),
@@ -140,7 +140,7 @@ impl<B> RecordedBody<B> {
     }
 }
 
-/// Whoever drops a body before its end has gone away, unless all of it is there, or the body itself has failed.
+/// A body that is dropped before its end means that the reader has disconnected, unless all of the body has passed, or it has failed.
 impl<B> Drop for RecordedBody<B> {
     fn drop(&mut self) {
         match (self.is_at_work, self.is_complete()) {
@@ -161,7 +161,7 @@ fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<&serde_json::value::RawValue>(jsonrpc::without_mark(text)).is_ok()
 }
 
-/// Whether it is an object or an array, to which nothing can be added.
+/// Whether it is a complete object or array.
 fn is_structure(text: &[u8]) -> bool {
     matches!(
         jsonrpc::without_mark(text).trim_ascii_start(),
@@ -195,7 +195,7 @@ impl<B: Body<Data = Bytes>> Body for RecordedBody<B> {
                 if let Some(bytes) = frame.data_ref() {
                     this.take(bytes);
                 }
-                // Nobody asks again, or needs to.
+                // It is not polled again.
                 let is_whole =
                     matches!(&this.taking, Taking::Request(text) if this.has_length(text));
                 if is_whole || this.inner.is_end_stream() {

@@ -1,8 +1,8 @@
-//! Server-sent events as they pass: which bytes make up an event, and what it says.
+//! Parser of server-sent events: the bytes of each event, and its data.
 //!
-//! Knows the format of event streams and no more; what an event means is for the caller.
+//! Knows only the format of event streams; the caller interprets the events.
 
-/// Takes the bytes of an event stream in pieces of any size, and tells of each event as soon as its last byte is there.
+/// Takes the bytes of an event stream in pieces of any size, and reports each event as soon as its last byte has arrived.
 #[derive(Debug)]
 pub(super) struct EventReader {
     line: Vec<u8>,
@@ -77,7 +77,7 @@ impl EventReader {
             },
             b"id" => self.id = Some(value.to_owned()),
             b"event" => self.kind = value.to_owned(),
-            // Comments, `retry`, and what nobody knows.
+            // Comments, `retry`, and unknown fields.
             _ => {}
         }
         None
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// An event is there with the byte that ends it, not with the next one.
+    /// An event is complete with its last byte, not with the next one.
     #[test]
     fn nothing_waits() {
         for whole in ["data: a\n\n", "data: a\r\r", "data: a\r\n\r"] {

@@ -1,7 +1,6 @@
-//! Records what passes an HTTP service that serves MCP: which bodies hold messages, and to which exchange and client they
-//! belong.
+//! Records the traffic of an HTTP service that serves MCP: the bodies with messages, and their exchanges and clients.
 //!
-//! Knows methods, statuses and headers of Streamable HTTP; what the messages say is for the checker.
+//! Knows methods, statuses and headers of Streamable HTTP; the checker interprets the messages.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,7 +26,7 @@ use crate::{
     testing::{Event, Record, Side},
 };
 
-/// Records what passes the HTTP services that it wraps; [`Recorder::layer`] makes it.
+/// Records the traffic of the HTTP services that it wraps; [`Recorder::layer`] creates it.
 #[derive(Clone, Debug)]
 pub struct RecorderLayer {
     recorder: Recorder,
@@ -40,13 +39,13 @@ pub struct RecordedService<S> {
     recorder: Recorder,
 }
 
-/// The response to come of a [`RecordedService`].
+/// Future of the response of a [`RecordedService`].
 pub struct RecordedResponse<F> {
     inner: Pin<Box<F>>,
     head: Head,
 }
 
-/// The head of a response, of which is recorded who broke off if it never comes.
+/// The pending head of a response. If it never comes, the side that broke off is recorded.
 struct Head {
     exchange: Exchange,
     is_done: bool,
@@ -54,7 +53,7 @@ struct Head {
     is_at_work: bool,
 }
 
-/// What stands in transcripts for the ids of sessions, and which events have been recorded.
+/// The numbers of sessions in transcripts, and the recorded events.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     exchanges: u64,
@@ -75,26 +74,26 @@ struct About {
     stream: String,
     session: Session,
     method: Method,
-    /// Whether the client asks for what it missed of an earlier stream.
+    /// Whether the client asks to resume an earlier stream.
     resumes: bool,
     began: Turn,
 }
 
 impl Recorder {
-    /// A layer that records what passes an HTTP service, such as the router of
-    /// [`Server::into_router`](crate::Server::into_router): the body of each POST as said by the client; each JSON body, and
-    /// each event of an event stream that has data, as said by the server. Bodies are passed on as they come. Clones of
-    /// the layer, and other layers of this recorder, record into the same transcript. [`Checker::http`] judges it.
+    /// A layer that records the traffic of an HTTP service, such as the router of
+    /// [`Server::into_router`](crate::Server::into_router): the body of each POST as sent by the client; each JSON body, and
+    /// each event of an event stream that has data, as sent by the server. Bodies are passed on as they come. Clones of
+    /// the layer, and other layers of this recorder, record into the same transcript. [`Checker::http`] checks it.
     ///
-    /// Each exchange has a name of its own in [`Record::stream`]. Sessions are numbered in [`Record::session`], by the header
-    /// `Mcp-Session-Id`, whose value is not recorded. What has no such header is of no session: requests of 2026-07-28,
-    /// which stand on their own, and legacy ones to a server that gives out no ids. Of the latter several clients at once
-    /// cannot be told apart: give each a recorder of its own.
+    /// Each exchange has its own name in [`Record::stream`]. Sessions are numbered in [`Record::session`], by the header
+    /// `Mcp-Session-Id`, whose value is not recorded. Requests without this header belong to no session: those of
+    /// 2026-07-28, which are independent, and legacy ones to a server that assigns no ids. Several clients of the latter cannot be
+    /// distinguished: use a recorder for each.
     ///
     /// A client that goes away before the end of a response, and one that ends its session, is recorded as
     /// [`Event::Closed`], and so is a server that ends an event stream, or that fails or panics before the end of a response.
-    /// The body of a request is recorded once all of it has passed, also where nobody reads on to its end. Events that are sent again to a client which
-    /// resumes a stream are recorded once. Content encodings are not undone: this layer belongs inside of those that compress.
+    /// The body of a request is recorded once all of it has passed, even if nobody reads to its end. Events that are sent again to a
+    /// client that resumes a stream are recorded once. Content encodings are not undone: this layer belongs inside of those that compress.
     ///
     /// ```
     /// use axum::{body::Body, http::Request};
@@ -179,12 +178,12 @@ impl Exchange {
             stream: Some(self.shared.stream.clone()),
             session: None,
         };
-        // What is said before the answer to `initialize` belongs to the session that it names as well.
+        // Messages before the response to `initialize` also belong to the session that it names.
         self.recorder
             .push(turn, record, Some(self.shared.session.clone()));
     }
 
-    /// Whether this event was recorded before, of the stream that this one goes on with. Notes it otherwise.
+    /// Whether this event of a resumed stream was recorded before. If not, it is added.
     pub(super) fn is_replayed(&self, id: Option<&[u8]>) -> bool {
         let Some(id) = id else {
             return false;
@@ -325,7 +324,7 @@ where
 }
 
 impl Head {
-    /// It will not come.
+    /// The response will not come.
     fn end(&mut self, by: Side) {
         if !std::mem::replace(&mut self.is_done, true) {
             self.exchange.push(by, Event::Closed, self.exchange.turn());
@@ -333,7 +332,7 @@ impl Head {
     }
 }
 
-/// Whoever drops it before it is there has gone away, unless the service panicked.
+/// If it is dropped before the response has come, the client has disconnected, unless the service panicked.
 impl Drop for Head {
     fn drop(&mut self) {
         self.end(match self.is_at_work {
@@ -343,7 +342,7 @@ impl Drop for Head {
     }
 }
 
-/// How many bytes the body of a request has, as its head says.
+/// The length of a request's body in bytes, according to its head.
 fn length_of(headers: &HeaderMap) -> Option<u64> {
     headers
         .get(header::CONTENT_LENGTH)?

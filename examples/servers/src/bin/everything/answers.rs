@@ -1,4 +1,4 @@
-//! Tools that answer at once, each with another kind of result.
+//! Tools that return at once, each with another kind of result.
 
 use trueform::{
     prelude::*,
@@ -28,7 +28,7 @@ pub(crate) fn test_simple_text() -> &'static str {
     "This is a simple text response for testing."
 }
 
-/// What `add` answers.
+/// Result of `add`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Sum {
     /// The sum of both numbers.

@@ -1,4 +1,4 @@
-//! Tools that want something of the client: a model's answer, a person's answer, a capability.
+//! Tools that need the client: its model, its user, a capability.
 
 use serde_json::{Value, json};
 use trueform::{
@@ -10,11 +10,11 @@ use trueform::{
     },
 };
 
-/// Has the client's model answer a prompt.
+/// Asks the client's model for an answer to a prompt.
 #[tool(needs(sampling))]
 pub(crate) async fn test_sampling(
     context: Context,
-    /// What to ask the model.
+    /// The prompt for the model.
     prompt: String,
 ) -> Result<String, ToolError> {
     let question = SamplingMessageContentBlock::from(TextContent::new(prompt));
@@ -37,7 +37,7 @@ pub(crate) async fn test_sampling(
 #[tool(needs(elicitation))]
 pub(crate) async fn test_elicitation(
     context: Context,
-    /// What the person is shown.
+    /// The message shown to the person.
     message: String,
 ) -> Result<String, ToolError> {
     let schema = json!({
@@ -74,7 +74,7 @@ pub(crate) async fn test_elicitation_sep1034_defaults(
     ))
 }
 
-/// Asks the person to choose, in each way a choice can be described.
+/// Asks the person to choose, with each kind of choice.
 #[tool(needs(elicitation))]
 pub(crate) async fn test_elicitation_sep1330_enums(context: Context) -> Result<String, ToolError> {
     let titled = json!([
@@ -104,13 +104,13 @@ pub(crate) async fn test_elicitation_sep1330_enums(context: Context) -> Result<S
     ))
 }
 
-/// Can be called by clients only that let servers use their model.
+/// Can be called only by clients that let servers use their model.
 #[tool(read_only, needs(sampling))]
 pub(crate) fn test_missing_capability() -> &'static str {
     "Your model could be used."
 }
 
-/// Tells whether a person could be asked.
+/// Returns whether a person could be asked.
 #[tool(read_only)]
 pub(crate) async fn test_streaming_elicitation(context: Context) -> &'static str {
     match context.client_capabilities().elicitation {
@@ -119,7 +119,7 @@ pub(crate) async fn test_streaming_elicitation(context: Context) -> &'static str
     }
 }
 
-/// Asks the person to fill in a form. Answers with what they did and with what they filled in, as JSON.
+/// Asks the person to fill in a form. Returns their action and their input as JSON.
 async fn elicit(
     context: &Context,
     message: &str,

@@ -1,4 +1,4 @@
-//! Tools whose input schemas hold more than types do: a header's name, and vocabulary of JSON Schema that few use.
+//! Tools whose input schemas contain more than Rust types express: the name of a header, and rare vocabulary of JSON Schema.
 
 use serde_json::json;
 use trueform::{DynamicTool, prelude::*};
@@ -13,7 +13,7 @@ pub(crate) fn test_header(
     format!("Served in {region}.")
 }
 
-/// A tool whose schema says more than the types of any function could.
+/// A tool whose schema cannot be derived from the types of a function.
 pub(crate) fn json_schema_2020_12_tool() -> DynamicTool {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

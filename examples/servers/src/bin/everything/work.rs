@@ -1,4 +1,4 @@
-//! Tools that take their time: what they say meanwhile, and what becomes of them when nobody waits any more.
+//! Long-running tools: log messages, progress and cancellation.
 
 use std::{
     sync::{
@@ -28,7 +28,7 @@ pub(crate) async fn test_tool_with_logging(context: Context) -> &'static str {
     "Logged three messages."
 }
 
-/// Sends a log message, to clients that want them.
+/// Sends a log message to clients that ask for them.
 #[tool(read_only)]
 pub(crate) fn test_logging_tool(context: Context) -> &'static str {
     context.log(
@@ -62,7 +62,7 @@ pub(crate) async fn wait_for_cancel(
     context: Context,
     calls: State<CancelledCalls>,
 ) -> Result<(), ToolError> {
-    // A cancelled tool is dropped where it waits, and so is what it holds.
+    // A cancelled tool is dropped where it waits, together with its values.
     let mut waiting = Waiting {
         calls: calls.0,
         cancelled: true,
@@ -70,7 +70,9 @@ pub(crate) async fn wait_for_cancel(
     context.progress(1.0, None, None);
     sleep(Duration::from_secs(60)).await;
     waiting.cancelled = false;
-    Err(ToolError::new("nobody cancelled this call for a minute"))
+    Err(ToolError::new(
+        "this call was not cancelled within a minute",
+    ))
 }
 
 struct Waiting {
@@ -86,14 +88,14 @@ impl Drop for Waiting {
     }
 }
 
-/// What `cancelled_calls` answers.
+/// Result of `cancelled_calls`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Count {
     /// Calls since the server started.
     count: u64,
 }
 
-/// Tells how many calls of `wait_for_cancel` were cancelled.
+/// Returns how many calls of `wait_for_cancel` were cancelled.
 #[tool(read_only)]
 pub(crate) fn cancelled_calls(calls: State<CancelledCalls>) -> Json<Count> {
     Json(Count {
@@ -101,9 +103,9 @@ pub(crate) fn cancelled_calls(calls: State<CancelledCalls>) -> Json<Count> {
     })
 }
 
-/// Tells clients that the list of tools changed.
+/// Notifies clients that the list of tools changed.
 #[tool]
 pub(crate) fn test_trigger_tool_change(context: Context) -> &'static str {
     context.server().notify_tools_changed();
-    "Told every client that wants to know."
+    "Notified every client that listens."
 }

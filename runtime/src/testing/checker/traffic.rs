@@ -1,4 +1,4 @@
-//! What is known of one connection, and how its messages are told apart.
+//! The state of one connection, and the classification of its messages.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,24 +13,24 @@ use crate::{
     testing::Side,
 };
 
-/// What has passed between one client and one server.
+/// The traffic so far between one client and one server.
 #[derive(Debug, Default)]
-pub(super) struct Link {
+pub(super) struct Traffic {
     pub(super) legacy: Option<Handshake>,
     /// Whether a request of the modern era was seen.
     pub(super) modern: bool,
     /// Whether the server has answered like one of the modern era.
     pub(super) server_is_modern: bool,
-    /// Capabilities that the server told of in the answer to `server/discover`.
+    /// Capabilities in the server's response to `server/discover`.
     pub(super) discovered: Option<Value>,
     pub(super) client: Sent,
     pub(super) server: Sent,
-    /// `requestState` that the server gave out, and to which request.
+    /// `requestState` values that the server gave out, and the request of each.
     pub(super) states: HashMap<String, RequestId>,
     pub(super) schemas: Schemas,
-    /// Exchanges in which the client said something.
+    /// Exchanges in which the client sent something.
     heard: HashSet<String>,
-    /// Where the client ended the session over HTTP.
+    /// The place where the client ended the session over HTTP.
     pub(super) ended: Option<usize>,
 }
 
@@ -43,31 +43,31 @@ pub(super) struct Handshake {
     pub(super) server_capabilities: Value,
     /// Whether it was answered with a result.
     pub(super) answered: bool,
-    /// What was agreed on, once answered, if this crate knows it.
+    /// The agreed revision, once answered, if this crate knows it.
     pub(super) revision: Option<Revision>,
     pub(super) initialized: bool,
-    /// As `logging/setLevel` set it.
+    /// The level set by `logging/setLevel`.
     pub(super) level: Option<usize>,
 }
 
-/// What one side has sent that the other may answer.
+/// The messages of one side that the other may answer.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     /// Ids of its requests of the legacy era.
     pub(super) legacy_ids: HashSet<RequestId>,
     /// Its requests, the last one by each id. Over HTTP ids of the modern era belong to their exchange.
     pub(super) requests: HashMap<(Option<String>, RequestId), Sending>,
-    /// Texts that are no messages and may be answered with an error.
+    /// Texts that are not messages and may be answered with an error.
     pub(super) faults: VecDeque<Fault>,
-    /// Tasks that came of its requests, and when it was told of their end.
+    /// Tasks created by its requests, and when their end was reported.
     pub(super) ended_tasks: HashMap<String, u64>,
 }
 
-/// A request, and what became of it.
+/// A request and its state.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) line: usize,
-    /// `None` before a revision is agreed on, or if it is none that this crate knows.
+    /// `None` before a revision is agreed on, or if this crate does not know it.
     pub(super) revision: Option<Revision>,
     pub(super) method: String,
     pub(super) known: Option<Method>,
@@ -78,7 +78,7 @@ pub(super) struct Sending {
     /// The least severe log message that it asked for.
     pub(super) level: Option<usize>,
     pub(super) due: Due,
-    /// Whether its envelope has members that JSON-RPC does not define: a strict peer refuses it for that, whatever else it deserves.
+    /// Whether its envelope has members that JSON-RPC does not define: a strict peer refuses it for that, whatever its other faults.
     pub(super) is_extended: bool,
     pub(super) cancelled: Option<u64>,
     pub(super) answered: bool,
@@ -87,7 +87,7 @@ pub(super) struct Sending {
     pub(super) task: Option<String>,
 }
 
-/// What a request must be answered with, if with anything.
+/// The required response to a request, if it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     Anything,
@@ -100,7 +100,7 @@ impl Sending {
         !self.answered && self.cancelled.is_none()
     }
 
-    /// Whether it is at work as a task.
+    /// Whether it runs as a task.
     pub(super) fn is_task_at_work(&self, ended: &HashMap<String, u64>) -> bool {
         self.task
             .as_ref()
@@ -114,7 +114,7 @@ impl Sending {
 }
 
 impl Handshake {
-    /// As the method tables name it: `tools`, `tools.listChanged`.
+    /// By its name in the method tables: `tools`, `tools.listChanged`.
     pub(super) fn declares(&self, side: Side, capability: &str) -> bool {
         match side {
             Side::Client => declares(&self.client_capabilities, capability),
@@ -123,7 +123,7 @@ impl Handshake {
     }
 }
 
-/// Whether `capabilities` has what the method tables call `capability`.
+/// Whether `capabilities` has `capability`, by its name in the method tables.
 pub(super) fn declares(capabilities: &Value, capability: &str) -> bool {
     let found = capability
         .split('.')
@@ -131,7 +131,7 @@ pub(super) fn declares(capabilities: &Value, capability: &str) -> bool {
     !matches!(found, None | Some(Value::Null | Value::Bool(false)))
 }
 
-impl Link {
+impl Traffic {
     pub(super) fn sent(&mut self, side: Side) -> &mut Sent {
         match side {
             Side::Client => &mut self.client,
@@ -200,7 +200,7 @@ impl Link {
         }
     }
 
-    /// Bytes that should be a message, but are no text.
+    /// Bytes that should be a message, but are not UTF-8.
     pub(super) fn bytes(&mut self, report: &mut Report<'_>, bytes: &[u8]) {
         self.hear(report);
         let fault = envelope::no_text(bytes);
@@ -214,7 +214,7 @@ impl Link {
         }
     }
 
-    /// Takes a response that cannot be read for the answer that it is: the request waits for no other.
+    /// Counts an unreadable response as the answer to its request, which then waits for no other.
     fn settle(&mut self, report: &Report<'_>, fault: &Fault) {
         if let Some(id) = &fault.answers {
             let asker = report.now.from.peer();
@@ -254,7 +254,7 @@ impl Link {
 
     fn fault(&mut self, report: &mut Report<'_>, fault: Fault) {
         report.error(fault.requirements, &*fault.message);
-        // Over HTTP what is never answered is refused all the same (F-5).
+        // Over HTTP even messages that are never answered may be refused (F-5).
         if !fault.unanswerable || report.now.checker.http {
             let stream = report.now.stream.clone();
             let fault = Fault { stream, ..fault };
@@ -271,7 +271,7 @@ impl Link {
     ) {
         //
         if report.now.from == Side::Client && self.legacy.is_none() {
-            report.error(&["A-18"], "a client sends no responses at 2026-07-28");
+            report.error(&["A-18"], "a client must not send responses at 2026-07-28");
             return;
         }
         match id {
@@ -295,7 +295,7 @@ impl Link {
         if is_null && !may_be_null {
             report.error(
                 &["A-2", "A-7"],
-                "an id is never null; an error to what has no readable id has none",
+                "an id must not be null; an error response to a message without a readable id omits it",
             );
         }
         let Err(error) = outcome else { return };
@@ -314,7 +314,7 @@ impl Link {
             .or_else(|| faults.iter().position(is_candidate))
             .or_else(|| faults.iter().position(is_here));
         match position.and_then(|position| faults.remove(position)) {
-            // F-5: HTTP refuses like this what it does not even read.
+            // F-5: HTTP refuses unread messages in this way.
             None if stream.is_some() => self.refused(stream.as_deref()),
             Some(fault) if fault.unanswerable => {}
             None => report.error(
@@ -329,7 +329,7 @@ impl Link {
         }
     }
 
-    /// An answer to a text that was no message, by the id that could be read in it. False if there is no such text.
+    /// A response to a text that was not a message, found by the id in it. Returns `false` if there is no such text.
     pub(super) fn answers_fault(
         &mut self,
         report: &mut Report<'_>,
@@ -365,14 +365,14 @@ impl Link {
         true
     }
 
-    /// All that the client asked in the exchange was refused.
+    /// All requests of the client in the exchange were refused.
     fn refused(&mut self, stream: Option<&str>) {
         for sending in self.client.requests.values_mut() {
             sending.answered |= sending.stream.as_deref() == stream;
         }
     }
 
-    /// Whether this is the answer to a request of HTTP whose body nobody saw: one that was refused before it was read.
+    /// Whether this is the response to an HTTP request without a recorded body: one that was refused before it was read.
     pub(super) fn is_answer_to_unread(&self, report: &Report<'_>) -> bool {
         let now = report.now;
         let is_unheard = |stream: &String| !self.heard.contains(stream);
@@ -392,7 +392,7 @@ impl Link {
         }
     }
 
-    /// O-3: at 2026-07-28 the client cancels so.
+    /// O-3: this is how a client cancels at 2026-07-28.
     fn gone_away(&mut self, now: &Now) {
         for sending in self.client.requests.values_mut() {
             if sending.stream == now.stream && sending.is_modern() && sending.is_open() {
@@ -419,9 +419,9 @@ impl Link {
         }
     }
 
-    /// B-10: whoever does not answer pings is taken for dead.
+    /// B-10: a peer that does not answer pings counts as dead.
     pub(super) fn finish(self, findings: &mut Vec<Finding>) {
-        // Who has gone answers nothing.
+        // A peer that has disconnected answers nothing.
         let server = match self.ended {
             Some(_) => Sent::default(),
             None => self.server,
@@ -449,7 +449,7 @@ fn check_code(report: &mut Report<'_>, fault: &Fault, code: i64) {
         report.error(
             &["A-9"],
             format!(
-                "error {code}, but what was sent deserves {}: {}",
+                "error {code}, but the message deserves {}: {}",
                 fault.codes[0], fault.message
             ),
         );

@@ -1,7 +1,7 @@
-//! What `jsonschema` finds, as violations in the words of `walk`.
+//! Converts the errors of `jsonschema` to violations with the wording of `walk`.
 //!
-//! Verdict and place are `jsonschema`'s. The words come from the outline where it knows the place, so that both
-//! engines read alike, and from the error itself where it does not. Values appear only in a `Found`.
+//! `jsonschema` determines the verdict and the place. The wording comes from the outline if it has the place, so that both
+//! engines report alike, and from the error itself otherwise. Values appear only in a `Found`.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ use super::{
     Full, branches,
 };
 
-/// Everything that is wrong with `value`, of which something is.
+/// All violations of `value`, which is invalid.
 pub(super) fn violations(full: &Full, value: &Value) -> Violations {
     let mut all = Vec::new();
     let mut more = 0;
@@ -36,7 +36,7 @@ pub(super) fn violations(full: &Full, value: &Value) -> Violations {
         if MAX_VIOLATIONS <= all.len() {
             more += 1;
         } else {
-            tell(full, value, &error, &mut all);
+            report(full, value, &error, &mut all);
         }
     }
     let mut kept = plain(all);
@@ -45,13 +45,13 @@ pub(super) fn violations(full: &Full, value: &Value) -> Violations {
         kept.truncate(MAX_VIOLATIONS);
     }
     if kept.is_empty() {
-        // Never seen: an invalid value without an error.
+        // Not known to happen: an invalid value without an error.
         kept.push(at_root(value));
     }
     Violations::new(kept, more)
 }
 
-/// Without repeats, and a wrong literal of a wrong type is one mistake, not two.
+/// Removes repeats. A wrong literal of a wrong type counts once, not twice.
 pub(super) fn plain(all: Vec<Violation>) -> Vec<Violation> {
     let mut kept: Vec<Violation> = Vec::with_capacity(all.len());
     for violation in all {
@@ -65,7 +65,7 @@ pub(super) fn plain(all: Vec<Violation>) -> Vec<Violation> {
         .map(|violation| violation.pointer.clone())
         .collect();
     kept.retain(|violation| violation.keyword != "type" || !literals.contains(&violation.pointer));
-    // A subschema that fails evaluates nothing, so what it describes is out of place too; that says nothing new.
+    // A subschema that fails evaluates nothing, so its properties are reported as unevaluated too; that adds no information.
     let out_of_place = |violation: &Violation| violation.expected == OUT_OF_PLACE;
     if !kept.iter().all(out_of_place) {
         kept.retain(|violation| !out_of_place(violation));
@@ -73,7 +73,7 @@ pub(super) fn plain(all: Vec<Violation>) -> Vec<Violation> {
     kept
 }
 
-/// What is expected instead of a property that the schema describes somewhere, but not beside the others.
+/// Expectation for a property that the schema describes in some branch, but not beside the other properties.
 const OUT_OF_PLACE: &str = "no such property beside the others";
 
 pub(super) fn is_literal(violation: &Violation) -> bool {
@@ -90,8 +90,8 @@ fn at_root(value: &Value) -> Violation {
     }
 }
 
-/// One error and where it is.
-pub(super) struct Told<'a> {
+/// One error and its place.
+pub(super) struct Located<'a> {
     pub(super) full: &'a Full,
     /// The value that is checked.
     pub(super) root: &'a Value,
@@ -101,14 +101,14 @@ pub(super) struct Told<'a> {
     pub(super) value: &'a Value,
 }
 
-/// Adds what `error` says of a part of `root`.
-pub(super) fn tell(
+/// Adds the violations of `error`, which concerns a part of `root`.
+pub(super) fn report(
     full: &Full,
     root: &Value,
     error: &ValidationError<'_>,
     out: &mut Vec<Violation>,
 ) {
-    let told = Told {
+    let located = Located {
         full,
         root,
         error,
@@ -116,30 +116,34 @@ pub(super) fn tell(
         value: error.instance(),
     };
     match error.kind() {
-        Kind::AnyOf { context } => branches::explain(&told, "anyOf", context, out),
-        Kind::OneOfNotValid { context } => branches::explain(&told, "oneOf", context, out),
+        Kind::AnyOf { context } => branches::explain(&located, "anyOf", context, out),
+        Kind::OneOfNotValid { context } => branches::explain(&located, "oneOf", context, out),
         Kind::AdditionalProperties { unexpected } => {
-            out.extend(unexpected.iter().map(|name| told.additional(name)));
+            out.extend(unexpected.iter().map(|name| located.additional(name)));
         }
         Kind::UnevaluatedProperties { unexpected } => {
-            let known = told.known_names();
-            out.extend(unexpected.iter().map(|name| told.unevaluated(name, &known)));
+            let known = located.known_names();
+            out.extend(
+                unexpected
+                    .iter()
+                    .map(|name| located.unevaluated(name, &known)),
+            );
         }
-        // Told of the object without saying which member it is.
-        Kind::FalseSchema if told.keyword() == "additionalProperties" => {
-            let members = root.pointer(told.at).and_then(Value::as_object);
-            let known = told.known_names();
+        // `jsonschema` reports it at the object, without naming the member.
+        Kind::FalseSchema if located.keyword() == "additionalProperties" => {
+            let members = root.pointer(located.at).and_then(Value::as_object);
+            let known = located.known_names();
             let unknown = members
                 .into_iter()
                 .flatten()
                 .filter(|(name, _)| !known.contains(&&***name));
-            out.extend(unknown.map(|(name, _)| told.additional(name)));
+            out.extend(unknown.map(|(name, _)| located.additional(name)));
         }
-        _ => out.push(told.simple()),
+        _ => out.push(located.simple()),
     }
 }
 
-impl Told<'_> {
+impl Located<'_> {
     fn simple(&self) -> Violation {
         match self.error.kind() {
             Kind::Type { kind } => self.value("type", self.type_words(kind)),
@@ -213,7 +217,7 @@ impl Told<'_> {
                 let words = format!("a value that only one of {count} alternatives accepts{both}");
                 self.value("oneOf", words)
             }
-            // Switched off, or told before.
+            // Switched off, or reported above.
             Kind::ContentEncoding { .. } | Kind::FromUtf8 { .. } => self.other("contentEncoding"),
             Kind::ContentMediaType { .. } => self.other("contentMediaType"),
             Kind::Custom { .. } => self.other("false"),
@@ -306,7 +310,7 @@ impl Told<'_> {
         }
     }
 
-    /// The schema `false`: no value, or no further item.
+    /// A violation of the schema `false`: no value, or no further item.
     fn forbidden(&self) -> Violation {
         let prefix = self.array().map_or(0, |array| array.prefix.len());
         match self.at.rsplit_once('/') {
@@ -432,7 +436,7 @@ impl Told<'_> {
         place.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The schema that has the broken keyword, if the outline knows it.
+    /// The schema that has the broken keyword, if the outline has it.
     fn place(&self) -> Option<NodeId> {
         let place = self.error.schema_path().as_str();
         let (parent, _) = place.rsplit_once('/')?;
@@ -455,7 +459,7 @@ impl Told<'_> {
         describe(&self.full.outline.nodes, id)
     }
 
-    /// In words what these branches of the broken keyword allow, if the outline knows them.
+    /// Description of the values that these branches of the broken keyword allow, if the outline has the branches.
     pub(super) fn alternatives(&self, chosen: impl Iterator<Item = usize>) -> Option<String> {
         let apply = self.rules()?.apply.as_ref()?;
         let branches = match self.keyword() {
@@ -472,7 +476,7 @@ impl Told<'_> {
         Some(or_list(&words))
     }
 
-    /// The names that the schema and what it applies to the same value know.
+    /// The names known to the schema and to the subschemas that it applies to the same value.
     fn known_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         let Some(rules) = self.rules() else {

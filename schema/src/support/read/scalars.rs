@@ -1,0 +1,132 @@
+//! Member names, constants and integers.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, Error, Unexpected, Visitor},
+};
+
+/// A member name or tag, borrowed where it has no escapes.
+pub(super) struct Key<'de>(pub(super) Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+
+        impl<'de> Visitor<'de> for Name {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text)))
+            }
+        }
+
+        deserializer.deserialize_str(Name)
+    }
+}
+
+/// Reads a string and refuses every other than this one.
+pub(super) struct Constant(pub(super) &'static str);
+
+impl<'de> DeserializeSeed<'de> for Constant {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Constant {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        match text == self.0 {
+            true => Ok(()),
+            false => Err(E::invalid_value(Unexpected::Str(text), &self)),
+        }
+    }
+}
+
+/// An integer of 64 bits in any JSON notation: `1`, `1.0`, `1e0`.
+pub(super) struct Integral(i64);
+
+impl From<Integral> for i64 {
+    fn from(integer: Integral) -> Self {
+        integer.0
+    }
+}
+
+/// An [`Integral`] or null.
+pub(super) struct NullableIntegral(Option<i64>);
+
+impl From<NullableIntegral> for Option<i64> {
+    fn from(integer: NullableIntegral) -> Self {
+        integer.0
+    }
+}
+
+impl<'de> Deserialize<'de> for NullableIntegral {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::<Integral>::deserialize(deserializer).map(|integer| Self(integer.map(i64::from)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Integral {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+
+        impl Visitor<'_> for Number {
+            type Value = Integral;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an integer")
+            }
+
+            fn visit_i64<E: Error>(self, integer: i64) -> Result<Integral, E> {
+                Ok(Integral(integer))
+            }
+
+            fn visit_u64<E: Error>(self, integer: u64) -> Result<Integral, E> {
+                i64::try_from(integer).map(Integral).map_err(|_| {
+                    E::invalid_value(Unexpected::Unsigned(integer), &"an integer of 64 bits")
+                })
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Integral, E> {
+                /// Up to this value every integer is exactly representable as a double.
+                const EXACT: f64 = 9_007_199_254_740_992.0;
+                if number.fract() == 0.0 && number.abs() <= EXACT {
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        reason = "checked to be integral and in range"
+                    )]
+                    return Ok(Integral(number as i64));
+                }
+                let expected = match number.fract() == 0.0 {
+                    true => "an integer of 64 bits, in digits alone where it is beyond ±2^53",
+                    false => "an integer",
+                };
+                Err(E::invalid_value(Unexpected::Float(number), &expected))
+            }
+        }
+
+        deserializer.deserialize_any(Number)
+    }
+}
