@@ -2,17 +2,22 @@
 //!
 //! Nothing here returns an error: faults are reported to [`Diagnostics`], and valid keys are still used.
 
+mod timeout;
+
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
     Expr, ExprLit, Lit, LitStr, Meta, Path, Token,
-    parse::{Parse, ParseStream, Parser},
+    parse::{ParseStream, Parser},
 };
 
 use crate::{
     diagnostics::Diagnostics,
-    text::{is_tool_name, milliseconds, near_miss, quoted},
+    text::{is_tool_name, near_miss, quoted},
 };
+
+pub(crate) use self::timeout::Timeout;
+use self::timeout::timeout;
 
 /// The arguments of `#[tool(…)]`.
 #[derive(Default)]
@@ -42,16 +47,6 @@ pub(crate) struct Icon {
     pub(crate) theme: Option<LitStr>,
 }
 
-/// Durations in milliseconds.
-#[derive(Clone, Copy)]
-pub(crate) struct Timeout {
-    /// The span of the key.
-    pub(crate) at: Span,
-    pub(crate) limit: u64,
-    pub(crate) reset_by_progress: bool,
-    pub(crate) hard_limit: Option<u64>,
-}
-
 const KEYS: &[&str] = &[
     "name",
     "title",
@@ -78,7 +73,6 @@ const NEEDS: &[&str] = &[
 /// Each profile: its name in the attribute, and its variant.
 const PROFILES: &[(&str, &str)] = &[("strict2020", "Strict2020"), ("portable", "Portable")];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
-const TIMEOUT_KEYS: &[&str] = &["reset_by_progress", "hard_limit"];
 
 impl ToolAttr {
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diagnostics) -> Self {
@@ -361,101 +355,6 @@ fn entry(input: ParseStream<'_>) -> syn::Result<(String, Lit, bool)> {
         lit @ (Lit::Str(_) | Lit::Bool(_)) if !negative => Ok((key, lit, false)),
         lit => Err(syn::Error::new_spanned(lit, "not JSON")),
     }
-}
-
-fn timeout(meta: &Meta, diag: &mut Diagnostics) -> Option<Timeout> {
-    match meta {
-        Meta::NameValue(_) => {
-            let limit = duration(&string(meta, diag)?, diag)?;
-            Some(Timeout {
-                at: span_of(meta.path()),
-                limit,
-                reset_by_progress: false,
-                hard_limit: None,
-            })
-        }
-        Meta::List(list) => {
-            match (|input: ParseStream<'_>| TimeoutList::parse(input)).parse2(list.tokens.clone()) {
-                Ok(parsed) => parsed.lower(span_of(&list.path), diag),
-                Err(_) => {
-                    diag.error(meta, TIMEOUT_FORM);
-                    None
-                }
-            }
-        }
-        Meta::Path(_) => {
-            diag.error(meta, TIMEOUT_FORM);
-            None
-        }
-    }
-}
-
-const TIMEOUT_FORM: &str =
-    "expected `timeout = \"30s\"` or `timeout(\"30s\", reset_by_progress, hard_limit = \"10m\")`";
-
-struct TimeoutList {
-    limit: LitStr,
-    rest: TokenStream,
-}
-
-impl Parse for TimeoutList {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let limit = input.parse()?;
-        input.parse::<Option<Token![,]>>()?;
-        Ok(Self {
-            limit,
-            rest: input.parse()?,
-        })
-    }
-}
-
-impl TimeoutList {
-    fn lower(self, at: Span, diag: &mut Diagnostics) -> Option<Timeout> {
-        let mut timeout = Timeout {
-            at,
-            limit: duration(&self.limit, diag)?,
-            reset_by_progress: false,
-            hard_limit: None,
-        };
-        for meta in metas(self.rest, diag) {
-            match known(
-                meta.path(),
-                TIMEOUT_KEYS,
-                ("timeout key", "timeout keys"),
-                diag,
-            )? {
-                "reset_by_progress" => timeout.reset_by_progress = flag(&meta, diag)?,
-                _ => {
-                    let limit = string(&meta, diag)?;
-                    timeout.hard_limit = Some(duration(&limit, diag)?);
-                    if timeout.hard_limit <= Some(timeout.limit) {
-                        diag.error(
-                            limit,
-                            "`hard_limit` must be longer than the timeout it bounds",
-                        );
-                    }
-                }
-            }
-        }
-        if timeout.hard_limit.is_some() && !timeout.reset_by_progress {
-            diag.error(
-                self.limit,
-                "`hard_limit` bounds what `reset_by_progress` extends: add `reset_by_progress`, or drop `hard_limit`",
-            );
-        }
-        Some(timeout)
-    }
-}
-
-fn duration(text: &LitStr, diag: &mut Diagnostics) -> Option<u64> {
-    let milliseconds = milliseconds(&text.value());
-    if milliseconds.is_none() {
-        diag.error(
-            text,
-            "expected a duration above zero such as `500ms`, `30s`, `5m` or `1h`",
-        );
-    }
-    milliseconds
 }
 
 fn needs(meta: &Meta, diag: &mut Diagnostics) -> Vec<Ident> {

@@ -102,6 +102,7 @@ fn mentions_trueform(tokens: TokenStream) -> bool {
 fn every_message_has_a_ui_test() {
     let sources = [
         include_str!("attr.rs"),
+        include_str!("attr/timeout.rs"),
         include_str!("function.rs"),
         include_str!("list.rs"),
         include_str!("parameter.rs"),
