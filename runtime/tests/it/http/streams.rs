@@ -293,10 +293,9 @@ async fn nothing_is_lost_to_a_client_that_reads() {
         let stream = app.open(talking("1", 2000, waits)).await;
         assert!(stream.is_stream());
         if reads_late {
-            // As long as others are served, the call has its turns.
-            for _ in 0..50 {
-                let list = Req::modern("2", "tools/list", "");
-                assert_eq!(app.send(list).await.status, 200);
+            // The test has one thread: this is where it is left to the call.
+            for _ in 0..500 {
+                tokio::task::yield_now().await;
             }
         }
         let events = stream.events().await;
