@@ -3,12 +3,12 @@
 use std::cell::Cell;
 
 /// Bytes of text that are matched against a pattern, or literals that are compared with a value, for one step.
-const A_STEP: usize = 16;
+const A_STEP: usize = 8;
 
 /// The work that is left to a check, in steps.
 ///
-/// One step is a schema that is applied to a value, an item that is compared with others for `uniqueItems`, up to 16 literals of
-/// `enum`, or up to 16 bytes that are matched against a pattern. Several checks can share one count.
+/// One step is a schema that is applied to a value, a value that is compared with others for `uniqueItems`, 8 literals of `enum`, or
+/// 8 bytes that are matched against a pattern. Several checks can share one count.
 #[derive(Debug)]
 pub struct Steps {
     most: u64,
@@ -54,6 +54,12 @@ impl Steps {
     #[inline]
     pub(super) fn take_for(&self, amount: usize) -> bool {
         self.take((amount / A_STEP) as u64)
+    }
+
+    /// Takes one step, and those for `amount` bytes or literals.
+    #[inline]
+    pub(super) fn take_one_and_for(&self, amount: usize) -> bool {
+        self.take(1 + (amount / A_STEP) as u64)
     }
 
     /// The count as it was at the beginning.

@@ -56,7 +56,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
         match rules.plan {
             Plan::Stream | Plan::ByType => {
                 let literals = rules.options.as_ref().map_or(0, |options| options.len());
-                if !self.run.steps.take(1) || !self.run.steps.take_for(literals) {
+                if !self.run.steps.take_one_and_for(literals) {
                     return Err(no());
                 }
                 deserializer.deserialize_any(Streamed {

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use serde_json::json;
+use tokio::sync::oneshot;
 use trueform::{
     DEFAULT_MAX_CHECK_STEPS,
     client::{Client, ClientError},
@@ -41,6 +42,12 @@ fn sum_blocking(numbers: Vec<i64>, _wide: Option<u128>) -> String {
     numbers.iter().sum::<i64>().to_string()
 }
 
+/// Sums up what needs no check.
+#[tool]
+fn sum_plain(numbers: Vec<i64>) -> String {
+    numbers.iter().sum::<i64>().to_string()
+}
+
 /// Adds.
 #[tool]
 fn add(a: i64, b: i64) -> String {
@@ -53,7 +60,7 @@ fn numbers(count: usize, last: &str) -> String {
 }
 
 async fn client(steps: u64) -> Client {
-    let server = Server::new("test", "1").tools(tools![sum, sum_later, sum_blocking, add]);
+    let server = Server::new("test", "1").tools(tools![sum, sum_later, sum_blocking, sum_plain]);
     server.max_check_steps(steps).connect().await.unwrap()
 }
 
@@ -108,6 +115,19 @@ async fn long_checks_end_like_short_ones() {
                 assert_eq!(called(&client, tool, &arguments).await, expected, "{tool}");
             }
         }
+        for (last, expected) in [
+            ("1.0", format!("{count}")),
+            (
+                "true",
+                format!(
+                    "/numbers/{}: expected integer, found boolean true",
+                    count - 1
+                ),
+            ),
+        ] {
+            let arguments = format!(r#"{{"numbers":{}}}"#, numbers(count, last));
+            assert_eq!(called(&client, "sum_plain", &arguments).await, expected);
+        }
         let arguments = format!(r#"{{"note":null,"numbers":{}}}"#, numbers(count, "1"));
         assert_eq!(called(&client, "sum", &arguments).await, count.to_string());
     }
@@ -145,7 +165,11 @@ async fn long_checks_do_not_hold_the_thread_that_reads() {
 // E-9, O-2: a call that is cancelled while its arguments are checked never begins.
 #[tokio::test(flavor = "current_thread")]
 async fn a_call_that_is_cancelled_while_it_is_checked_never_begins() {
-    struct Counter(Arc<AtomicUsize>);
+    /// Dropped when nothing can call it any more; then the receiver of the channel gets an error.
+    struct Counter(
+        Arc<AtomicUsize>,
+        #[expect(dead_code, reason = "dropped")] oneshot::Sender<()>,
+    );
 
     #[server]
     impl Counter {
@@ -157,8 +181,9 @@ async fn a_call_that_is_cancelled_while_it_is_checked_never_begins() {
     }
 
     let begun = Arc::new(AtomicUsize::new(0));
+    let (alive, dropped) = oneshot::channel();
     let service = Server::new("test", "1")
-        .tools(Counter(begun.clone()))
+        .tools(Counter(begun.clone(), alive))
         .tools(tools![add])
         .build()
         .unwrap();
@@ -166,16 +191,23 @@ async fn a_call_that_is_cancelled_while_it_is_checked_never_begins() {
         r#","name":"count","arguments":{{"numbers":{}}}"#,
         numbers(900_000, "1")
     );
-    let short = r#","name":"count","arguments":{"numbers":[1]}"#;
+    // Checked at once, which takes long enough for the other check to begin and not long enough for it to end.
+    let short = format!(
+        r#","name":"count","arguments":{{"numbers":{}}}"#,
+        numbers(45_000, "1")
+    );
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let lines = [
         modern("1", "tools/call", &long),
+        modern("2", "tools/call", &short),
         cancel.to_owned(),
-        modern("2", "tools/call", short),
     ];
     let answers = conversation(&service, joined(lines)).await;
     assert_eq!(answers.len(), 1, "{answers:?}");
     assert!(answers[0].contains(r#""id":2"#), "{answers:?}");
+    drop(service);
+    // The check ends in its own time, and whatever it holds goes with it.
+    soon(dropped).await.unwrap_err();
     assert_eq!(begun.load(Ordering::Relaxed), 1);
 }
 
