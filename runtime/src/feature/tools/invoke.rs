@@ -27,6 +27,9 @@ const INLINE_SLOTS: usize = 8;
 /// work that blocks.
 const INLINE_STEPS: u64 = 50_000;
 
+/// Longest text of which a tree is made on that thread, in bytes.
+const INLINE_BYTES: usize = 256 << 10;
+
 /// What a second look at arguments finds.
 enum Examined {
     /// They are to be decoded, as this text if they were mended.
@@ -42,19 +45,19 @@ enum Examined {
 impl ToolRoute {
     /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are
     /// reported all at once (TRAP-09, GAP-13).
+    #[inline]
     pub(crate) fn invoke(
         self: &Arc<Self>,
         context: &Context,
-        arguments: Option<JsonObject>,
+        arguments: Option<&JsonObject>,
     ) -> Called {
-        let text = arguments.as_ref().map_or("{}", |arguments| arguments.get());
+        let text = arguments.map_or("{}", |arguments| arguments.get());
         match self.attempt(context, text) {
             Ok(called) => called,
-            Err(failure) => self.look_again(context, arguments, failure),
+            Err(failure) => self.look_again(context, text, failure),
         }
     }
 
-    #[inline]
     fn attempt(&self, context: &Context, text: &str) -> Result<Called, Failure> {
         if self.definition.enforced.is_checked() {
             self.check_in_passing(context, text)?;
@@ -63,6 +66,7 @@ impl ToolRoute {
     }
 
     /// Splits and decodes arguments, and calls the function.
+    #[inline]
     fn decode(&self, context: &Context, text: &str) -> Result<Called, Failure> {
         let names = &self.definition.names;
         let (mut inline, mut heap);
@@ -88,6 +92,7 @@ impl ToolRoute {
     }
 
     /// Holds arguments to the schema as far as that takes no tree.
+    #[inline(never)]
     fn check_in_passing(&self, context: &Context, text: &str) -> Result<(), Failure> {
         let steps = Steps::new(INLINE_STEPS.min(limit(context)));
         match self.input.accepts_str_within(text, &steps) {
@@ -101,35 +106,31 @@ impl ToolRoute {
 
     /// What becomes of arguments that did not pass at once: `failure` is why.
     #[cold]
-    fn look_again(
-        self: &Arc<Self>,
-        context: &Context,
-        arguments: Option<JsonObject>,
-        failure: Failure,
-    ) -> Called {
-        let arguments = arguments.unwrap_or_else(JsonObject::empty);
+    fn look_again(self: &Arc<Self>, context: &Context, text: &str, failure: Failure) -> Called {
         let examined = match failure {
             Failure::Refused(Reason::Injected(error)) => return Called::Ready(Err(error)),
             Failure::TooLong => Examined::TooLong,
             Failure::Names(_) | Failure::Unchecked | Failure::Refused(_) => {
-                let steps = Steps::new(INLINE_STEPS.min(limit(context)));
-                self.examine(arguments.get(), &steps)
+                if INLINE_BYTES < text.len() {
+                    return self.look_elsewhere(context, text);
+                }
+                self.examine(text, &Steps::new(INLINE_STEPS.min(limit(context))))
             }
         };
         match examined {
             Examined::TooLong if INLINE_STEPS < limit(context) => {
-                self.look_elsewhere(context, arguments)
+                self.look_elsewhere(context, text)
             }
-            examined => self.call_examined(context, arguments.get(), examined),
+            examined => self.call_examined(context, text, examined),
         }
     }
 
     /// Looks at arguments on a thread that may be held for long, and calls the function where it is called otherwise.
-    fn look_elsewhere(self: &Arc<Self>, context: &Context, arguments: JsonObject) -> Called {
-        let (this, context) = (self.clone(), context.clone());
+    fn look_elsewhere(self: &Arc<Self>, context: &Context, text: &str) -> Called {
+        let (this, context, text) = (self.clone(), context.clone(), text.to_owned());
         Called::Preparing(Box::new(move || -> Prepared<_> {
-            let examined = this.examine_at_length(&context, arguments.get());
-            Box::new(move || this.call_examined(&context, arguments.get(), examined))
+            let examined = this.examine_at_length(&context, &text);
+            Box::new(move || this.call_examined(&context, &text, examined))
         }))
     }
 

@@ -270,7 +270,7 @@ impl Callable for ToolRoute {
     }
 
     fn call(self: &Arc<Self>, cx: &Context, arguments: Option<JsonObject>) -> Step<Outcome> {
-        self.invoke(cx, arguments)
+        self.invoke(cx, arguments.as_ref())
     }
 
     fn failed(&self, failure: &Failure) -> std::result::Result<CallToolResult, ErrorObject> {

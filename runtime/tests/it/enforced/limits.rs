@@ -133,10 +133,9 @@ async fn long_checks_end_like_short_ones() {
     }
 }
 
-/// How often another task has its turn while `tool` is called with so many numbers.
-async fn turns_meanwhile(count: usize) -> usize {
+/// How often another task has its turn while `sum` is called with `arguments`.
+async fn turns_meanwhile(arguments: &str, expected: &str) -> usize {
     let client = client(DEFAULT_MAX_CHECK_STEPS).await;
-    let arguments = format!(r#"{{"numbers":{}}}"#, numbers(count, "1"));
     let turns = Arc::new(AtomicUsize::new(0));
     let counting = tokio::spawn({
         let turns = turns.clone();
@@ -147,19 +146,26 @@ async fn turns_meanwhile(count: usize) -> usize {
             }
         }
     });
-    let answer = soon(called(&client, "sum", &arguments)).await;
+    let answer = soon(called(&client, "sum", arguments)).await;
     counting.abort();
-    assert_eq!(answer, count.to_string());
+    assert_eq!(answer, expected);
     turns.load(Ordering::Relaxed)
 }
 
 // The runtime has one thread, so other tasks have turns only while the check is elsewhere.
 #[tokio::test(flavor = "current_thread")]
 async fn long_checks_do_not_hold_the_thread_that_reads() {
-    let short = turns_meanwhile(40_000).await;
-    let long = turns_meanwhile(900_000).await;
+    let of = |count| format!(r#"{{"numbers":{}}}"#, numbers(count, "1"));
+    let short = turns_meanwhile(&of(40_000), "40000").await;
+    let long = turns_meanwhile(&of(900_000), "900000").await;
     assert!(short < 50, "a short check is done at once: {short}");
     assert!(500 < long, "others wait for a long check: {long}");
+
+    // Of few steps, but a tree is made of it to find the words.
+    let problem = "/note: expected string, found array of 2000000 items";
+    let wrong = format!(r#"{{"numbers":[],"note":{}}}"#, numbers(2_000_000, "1"));
+    let long = turns_meanwhile(&wrong, problem).await;
+    assert!(500 < long, "others wait for a large tree: {long}");
 }
 
 // E-9, O-2: a call that is cancelled while its arguments are checked never begins.
