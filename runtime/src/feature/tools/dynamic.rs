@@ -179,7 +179,7 @@ impl DynamicTool {
                 others: Vec::new(),
                 closed: false,
             },
-            enforced: Enforced::BySchema,
+            enforced: Enforced::Advertised,
             states: Vec::new(),
             timeout: self.timeout,
             profile: self.profile,

@@ -161,8 +161,8 @@ impl InputSchema {
             schema: as_object(schema),
             names: self.names,
             enforced: match self.plain {
-                true => Enforced::ByType,
-                false => Enforced::ByBounds(as_object(bounded).into()),
+                true => Enforced::Decoded,
+                false => Enforced::Bounded(as_object(bounded).into()),
             },
             states: self.states,
             problems: self.problems,

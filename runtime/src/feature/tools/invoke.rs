@@ -45,7 +45,7 @@ enum Examined {
 impl ToolRoute {
     /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are
     /// reported all at once (TRAP-09, GAP-13).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn invoke(
         self: &Arc<Self>,
         context: &Context,
@@ -66,7 +66,7 @@ impl ToolRoute {
     }
 
     /// Splits and decodes arguments, and calls the function.
-    #[inline]
+    #[inline(always)]
     fn decode(&self, context: &Context, text: &str) -> Result<Called, Failure> {
         let names = &self.definition.names;
         let (mut inline, mut heap);

@@ -124,7 +124,7 @@ mod tests {
         let mut input = InputSchema::new();
         input.parameter("a", "", <T as ToolParameter<_>>::describe);
         let input = input.finish();
-        assert!(matches!(input.enforced, Enforced::ByType));
+        assert!(matches!(input.enforced, Enforced::Decoded));
         let advertised = Value::Object(input.schema);
         let counts = [Cell::new(0_u32), Cell::new(0)];
         for profile in [Profile::Strict2020, Profile::Portable] {

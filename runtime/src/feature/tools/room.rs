@@ -269,6 +269,7 @@ impl Callable for ToolRoute {
         self.timeout()
     }
 
+    #[inline(always)]
     fn call(self: &Arc<Self>, cx: &Context, arguments: Option<JsonObject>) -> Step<Outcome> {
         self.invoke(cx, arguments.as_ref())
     }

@@ -59,21 +59,21 @@ pub(super) struct Definition {
     pub(super) profile: Option<Profile>,
 }
 
-/// How arguments are held to the input schema before they are decoded.
+/// What arguments are held to.
 #[derive(Debug)]
 pub(super) enum Enforced {
-    /// Decoding them says it all.
-    ByType,
-    /// They are checked.
-    BySchema,
+    /// Decoding them enforces the input schema.
+    Decoded,
+    /// They are checked against the input schema.
+    Advertised,
     /// They are checked against this schema: the input schema, and the bounds that the Rust types have by themselves.
-    ByBounds(JsonObject),
+    Bounded(JsonObject),
 }
 
 impl Enforced {
     /// Whether arguments are checked.
     pub(super) fn is_checked(&self) -> bool {
-        !matches!(self, Self::ByType)
+        !matches!(self, Self::Decoded)
     }
 }
 
@@ -142,8 +142,8 @@ impl ToolRoute {
         };
         let options = CompileOptions::default();
         let input = match &definition.enforced {
-            Enforced::ByType | Enforced::BySchema => compile(&input_schema, "input", options),
-            Enforced::ByBounds(bounds) => {
+            Enforced::Decoded | Enforced::Advertised => compile(&input_schema, "input", options),
+            Enforced::Bounded(bounds) => {
                 compile(&bounds.to_value(), "input", options.exact_integers(true))
             }
         };
@@ -255,7 +255,7 @@ impl ToolRoute {
         let tool = &mut self.definition.tool;
         tool.input_schema = apply(&tool.input_schema);
         tool.output_schema = tool.output_schema.as_ref().map(apply);
-        if let Enforced::ByBounds(bounds) = &mut self.definition.enforced {
+        if let Enforced::Bounded(bounds) = &mut self.definition.enforced {
             *bounds = apply(bounds);
         }
         Self::new(self.definition, self.handler, self.server)
