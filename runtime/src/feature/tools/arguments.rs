@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use memchr::memchr2;
+use serde_json::{Map, Value};
 
 /// Which names a tool takes, and which parameter each belongs to.
 #[derive(Debug, Default)]
@@ -62,6 +63,34 @@ impl Names {
                 .position(|parameter| **parameter == *name),
         }
     }
+}
+
+/// The arguments `text`, which are `before` as a tree, as `after`: without members that were `null` and are gone, and with new text
+/// for members that changed. All others stay as they are written, because a tree does not hold every number exactly. `None` if the
+/// text is not that of an object.
+pub(super) fn rewritten(
+    text: &str,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+) -> Option<String> {
+    let mut members = Members::of(text)?;
+    let mut out = String::with_capacity(text.len());
+    out.push('{');
+    while let Some((name, value)) = members.next().ok()? {
+        let changed = match (before.get(&*name), after.get(&*name)) {
+            (_, None) if value == "null" => continue,
+            (before, Some(after)) if before != Some(after) => Some(after.to_string()),
+            _ => None,
+        };
+        if 1 < out.len() {
+            out.push(',');
+        }
+        out.push_str(&Value::from(&*name).to_string());
+        out.push(':');
+        out.push_str(changed.as_deref().unwrap_or(value));
+    }
+    out.push('}');
+    Some(out)
 }
 
 /// The members of an object, one after the other.
@@ -279,6 +308,21 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn rewrites_what_changed() {
+        let text = r#" { "a" : 3.0, "n":null, "b\u0061":[ 1, 2.0 ], "wide":18446744073709551617, "n":1, "a":3.0 } "#;
+        let before: Map<String, Value> = serde_json::from_str(text).unwrap();
+        let mut after = before.clone();
+        after.insert("a".to_owned(), 3.into());
+        after.remove("n");
+        // The second `a` and `n` are for the split to refuse.
+        assert_eq!(
+            rewritten(text, &before, &after).unwrap(),
+            r#"{"a":3,"ba":[ 1, 2.0 ],"wide":18446744073709551617,"n":1,"a":3}"#
+        );
+        assert_eq!(rewritten("[]", &before, &after), None);
     }
 
     #[test]

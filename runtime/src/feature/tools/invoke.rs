@@ -10,6 +10,7 @@ use serde_json::Value;
 use trueform_schema::{JsonObject, pointer};
 
 use super::{
+    arguments::rewritten,
     call::{Call, Called, Reason},
     report::{self, Failure},
     route::ToolRoute,
@@ -39,6 +40,12 @@ enum Examined {
     /// They cannot be read, which is an error of the protocol.
     Unreadable(Called),
     /// The look was broken off after as many steps as it may take.
+    TooLong,
+}
+
+/// Why a tree of arguments did not pass.
+enum Unfit {
+    Found(Violations),
     TooLong,
 }
 
@@ -114,7 +121,7 @@ impl ToolRoute {
                 if INLINE_BYTES < text.len() {
                     return self.look_elsewhere(context, text);
                 }
-                self.examine(text, &Steps::new(INLINE_STEPS.min(limit(context))))
+                self.examine(text, INLINE_STEPS.min(limit(context)))
             }
         };
         match examined {
@@ -139,12 +146,13 @@ impl ToolRoute {
         match self.input.accepts_str_within(text, &steps) {
             Some(passed) if !passed.has_integral_floats() => Examined::Fit(None),
             None if steps.are_spent() => Examined::TooLong,
-            _ => self.examine(text, &Steps::new(limit(context))),
+            _ => self.examine(text, limit(context)),
         }
     }
 
-    fn examine(&self, text: &str, steps: &Steps) -> Examined {
-        let mut value: Value = match serde_json::from_str(text) {
+    /// Looks at arguments as a tree. Each check of it takes at most so many steps.
+    fn examine(&self, text: &str, most: u64) -> Examined {
+        let sent: Value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) => {
                 return match report::unreadable(text, &error) {
@@ -153,11 +161,11 @@ impl ToolRoute {
                 };
             }
         };
-        let (checked, mut mended) = self.check_without_nulls(&mut value, steps);
-        let passed = match checked {
-            _ if steps.are_spent() => return Examined::TooLong,
+        let mut value = sent.clone();
+        let passed = match self.check_without_nulls(&mut value, most) {
             Ok(passed) => passed,
-            Err(violations) => {
+            Err(Unfit::TooLong) => return Examined::TooLong,
+            Err(Unfit::Found(violations)) => {
                 tracing::debug!(
                     tool = self.name(),
                     violations = &*violations.for_log().to_string(),
@@ -168,50 +176,57 @@ impl ToolRoute {
         };
         if passed.has_integral_floats() {
             // Models write 30.0 for 30: an integer to JSON Schema, a float to serde.
-            let changed = self
-                .input
-                .normalise_integral_floats_within(&mut value, steps);
-            mended |= !changed.is_empty();
+            let steps = Steps::new(most);
+            self.input
+                .normalise_integral_floats_within(&mut value, &steps);
             if steps.are_spent() {
                 return Examined::TooLong;
             }
         }
-        Examined::Fit(mended.then(|| value.to_string()))
+        match (&sent, &value) {
+            (Value::Object(before), Value::Object(after)) if before != after => {
+                let mended = rewritten(text, before, after);
+                Examined::Fit(Some(mended.unwrap_or_else(|| value.to_string())))
+            }
+            _ => Examined::Fit(None),
+        }
     }
 
-    /// Checks arguments, of which those that are `null` where that is not allowed count as absent if they may be. Returns the
-    /// verdict, and whether some were removed.
-    fn check_without_nulls(
-        &self,
-        arguments: &mut Value,
-        steps: &Steps,
-    ) -> (Result<Passed, Violations>, bool) {
-        let checked = self.input.check_within(arguments, steps);
-        let Err(violations) = &checked else {
-            return (checked, false);
+    fn check(&self, arguments: &Value, most: u64) -> Result<Passed, Unfit> {
+        let steps = Steps::new(most);
+        let checked = self.input.check_within(arguments, &steps);
+        checked.map_err(|violations| match steps.are_spent() {
+            true => Unfit::TooLong,
+            false => Unfit::Found(violations),
+        })
+    }
+
+    /// Checks arguments, of which those that are `null` where that is not allowed count as absent if they may be: they are removed.
+    fn check_without_nulls(&self, arguments: &mut Value, most: u64) -> Result<Passed, Unfit> {
+        let checked = self.check(arguments, most);
+        let Err(Unfit::Found(violations)) = &checked else {
+            return checked;
         };
         let nulls = refused_nulls(arguments, violations);
-        if nulls.is_empty() {
-            return (checked, false);
-        }
-        let Some(members) = arguments.as_object_mut() else {
-            return (checked, false);
+        let Some(members) = arguments.as_object_mut().filter(|_| !nulls.is_empty()) else {
+            return checked;
         };
         // Those that are missing then were no optional ones. They are what they were, so that the words say what was found.
         let mut without = members.clone();
         without.retain(|name, _| !nulls.contains(name));
         let without = Value::Object(without);
-        let violations = match self.input.check_within(&without, steps) {
+        let violations = match self.check(&without, most) {
             Ok(passed) => {
                 *arguments = without;
-                return (Ok(passed), true);
+                return Ok(passed);
             }
-            Err(violations) => violations,
+            Err(Unfit::TooLong) => return Err(Unfit::TooLong),
+            Err(Unfit::Found(violations)) => violations,
         };
         members.retain(|name, _| {
             !nulls.contains(name) || violations.iter().any(|missing| is_at(missing, name))
         });
-        (self.input.check_within(arguments, steps), true)
+        self.check(arguments, most)
     }
 
     /// Calls the function with arguments that were looked at.

@@ -1,0 +1,208 @@
+//! Numbers that their types do not hold, and what else is answered with its cure.
+
+#![allow(dead_code, reason = "fields are read by `Debug`")]
+
+use expect_test::expect;
+use trueform::prelude::*;
+
+use super::check;
+
+// The listed exceptions: numbers that JSON Schema calls integers and the type does not hold.
+#[tokio::test]
+async fn messages_say_the_cure() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Numbers {
+        small: Option<u64>,
+        wide: Option<u128>,
+        list: Option<Vec<i128>>,
+    }
+
+    /// Takes numbers.
+    #[tool]
+    fn plain(small: u64) -> String {
+        format!("{small}")
+    }
+
+    /// Takes numbers.
+    #[tool]
+    fn numbers(Args(numbers): Args<Numbers>) -> String {
+        format!("{numbers:?}")
+    }
+
+    /// Takes a number.
+    #[tool]
+    fn wide(wide: u128, small: Option<u8>, #[serde(default)] days: u8) -> String {
+        format!("{wide} {small:?} {days}")
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(tag = "op")]
+    enum Tagged {
+        Wide { n: u128 },
+    }
+
+    /// Takes a number that serde cannot read there.
+    #[tool]
+    fn tagged(Args(tagged): Args<Tagged>) -> String {
+        format!("{tagged:?}")
+    }
+
+    /// Fetches.
+    #[tool]
+    fn fetch(#[schemars(extend("format" = "uri"))] uri: String) -> String {
+        uri
+    }
+
+    check(
+        || tools![plain],
+        &[
+            r#"{"small":18446744073709551615}"#,
+            r#"{"small":1e19}"#,
+            r#"{"small":18446744073709551616}"#,
+        ],
+        expect![[r#"
+            {"small":18446744073709551615}
+                18446744073709551615
+            {"small":1e19}
+                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1e+19
+            {"small":18446744073709551616}
+                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1.8446744073709552e+19
+        "#]],
+    )
+    .await;
+    check(
+        || tools![numbers],
+        &[
+            r#"{"small":1e19}"#,
+            r#"{"small":18446744073709551616}"#,
+            r#"{"small":1e3,"wide":1e3,"list":[1e3]}"#,
+            r#"{"wide":340282366920938463463374607431768211455,"list":[-18446744073709551617]}"#,
+            r#"{"wide":1e19}"#,
+            r#"{"wide":1e40}"#,
+            r#"{"wide":340282366920938463463374607431768211456}"#,
+            r#"{"list":[1,-1e19]}"#,
+        ],
+        expect![[r#"
+            {"small":1e19}
+                /small: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
+            {"small":18446744073709551616}
+                /small: expected at most 18446744073709551615, found number 1.8446744073709552e+19
+            {"small":1e3,"wide":1e3,"list":[1e3]}
+                Numbers { small: Some(1000), wide: Some(1000), list: Some([1000]) }
+            {"wide":340282366920938463463374607431768211455,"list":[-18446744073709551617]}
+                Numbers { small: None, wide: Some(340282366920938463463374607431768211455), list: Some([-18446744073709551617]) }
+            {"wide":1e19}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"wide":1e40}
+                /wide: expected at most 3.402823669209385e38, found number 1e+40
+            {"wide":340282366920938463463374607431768211456}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"list":[1,-1e19]}
+                /list/1: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+        "#]],
+    )
+    .await;
+    check(
+        || tools![wide],
+        &[
+            r#"{"wide":18446744073709551616}"#,
+            r#"{"wide":18446744073709551617,"small":3.0}"#,
+            r#"{"wide":18446744073709551617,"days":null}"#,
+            r#"{"wide":1,"small":3,"small":3.0}"#,
+            r#"{"wide":3.0}"#,
+            r#"{"wide":1e19}"#,
+            r#"{"wide":-1}"#,
+        ],
+        expect![[r#"
+            {"wide":18446744073709551616}
+                18446744073709551616 None 0
+            {"wide":18446744073709551617,"small":3.0}
+                18446744073709551617 Some(3) 0
+            {"wide":18446744073709551617,"days":null}
+                18446744073709551617 None 0
+            {"wide":1,"small":3,"small":3.0}
+                `small` is given twice
+            {"wide":3.0}
+                3 None 0
+            {"wide":1e19}
+                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+            {"wide":-1}
+                /wide: expected at least 0, found integer -1
+        "#]],
+    )
+    .await;
+    check(
+        || tools![tagged],
+        &[r#"{"op":"Wide","n":3}"#],
+        expect![[r#"
+            {"op":"Wide","n":3}
+                no integer of 128 bits can be read here, whatever is sent, because of how the tool is written; its author can use 64 bits or a string
+        "#]],
+    )
+    .await;
+    check(
+        || tools![fetch],
+        &[
+            r#"{"uri":"https://example.com/a%20b"}"#,
+            r#"{"uri":"https://example.com/a b"}"#,
+            r#"{"uri":"https://example.com/ü"}"#,
+            r#"{"uri":"example.com"}"#,
+        ],
+        expect![[r#"
+            {"uri":"https://example.com/a%20b"}
+                https://example.com/a%20b
+            {"uri":"https://example.com/a b"}
+                /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/a b"; did you mean "https://example.com/a%20b"?
+            {"uri":"https://example.com/ü"}
+                /uri: expected an absolute URI with spaces and non-ASCII letters percent-encoded, found string "https://example.com/ü"; did you mean "https://example.com/%C3%BC"?
+            {"uri":"example.com"}
+                /uri: expected an absolute URI, found string "example.com"
+        "#]],
+    )
+    .await;
+}
+
+// A float is made an integer only where no fraction may stand.
+#[tokio::test]
+async fn an_untagged_number_stays_what_it_was() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Either {
+        Whole(i64),
+        Part(f64),
+        Text(String),
+    }
+
+    /// Takes either.
+    #[tool]
+    fn either(n: Either, whole: Option<u8>) -> String {
+        format!("{n:?} {whole:?}")
+    }
+
+    check(
+        || tools![either],
+        &[
+            r#"{"n":3}"#,
+            r#"{"n":3.0,"whole":2.0}"#,
+            r#"{"n":3.5}"#,
+            r#"{"n":1e19}"#,
+            r#"{"n":"3"}"#,
+            r#"{"n":true}"#,
+        ],
+        expect![[r#"
+            {"n":3}
+                Whole(3) None
+            {"n":3.0,"whole":2.0}
+                Part(3.0) Some(2)
+            {"n":3.5}
+                Part(3.5) None
+            {"n":1e19}
+                Part(1e19) None
+            {"n":"3"}
+                Text("3") None
+            {"n":true}
+                /n: expected integer, number or string, found boolean true
+        "#]],
+    )
+    .await;
+}
