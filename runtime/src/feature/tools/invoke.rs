@@ -161,8 +161,12 @@ impl ToolRoute {
                 };
             }
         };
+        let checked = self.check(&sent, most);
+        if matches!(checked, Ok(passed) if !passed.has_integral_floats()) {
+            return Examined::Fit(None);
+        }
         let mut value = sent.clone();
-        let passed = match self.check_without_nulls(&mut value, most) {
+        let passed = match self.without_nulls(&mut value, checked, most) {
             Ok(passed) => passed,
             Err(Unfit::TooLong) => return Examined::TooLong,
             Err(Unfit::Found(violations)) => {
@@ -201,9 +205,14 @@ impl ToolRoute {
         })
     }
 
-    /// Checks arguments, of which those that are `null` where that is not allowed count as absent if they may be: they are removed.
-    fn check_without_nulls(&self, arguments: &mut Value, most: u64) -> Result<Passed, Unfit> {
-        let checked = self.check(arguments, most);
+    /// The verdict on arguments, which is `checked`, if those that are `null` where that is not allowed count as absent where they may
+    /// be: they are removed.
+    fn without_nulls(
+        &self,
+        arguments: &mut Value,
+        checked: Result<Passed, Unfit>,
+        most: u64,
+    ) -> Result<Passed, Unfit> {
         let Err(Unfit::Found(violations)) = &checked else {
             return checked;
         };
