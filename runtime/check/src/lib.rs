@@ -84,7 +84,7 @@ pub const MAX_SUBSCHEMAS: usize = 20_000;
 /// How deep the check of one value may go, counting levels of the value and of the schemas applied to it.
 pub const MAX_CHECK_DEPTH: usize = 320;
 
-/// Default of [`CompileOptions::max_steps`], in [`Steps`]: enough for some MB of JSON, spent in some tenths of a second.
+/// Default of [`CompileOptions::max_steps`], in [`Steps`]: enough for some MB of JSON.
 pub const MAX_STEPS: u64 = 1_000_000;
 
 /// A JSON Schema, ready to check values.

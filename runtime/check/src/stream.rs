@@ -56,7 +56,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
         match rules.plan {
             Plan::Stream | Plan::ByType => {
                 let literals = rules.options.as_ref().map_or(0, |options| options.len());
-                if !self.run.steps.take_one_and_for(literals) {
+                if !self.run.steps.take_for_schema(literals) {
                     return Err(no());
                 }
                 deserializer.deserialize_any(Streamed {
@@ -178,7 +178,7 @@ impl<'de> Visitor<'de> for Streamed<'_> {
         let rules = self.of_kind(TypeSet::STRING);
         yes_if(rules.is_some_and(|rules| {
             rules.string.as_ref().is_none_or(|rules| {
-                self.run.steps.take_for(rules.cost(value))
+                self.run.steps.take_for_text(rules.cost(value))
                     && broken_strings(rules, value).iter().all(Option::is_none)
             }) && literals_accept(rules, |literal| literal.as_str() == Some(value))
         }))

@@ -131,7 +131,8 @@ impl<'s> Walk<'s> {
             }
             Node::Rules(rules) => rules,
         };
-        if self.exceeded.is_some() || !self.step(1) {
+        let literals = rules.options.as_ref().map_or(0, |options| options.len());
+        if self.exceeded.is_some() || !self.step_for_schema(literals) {
             return false;
         }
         if MAX_CHECK_DEPTH <= self.depth {
@@ -144,14 +145,19 @@ impl<'s> Walk<'s> {
         ok
     }
 
+    fn step_for_schema(&mut self, literals: usize) -> bool {
+        let taken = self.run.steps.take_for_schema(literals);
+        self.unless_spent(taken)
+    }
+
     fn step(&mut self, steps: u64) -> bool {
         let taken = self.run.steps.take(steps);
         self.unless_spent(taken)
     }
 
-    /// Takes the steps for `amount` bytes of text or literals.
-    fn step_for(&mut self, amount: usize) -> bool {
-        let taken = self.run.steps.take_for(amount);
+    /// Takes the steps for `bytes` that are matched against a pattern.
+    fn step_for_text(&mut self, bytes: usize) -> bool {
+        let taken = self.run.steps.take_for_text(bytes);
         self.unless_spent(taken)
     }
 
@@ -163,9 +169,6 @@ impl<'s> Walk<'s> {
     }
 
     fn rules(&mut self, rules: &'s Rules, value: &Value, at: &Path<'_>, out: &mut Out) -> bool {
-        if !self.step_for(rules.options.as_ref().map_or(0, |options| options.len())) {
-            return false;
-        }
         let mut ok = literals(rules, value, at, out);
         // A wrong literal of a wrong type counts once, not twice.
         if ok && !rules.types.intersects(TypeSet::of(value)) {
@@ -186,7 +189,7 @@ impl<'s> Walk<'s> {
             }
             Value::String(text) => match &rules.string {
                 Some(rules) => {
-                    self.step_for(rules.cost(text)) && strings(rules, text, value, at, out)
+                    self.step_for_text(rules.cost(text)) && strings(rules, text, value, at, out)
                 }
                 None => true,
             },
@@ -347,7 +350,7 @@ impl<'s> Walk<'s> {
             ok &= self.node(schema, value, at, out);
         }
         for (pattern, schema) in &rules.patterns {
-            if !self.step_for(name.len()) {
+            if !self.step_for_text(name.len()) {
                 return false;
             }
             if pattern.matches(name) {

@@ -24,8 +24,8 @@ use crate::{
 /// Most parameters whose arguments are split without an allocation.
 const INLINE_SLOTS: usize = 8;
 
-/// Most steps of a check on the thread that reads messages, some milliseconds. A check that needs more begins anew on a thread for
-/// work that blocks.
+/// Most steps of a check on the thread that reads messages: some milliseconds, with patterns some tens of them. A check that needs
+/// more begins anew on a thread for work that blocks.
 const INLINE_STEPS: u64 = 50_000;
 
 /// Longest text of which a tree is made on that thread, in bytes.
