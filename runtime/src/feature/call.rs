@@ -113,7 +113,7 @@ fn start<C: Callable>(callable: &Arc<C>, cx: &Context, params: C::Params) -> Pen
     begin(callable, || callable.call(cx, params))
 }
 
-#[inline]
+#[inline(always)]
 fn begin<C: Callable>(callable: &Arc<C>, call: impl FnOnce() -> Step<Outcomes<C>>) -> Pending<C> {
     let begun = Instant::now();
     let called = guarded(call);
