@@ -17,7 +17,7 @@ pub(crate) use self::{
         ShortRequestId, capability_missing, header_mismatch, internal, invalid_params,
         invalid_request, method_not_found, params_error, shortened, unsupported_version,
     },
-    error_detail::{ErrorDetail, NOTHING, described},
+    error_detail::{ErrorDetail, NOTHING, described, sized},
     message::{EarlyParams, Incoming, Kind, Malformed, Message, Text},
     read::{malformed_from, parse, parse_early},
 };

@@ -7,6 +7,7 @@
 //! the constraints on single values; which value must meet which constraint is generated.
 
 mod formats;
+mod incoming;
 mod needs;
 mod quoted;
 mod shape;
@@ -18,6 +19,7 @@ use crate::{Encode, JsonKind, Revision, Revisions, pointer};
 
 pub use self::{
     formats::{Format, is_base64, is_uri, is_uri_reference, is_uri_template},
+    incoming::{Difference, DifferenceKind, differences},
     needs::{Need, Needs},
     shape::{Member, Shape},
     walk::{ObjectWalk, Walk},

@@ -3182,7 +3182,7 @@ impl Record for DiscoverResult {
                 _ => members.extra(key, &mut extras)?,
             }
         }
-        support::seen("resultType", result_type)?;
+        let _ = result_type;
         Ok(Self {
             meta,
             cache_scope,
@@ -11857,7 +11857,7 @@ impl Record for SubscriptionsListenResult {
                 _ => members.extra(key, &mut extras)?,
             }
         }
-        support::seen("resultType", result_type)?;
+        let _ = result_type;
         Ok(Self {
             meta: support::need("_meta", meta)?,
             extras: support::distinct(extras)?,

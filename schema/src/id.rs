@@ -133,6 +133,15 @@ enum Value<'a> {
 }
 
 impl RequestId {
+    /// The value of an integer of 64 bits, however it is written.
+    #[must_use]
+    pub fn as_i64(&self) -> Option<i64> {
+        match self.value() {
+            Value::Integer(integer) => Some(integer),
+            Value::Large(..) | Value::Text(_) => None,
+        }
+    }
+
     fn value(&self) -> Value<'_> {
         match self {
             Self::Integer(integer) => Value::Integer(*integer),
@@ -144,6 +153,7 @@ impl RequestId {
 
 /// The value of the JSON number `text`, which has no fraction.
 #[cold]
+#[inline(never)]
 fn value_of(text: &str) -> Value<'_> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_negative = digits.len() < text.len();
@@ -178,12 +188,21 @@ fn value_of(text: &str) -> Value<'_> {
     Value::Large(is_negative, significant, zeros)
 }
 
+#[cold]
+#[inline(never)]
+fn is_same_number(one: &RequestId, other: &RequestId) -> bool {
+    one.value() == other.value()
+}
+
 /// By value: `1.0` is 1.
 impl PartialEq for RequestId {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Integer(one), Self::Integer(other)) => one == other,
-            (one, other) => one.value() == other.value(),
+            (Self::Text(one), Self::Text(other)) => one == other,
+            (Self::Text(_), _) | (_, Self::Text(_)) => false,
+            (one, other) => is_same_number(one, other),
         }
     }
 }
@@ -191,8 +210,16 @@ impl PartialEq for RequestId {
 impl Eq for RequestId {}
 
 impl Hash for RequestId {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.value().hash(state);
+        match self {
+            Self::Integer(integer) => state.write_i64(*integer),
+            Self::Text(text) => text.hash(state),
+            Self::Number(text) => match value_of(text) {
+                Value::Integer(integer) => state.write_i64(integer),
+                value => value.hash(state),
+            },
+        }
     }
 }
 

@@ -24,6 +24,13 @@ fn is_plain(field: &Field) -> bool {
     field.always
 }
 
+/// Whether the member need not be read although it is always written: no `resultType` means a complete result. Who lets in
+/// nothing finds by the text that it is missing.
+fn is_told_by_absence(field: &Field) -> bool {
+    let is_complete = matches!(&field.ty, TypeRef::Constant(value) if value == "complete");
+    is_complete && field.json_name == "resultType"
+}
+
 fn declaration(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     let name = &ty.name;
     cx.doc(name, &cx.neutral(name), ty.known, Bits(0), out);
@@ -245,7 +252,10 @@ fn reader(ty: &TypeDef, fields: &[Field], out: &mut String) {
         let key = &field.json_name;
         let name = &field.rust_name;
         let _ = match (is_constant(field), is_plain(field)) {
-            (true, true) => writeln!(out, "support::seen({key:?}, {name})?;"),
+            (true, true) if !is_told_by_absence(field) => {
+                writeln!(out, "support::seen({key:?}, {name})?;")
+            }
+            (true, true) => writeln!(out, "let _ = {name};"),
             (true, false) => writeln!(out, "let _ = {name};"),
             (false, true) => write!(inits, "{name}: support::need({key:?}, {name})?,"),
             (false, false) => write!(inits, "{name},"),

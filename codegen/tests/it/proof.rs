@@ -5,6 +5,7 @@
 mod conform;
 mod dispatch;
 mod formats;
+mod incoming;
 mod judge;
 mod model_schema;
 mod parts;

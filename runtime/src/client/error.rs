@@ -5,6 +5,8 @@ use std::{fmt, io, time::Duration};
 use serde::Deserialize;
 use trueform_schema::{DecodeError, ErrorObject, Revision};
 
+use crate::gate::Leniency;
+
 /// Why a request has no result.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -163,4 +165,15 @@ pub(super) fn unfit_answer(error: &ErrorObject) -> DecodeError {
     };
     let message = format!("{}: expected {expected}, found {found}", error.message);
     DecodeError::new(pointer, message)
+}
+
+/// Whether a message is refused, as `error` says, because it is an error without an id: one of the server to something that it
+/// could not read.
+pub(super) fn is_error_without_id(error: &ErrorObject) -> bool {
+    #[derive(Deserialize)]
+    struct Data {
+        rule: String,
+    }
+    let data = error.data.as_ref().and_then(|data| data.parse().ok());
+    data.is_some_and(|Data { rule }| rule == Leniency::MissingErrorId.name())
 }

@@ -311,7 +311,7 @@ impl ClientGate {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<(Passed<ServerNotification>, Option<Json>), Unfit> {
-        let sent = || params.map(|params| Json::from(params.to_owned()));
+        let sent = || as_sent(params);
         let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
             return Ok((Passed::Raw, sent()));
         };
@@ -378,7 +378,7 @@ impl ClientGate {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<(Passed<ServerRequest>, Option<Json>), ErrorObject> {
-        let sent = || params.map(|params| Json::from(params.to_owned()));
+        let sent = || as_sent(params);
         let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
             return Ok((Passed::Raw, sent()));
         };
@@ -488,6 +488,12 @@ impl ClientGate {
         }
         withheld.then_some(missing)
     }
+}
+
+/// The params as they came. Null stands for none (DEC-6).
+fn as_sent(params: Option<&RawValue>) -> Option<Json> {
+    let params = params.filter(|params| params.get() != "null")?;
+    Some(Json::from(params.to_owned()))
 }
 
 /// The params `text`, which were read in another way than they were written.

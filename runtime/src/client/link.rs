@@ -25,7 +25,7 @@ use trueform_schema::{
 
 use super::{
     ClientOptions,
-    error::{ClientError, LocalError, unfit_answer},
+    error::{ClientError, LocalError, is_error_without_id, unfit_answer},
     gate::{ClientGate, Passed, Unfit},
     handler::ClientHandler,
     mailbox::Mailbox,
@@ -475,7 +475,7 @@ impl Link {
                     self.respond(self.gate.refusal(&id, &error));
                 }
             }
-            (Kind::Response, None) => {
+            (Kind::Response, None) if is_error_without_id(&error) => {
                 self.settle_only(Err(unfit_answer(&error).into()));
             }
             (Kind::Request | Kind::Notification, _) | (_, None) => {}

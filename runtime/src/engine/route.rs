@@ -139,7 +139,7 @@ impl Engine {
                     return Reply::Silent;
                 }
                 jsonrpc::invalid_request(
-                    "no request of this server waits for this response",
+                    "no request of this server has this id",
                     &ErrorDetail::new(
                         "/id",
                         "pairing",

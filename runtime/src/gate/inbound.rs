@@ -2,8 +2,8 @@
 //! things that real peers are known to do.
 //!
 //! Decoding refuses what has not the form of its type, whatever the settings. What decoding lets through is looked at here:
-//! by `conform`, and, where unknown members or integers with a fraction are not to pass, by comparing the text with what the
-//! value says at its revision.
+//! by `conform`, and, where not everything is to pass, by comparing the text with what the value says at its revision. A message
+//! is so judged as it came, not as the revision would see it (DEC-12).
 
 mod envelope;
 mod nulls;
@@ -13,14 +13,21 @@ use std::{fmt, ops::ControlFlow};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::{
-    Conform, DecodeError, Encode, ErrorObject, JsonKind, Method, RequestMetaObject, Revision, View,
-    Violation,
-    conform::{Path, Rule, Walk},
+    Conform, DecodeError, Encode, ErrorObject, Method, RequestMetaObject, Revision, Violation,
+    conform::{Difference, DifferenceKind, Path, Rule, Walk, differences},
     decode,
 };
 
 use super::{Leniencies, Leniency, Policy};
 use crate::jsonrpc::{self, ErrorDetail};
+
+/// What the text of a message shows, and the value that was decoded from it does not.
+const OF_TEXT: [Leniency; 4] = [
+    Leniency::UnknownMembers,
+    Leniency::AbsentMembers,
+    Leniency::IntegralFloats,
+    Leniency::UnknownValues,
+];
 
 /// What is done about incoming messages.
 #[derive(Clone, Copy, Debug, Default)]
@@ -242,12 +249,17 @@ impl Inbound {
             first = Some(violation);
             ControlFlow::Break(())
         };
-        let _ = value.conform(&mut Walk::new(revision, &mut sink), &Path::ROOT);
+        // What a revision sees in place of something else is not what came.
+        let mut walk = match self.forbids(Leniency::UnknownValues) {
+            true => Walk::incoming(revision, &mut sink),
+            false => Walk::new(revision, &mut sink),
+        };
+        let _ = value.conform(&mut walk, &Path::ROOT);
         match first {
             Some(violation) => Some(ErrorDetail::of_violation(&violation, prefix)),
-            None if self.forbids(Leniency::UnknownMembers)
-                || self.forbids(Leniency::IntegralFloats) =>
-            {
+            // `_meta` is open.
+            None if prefix.ends_with("/_meta") => None,
+            None if OF_TEXT.into_iter().any(|leniency| self.forbids(leniency)) => {
                 self.compare(value, revision, text, prefix)
             }
             None => None,
@@ -265,6 +277,7 @@ impl Inbound {
     }
 
     /// Compares `text` with what `value`, decoded from it, says at `revision`.
+    // DEC-12
     fn compare<T: Encode + ?Sized>(
         self,
         value: &T,
@@ -272,78 +285,32 @@ impl Inbound {
         text: &str,
         prefix: &str,
     ) -> Option<ErrorDetail> {
-        let mut known = Vec::with_capacity(text.len());
-        value.encode(View::at(revision).closed(), &mut known);
-        let known = std::str::from_utf8(&known).ok()?;
-        self.difference(text, known, revision, prefix.to_owned())
-    }
-
-    /// The first place where `sent` says more than `known`. Compares texts, not trees: open JSON may hold a number beyond `f64`,
-    /// which no tree can hold, and it is the same on both sides.
-    fn difference(
-        self,
-        sent: &str,
-        known: &str,
-        revision: Revision,
-        pointer: String,
-    ) -> Option<ErrorDetail> {
-        if sent == known || is_open(&pointer, revision) {
-            return None;
-        }
-        match (JsonKind::of(sent), JsonKind::of(known)) {
-            (JsonKind::Object, JsonKind::Object) => {
-                let Members(sent) = serde_json::from_str(sent).ok()?;
-                let Members(known) = serde_json::from_str(known).ok()?;
-                sent.iter().find_map(|(name, value)| {
-                    // `_meta` is open by design.
-                    if name == "_meta" {
-                        return None;
-                    }
-                    let pointer = format!("{pointer}/{}", jsonrpc::escaped(name));
-                    match known.iter().find(|(known, _)| known == name) {
-                        Some((_, known)) => {
-                            self.difference(value.get(), known.get(), revision, pointer)
-                        }
-                        None if self.forbids(Leniency::UnknownMembers) => Some(ErrorDetail::new(
-                            pointer,
-                            Leniency::UnknownMembers.name(),
-                            "only members that the revision defines",
-                            jsonrpc::described(value.get()),
-                        )),
-                        None => None,
-                    }
-                })
+        let mut first = None;
+        let mut sink = |difference: Difference| {
+            let leniency = match difference.kind {
+                DifferenceKind::Unknown => Leniency::UnknownMembers,
+                DifferenceKind::Absent => Leniency::AbsentMembers,
+                DifferenceKind::Fraction => Leniency::IntegralFloats,
+                _ => Leniency::UnknownValues,
+            };
+            let pointer = format!("{prefix}{}", difference.pointer);
+            if !self.forbids(leniency) || is_within_open(&pointer, revision) {
+                return ControlFlow::Continue(());
             }
-            (JsonKind::Array, JsonKind::Array) => {
-                let sent: Vec<&RawValue> = serde_json::from_str(sent).ok()?;
-                let known: Vec<&RawValue> = serde_json::from_str(known).ok()?;
-                sent.iter()
-                    .zip(known)
-                    .enumerate()
-                    .find_map(|(at, (sent, known))| {
-                        self.difference(
-                            sent.get(),
-                            known.get(),
-                            revision,
-                            format!("{pointer}/{at}"),
-                        )
-                    })
-            }
-            (JsonKind::Number, JsonKind::Number)
-                if has_fraction(sent)
-                    && !has_fraction(known)
-                    && self.forbids(Leniency::IntegralFloats) =>
-            {
-                let name = Leniency::IntegralFloats.name();
-                Some(ErrorDetail::new(
-                    pointer,
-                    name,
-                    "an integer without a fraction",
-                    jsonrpc::described(sent),
-                ))
-            }
-            _ => None,
-        }
+            let expected = match difference.kind {
+                DifferenceKind::Unknown => "only members that the revision defines".to_owned(),
+                DifferenceKind::Absent => format!("a member that {revision} requires"),
+                DifferenceKind::Fraction => "an integer without a fraction".to_owned(),
+                _ => format!("what {revision} has"),
+            };
+            let found = difference
+                .found
+                .map_or(jsonrpc::NOTHING.into(), jsonrpc::sized);
+            first = Some(ErrorDetail::new(pointer, leniency.name(), expected, found));
+            ControlFlow::Break(())
+        };
+        let _ = differences(value, text, revision, &mut sink);
+        first
     }
 
     /// What becomes of `fault` under the policy.
@@ -393,18 +360,14 @@ fn is_other_result(violation: &Violation, prefix: &str) -> bool {
         && matches!(violation.rule(), Rule::Unavailable)
 }
 
-/// Whether the object at `pointer` may have any member at `revision`, although a later one gave some of them a meaning.
-fn is_open(pointer: &str, revision: Revision) -> bool {
-    revision < Revision::V2025_11_25
-        && matches!(
-            pointer,
-            "/params/capabilities/sampling" | "/params/capabilities/elicitation"
-        )
-}
-
-/// Whether a number is written with a fraction or an exponent.
-fn has_fraction(number: &str) -> bool {
-    number.contains(['.', 'e', 'E'])
+/// Whether `pointer` is to a member of an object that may have any at `revision`, although a later one gave some of them a
+/// meaning.
+fn is_within_open(pointer: &str, revision: Revision) -> bool {
+    const OPEN: [&str; 2] = [
+        "/params/capabilities/sampling/",
+        "/params/capabilities/elicitation/",
+    ];
+    revision < Revision::V2025_11_25 && OPEN.into_iter().any(|open| pointer.starts_with(open))
 }
 
 /// The members of an object as they were written, repeated ones included.

@@ -16,6 +16,9 @@ pub enum Leniency {
     UnknownMembers,
     /// No `params` where the method requires them, if an empty object would do.
     AbsentParams,
+    /// A member missing that the revision requires and whose value is told without it: in results of 2026-07-28 no `resultType`
+    /// counts as `complete`, no `ttlMs` as 0, no `cacheScope` as `private`.
+    AbsentMembers,
     /// Null in place of a member that may not be null, which then counts as absent: `"arguments": null`, `"cursor": null`,
     /// `"params": null`, `"error": null` beside a result. Members that may be null keep it; `id`, `method` and `jsonrpc` are never
     /// null, and a required member is missing then. At most 24 different places of one message are null.
@@ -42,9 +45,10 @@ pub enum Leniency {
 
 impl Leniency {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::UnknownMembers,
         Self::AbsentParams,
+        Self::AbsentMembers,
         Self::NullMembers,
         Self::UnknownValues,
         Self::IntegralFloats,
@@ -60,6 +64,7 @@ impl Leniency {
         match self {
             Self::UnknownMembers => "unknown-members",
             Self::AbsentParams => "absent-params",
+            Self::AbsentMembers => "absent-members",
             Self::NullMembers => "null-members",
             Self::UnknownValues => "unknown-values",
             Self::IntegralFloats => "integral-floats",
@@ -105,7 +110,8 @@ impl Leniencies {
         }
         all
     };
-    /// Only what the specification allows.
+    /// Only what the specification allows: of each message what the official schema of its revision accepts as it came, with no
+    /// member beside those that it defines. `_meta` and open JSON are open here too.
     pub const NONE: Self = Self(0);
 
     /// This set and `leniency`.

@@ -99,7 +99,8 @@ pub(crate) fn described(json: &str) -> Cow<'static, str> {
     sized((JsonKind::of(json), json.len()))
 }
 
-fn sized((kind, bytes): (JsonKind, usize)) -> Cow<'static, str> {
+/// The same of a value whose type and size are known.
+pub(crate) fn sized((kind, bytes): (JsonKind, usize)) -> Cow<'static, str> {
     match kind {
         JsonKind::Null | JsonKind::Bool => Cow::Borrowed(kind.as_str()),
         kind if bytes == 1 => Cow::Owned(format!("{kind} of 1 byte")),

@@ -57,6 +57,12 @@ impl Asked {
         }
     }
 
+    /// Whether a request has had `id`: they count up from 1 (DEC-8).
+    pub(crate) fn has_had(&self, id: &RequestId) -> bool {
+        let last = self.next.load(Ordering::Relaxed);
+        id.as_i64().is_some_and(|id| (1..=last).contains(&id))
+    }
+
     /// Hands a response to the request that waits for it. Returns `false` if no request does.
     pub(crate) fn settle(&self, id: &RequestId, settled: Settled) -> bool {
         let Some(slot) = self.lock().remove(id) else {

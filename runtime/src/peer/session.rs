@@ -197,7 +197,9 @@ impl Session {
         self.ending.fire();
     }
 
-    /// Hands the response to a request that the peer was sent to the one that waits for it. False, and logged, if nothing does.
+    /// Hands the response to a request that the peer was sent to the one that waits for it. If nothing does any more, that is
+    /// logged. False if no request had the id.
+    // DEC-8
     pub(crate) fn settle(
         &self,
         id: Option<RequestId>,
@@ -212,10 +214,12 @@ impl Session {
             Err(error) => Settled::Error(error),
         };
         let waited_for = self.asked.settle(&id, settled);
-        if !waited_for {
-            tracing::debug!(id = %ShortRequestId(&id), "a response to no request of this server was dropped");
+        if waited_for {
+            return true;
         }
-        waited_for
+        let is_late = self.asked.has_had(&id);
+        tracing::debug!(id = %ShortRequestId(&id), is_late, "a response that no request of this server waits for was dropped");
+        is_late
     }
 
     fn lock(&self) -> MutexGuard<'_, Phase> {

@@ -46,6 +46,57 @@ fn link() {
     run("link", CASES / 4, fuzz::link);
 }
 
+/// A line that opens a session at `revision`, and one that confirms it.
+fn opening(revision: &str) -> String {
+    let [open, confirm] = crate::support::initialize(revision);
+    format!("{open}\n{confirm}\n")
+}
+
+// GAP-2, A-9, B-10, DEC-12: of an unknown member of the envelope, server and checker say the same, whatever else is to be
+// said of the request: where nothing is let in it is -32600, and where it is let in it changes nothing.
+#[test]
+fn unknown_members_of_an_envelope() {
+    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"name":"add","arguments":{"a":1,"b":2}}"#;
+    let modern = crate::support::modern("99", "tools/list", "") + "\n";
+    let befores = [
+        String::new(),
+        opening("2024-11-05"),
+        opening("2025-03-26"),
+        opening("2025-11-25"),
+        modern,
+    ];
+    let rests = [
+        format!(r#""parals":{meta}"#),
+        r#""parals":{}"#.to_owned(),
+        format!(r#""params":{meta},"x":1"#),
+        r#""params":{},"x":1"#.to_owned(),
+        r#""params":{"y":1},"x":1"#.to_owned(),
+        r#""params":{"y":1}"#.to_owned(),
+        r#""params":[],"x":1"#.to_owned(),
+        r#""params":[]"#.to_owned(),
+        r#""params":null,"error":null"#.to_owned(),
+    ];
+    for before in &befores {
+        for method in [
+            "tools/call",
+            "tools/list",
+            "ping",
+            "initialize",
+            "none/such",
+        ] {
+            for rest in &rests {
+                let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}",{rest}}}"#);
+                // By the number of bytes the body decides whether the server is strict.
+                for end in ["", " "] {
+                    let input = format!("{before}{message}{end}");
+                    let outcome = catch_unwind(|| fuzz::link(input.as_bytes()));
+                    assert!(outcome.is_ok(), "{input}");
+                }
+            }
+        }
+    }
+}
+
 /// Runs `body`, and says which input it was if it fails.
 fn run(name: &str, cases: u64, body: fn(&[u8])) {
     let from_environment = |name| std::env::var(name).ok()?.parse::<u64>().ok();

@@ -587,6 +587,29 @@ async fn what_a_client_may_send() {
         .unwrap();
 }
 
+// GAP-2, A-9: an unknown member of the envelope is refused before anything of the request is looked at.
+#[tokio::test]
+async fn an_unknown_member_of_the_envelope_comes_first() {
+    for (leniencies, code, pointer) in [
+        (Leniencies::NONE, -32600, "/parals"),
+        (
+            Leniencies::ALL,
+            -32602,
+            "/params/_meta/io.modelcontextprotocol~1protocolVersion",
+        ),
+    ] {
+        let service = server().tools(tools![add]).lenient(leniencies);
+        let message = modern("1", "tools/list", "").replace("params", "parals");
+        let output = conversation(&service.build().unwrap(), joined([message])).await;
+        let error = &serde_json::from_str::<Value>(&output[0]).unwrap()["error"];
+        assert_eq!(
+            (&error["code"], &error["data"]["pointer"]),
+            (&json!(code), &json!(pointer)),
+            "{error}"
+        );
+    }
+}
+
 /// What the specification leaves open or calls a number stays so where nothing is let through.
 #[tokio::test]
 async fn strict_is_no_stricter_than_the_specification() {

@@ -49,6 +49,7 @@ mod projection;
 #[cfg(feature = "http")]
 mod rude;
 mod stream;
+mod strict;
 mod support;
 mod tools;
 #[cfg(feature = "http")]

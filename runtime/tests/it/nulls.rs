@@ -189,6 +189,8 @@ async fn a_server_that_writes_nulls() {
                 json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }),
             )
             .await;
+            mock.send(json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": null }))
+                .await;
             let params = json!({ "_meta": null });
             mock.send(
                 json!({ "jsonrpc": "2.0", "id": 9, "method": "roots/list", "params": params }),
@@ -219,7 +221,7 @@ async fn a_server_that_writes_nulls() {
         let mut heard = client.notifications();
         let told = log();
         let listed = soon(client.list_tools()).await;
-        let notified = heard.try_next();
+        let (notified, changed) = (heard.try_next(), heard.try_next());
         if !passes {
             let error = listed.unwrap_err().to_string();
             assert!(error.contains("/tools/0/description"), "{error}");
@@ -237,6 +239,9 @@ async fn a_server_that_writes_nulls() {
         // Data may be null.
         let params = notified.unwrap().params().unwrap().to_value();
         assert_eq!(params, json!({ "level": "info", "data": null }));
+        let changed = changed.unwrap();
+        assert!(changed.params().is_none(), "{changed:?}");
+        assert!(changed.get::<methods::ToolListChanged>().unwrap().is_some());
         assert_eq!(questions.try_recv().unwrap(), Some(json!({})));
         let result = soon(client.call_tool("a", ()).into_future()).await.unwrap();
         assert_eq!((result.content.len(), result.is_error), (1, None));

@@ -48,7 +48,7 @@ async fn listed(
     (names, soon(playing).await.unwrap())
 }
 
-// I-2, TRAP-19: the rest of the list is of use.
+// TRAP-19: the rest of the list is of use.
 #[tokio::test]
 async fn a_malformed_tool_is_left_out() {
     let bad = [
@@ -186,12 +186,13 @@ async fn an_error_without_an_id() {
             client.call_tool("b", ()).into_future(),
             client.call_tool("c", ()).into_future()
         );
-        (first.unwrap(), second.unwrap());
+        first.unwrap();
+        second.unwrap();
         soon(playing).await.unwrap();
     }
 }
 
-// I-4, L-2: what is missing is named, whichever kind the result might have been.
+// I-4: what is missing is named, whichever kind the result might have been.
 #[tokio::test]
 async fn a_result_without_what_it_needs() {
     for (result, is_tool, missing) in [

@@ -322,7 +322,7 @@ async fn text_of_clients_is_cut_and_escaped() {
         (r#""a\nb""#, "tools/list"),
         ("1", r"forged\noutcome=ok\u001b[2J"),
         ("1", long.as_str()),
-        (&format!(r#""{long}""#), "tools/list"),
+        (&format!(r#""{}""#, &long[..1_000]), "tools/list"),
     ] {
         keep_spans();
         let message = modern(id, method, "");

@@ -9,6 +9,8 @@ use crate::{Extras, Json, JsonKind, Revision, Revisions, View, rewrite::Rewrite,
 pub struct Walk<'s> {
     revision: Revision,
     sink: &'s mut dyn Sink,
+    /// Whether the value is to be judged as it came.
+    is_incoming: bool,
 }
 
 impl fmt::Debug for Walk<'_> {
@@ -22,7 +24,21 @@ impl fmt::Debug for Walk<'_> {
 impl<'s> Walk<'s> {
     /// A check against `revision` that reports to `sink`.
     pub fn new(revision: Revision, sink: &'s mut dyn Sink) -> Self {
-        Self { revision, sink }
+        Self {
+            revision,
+            sink,
+            is_incoming: false,
+        }
+    }
+
+    /// A check of a value that came as one of `revision`: an alternative that the revision does not have is reported, also where it
+    /// would be written as something else. With [`differences`](super::differences) this is all that the revision refuses.
+    pub fn incoming(revision: Revision, sink: &'s mut dyn Sink) -> Self {
+        Self {
+            revision,
+            sink,
+            is_incoming: true,
+        }
     }
 
     /// The revision.
@@ -98,7 +114,8 @@ impl<'s> Walk<'s> {
 
     /// Checks an alternative that only `known` revisions have, and that others may see in a rewritten form.
     pub fn rewritten(&mut self, path: &Path<'_>, known: Revisions, value: &dyn Rewrite) -> Flow {
-        match !known.contains(self.revision) && value.stands(self.revision) {
+        let is_written = !known.contains(self.revision) && !self.is_incoming;
+        match is_written && value.stands(self.revision) {
             true => value.conform_older(self, path),
             false => self.variant(path, known, value),
         }
@@ -107,7 +124,7 @@ impl<'s> Walk<'s> {
     /// Checks a list of alternatives that only `known` revisions have; at others a list of one is written as its item.
     pub fn many<T: Conform>(&mut self, path: &Path<'_>, known: Revisions, items: &Vec<T>) -> Flow {
         match items.as_slice() {
-            [one] if !known.contains(self.revision) => one.conform(self, path),
+            [one] if !known.contains(self.revision) && !self.is_incoming => one.conform(self, path),
             _ => self.variant(path, known, items),
         }
     }

@@ -216,7 +216,7 @@ impl Record for CancelTaskResult {
                 _ => members.extra(key, &mut extras)?,
             }
         }
-        support::seen("resultType", result_type)?;
+        let _ = result_type;
         Ok(Self {
             meta,
             extras: support::distinct(extras)?,
@@ -667,7 +667,7 @@ impl Record for GetTaskResult {
                 _ => members.extra(key, &mut extras)?,
             }
         }
-        support::seen("resultType", result_type)?;
+        let _ = result_type;
         Ok(Self {
             meta,
             created_at: support::need("createdAt", created_at)?,
@@ -1336,7 +1336,7 @@ impl Record for UpdateTaskResult {
                 _ => members.extra(key, &mut extras)?,
             }
         }
-        support::seen("resultType", result_type)?;
+        let _ = result_type;
         Ok(Self {
             meta,
             extras: support::distinct(extras)?,

@@ -365,13 +365,13 @@ fn compare(
 }
 
 /// An answer that asks for input is not sent to older revisions, which would take it for a result if it had the members of one.
-fn is_question_before(all: &Value, violation: &Violation) -> bool {
+pub(super) fn is_question_before(all: &Value, violation: &Violation) -> bool {
     all["resultType"] == "input_required"
         && violation.pointer().is_empty()
         && *violation.rule() == conform::Rule::Unavailable
 }
 
-fn is_stricter(name: &str, violation: &Violation) -> bool {
+pub(super) fn is_stricter(name: &str, violation: &Violation) -> bool {
     let inside = |place: &str| match violation.pointer().strip_prefix(place) {
         Some(rest) => rest.is_empty() || !place.is_empty() && rest.starts_with('/'),
         None => false,

@@ -20,7 +20,7 @@ use crate::values::Choices;
 use trueform_schema::Revision;
 
 /// Closes the objects of `document` that are structs in `model`.
-fn close(model: &Model, revision: usize, document: &mut Value) {
+pub(super) fn close(model: &Model, revision: usize, document: &mut Value) {
     document["$defs"] = flattened_definitions(document)["$defs"].take();
     // Every request and notification may have `_meta`, which some files say only of the base of all.
     let bases = [
@@ -93,8 +93,8 @@ fn own_copies<'m>(
     fields.iter().filter_map(copy).collect()
 }
 
-/// Whether the definition at `pointer` is used for another type elsewhere, like a free `_meta`.
-fn is_also(model: &Model, revision: usize, pointer: &str, name: &str) -> bool {
+/// Whether the definition at `pointer` stands for another type elsewhere, as a free `_meta` does.
+pub(super) fn is_also(model: &Model, revision: usize, pointer: &str, name: &str) -> bool {
     let definition = pointer.trim_start_matches("/$defs/");
     let ty = model.definitions.get(&(revision, definition.to_owned()));
     // Two structs of one definition are closed alike.

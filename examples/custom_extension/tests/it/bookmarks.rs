@@ -271,6 +271,45 @@ async fn a_strict_server_serves_the_extension() {
     }
 }
 
+// DEC-6, DEC-12: nulls count as absent in what an extension defines too, and `_meta` is open where nothing else is.
+#[tokio::test]
+async fn nulls_and_an_open_meta() {
+    const DECLARED: &str = r#"{"com.example/bookmarks":{}}"#;
+    let bookmark = r#","bookmark":{"uri":"https://a.example","title":"A","icons":null}"#;
+    let plain = r#","bookmark":{"uri":"https://a.example","title":"A"}"#;
+    for over in BOTH {
+        for (leniencies, params, meta, refused) in [
+            (Leniencies::ALL, bookmark, r#""progressToken":null"#, None),
+            (Leniencies::NONE, plain, r#""a/b":{"c":1.0}"#, None),
+            (
+                Leniencies::ALL.without(Leniency::NullMembers),
+                bookmark,
+                r#""a":null"#,
+                Some("/params/bookmark/icons"),
+            ),
+            (
+                Leniencies::ALL.without(Leniency::NullMembers),
+                plain,
+                r#""progressToken":null"#,
+                Some("/params/_meta/progressToken"),
+            ),
+        ] {
+            let service = server().lenient(leniencies).build().unwrap();
+            let client = connect(&service, over, raw()).await;
+            let request = modern(1, "bookmarks/add", DECLARED, params);
+            let request = request.replacen(r#""_meta":{"#, &format!(r#""_meta":{{{meta},"#), 1);
+            client.send_raw(request).unwrap();
+            let answer = next(&client).await;
+            let data = answer["error"].get("data");
+            let pointer = data.and_then(|data| data["pointer"].as_str());
+            assert_eq!(pointer, refused, "{over:?} {meta}: {answer}");
+            if refused.is_some() {
+                assert_eq!(answer["error"]["data"]["rule"], "null-members");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn unknown_and_malformed_notifications_are_ignored() {
     for over in BOTH {

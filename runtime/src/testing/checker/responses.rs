@@ -23,6 +23,19 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Key of the subscription in the `_meta` of messages that belong to one.
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// Whether `params`, of a ping, are such that nobody can find fault with them.
+fn is_plain(params: &Value) -> bool {
+    let is_plain_meta = |(name, meta): (&String, &Value)| {
+        let meta = meta.as_object().filter(|_| name == "_meta");
+        meta.is_some_and(serde_json::Map::is_empty)
+    };
+    match params {
+        Value::Null => true,
+        Value::Object(members) => members.iter().all(is_plain_meta),
+        _ => false,
+    }
+}
+
 /// C-7, C-10
 fn check_modern_code(report: &mut Report<'_>, error: &ErrorObject) {
     let code = error.code;
@@ -191,6 +204,8 @@ impl Traffic {
             && sending
                 .revision
                 .is_none_or(|revision| revision.era() == Era::Modern);
+        // GAP-2: the envelope comes first. Whoever lets in nothing beside what is defined refuses it before anything of it is
+        // looked at.
         let is_strict = sending.is_extended && *code == code::INVALID_REQUEST;
         match sending.due {
             _ if is_probe || is_strict => {}
@@ -207,7 +222,8 @@ impl Traffic {
         }
         // B-10; headers and sessions, which HTTP has and records do not, may be wrong for any method.
         let is_of_http = report.now.checker.http && *code == code::INVALID_REQUEST;
-        let is_ping = sending.known == Some(Method::Ping) && !is_of_http;
+        let is_ping = sending.known == Some(Method::Ping) && is_plain(&sending.params);
+        let is_ping = is_ping && !is_of_http && !is_strict;
         if is_ping && sending.revision.is_some() && !sending.is_modern() {
             report.error(&["B-10"], format!("error {code} to a ping"));
         }

@@ -80,6 +80,41 @@ async fn a_client_answers() {
     }
 }
 
+// DEC-8, F-5: an answer that comes twice, or after the call was given up, is no fault of the client's; one to what was never asked
+// is.
+#[tokio::test]
+async fn answers_that_nobody_waits_for() {
+    let app = app(HttpConfig::default());
+    let session = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+    let mut stream = app.open(Req::call(&session, "1", "roots", "{}")).await;
+    let first = asked(&mut stream).await["id"].as_i64().expect("a number");
+    let reply = |id: String| {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[]}}}}"#);
+        app.send(Req::post(line).session(&session))
+    };
+    assert_eq!(reply(first.to_string()).await.status, 202);
+    answer(stream).await;
+    let mut stream = app.open(Req::call(&session, "2", "roots", "{}")).await;
+    let second = asked(&mut stream).await["id"].as_i64().expect("a number");
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+    app.send(Req::post(cancelled).session(&session)).await;
+    assert_eq!(stream.events().await, []);
+    for (id, status) in [
+        (first.to_string(), 202),
+        (second.to_string(), 202),
+        (format!("{second}.0"), 202),
+        (format!("{}", second + 1), 400),
+        ("0".to_owned(), 400),
+        ("-1".to_owned(), 400),
+        ("1e300".to_owned(), 400),
+        (format!("\"{second}\""), 400),
+    ] {
+        let got = reply(id.clone()).await;
+        assert_eq!(got.status, status, "{id}: {got:?}");
+    }
+}
+
 // A session's answers are its own: another one cannot answer for it.
 #[tokio::test]
 async fn answers_of_other_sessions() {

@@ -385,7 +385,7 @@ async fn strict_servers() {
         (
             r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":null}"#,
             "/params",
-            "null-params",
+            "null-members",
         ),
         (
             r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","extra":1}}"#,

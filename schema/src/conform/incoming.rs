@@ -1,0 +1,249 @@
+//! Whether a value came as the revision writes it, or was changed when it was read: what [`conform`](super::conform) cannot
+//! tell, because it judges the value as the revision would see it.
+//!
+//! Compares texts, not trees: open JSON may hold a number beyond `f64`, which no tree can hold, and it is the same on both sides.
+
+use std::{fmt, ops::ControlFlow};
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::Flow;
+use crate::{Encode, JsonKind, Revision, View, pointer};
+
+/// One place where a text says something else than the value that was read from it does at a revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What is different.
+    pub kind: DifferenceKind,
+    /// JSON pointer (RFC 6901) into the text: to what it has, or to what it lacks.
+    pub pointer: String,
+    /// Type and length in bytes of what the text has there; `None` if it has nothing.
+    pub found: Option<(JsonKind, usize)>,
+}
+
+/// How a text differs from what its value says at a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DifferenceKind {
+    /// The text has a member that the revision does not define.
+    Unknown,
+    /// The text lacks a member that the revision requires, whose value is told without it: `resultType`, `ttlMs`, `cacheScope`.
+    Absent,
+    /// The text writes an integer with a fraction or an exponent.
+    Fraction,
+    /// The revision does not have what is there, and sees something else in its place.
+    Rewritten,
+}
+
+/// Reports to `sink` where `text`, from which `value` was read, differs from what `value` says at `revision`. `_meta` is not looked
+/// into: it is open.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use trueform_schema::{CallToolResult, Revision, conform::differences, decode};
+///
+/// let text = r#"{"content":[],"more":1}"#;
+/// let result: CallToolResult = decode::from_str(text)?;
+/// let mut found = Vec::new();
+/// let _ = differences(&result, text, Revision::V2026_07_28, &mut |difference| {
+///     found.push(difference.pointer);
+///     ControlFlow::Continue(())
+/// });
+/// assert_eq!(found, ["/more", "/resultType"]);
+/// # Ok::<(), trueform_schema::DecodeError>(())
+/// ```
+pub fn differences<T: Encode + ?Sized>(
+    value: &T,
+    text: &str,
+    revision: Revision,
+    sink: &mut dyn FnMut(Difference) -> Flow,
+) -> Flow {
+    let mut known = Vec::with_capacity(text.len());
+    value.encode(View::at(revision).closed(), &mut known);
+    match std::str::from_utf8(&known) {
+        Ok(known) => compare(text, known, String::new(), sink).unwrap_or(ControlFlow::Continue(())),
+        Err(_) => ControlFlow::Continue(()),
+    }
+}
+
+/// `None` if one of the texts cannot be taken apart: decoding has refused it where that matters.
+fn compare(
+    sent: &str,
+    known: &str,
+    pointer: String,
+    sink: &mut dyn FnMut(Difference) -> Flow,
+) -> Option<Flow> {
+    if sent == known {
+        return Some(ControlFlow::Continue(()));
+    }
+    let differs = |kind, pointer, sent: Option<&str>| Difference {
+        kind,
+        pointer,
+        found: sent.map(|sent| (JsonKind::of(sent), sent.len())),
+    };
+    let rewritten = |pointer| differs(DifferenceKind::Rewritten, pointer, Some(sent));
+    match (JsonKind::of(sent), JsonKind::of(known)) {
+        (JsonKind::Object, JsonKind::Object) => {
+            let Members(sent_members) = serde_json::from_str(sent).ok()?;
+            let Members(known) = serde_json::from_str(known).ok()?;
+            // Another alternative, whose members are other ones.
+            if let (Some(tag), Some(other)) = (tag(&sent_members), tag(&known))
+                && !is_same(tag, other)
+            {
+                return Some(sink(rewritten(pointer)));
+            }
+            // `_meta` is open by design.
+            for (name, value) in sent_members.iter().filter(|(name, _)| name != "_meta") {
+                let pointer = format!("{pointer}/{}", pointer::escape(name));
+                let flow = match known.iter().find(|(known, _)| known == name) {
+                    Some((_, known)) => compare(value.get(), known.get(), pointer, sink)?,
+                    None => sink(differs(DifferenceKind::Unknown, pointer, Some(value.get()))),
+                };
+                if flow.is_break() {
+                    return Some(flow);
+                }
+            }
+            for (name, _) in known.iter().filter(|(name, _)| !is_optional(name)) {
+                if sent_members.iter().any(|(sent, _)| sent == name) {
+                    continue;
+                }
+                let pointer = format!("{pointer}/{}", pointer::escape(name));
+                let flow = sink(differs(DifferenceKind::Absent, pointer, None));
+                if flow.is_break() {
+                    return Some(flow);
+                }
+            }
+        }
+        (JsonKind::Array, JsonKind::Array) => {
+            let items: Vec<&RawValue> = serde_json::from_str(sent).ok()?;
+            let known: Vec<&RawValue> = serde_json::from_str(known).ok()?;
+            if items.len() != known.len() {
+                return Some(sink(rewritten(pointer)));
+            }
+            for (at, (sent, known)) in items.iter().zip(known).enumerate() {
+                let flow = compare(sent.get(), known.get(), format!("{pointer}/{at}"), sink)?;
+                if flow.is_break() {
+                    return Some(flow);
+                }
+            }
+        }
+        (JsonKind::Number, JsonKind::Number) => {
+            if has_fraction(sent) && !has_fraction(known) {
+                return Some(sink(differs(DifferenceKind::Fraction, pointer, Some(sent))));
+            }
+        }
+        (one, other) if one == other && is_same(sent, known) => {}
+        _ => return Some(sink(rewritten(pointer))),
+    }
+    Some(ControlFlow::Continue(()))
+}
+
+/// Whether a member that is always written need not be there: `_meta`, and the `mode` of an elicitation, whose absence means a form
+/// (R-3). All others that are written without having come are required.
+fn is_optional(name: &str) -> bool {
+    matches!(name, "_meta" | "mode")
+}
+
+/// The member that tells alternatives apart.
+fn tag<'a>(members: &[(String, &'a RawValue)]) -> Option<&'a str> {
+    let (_, tag) = members.iter().find(|(name, _)| name == "type")?;
+    Some(tag.get())
+}
+
+/// Whether two scalars that are no numbers are the same, however they are written. One that is no text in Rust was not read, but
+/// kept as it is.
+fn is_same(one: &str, other: &str) -> bool {
+    let text = |json: &str| serde_json::from_str::<String>(json).ok();
+    one == other || text(one).is_some_and(|one| text(other).is_some_and(|other| one == other))
+}
+
+/// Whether a number is written with a fraction or an exponent.
+fn has_fraction(number: &str) -> bool {
+    number.contains(['.', 'e', 'E'])
+}
+
+/// The members of an object as they were written, repeated ones included.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(V)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CallToolResult, decode};
+
+    /// Kinds and pointers of what is different.
+    fn found(text: &str, revision: Revision) -> Vec<(DifferenceKind, String)> {
+        let result: CallToolResult = decode::from_str(text).unwrap();
+        let mut found = Vec::new();
+        let _ = differences(&result, text, revision, &mut |difference| {
+            found.push((difference.kind, difference.pointer));
+            ControlFlow::Continue(())
+        });
+        found
+    }
+
+    // DEC-12
+    #[test]
+    fn everything_that_is_changed_is_found() {
+        use DifferenceKind::{Absent, Rewritten, Unknown};
+        let (first, last) = (Revision::V2024_11_05, Revision::V2026_07_28);
+        let audio = r#"{"type":"audio","data":"","mimeType":"audio/wav"}"#;
+        for (text, revision, expected) in [
+            (r#"{"content":[]}"#.to_owned(), first, vec![]),
+            (
+                r#"{"resultType":"complete","content":[]}"#.to_owned(),
+                last,
+                vec![],
+            ),
+            (
+                r#"{"content":[]}"#.to_owned(),
+                last,
+                vec![(Absent, "/resultType")],
+            ),
+            (
+                r#"{"resultType":"complete","content":[],"a/b":1}"#.to_owned(),
+                first,
+                vec![(Unknown, "/resultType"), (Unknown, "/a~1b")],
+            ),
+            (
+                format!(r#"{{"content":[{audio}]}}"#),
+                first,
+                vec![(Rewritten, "/content/0")],
+            ),
+            (
+                r#"{ "content" : [{"text":"\u0061","type":"text","x":[]}], "_meta": {"y":1} }"#
+                    .to_owned(),
+                first,
+                vec![(Unknown, "/content/0/x")],
+            ),
+        ] {
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|(kind, pointer)| (kind, pointer.to_owned()))
+                .collect();
+            assert_eq!(found(&text, revision), expected, "{text}");
+        }
+    }
+}
