@@ -4,6 +4,7 @@
 mod asked;
 mod caller;
 mod inflight;
+mod kept;
 mod level;
 mod outbox;
 mod session;
@@ -17,6 +18,7 @@ pub(crate) use self::{
     session::{Negotiated, Opening, Phase, Session, ShortId},
 };
 pub use self::{
+    kept::{MAX_CLIENT_NAME, MAX_SESSION_FACTS},
     level::DEFAULT_LOG_LEVEL,
     outbox::{OUTBOX_BYTES, OUTBOX_LIMIT},
 };

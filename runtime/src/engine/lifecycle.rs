@@ -62,10 +62,13 @@ impl Engine {
         let Some(session) = &cx.by.session else {
             return Err(jsonrpc::internal("there is no session to open"));
         };
-        let facts = PeerFacts {
-            client_info: Some(params.client_info),
-            capabilities: params.capabilities,
-        };
+        // The phase comes before the params.
+        let facts = PeerFacts::kept(params.client_info, params.capabilities).map_err(|error| {
+            match session.is_used() {
+                true => initialized_already(),
+                false => error,
+            }
+        })?;
         let opening = session.open(Negotiated {
             revision,
             facts: Arc::new(facts),

@@ -148,8 +148,8 @@ impl Refusal {
                 "the `Last-Event-ID` header names no event that this session can resume from".into()
             }
             Self::Busy => NO_ROOM.into(),
-            Self::TooManySessions => "too many sessions are open and in use; the limit is the \
-                                      server's `max_sessions` setting"
+            Self::TooManySessions => "too many sessions are open; the limits are the server's \
+                                      `max_sessions` and `max_session_bytes` settings"
                 .into(),
             Self::Store => "the session could not be looked up".into(),
             Self::Stopping => "the server is stopping".into(),

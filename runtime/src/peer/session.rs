@@ -122,6 +122,18 @@ impl Session {
     pub(crate) fn phase(&self) -> Phase {
         self.lock().clone()
     }
+    /// How many bytes the session takes while it is idle.
+    #[cfg(feature = "http")]
+    pub(crate) fn footprint(&self) -> usize {
+        let facts = match &*self.lock() {
+            Phase::Open { negotiated, .. } => negotiated.facts.footprint(),
+            Phase::Fresh | Phase::Closed => 0,
+        };
+        let texts = self.id().map_or(0, str::len)
+            + self.principal().map_or(0, |principal| principal.subject().len());
+        size_of::<Self>() + size_of::<PeerFacts>() + texts + facts
+    }
+
 
     /// The negotiated revision, once there is one.
     pub(crate) fn revision(&self) -> Option<Revision> {

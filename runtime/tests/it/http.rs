@@ -3,6 +3,7 @@
 mod admission;
 mod asks;
 mod bad_input;
+mod bounds;
 mod composed;
 mod frames;
 mod modern;

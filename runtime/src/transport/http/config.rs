@@ -22,6 +22,10 @@ pub const DEFAULT_MAX_IN_FLIGHT: usize = 4096;
 /// Legacy sessions open at once unless set otherwise. At most 4 KiB each while idle.
 pub const DEFAULT_MAX_SESSIONS: usize = 65_536;
 
+/// What all legacy sessions may keep together unless set otherwise, in bytes: 256 MiB, which is 4 KiB for each of
+/// [`DEFAULT_MAX_SESSIONS`].
+pub const DEFAULT_MAX_SESSION_BYTES: usize = 256 << 20;
+
 /// How long a session lives without activity unless set otherwise: 30 minutes, longer than people's coffee breaks.
 pub const DEFAULT_SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
 
@@ -86,10 +90,15 @@ pub struct HttpConfig {
     /// Calls at work at once; one more is answered 503, in a batch with an error of its own. Requests that only look something
     /// up, `ping`, notifications, responses, and streams that only listen do not count. Default: [`DEFAULT_MAX_IN_FLIGHT`].
     pub max_in_flight: usize,
-    /// Legacy sessions open at once; one more ends the session that was idle longest, if that was at least
-    /// [`SESSION_KEPT`](super::SESSION_KEPT), and is answered 503 else. Default: [`DEFAULT_MAX_SESSIONS`].
+    /// Legacy sessions open at once. One more ends sessions that sent no message after `initialize` for
+    /// [`UNPROVEN_KEPT`](super::UNPROVEN_KEPT); if there are none it is answered 503. A session that sent one ends for no other.
+    /// Default: [`DEFAULT_MAX_SESSIONS`].
     pub max_sessions: usize,
     /// How long a session lives without activity. A call at work and an open stream are activity. Default:
+    /// What all legacy sessions may keep together, in bytes; beyond it as beyond `max_sessions`. One keeps at most 4 KiB while it
+    /// is idle ([`MAX_SESSION_FACTS`](crate::MAX_SESSION_FACTS)), beside its resumable events and the name of its principal.
+    /// Default: [`DEFAULT_MAX_SESSION_BYTES`].
+    pub max_session_bytes: usize,
     /// [`DEFAULT_SESSION_IDLE`].
     pub session_idle: Duration,
     /// How long a call may be silent before its answer becomes an event stream; zero: a call that has to wait for
@@ -151,6 +160,7 @@ impl Default for HttpConfig {
             max_sessions: DEFAULT_MAX_SESSIONS,
             session_idle: DEFAULT_SESSION_IDLE,
             sse_after: DEFAULT_SSE_AFTER,
+            max_session_bytes: DEFAULT_MAX_SESSION_BYTES,
             keep_alive: DEFAULT_KEEP_ALIVE,
             retry: DEFAULT_RETRY,
             drain: DEFAULT_DRAIN,
@@ -218,6 +228,13 @@ impl HttpConfig {
 
     /// Sets [`session_idle`](Self::session_idle).
     #[must_use]
+    /// Sets [`max_session_bytes`](Self::max_session_bytes).
+    #[must_use]
+    pub fn max_session_bytes(mut self, bytes: usize) -> Self {
+        self.max_session_bytes = bytes;
+        self
+    }
+
     pub fn session_idle(mut self, idle: Duration) -> Self {
         self.session_idle = idle;
         self

@@ -49,6 +49,7 @@ impl Endpoint {
                 config.session_idle,
                 config.event_store.clone(),
             ),
+                config.max_session_bytes,
             at_work: Limit::new(config.max_in_flight),
             listening: Limit::new(match address {
                 // Of connections of its own at least one is left for calls.

@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -28,9 +28,9 @@ const SHARDS: usize = 32;
 /// Least time between two looks through one shard for sessions whose time has come.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
-/// How long a session is left alone, whatever room others ask for: 60 s. Somebody who opens sessions without end then gets
-/// no further than to be refused, and those who use theirs keep them.
-pub const SESSION_KEPT: Duration = Duration::from_secs(60);
+/// How long a session lives at least that sent no second message: 10 s. After that it ends when a full server needs the room.
+/// Sessions that did send one never end for a newcomer, so somebody who opens sessions without end ends nobody else's.
+pub const UNPROVEN_KEPT: Duration = Duration::from_secs(10);
 
 type Shard = HashMap<u128, Arc<Entry>>;
 
@@ -41,12 +41,15 @@ pub(super) struct Sessions {
     swept: Box<[AtomicU64]>,
     started: Instant,
     idle: Duration,
-    /// How long a session must have been idle to make room for another.
+    /// How long a session without a second message must have been idle to make room for another.
     kept: Duration,
     /// No session can make room before this time.
     full_until: AtomicU64,
     limit: usize,
     count: AtomicUsize,
+    max_bytes: usize,
+    /// What all sessions keep together.
+    bytes: AtomicUsize,
     /// Keeps events of sessions, and is notified when one has ended.
     events: Option<Arc<dyn EventStore>>,
 }
@@ -55,6 +58,10 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 pub(super) struct Entry {
     session: Arc<Session>,
+    /// What it counts as in bytes.
+    bytes: usize,
+    /// The client used the id that it was given: it sent a second message.
+    proven: AtomicBool,
     /// Calls at work and open streams.
     busy: AtomicUsize,
     /// When it was last used, in milliseconds since the table was made.
@@ -74,7 +81,7 @@ pub(super) struct Active {
     started: Instant,
 }
 
-/// The table is full of sessions at work or lately used.
+/// The table is full, and no session in it may end for another.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
@@ -94,32 +101,48 @@ fn key(id: &str) -> Option<u128> {
 }
 
 impl Sessions {
-    pub(super) fn new(limit: usize, idle: Duration, events: Option<Arc<dyn EventStore>>) -> Self {
+    /// A table of at most `limit` sessions that keep at most `max_bytes` together and end when they were idle for `idle`.
+    pub(super) fn new(
+        limit: usize,
+        max_bytes: usize,
+        idle: Duration,
+        events: Option<Arc<dyn EventStore>>,
+    ) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             swept: (0..SHARDS).map(|_| AtomicU64::new(0)).collect(),
             started: Instant::now(),
             idle,
-            kept: SESSION_KEPT.min(idle),
+            kept: UNPROVEN_KEPT.min(idle),
             full_until: AtomicU64::new(0),
             limit: limit.max(1),
             count: AtomicUsize::new(0),
+            max_bytes,
+            bytes: AtomicUsize::new(0),
             events,
         }
     }
 
-    /// Keeps `session`. When the table is full, a session that was idle for long ends.
+    /// Keeps `session`. When the table is full, sessions end that were idle for [`UNPROVEN_KEPT`] and sent no second message.
     pub(super) fn insert(&self, session: Arc<Session>) -> Result<Active, Full> {
         let Some(key) = session.id().and_then(key) else {
             return Err(Full);
         };
         let now = self.now();
-        if self.limit <= self.count.fetch_add(1, Ordering::Relaxed) && !self.make_room(key, now) {
-            self.count.fetch_sub(1, Ordering::Relaxed);
-            return Err(Full);
+        let bytes = size_of::<Entry>() + session.footprint();
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        while self.is_over_full() {
+            if !self.make_room(key, now) {
+                self.count.fetch_sub(1, Ordering::Relaxed);
+                self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+                return Err(Full);
+            }
         }
         let entry = Arc::new(Entry {
             session,
+            bytes,
+            proven: AtomicBool::new(false),
             busy: AtomicUsize::new(0),
             touched: AtomicU64::new(now),
             standalone: Mutex::default(),
@@ -131,8 +154,13 @@ impl Sessions {
         Ok(active)
     }
 
-    /// Ends sessions that are over, or else the one that was idle longest and for long enough, of the first part of the
-    /// table that has any; the part of `key` is the first.
+    fn is_over_full(&self) -> bool {
+        self.limit < self.count.load(Ordering::Relaxed)
+            || self.max_bytes < self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Ends sessions that are over, or else those that may end for another, of the first part of the table that has any; the
+    /// part of `key` is the first.
     fn make_room(&self, key: u128, now: u64) -> bool {
         if now < self.full_until.load(Ordering::Relaxed) {
             return false;
@@ -147,17 +175,22 @@ impl Sessions {
             if !ended.is_empty() {
                 break;
             }
-            let idle = shard.iter().filter(|(_, entry)| !entry.is_busy());
-            let idle = idle.map(|(key, entry)| (entry.touched.load(Ordering::Relaxed), *key));
-            let Some((touched, oldest)) = idle.min() else {
-                continue;
+            let mut may_end = |entry: &Entry| {
+                if entry.is_busy() || entry.proven.load(Ordering::Relaxed) {
+                    return false;
+                }
+                let end = entry.touched.load(Ordering::Relaxed) + kept;
+                until = until.min(end.max(now));
+                end <= now
             };
-            if now < touched + kept {
-                until = until.min(touched + kept);
-                continue;
+            ended.extend(
+                shard
+                    .extract_if(|_, entry| may_end(entry))
+                    .map(|(_, entry)| entry),
+            );
+            if !ended.is_empty() {
+                break;
             }
-            ended.extend(shard.remove(&oldest));
-            break;
         }
         let made = !ended.is_empty();
         if !made {
@@ -184,6 +217,9 @@ impl Sessions {
             tracing::warn!(session = %ShortId(id), "a session was asked for by another principal");
             return None;
         }
+        if !active.entry.proven.load(Ordering::Relaxed) {
+            active.entry.proven.store(true, Ordering::Relaxed);
+        }
         Some(active)
     }
 
@@ -191,7 +227,7 @@ impl Sessions {
     pub(super) fn end(&self, entry: &Entry) {
         let key = entry.session.id().and_then(key);
         if key.is_some_and(|key| self.shard(key).remove(&key).is_some()) {
-            self.count.fetch_sub(1, Ordering::Relaxed);
+            self.uncount(entry);
         }
         entry.close();
     }
@@ -210,8 +246,8 @@ impl Sessions {
     pub(super) fn close_all(&self) {
         for shard in &self.shards {
             let entries: Vec<_> = lock(shard).drain().map(|(_, entry)| entry).collect();
-            self.count.fetch_sub(entries.len(), Ordering::Relaxed);
             for entry in entries {
+                self.uncount(&entry);
                 entry.close();
             }
         }
@@ -233,8 +269,8 @@ impl Sessions {
         if ended.is_empty() {
             return;
         }
-        self.count.fetch_sub(ended.len(), Ordering::Relaxed);
         for entry in &ended {
+            self.uncount(entry);
             tracing::info!(session = %ShortId(entry.id()), "{why}");
             entry.close();
         }
@@ -245,6 +281,12 @@ impl Sessions {
                 }
             });
         }
+    }
+
+    /// Counts `entry` no more, which was taken out of the table.
+    fn uncount(&self, entry: &Entry) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        self.bytes.fetch_sub(entry.bytes, Ordering::Relaxed);
     }
 
     pub(super) fn activate(&self, entry: Arc<Entry>) -> Active {
@@ -383,7 +425,10 @@ impl Drop for Active {
 
 #[cfg(test)]
 mod tests {
+    use trueform_schema::{Implementation, Revision};
+
     use super::*;
+    use crate::peer::{MAX_SESSION_FACTS, Negotiated, PeerFacts};
 
     fn session(principal: Option<&str>) -> (Box<str>, Arc<Session>) {
         let id = new_id();
@@ -410,7 +455,7 @@ mod tests {
     // Y-1
     #[test]
     fn sessions_belong_to_their_principal() {
-        let sessions = Sessions::new(10, Duration::from_secs(60), None);
+        let sessions = Sessions::new(10, usize::MAX, Duration::from_secs(60), None);
         let (id, opened) = session(Some("ann"));
         drop(sessions.insert(opened).expect("room"));
         assert!(sessions.find(&id, Some(&Principal::new("ann"))).is_some());
@@ -422,7 +467,7 @@ mod tests {
     // F-21
     #[test]
     fn ended_sessions_are_gone_and_closed() {
-        let sessions = Sessions::new(10, Duration::from_secs(60), None);
+        let sessions = Sessions::new(10, usize::MAX, Duration::from_secs(60), None);
         let (id, opened) = session(None);
         let active = sessions.insert(opened.clone()).expect("room");
         sessions.end(active.entry());
@@ -432,7 +477,7 @@ mod tests {
 
     #[test]
     fn idle_sessions_end_and_busy_ones_do_not() {
-        let sessions = Sessions::new(10, Duration::ZERO, None);
+        let sessions = Sessions::new(10, usize::MAX, Duration::ZERO, None);
         let (idle, opened) = session(None);
         drop(sessions.insert(opened).expect("room"));
         let (busy, opened) = session(None);
@@ -446,7 +491,7 @@ mod tests {
 
     #[test]
     fn a_full_table_lets_an_idle_one_go_and_keeps_the_busy() {
-        let mut sessions = Sessions::new(50, Duration::from_secs(60), None);
+        let mut sessions = Sessions::new(50, usize::MAX, Duration::from_secs(60), None);
         sessions.kept = Duration::ZERO;
         let busy: Vec<_> = (0..49)
             .map(|_| sessions.insert(session(None).1).expect("room"))
@@ -474,25 +519,74 @@ mod tests {
         assert_eq!(sessions.count.load(Ordering::Relaxed), 0);
     }
 
-    // Y-6: whoever opens sessions without end ends nobody's that is in use.
+    // Issue 8: somebody who opens sessions without end ends nobody's that is in use, and no more than 10 s of his own.
     #[test]
-    fn a_session_that_was_used_lately_is_kept() {
-        let mut sessions = Sessions::new(1, Duration::from_secs(3600), None);
-        let (id, opened) = session(None);
+    fn newcomers_end_only_sessions_without_a_second_message() {
+        let mut sessions = Sessions::new(2, usize::MAX, Duration::from_secs(3600), None);
+        let (proven, opened) = session(None);
+        drop(sessions.insert(opened).expect("room"));
+        assert!(sessions.find(&proven, None).is_some());
+        let (unproven, opened) = session(None);
         drop(sessions.insert(opened).expect("room"));
         for _ in 0..100 {
             assert_eq!(sessions.insert(session(None).1).err(), Some(Full));
         }
-        assert!(sessions.find(&id, None).is_some());
-        sessions.started -= SESSION_KEPT;
-        assert!(sessions.insert(session(None).1).is_ok(), "idle for long");
-        assert!(sessions.find(&id, None).is_none());
+        sessions.started -= UNPROVEN_KEPT;
+        for _ in 0..3 {
+            drop(sessions.insert(session(None).1).expect("in place of the unproven one"));
+            assert!(sessions.peek(&unproven).is_none());
+            assert_eq!(sessions.insert(session(None).1).err(), Some(Full), "the next one is new");
+            sessions.started -= UNPROVEN_KEPT;
+        }
+        sessions.started -= Duration::from_secs(3000);
+        let (last, opened) = session(None);
+        drop(sessions.insert(opened).expect("in place of the unproven one"));
+        assert!(sessions.find(&last, None).is_some() && sessions.find(&proven, None).is_some());
+        sessions.started -= Duration::from_secs(3000);
+        assert_eq!(sessions.insert(session(None).1).err(), Some(Full), "both are proven");
+        sessions.started -= Duration::from_secs(600);
+        assert!(sessions.insert(session(None).1).is_ok(), "one of them is over");
+    }
+
+    // Issue 8: all sessions together keep no more than the setting says.
+    #[test]
+    fn bounded_in_bytes() {
+        let facts = |name: &str| PeerFacts {
+            client_info: Some(Implementation::new(name, "1")),
+            ..PeerFacts::default()
+        };
+        let opened = |name: &str| {
+            let session = session(None).1;
+            session.open(Negotiated {
+                revision: Revision::LATEST_LEGACY,
+                facts: Arc::new(facts(name)),
+            });
+            session
+        };
+        let bytes = size_of::<Entry>() + opened("n").footprint();
+        let mut sessions = Sessions::new(100, 10 * bytes, Duration::from_secs(60), None);
+        let all: Vec<_> = (0..10)
+            .map(|_| sessions.insert(opened("n")).expect("room"))
+            .collect();
+        assert_eq!(sessions.insert(opened("n")).err(), Some(Full));
+        sessions.end(all[0].entry());
+        assert_eq!(sessions.insert(opened("nn")).err(), Some(Full), "one byte too much");
+        let last = sessions.insert(opened("n")).expect("room again");
+        drop((all, last));
+        sessions.started -= UNPROVEN_KEPT;
+        let large = "n".repeat(2 * bytes);
+        sessions.full_until.store(0, Ordering::Relaxed);
+        drop(sessions.insert(opened(&large)).expect("several make room for one"));
+        sessions.close_all();
+        assert_eq!(sessions.bytes.load(Ordering::Relaxed), 0);
     }
 
     // Design §8: at most 4 KiB an idle session, most of which is what the client said of itself.
     #[test]
     fn sessions_are_small() {
-        let size = size_of::<Entry>() + size_of::<Session>();
-        assert!(size <= 1024, "{size}");
+        let state = size_of::<Entry>() + size_of::<Session>();
+        assert!(state <= 1024, "{state}");
+        let whole = size_of::<Entry>() + session(None).1.footprint() + MAX_SESSION_FACTS;
+        assert!(whole <= 4096, "{whole}");
     }
 }
