@@ -74,6 +74,16 @@ impl CallFuture {
         self.job.as_ref().map(|job| job.exchange())
     }
 
+    /// Ends the call, which is not answered yet: with an error, or with nothing if it was cancelled or is never answered (DEC-11).
+    pub(crate) fn cut_off(&mut self) -> Option<Outgoing> {
+        let job = self.job.take()?;
+        let done = match job.exchange().cancelled.is_fired() {
+            true => Completion::Cancelled,
+            false => Completion::Failed(Failure::Stopped),
+        };
+        job.conclude(done)
+    }
+
     /// How the job ended, if it did.
     fn poll_job(&mut self, cx: &mut Context<'_>) -> Poll<Completion> {
         let Some(job) = &mut self.job else {
@@ -198,6 +208,16 @@ impl Clock {
 pub(crate) enum Driving {
     One(CallFuture),
     Many(Batch),
+}
+
+impl Driving {
+    /// Ends what is not answered yet; what is answered is the response then (DEC-11).
+    pub(crate) fn cut_off(&mut self, cx: &mut Context<'_>) -> Option<Outgoing> {
+        match self {
+            Self::One(call) => call.cut_off(),
+            Self::Many(batch) => batch.cut_off(cx),
+        }
+    }
 }
 
 impl Future for Driving {

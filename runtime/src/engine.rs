@@ -218,9 +218,11 @@ impl Shared {
         }
     }
 
-    /// Ends open subscriptions; transports drain what runs.
+    /// Ends open subscriptions; transports drain what runs. If the server stops already, the drain ends (DEC-11).
     pub(crate) fn shut_down(&self) {
-        self.host.shutdown.fire();
+        if !self.host.shutdown.fire() {
+            self.host.at_once.fire();
+        }
     }
 }
 

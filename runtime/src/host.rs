@@ -46,7 +46,10 @@ pub(crate) struct Host {
     /// The server's `Implementation` as the newest revision writes it.
     info_json: Box<str>,
     states: States,
+    /// Fired when the server is asked to stop: what runs is drained.
     pub(crate) shutdown: Signal,
+    /// Fired when it is asked a second time: the drain ends (DEC-11).
+    pub(crate) at_once: Signal,
 }
 
 /// What holds a [`Host`], and everything else of the server.
@@ -93,6 +96,7 @@ impl Host {
             info_json,
             states,
             shutdown: Signal::default(),
+            at_once: Signal::default(),
         }
     }
 

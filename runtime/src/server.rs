@@ -474,7 +474,8 @@ impl ServerHandle {
         self.engine.notify(&tools::TOPIC);
     }
 
-    /// Ends open subscriptions and asks the transports to drain and stop.
+    /// Ends open subscriptions and asks the transports to drain and stop. The second call ends the drain, as it would after a
+    /// signal or, on a byte stream, the end of its input: what still runs is dropped and answered with -32603.
     pub fn shut_down(&self) {
         self.engine.shut_down();
     }

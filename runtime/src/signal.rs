@@ -25,15 +25,16 @@ struct Waiting {
 }
 
 impl Signal {
-    /// Sets the flag and wakes all waiting tasks. Later calls do nothing.
-    pub(crate) fn fire(&self) {
+    /// Sets the flag and wakes all waiting tasks. Later calls do nothing. True for the first one.
+    pub(crate) fn fire(&self) -> bool {
         if self.fired.swap(true, Ordering::SeqCst) {
-            return;
+            return false;
         }
         let waiting = std::mem::take(&mut self.lock().wakers);
         for (_, waker) in waiting {
             waker.wake();
         }
+        true
     }
 
     pub(crate) fn is_fired(&self) -> bool {

@@ -130,6 +130,15 @@ impl Batch {
             responses,
         }
     }
+
+    /// Ends what is not answered yet, and gives the array of all responses.
+    pub(super) fn cut_off(&mut self, cx: &mut Context<'_>) -> Option<Outgoing> {
+        self.calls.cut_off();
+        match Pin::new(self).poll(cx) {
+            Poll::Ready(response) => response,
+            Poll::Pending => None,
+        }
+    }
 }
 
 impl Future for Batch {

@@ -66,6 +66,15 @@ impl Calls {
         self.0.iter().all(|part| part.call.is_none())
     }
 
+    /// Ends every call that is not answered yet, with an error as its response unless it was cancelled (DEC-11).
+    pub(crate) fn cut_off(&mut self) {
+        for part in &mut self.0 {
+            if let Some(mut call) = part.call.take() {
+                part.response = call.cut_off();
+            }
+        }
+    }
+
     /// What is sent next; `None` when every call has ended and everything was taken. Where the reader has no room for messages, they
     /// wait with their calls, which go on.
     pub(crate) fn poll_next(

@@ -283,6 +283,7 @@ fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
         }
         Failure::TimedOut(limit) => tracing::warn!(name, ?limit, "a call ran out of time"),
         Failure::NoThread => tracing::warn!(name, "no thread for a blocking call"),
+        Failure::Stopped => tracing::warn!(name, "a call was cut off: the server stops"),
     }
 }
 
@@ -405,7 +406,10 @@ impl<C: Callable> Job for PendingCall<C> {
             (Completion::Returned, pending) => (None, pending),
             (Completion::Failed(failure), pending) => (Some(Err(failure)), pending),
         };
-        let given_up = matches!(end, Some(Err(Failure::TimedOut(_))));
+        let given_up = matches!(
+            end,
+            Some(Err(Failure::TimedOut(_) | Failure::Stopped))
+        );
         let response = match end {
             Some(end) => {
                 let _entered = span.enter();

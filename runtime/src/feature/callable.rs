@@ -92,6 +92,7 @@ pub(crate) trait Callable: Send + Sync + 'static {
                 "`{}` did not run: the server is busy; try again later",
                 self.name()
             )),
+            Failure::Stopped => stopped(),
         })
     }
 
@@ -104,6 +105,11 @@ pub(crate) trait Callable: Send + Sync + 'static {
         cx: &Context,
         outcome: Result<Self::Output, ToolError>,
     ) -> Result<Outgoing, ErrorObject>;
+}
+
+/// The error for a request that the server stopped before it was answered (DEC-11).
+pub(crate) fn stopped() -> ErrorObject {
+    jsonrpc::internal("the server stopped before the request was answered")
 }
 
 /// How long a call may take.
@@ -137,4 +143,6 @@ pub(crate) enum Failure {
     TimedOut(Duration),
     /// No thread was left for code that blocks.
     NoThread,
+    /// The server stopped before the code ended (DEC-11).
+    Stopped,
 }

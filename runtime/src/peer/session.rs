@@ -71,6 +71,8 @@ pub(crate) struct Session {
     pub(crate) outbox: Arc<Outbox>,
     /// Fired when nothing more is read from the peer: its subscriptions end.
     pub(crate) ending: Signal,
+    /// Fired when the calls of a byte stream have to end: it stops, and they did not end in time (DEC-11).
+    pub(crate) cut: Signal,
 }
 
 /// The beginning of a session's id, for the log: who has the whole of it can end the session.
@@ -105,6 +107,7 @@ impl Session {
             asked: Asked::default(),
             outbox: Arc::new(Outbox::new()),
             ending: Signal::default(),
+            cut: Signal::default(),
         }
     }
 
@@ -119,9 +122,6 @@ impl Session {
         self.principal.as_ref()
     }
 
-    pub(crate) fn phase(&self) -> Phase {
-        self.lock().clone()
-    }
     /// How many bytes the session takes while it is idle.
     #[cfg(feature = "http")]
     pub(crate) fn footprint(&self) -> usize {
@@ -134,6 +134,9 @@ impl Session {
         size_of::<Self>() + size_of::<PeerFacts>() + texts + facts
     }
 
+    pub(crate) fn phase(&self) -> Phase {
+        self.lock().clone()
+    }
 
     /// The negotiated revision, once there is one.
     pub(crate) fn revision(&self) -> Option<Revision> {

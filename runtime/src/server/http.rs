@@ -61,8 +61,8 @@ impl Server {
 impl Service {
     /// Serves HTTP at `address`, such as `127.0.0.1:8080`, until SIGTERM or Ctrl-C asks the process to end, or
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. Running calls are then waited for, at most for
-    /// the `drain` setting; listen streams and idle connections end at once. A second
-    /// signal ends the wait.
+    /// the `drain` setting; listen streams and idle connections end at once. A second signal or call ends the wait. Calls that did
+    /// not end by then are dropped and answered with -32603.
     ///
     /// A client that has sent a whole request and closes only its sending side still gets its answer in the legacy era. In
     /// the modern era closing the connection cancels the call, and a closed sending side counts as closed, because a socket cannot

@@ -69,7 +69,8 @@ impl Service {
 
 impl Service {
     /// Serves standard input and output until the input ends, or SIGTERM or Ctrl-C asks the process to end; calls that run
-    /// then are waited for, at most [`StreamSettings::DEFAULT_DRAIN`]. A second signal ends the wait.
+    /// then are waited for, at most [`StreamSettings::DEFAULT_DRAIN`]. The second of these, such as a signal after the end of the input, ends the
+    /// wait: what runs is dropped and answered with -32603.
     ///
     /// While it serves, file descriptor 1 refers to standard error for all other code, so printed text does not reach the client,
     /// and child processes of tools find an empty standard input. (On Unix. Elsewhere, print to standard error.)

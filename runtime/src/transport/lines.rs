@@ -81,6 +81,26 @@ impl Lines {
         read
     }
 
+    /// Reads on without keeping anything. Ready at the end of the stream.
+    pub(crate) fn poll_end<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut reader: Pin<&mut R>,
+    ) -> Poll<()>
+    where
+        R: AsyncRead + ?Sized,
+    {
+        loop {
+            self.start = self.buffer.len();
+            self.scanned = self.start;
+            match self.poll_read(cx, reader.as_mut()) {
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
+                Poll::Ready(Ok(_)) => {}
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
     /// Skips a byte order mark once the first bytes of the stream are there.
     #[cold]
     fn skip_mark(&mut self) {

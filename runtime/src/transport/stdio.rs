@@ -23,7 +23,8 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
         writer,
         diversion,
     } = streams::take()?;
-    let end = asked_to_end();
+    let mut asked = std::pin::pin!(asked_to_end());
+    let mut was_asked = false;
     // On a worker: the thread of `block_on` would be woken across threads for every message.
     let mut connection = Ended(tokio::spawn(stream::serve(
         engine.clone(),
@@ -31,14 +32,18 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
         writer,
         settings,
     )));
-    let served = tokio::select! {
-        served = &mut connection.0 => served,
-        () = end => {
-            let at_once = asked_to_end();
-            engine.shut_down();
-            tokio::select! {
-                served = &mut connection.0 => served,
-                () = at_once => Ok(Ok(())),
+    let served = loop {
+        tokio::select! {
+            served = &mut connection.0 => break served,
+            () = &mut asked => {
+                let next = asked_to_end();
+                // The connection counts the end of its input too: after that, one signal ends it (DEC-11).
+                match was_asked {
+                    false => engine.host.shutdown.fire(),
+                    true => engine.host.at_once.fire(),
+                };
+                was_asked = true;
+                asked.set(next);
             }
         }
     };

@@ -34,6 +34,9 @@ use crate::{
 /// A buffer with this much to write is written before anything else is done.
 const FULL: usize = 64 << 10;
 
+/// How long the answers to calls that are cut off may take to be written: 500 ms.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// Bounds of one connection.
 ///
 /// ```
@@ -76,7 +79,8 @@ impl StreamSettings {
     }
 
     /// Sets how long calls may still run after the end of the input, or after the server was asked to shut down. What has
-    /// not ended then is dropped.
+    /// not ended then is dropped, and answered with -32603. Both at once, or a second request to shut down, end the wait
+    /// (DEC-11).
     #[must_use]
     pub const fn drain(mut self, time: Duration) -> Self {
         self.drain = time;
@@ -112,6 +116,7 @@ pub(crate) async fn serve(
         // Both eras share its table of ids and its outbox.
         session: Arc::new(Session::new(None, None)),
         shutdown: Fired::new(engine.shared(), |shared| &shared.host.shutdown),
+        at_once: Fired::new(engine.shared(), |shared| &shared.host.at_once),
         engine,
         reader,
         writer,
@@ -122,7 +127,7 @@ pub(crate) async fn serve(
         written: 0,
         unflushed: false,
         calls: JoinSet::new(),
-        draining: None,
+        ending: None,
     };
     std::future::poll_fn(|cx| connection.poll(cx)).await
 }
@@ -143,16 +148,62 @@ struct Connection {
     /// Calls that were not ready at once.
     calls: JoinSet<Option<Outgoing>>,
     shutdown: Fired<Shared>,
-    /// Set once nothing more is read: when to stop waiting for what runs.
-    draining: Option<Pin<Box<Sleep>>>,
+    at_once: Fired<Shared>,
+    /// Set once nothing more is served.
+    ending: Option<Ending>,
+}
+
+/// How the end of a connection is waited for.
+struct Ending {
+    stage: Stage,
+    until: Pin<Box<Sleep>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The input has ended: calls may still end.
+    InputEnded,
+    /// The server was asked to stop: calls may still end.
+    Asked,
+    /// Calls were cut off: what answers them is written.
+    Cut,
+}
+
+impl Ending {
+    fn new(stage: Stage, time: Duration) -> Self {
+        Self {
+            stage,
+            until: Box::pin(tokio::time::sleep(time)),
+        }
+    }
+}
+
+/// What runs for one message, until it has ended or is cut off.
+struct Running {
+    driving: Driving,
+    cut: Fired<Session>,
+}
+
+impl Future for Running {
+    type Output = Option<Outgoing>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
+        if let ready @ Poll::Ready(_) = Pin::new(&mut self.driving).poll(cx) {
+            return ready;
+        }
+        match Pin::new(&mut self.cut).poll(cx) {
+            Poll::Ready(()) => Poll::Ready(self.driving.cut_off(cx)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
 }
 
 impl Connection {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            if self.draining.is_none() && Pin::new(&mut self.shutdown).poll(cx).is_ready() {
+            if self.ending.is_none() && Pin::new(&mut self.shutdown).poll(cx).is_ready() {
                 tracing::debug!("shutdown: no more requests are read");
-                self.drain();
+                self.drain(Stage::Asked);
             }
             let more = self.receive(cx);
             self.collect(cx);
@@ -162,7 +213,7 @@ impl Connection {
                 Poll::Ready(Err(error)) => return Poll::Ready(gone(error)),
                 // A peer that does not read is not read from, once there is enough to write: but for one more line, because
                 // only reading shows that it has gone.
-                Poll::Pending if self.is_full() && self.draining.is_none() => {
+                Poll::Pending if self.is_full() && self.ending.is_none() => {
                     if self.lines.has_next() {
                         return Poll::Pending;
                     }
@@ -170,19 +221,55 @@ impl Connection {
                 Poll::Pending => {}
             }
             let done = self.is_done();
-            match &mut self.draining {
+            match self.ending.as_ref().map(|ending| ending.stage) {
                 None => ready!(self.poll_read(cx)),
                 Some(_) if done => return Poll::Ready(Ok(())),
-                Some(deadline) => {
-                    ready!(deadline.as_mut().poll(cx));
-                    tracing::warn!(
-                        calls = self.calls.len(),
-                        "calls that did not end in time are dropped"
-                    );
+                Some(Stage::InputEnded | Stage::Asked) => {
+                    ready!(self.poll_drained(cx));
+                    if self.calls.is_empty() {
+                        // Only the peer is waited for, which does not read.
+                        return Poll::Ready(Ok(()));
+                    }
+                    self.cut_off();
+                }
+                Some(Stage::Cut) => {
+                    ready!(self.poll_deadline(cx));
                     return Poll::Ready(Ok(()));
                 }
             }
         }
+    }
+
+    fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.ending {
+            Some(ending) => ending.until.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Ready when calls have had their time, or the end was asked for a second time: by the end of the input, a signal or a call
+    /// (DEC-11).
+    fn poll_drained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let reader = Pin::new(&mut *self.reader);
+        let is_asked_again = match self.ending.as_ref().map(|ending| ending.stage) {
+            Some(Stage::InputEnded) => Pin::new(&mut self.shutdown).poll(cx).is_ready(),
+            _ => {
+                Pin::new(&mut self.at_once).poll(cx).is_ready()
+                    || self.lines.poll_end(cx, reader).is_ready()
+            }
+        };
+        match is_asked_again {
+            true => Poll::Ready(()),
+            false => self.poll_deadline(cx),
+        }
+    }
+
+    /// Ends the calls that run; their answers still leave.
+    #[cold]
+    fn cut_off(&mut self) {
+        tracing::warn!(calls = self.calls.len(), "calls that did not end in time are cut off");
+        self.session.cut.fire();
+        self.ending = Some(Ending::new(Stage::Cut, LAST_WORDS));
     }
 
     /// Serves the lines that are there. True if it stopped because there is much to write.
@@ -229,7 +316,8 @@ impl Connection {
             Poll::Ready(Some(response)) => self.respond(response),
             Poll::Ready(None) => {}
             Poll::Pending => {
-                self.calls.spawn(driving);
+                let cut = Fired::new(self.session.clone(), |session| &session.cut);
+                self.calls.spawn(Running { driving, cut });
             }
         }
     }
@@ -323,14 +411,14 @@ impl Connection {
             let reply = reply_to(&self.engine, &self.session, line, self.settings.max_line);
             self.take(reply, cx);
         }
-        self.drain();
+        self.drain(Stage::InputEnded);
         Poll::Ready(())
     }
 
     /// From now on only what runs is waited for.
-    fn drain(&mut self) {
+    fn drain(&mut self, stage: Stage) {
         self.session.end_input();
-        self.draining = Some(Box::pin(tokio::time::sleep(self.settings.drain)));
+        self.ending = Some(Ending::new(stage, self.settings.drain));
     }
 
     fn is_done(&self) -> bool {

@@ -46,7 +46,9 @@ async fn draining_has_a_deadline() {
         let begun = tokio::time::Instant::now();
         let settings = StreamSettings::new().drain(Duration::from_secs(3));
         let output = conversation_with(&service, wait("1", tool) + "\n", settings).await;
-        assert!(output.is_empty(), "{output:?}");
+        // DEC-11
+        assert_eq!(output.len(), 1, "{output:?}");
+        assert!(output[0].contains(r#""id":1,"error":{"code":-32603"#), "{output:?}");
         assert!(begun.elapsed() >= Duration::from_secs(3));
         assert_eq!(director.begun().await, "1");
         // The author's code learns of it.
@@ -84,6 +86,69 @@ async fn shutting_down_drains_and_reads_nothing_more() {
             .contains(r#""id":1,"result""#)
     );
     assert_eq!(soon(client.next_message()).await, None);
+}
+
+// DEC-11: the end of the input, signals and calls are one series; a second one ends the drain, drops what runs and answers it.
+#[tokio::test]
+async fn a_second_request_to_end_ends_at_once() {
+    let endless = StreamSettings::new().drain(Duration::from_secs(3600));
+    for (first, second) in [("end", "call"), ("call", "end"), ("call", "call")] {
+        let (service, director) = staged();
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(far);
+        let handle = service.handle();
+        let serving =
+            tokio::spawn(async move { service.serve_stream_with(reader, writer, endless).await });
+        let (reader, mut writer) = tokio::io::split(near);
+        let mut answers = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(reader));
+        let batch = format!(
+            "[{},{}]",
+            legacy("2", "tools/call", r#"{"name":"wait","arguments":{"label":"2"}}"#),
+            legacy("3", "ping", "{}")
+        );
+        let [initialize, initialized] = initialize("2025-03-26");
+        let lines = joined([initialize, initialized, wait("1", "wait"), batch]);
+        tokio::io::AsyncWriteExt::write_all(&mut writer, lines.as_bytes())
+            .await
+            .unwrap();
+        let mut begun = [director.begun().await, director.begun().await];
+        begun.sort();
+        assert_eq!(begun, ["1", "2"]);
+        soon(answers.next_line()).await.unwrap().unwrap();
+
+        let mut writer = Some(writer);
+        for request in [first, second] {
+            assert!(!serving.is_finished(), "{first}, {second}");
+            match request {
+                "end" => {
+                    let mut writer = writer.take().unwrap();
+                    tokio::io::AsyncWriteExt::shutdown(&mut writer).await.unwrap();
+                }
+                _ => handle.shut_down(),
+            }
+            // Lets the connection see it.
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+        }
+        let mut errors = Vec::new();
+        while let Some(line) = soon(answers.next_line()).await.unwrap() {
+            errors.push(line);
+        }
+        errors.sort();
+        assert_eq!(errors.len(), 2, "{first}, {second}: {errors:?}");
+        let cut_off = r#""error":{"code":-32603"#;
+        assert!(
+            errors[0].starts_with('[') && errors[0].contains(&format!(r#""id":2,{cut_off}"#)),
+            "{errors:?}"
+        );
+        assert!(errors[0].contains(r#""id":3,"result""#), "{errors:?}");
+        assert!(errors[1].contains(&format!(r#""id":1,{cut_off}"#)), "{errors:?}");
+        soon(serving).await.unwrap().unwrap();
+        let mut dropped = [director.begun().await, director.begun().await];
+        dropped.sort();
+        assert_eq!(dropped, ["dropped 1", "dropped 2"]);
+    }
 }
 
 // E-9, T-10

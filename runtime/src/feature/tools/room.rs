@@ -19,7 +19,7 @@ use crate::{
     feature::{
         Room,
         call::run,
-        callable::{Callable, Failure, Step, Timeout},
+        callable::{Callable, Failure, Step, Timeout, stopped},
         job::Called,
         layer::Layers,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
@@ -287,6 +287,8 @@ impl Callable for ToolRoute {
                 "tool `{}` did not run: the server is busy; try again later",
                 self.name()
             )),
+            // What the model reads is the author's or about the tool; this is about the server.
+            Failure::Stopped => return Err(stopped()),
         })
     }
 

@@ -78,6 +78,11 @@ impl Calls {
         self.calls.poll_next(has_room, cx)
     }
 
+    /// Ends every call that is not answered yet (DEC-11).
+    pub(super) fn cut_off(&mut self) {
+        self.calls.cut_off();
+    }
+
     /// Ready when the author of a call asked for its stream to be ended early.
     pub(super) fn poll_stream_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         let closed = self

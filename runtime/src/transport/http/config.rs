@@ -39,8 +39,9 @@ pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How long a client is asked to wait before it resumes a stream, unless set otherwise: 1 s.
 pub const DEFAULT_RETRY: Duration = Duration::from_secs(1);
 
-/// How long calls may go on after the signal to stop, unless set otherwise: 10 s, the grace of container runtimes.
-pub const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
+/// How long calls may go on after the signal to stop, unless set otherwise: 8 s. Container runtimes kill after 10 s, and those that
+/// are cut off are still answered.
+pub const DEFAULT_DRAIN: Duration = Duration::from_secs(8);
 
 /// Largest head of a request, request line and headers, unless set otherwise: 64 KiB.
 pub const DEFAULT_MAX_HEAD: usize = 64 << 10;
@@ -94,11 +95,11 @@ pub struct HttpConfig {
     /// [`UNPROVEN_KEPT`](super::UNPROVEN_KEPT); if there are none it is answered 503. A session that sent one ends for no other.
     /// Default: [`DEFAULT_MAX_SESSIONS`].
     pub max_sessions: usize,
-    /// How long a session lives without activity. A call at work and an open stream are activity. Default:
     /// What all legacy sessions may keep together, in bytes; beyond it as beyond `max_sessions`. One keeps at most 4 KiB while it
     /// is idle ([`MAX_SESSION_FACTS`](crate::MAX_SESSION_FACTS)), beside its resumable events and the name of its principal.
     /// Default: [`DEFAULT_MAX_SESSION_BYTES`].
     pub max_session_bytes: usize,
+    /// How long a session lives without activity. A call at work and an open stream are activity. Default:
     /// [`DEFAULT_SESSION_IDLE`].
     pub session_idle: Duration,
     /// How long a call may be silent before its answer becomes an event stream; zero: a call that has to wait for
@@ -108,7 +109,8 @@ pub struct HttpConfig {
     pub keep_alive: Duration,
     /// How long a client is asked to wait before it resumes a stream. Default: [`DEFAULT_RETRY`].
     pub retry: Duration,
-    /// How long calls may go on after the signal to stop. Default: [`DEFAULT_DRAIN`].
+    /// How long calls may go on after the signal to stop. Those that did not end by then are answered with -32603. Default:
+    /// [`DEFAULT_DRAIN`].
     pub drain: Duration,
     /// Largest head of a request, in bytes; at least 8 KiB are taken. Default: [`DEFAULT_MAX_HEAD`]. For
     /// [`serve_http`](crate::Server::serve_http) only.
@@ -158,9 +160,9 @@ impl Default for HttpConfig {
             body_timeout: DEFAULT_BODY_TIMEOUT,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
             max_sessions: DEFAULT_MAX_SESSIONS,
+            max_session_bytes: DEFAULT_MAX_SESSION_BYTES,
             session_idle: DEFAULT_SESSION_IDLE,
             sse_after: DEFAULT_SSE_AFTER,
-            max_session_bytes: DEFAULT_MAX_SESSION_BYTES,
             keep_alive: DEFAULT_KEEP_ALIVE,
             retry: DEFAULT_RETRY,
             drain: DEFAULT_DRAIN,
@@ -226,8 +228,6 @@ impl HttpConfig {
         self
     }
 
-    /// Sets [`session_idle`](Self::session_idle).
-    #[must_use]
     /// Sets [`max_session_bytes`](Self::max_session_bytes).
     #[must_use]
     pub fn max_session_bytes(mut self, bytes: usize) -> Self {
@@ -235,6 +235,8 @@ impl HttpConfig {
         self
     }
 
+    /// Sets [`session_idle`](Self::session_idle).
+    #[must_use]
     pub fn session_idle(mut self, idle: Duration) -> Self {
         self.session_idle = idle;
         self

@@ -18,6 +18,7 @@ use crate::{
     engine::Engine,
     gate::{Refusal, SESSION_HEADER, VersionHeader},
     principal::Principal,
+    signal::{Fired, Signal},
     store::EventStore,
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct Endpoint {
     pub(super) listening: Arc<Limit>,
     policy: Policy,
     stopping: AtomicBool,
+    /// Fired when calls have to end, because the server stops and they did not end in time (DEC-11).
+    pub(super) cut: Arc<Signal>,
 }
 
 impl Endpoint {
@@ -46,10 +49,10 @@ impl Endpoint {
             policy: Policy::new(&config, address)?,
             sessions: Sessions::new(
                 config.max_sessions,
+                config.max_session_bytes,
                 config.session_idle,
                 config.event_store.clone(),
             ),
-                config.max_session_bytes,
             at_work: Limit::new(config.max_in_flight),
             listening: Limit::new(match address {
                 // Of connections of its own at least one is left for calls.
@@ -59,8 +62,14 @@ impl Endpoint {
                 None => config.max_listeners,
             }),
             stopping: AtomicBool::new(false),
+            cut: Arc::default(),
             config,
         }))
+    }
+
+    /// Completes when calls have to end.
+    pub(super) fn cut(&self) -> Fired<Signal> {
+        Fired::new(self.cut.clone(), |cut| cut)
     }
 
     /// Who may call.

@@ -262,6 +262,7 @@ impl Post<'_, '_> {
             accepts: self.accepts,
             may_stream: wanted && self.accepts.events,
             resumable,
+            cut: self.endpoint.cut(),
         };
         match late.at_once(&self.endpoint.config, self.cx) {
             Ok(response) => response.into(),

@@ -7,7 +7,8 @@
 
 use std::{
     collections::VecDeque,
-    future::poll_fn,
+    future::{Future, poll_fn},
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -29,6 +30,7 @@ use super::{
 use crate::{
     drive::{CallEvent, Responses},
     gate::{Outgoing, Refusal},
+    signal::{Fired, Signal},
     store::EventStore,
 };
 
@@ -56,6 +58,8 @@ pub(super) struct Late {
     /// Whether the answer may become a stream.
     pub(super) may_stream: bool,
     pub(super) resumable: Option<Resumable>,
+    /// Completes when the calls have to end.
+    pub(super) cut: Fired<Signal>,
 }
 
 /// What a stream needs so that it can be resumed.
@@ -135,12 +139,20 @@ impl Late {
             .checked_add(config.sse_after)
             .filter(|_| self.may_stream);
         let mut delay = std::pin::pin!(deadline.map(sleep_until));
-        poll_fn(|cx| self.poll_first(delay.as_mut().as_pin_mut(), cx)).await
+        poll_fn(|cx| {
+            let first = self.poll_first(delay.as_mut().as_pin_mut(), cx);
+            if first.is_ready() || Pin::new(&mut self.cut).poll(cx).is_pending() {
+                return first;
+            }
+            self.calls.cut_off();
+            self.poll_first(None, cx)
+        })
+        .await
     }
 
     fn poll_first(
         &mut self,
-        delay: Option<std::pin::Pin<&mut Sleep>>,
+        delay: Option<Pin<&mut Sleep>>,
         cx: &mut Context<'_>,
     ) -> Poll<First> {
         loop {
@@ -183,7 +195,12 @@ impl Late {
     fn modern_stream(self, message: Option<Outgoing>, config: &HttpConfig) -> Response {
         let pipe = Arc::new(Pipe::default());
         let events = message.map(CallEvent::Message).into_iter().collect();
-        let task = tokio::spawn(pump(events, self.calls, Sink::Plain(pipe.clone())));
+        let task = tokio::spawn(pump(
+            events,
+            self.calls,
+            Sink::Plain(pipe.clone()),
+            self.cut,
+        ));
         let source = Cancelling {
             piped: Piped {
                 pipe,
@@ -219,7 +236,7 @@ impl Late {
         };
         let mut calls = self.calls;
         calls.set_on_their_own();
-        tokio::spawn(pump(events, calls, sink));
+        tokio::spawn(pump(events, calls, sink, self.cut));
         event_stream(
             VecDeque::new(),
             Piped {
@@ -248,6 +265,8 @@ enum Sink {
 enum Happened {
     Event(CallEvent),
     CloseEarly,
+    /// The calls have to end (DEC-11).
+    Cut,
     Ended,
 }
 
@@ -255,7 +274,13 @@ enum Happened {
 const TURN: u32 = 32;
 
 /// Drives calls to completion, with or without a reader.
-async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink) {
+async fn pump(
+    mut events: VecDeque<CallEvent>,
+    mut calls: Calls,
+    sink: Sink,
+    cut: Fired<Signal>,
+) {
+    let mut cut = Some(cut);
     sink.open().await;
     let mut may_close_early = matches!(sink, Sink::Resumable { .. });
     let mut taken = 0;
@@ -266,7 +291,17 @@ async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink) {
         }
         let happened = match events.pop_front() {
             Some(event) => Happened::Event(event),
-            None => poll_fn(|cx| poll_happened(&mut calls, &sink, may_close_early, cx)).await,
+            None => {
+                poll_fn(|cx| {
+                    let happened = poll_happened(&mut calls, &sink, may_close_early, cx);
+                    let has_to_end = |cut: &mut Fired<Signal>| Pin::new(cut).poll(cx).is_ready();
+                    if happened.is_pending() && cut.as_mut().is_some_and(has_to_end) {
+                        return Poll::Ready(Happened::Cut);
+                    }
+                    happened
+                })
+                .await
+            }
         };
         match happened {
             Happened::Event(event) => {
@@ -281,6 +316,10 @@ async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink) {
                 // Asked for once; a client that resumes gets the rest.
                 may_close_early = false;
                 sink.close_early();
+            }
+            Happened::Cut => {
+                cut = None;
+                calls.cut_off();
             }
             Happened::Ended => break,
         }

@@ -25,6 +25,9 @@ use crate::{
 /// How long accepting pauses when the process is out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long the answers to calls that are cut off may take to be written: 1 s.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// Least time between two reports of such failures in the log.
 const ACCEPT_REPORTS: Duration = Duration::from_secs(30);
 
@@ -78,9 +81,12 @@ pub(crate) async fn serve(
         &mut connections,
     )
     .await;
-    let at_once = asked_to_end();
+    let asked_again = asked_to_end();
+    let at_once = Fired::new(endpoint.engine.shared(), |shared: &Shared| {
+        &shared.host.at_once
+    });
     tracing::info!(connections = connections.len(), "stopping");
-    endpoint.engine.shut_down();
+    endpoint.engine.host.shutdown.fire();
     endpoint.stop();
     drop((stop, stopping));
     let drained = async {
@@ -89,13 +95,20 @@ pub(crate) async fn serve(
     };
     let drained = tokio::select! {
         drained = tokio::time::timeout(endpoint.config.drain, drained) => drained.is_ok(),
+        () = asked_again => false,
         () = at_once => false,
     };
-    if !drained {
-        tracing::warn!("calls were still at work when the time to drain was over");
-        endpoint.sessions.close_all();
-        connections.shutdown().await;
+    if drained {
+        return;
     }
+    tracing::warn!("calls that did not end in time are cut off");
+    endpoint.cut.fire();
+    let ended = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(LAST_WORDS, ended).await.is_err() {
+        tracing::debug!("clients that do not read their last answers are left");
+    }
+    endpoint.sessions.close_all();
+    connections.shutdown().await;
 }
 
 /// Takes connections until the server is asked to stop.

@@ -369,6 +369,11 @@ async fn draining_has_a_deadline() {
     begun.sort();
     assert_eq!(begun, ["legacy", "modern"]);
     served.handle.shut_down();
+    // DEC-11
+    for connection in [modern, legacy] {
+        let answer = connection.rest().await;
+        assert!(answer.contains(CUT_OFF), "{answer}");
+    }
     let Served {
         director, serving, ..
     } = served;
@@ -376,6 +381,57 @@ async fn draining_has_a_deadline() {
     let mut dropped = [director.begun().await, director.begun().await];
     dropped.sort();
     assert_eq!(dropped, ["dropped legacy", "dropped modern"]);
+}
+
+/// How a call is answered that is cut off.
+const CUT_OFF: &str = r#""id":1,"error":{"code":-32603,"message":"the server stopped"#;
+
+// DEC-11: streams end with an answer and a last chunk, those that only listen too; the second request to end ends the drain.
+#[tokio::test]
+async fn a_second_request_ends_the_drain_with_answers() {
+    assert_eq!(HttpConfig::default().drain, Duration::from_secs(8));
+    let config = HttpConfig::default()
+        .drain(Duration::from_secs(3600))
+        .sse_after(Duration::ZERO);
+    let served = Served::with(config).await;
+    let mut streams = Vec::new();
+    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        let mut connection = served.connect().await;
+        let call = match revision {
+            "2026-07-28" => Req::modern(
+                "1",
+                "tools/call",
+                r#","name":"wait","arguments":{"label":"x"}"#,
+            ),
+            _ => {
+                let session = connection.session(revision).await;
+                let mut listening = served.connect().await;
+                listening.send(&Req::get(&session)).await;
+                listening.until("text/event-stream").await;
+                streams.push((listening, ""));
+                Req::call(&session, "1", "wait", r#"{"label":"x"}"#)
+            }
+        };
+        connection.send(&call).await;
+        connection.until("text/event-stream").await;
+        streams.push((connection, CUT_OFF));
+        assert_eq!(served.director.begun().await, "x");
+    }
+    served.handle.shut_down();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!served.serving.is_finished());
+    served.handle.shut_down();
+    for (stream, answer) in streams {
+        let rest = stream.rest().await;
+        assert!(rest.contains(answer), "{rest}");
+        assert!(rest.ends_with("0\r\n\r\n"), "{rest}");
+    }
+    for _ in 0..3 {
+        assert_eq!(served.director.begun().await, "dropped x");
+    }
+    served.ended().await;
 }
 
 // Y-6: heads are bounded in size and in time.
