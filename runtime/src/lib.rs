@@ -84,9 +84,7 @@ pub use self::{
     gate::{Leniencies, Leniency, Policy},
     lint::Profile,
     needs::RequiredCapabilities,
-    peer::{
-        DEFAULT_LOG_LEVEL, MAX_CLIENT_NAME, MAX_SESSION_FACTS, OUTBOX_BYTES, OUTBOX_LIMIT,
-    },
+    peer::{DEFAULT_LOG_LEVEL, MAX_CLIENT_NAME, MAX_SESSION_FACTS, OUTBOX_BYTES, OUTBOX_LIMIT},
     principal::Principal,
     server::{
         DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server,

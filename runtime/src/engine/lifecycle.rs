@@ -63,12 +63,13 @@ impl Engine {
             return Err(jsonrpc::internal("there is no session to open"));
         };
         // The phase comes before the params.
-        let facts = PeerFacts::kept(params.client_info, params.capabilities).map_err(|error| {
-            match session.is_used() {
-                true => initialized_already(),
-                false => error,
-            }
-        })?;
+        let facts =
+            PeerFacts::kept(params.client_info, params.capabilities).map_err(
+                |error| match session.is_used() {
+                    true => initialized_already(),
+                    false => error,
+                },
+            )?;
         let opening = session.open(Negotiated {
             revision,
             facts: Arc::new(facts),

@@ -406,10 +406,7 @@ impl<C: Callable> Job for PendingCall<C> {
             (Completion::Returned, pending) => (None, pending),
             (Completion::Failed(failure), pending) => (Some(Err(failure)), pending),
         };
-        let given_up = matches!(
-            end,
-            Some(Err(Failure::TimedOut(_) | Failure::Stopped))
-        );
+        let given_up = matches!(end, Some(Err(Failure::TimedOut(_) | Failure::Stopped)));
         let response = match end {
             Some(end) => {
                 let _entered = span.enter();

@@ -98,7 +98,10 @@ mod tests {
 
     fn kept(info: Value, capabilities: Value) -> Result<PeerFacts, ErrorObject> {
         let info = serde_json::from_value(info).expect("a `clientInfo`");
-        PeerFacts::kept(info, serde_json::from_value(capabilities).expect("capabilities"))
+        PeerFacts::kept(
+            info,
+            serde_json::from_value(capabilities).expect("capabilities"),
+        )
     }
 
     // Issue 8: what only people see is left out, the largest first; what decides is kept whole.
@@ -115,7 +118,8 @@ mod tests {
         assert_eq!(info.icons, None);
         assert!(!info.extras().is_empty() && info.title.as_deref() == Some("T"));
 
-        let facts = kept(all, json!({ "experimental": { "x": { "y": long } } })).expect("small enough");
+        let facts =
+            kept(all, json!({ "experimental": { "x": { "y": long } } })).expect("small enough");
         let info = facts.client_info.as_ref().expect("there is one");
         assert!(info.icons.is_none() && info.extras().is_empty());
         assert_eq!(info.description.as_deref(), Some("D"));
@@ -127,12 +131,23 @@ mod tests {
         for (info, capabilities, pointer) in [
             (named(&large, "1"), json!({}), "/params/clientInfo/name"),
             (named("n", &large), json!({}), "/params/clientInfo/version"),
-            (named("n", "1"), json!({ "extensions": { "a/b": { "x": large } } }), "/params/capabilities"),
-            (named("n", "1"), json!({ "experimental": many }), "/params/capabilities"),
+            (
+                named("n", "1"),
+                json!({ "extensions": { "a/b": { "x": large } } }),
+                "/params/capabilities",
+            ),
+            (
+                named("n", "1"),
+                json!({ "experimental": many }),
+                "/params/capabilities",
+            ),
         ] {
             let error = kept(info, capabilities).expect_err(pointer);
             let data: Value = serde_json::from_str(error.data.expect("data").get()).expect("JSON");
-            assert_eq!((error.code, data["pointer"].as_str()), (-32602, Some(pointer)));
+            assert_eq!(
+                (error.code, data["pointer"].as_str()),
+                (-32602, Some(pointer))
+            );
             assert!(error.message.len() < 400, "{}", error.message);
         }
         let name = "n".repeat(MAX_CLIENT_NAME);

@@ -130,7 +130,9 @@ impl Session {
             Phase::Fresh | Phase::Closed => 0,
         };
         let texts = self.id().map_or(0, str::len)
-            + self.principal().map_or(0, |principal| principal.subject().len());
+            + self
+                .principal()
+                .map_or(0, |principal| principal.subject().len());
         size_of::<Self>() + size_of::<PeerFacts>() + texts + facts
     }
 

@@ -82,11 +82,7 @@ impl Lines {
     }
 
     /// Reads on without keeping anything. Ready at the end of the stream.
-    pub(crate) fn poll_end<R>(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut reader: Pin<&mut R>,
-    ) -> Poll<()>
+    pub(crate) fn poll_end<R>(&mut self, cx: &mut Context<'_>, mut reader: Pin<&mut R>) -> Poll<()>
     where
         R: AsyncRead + ?Sized,
     {

@@ -267,7 +267,10 @@ impl Connection {
     /// Ends the calls that run; their answers still leave.
     #[cold]
     fn cut_off(&mut self) {
-        tracing::warn!(calls = self.calls.len(), "calls that did not end in time are cut off");
+        tracing::warn!(
+            calls = self.calls.len(),
+            "calls that did not end in time are cut off"
+        );
         self.session.cut.fire();
         self.ending = Some(Ending::new(Stage::Cut, LAST_WORDS));
     }

@@ -48,7 +48,10 @@ async fn draining_has_a_deadline() {
         let output = conversation_with(&service, wait("1", tool) + "\n", settings).await;
         // DEC-11
         assert_eq!(output.len(), 1, "{output:?}");
-        assert!(output[0].contains(r#""id":1,"error":{"code":-32603"#), "{output:?}");
+        assert!(
+            output[0].contains(r#""id":1,"error":{"code":-32603"#),
+            "{output:?}"
+        );
         assert!(begun.elapsed() >= Duration::from_secs(3));
         assert_eq!(director.begun().await, "1");
         // The author's code learns of it.
@@ -103,7 +106,11 @@ async fn a_second_request_to_end_ends_at_once() {
         let mut answers = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(reader));
         let batch = format!(
             "[{},{}]",
-            legacy("2", "tools/call", r#"{"name":"wait","arguments":{"label":"2"}}"#),
+            legacy(
+                "2",
+                "tools/call",
+                r#"{"name":"wait","arguments":{"label":"2"}}"#
+            ),
             legacy("3", "ping", "{}")
         );
         let [initialize, initialized] = initialize("2025-03-26");
@@ -122,7 +129,9 @@ async fn a_second_request_to_end_ends_at_once() {
             match request {
                 "end" => {
                     let mut writer = writer.take().unwrap();
-                    tokio::io::AsyncWriteExt::shutdown(&mut writer).await.unwrap();
+                    tokio::io::AsyncWriteExt::shutdown(&mut writer)
+                        .await
+                        .unwrap();
                 }
                 _ => handle.shut_down(),
             }
@@ -143,7 +152,10 @@ async fn a_second_request_to_end_ends_at_once() {
             "{errors:?}"
         );
         assert!(errors[0].contains(r#""id":3,"result""#), "{errors:?}");
-        assert!(errors[1].contains(&format!(r#""id":1,{cut_off}"#)), "{errors:?}");
+        assert!(
+            errors[1].contains(&format!(r#""id":1,{cut_off}"#)),
+            "{errors:?}"
+        );
         soon(serving).await.unwrap().unwrap();
         let mut dropped = [director.begun().await, director.begun().await];
         dropped.sort();

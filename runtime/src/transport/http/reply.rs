@@ -150,11 +150,7 @@ impl Late {
         .await
     }
 
-    fn poll_first(
-        &mut self,
-        delay: Option<Pin<&mut Sleep>>,
-        cx: &mut Context<'_>,
-    ) -> Poll<First> {
+    fn poll_first(&mut self, delay: Option<Pin<&mut Sleep>>, cx: &mut Context<'_>) -> Poll<First> {
         loop {
             match self.calls.poll_next(true, cx) {
                 Poll::Ready(Some(CallEvent::Response { place, message })) => {
@@ -274,12 +270,7 @@ enum Happened {
 const TURN: u32 = 32;
 
 /// Drives calls to completion, with or without a reader.
-async fn pump(
-    mut events: VecDeque<CallEvent>,
-    mut calls: Calls,
-    sink: Sink,
-    cut: Fired<Signal>,
-) {
+async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink, cut: Fired<Signal>) {
     let mut cut = Some(cut);
     sink.open().await;
     let mut may_close_early = matches!(sink, Sink::Resumable { .. });

@@ -533,19 +533,38 @@ mod tests {
         }
         sessions.started -= UNPROVEN_KEPT;
         for _ in 0..3 {
-            drop(sessions.insert(session(None).1).expect("in place of the unproven one"));
+            drop(
+                sessions
+                    .insert(session(None).1)
+                    .expect("in place of the unproven one"),
+            );
             assert!(sessions.peek(&unproven).is_none());
-            assert_eq!(sessions.insert(session(None).1).err(), Some(Full), "the next one is new");
+            assert_eq!(
+                sessions.insert(session(None).1).err(),
+                Some(Full),
+                "the next one is new"
+            );
             sessions.started -= UNPROVEN_KEPT;
         }
         sessions.started -= Duration::from_secs(3000);
         let (last, opened) = session(None);
-        drop(sessions.insert(opened).expect("in place of the unproven one"));
+        drop(
+            sessions
+                .insert(opened)
+                .expect("in place of the unproven one"),
+        );
         assert!(sessions.find(&last, None).is_some() && sessions.find(&proven, None).is_some());
         sessions.started -= Duration::from_secs(3000);
-        assert_eq!(sessions.insert(session(None).1).err(), Some(Full), "both are proven");
+        assert_eq!(
+            sessions.insert(session(None).1).err(),
+            Some(Full),
+            "both are proven"
+        );
         sessions.started -= Duration::from_secs(600);
-        assert!(sessions.insert(session(None).1).is_ok(), "one of them is over");
+        assert!(
+            sessions.insert(session(None).1).is_ok(),
+            "one of them is over"
+        );
     }
 
     // Issue 8: all sessions together keep no more than the setting says.
@@ -570,13 +589,21 @@ mod tests {
             .collect();
         assert_eq!(sessions.insert(opened("n")).err(), Some(Full));
         sessions.end(all[0].entry());
-        assert_eq!(sessions.insert(opened("nn")).err(), Some(Full), "one byte too much");
+        assert_eq!(
+            sessions.insert(opened("nn")).err(),
+            Some(Full),
+            "one byte too much"
+        );
         let last = sessions.insert(opened("n")).expect("room again");
         drop((all, last));
         sessions.started -= UNPROVEN_KEPT;
         let large = "n".repeat(2 * bytes);
         sessions.full_until.store(0, Ordering::Relaxed);
-        drop(sessions.insert(opened(&large)).expect("several make room for one"));
+        drop(
+            sessions
+                .insert(opened(&large))
+                .expect("several make room for one"),
+        );
         sessions.close_all();
         assert_eq!(sessions.bytes.load(Ordering::Relaxed), 0);
     }

@@ -76,8 +76,15 @@ async fn sessions_have_a_common_bound_in_bytes() {
         opened += 1;
     };
     assert!((20..=160).contains(&opened), "{opened}");
-    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
-    assert!(refused.body.contains("max_session_bytes"), "{}", refused.body);
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (503, Some("1"))
+    );
+    assert!(
+        refused.body.contains("max_session_bytes"),
+        "{}",
+        refused.body
+    );
 }
 
 // Issue 8: newcomers get no further than to be refused, and the session in use goes on.
@@ -88,7 +95,11 @@ async fn newcomers_do_not_end_sessions_in_use() {
     let message = initialize(&json!({ "name": "n", "version": "1" }), &json!({}));
     for turn in 0..100 {
         let got = app.send(Req::post(message.clone())).await;
-        let expected = if turn < 2 { (200, None) } else { (503, Some("1")) };
+        let expected = if turn < 2 {
+            (200, None)
+        } else {
+            (503, Some("1"))
+        };
         assert_eq!((got.status, got.header("retry-after")), expected, "{turn}");
     }
     let got = app.send(Req::legacy(&proven, "2", "ping", "{}")).await;
