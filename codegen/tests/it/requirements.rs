@@ -1,6 +1,7 @@
 //! `schema/requirements.toml` against the citations: every id in the sources has an entry, every entry has its test.
 //!
-//! Only the id in a file is checked, not the code around it: the reviewer of a test checks that it is right about its rule.
+//! A test cites a rule in its own function, or in the comment above it: what stands elsewhere in a file of tests does not count.
+//! Only the id is checked, not the code around it: the reviewer of a test checks that it is right about its rule.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,6 +130,28 @@ fn what_only_looks_like_an_id_is_none() {
     }
 }
 
+#[test]
+fn only_tests_cite_for_tests() {
+    // In pieces, as above.
+    let [above, inside, helper, whole] = [1, 2, 3, 4].map(|number| format!("Q-{number}"));
+    let source = format!(
+        "//! {whole}\n/// {helper}\nfn helper() {{\n    // {helper}\n}}\n\n// {above}\n#[cfg(unix)]\n#[tokio::test(flavor = \"x\")]\n\
+         async fn it_works() {{\n    if {inside} {{\n    }}\n    // {inside}\n}}\n\n// {helper}\nfn case() {{\n}}\n\
+         mod tests {{\n    // {above}\n    #[test]\n    fn inner() {{\n        // {inside}\n    }}\n    // {helper}\n}}\n"
+    );
+    let found = |in_test, without_harness| -> Vec<String> {
+        let lines = lines(&source, without_harness).filter(|(is_test, _)| *is_test == in_test);
+        lines
+            .flat_map(|(_, line)| ids(line).map(str::to_owned))
+            .collect()
+    };
+    let expected = [&above, &inside, &inside, &above, &inside];
+    assert_eq!(found(true, false).iter().collect::<Vec<_>>(), expected);
+    let expected = [&whole, &helper, &helper, &helper, &helper];
+    assert_eq!(found(false, false).iter().collect::<Vec<_>>(), expected);
+    assert_eq!(found(true, true).len(), 5, "no case is in a table");
+}
+
 fn text() -> String {
     fs::read_to_string(schema_folder().join("requirements.toml")).unwrap()
 }
@@ -151,12 +174,12 @@ fn citations() -> BTreeMap<String, Citations> {
             } else if kind.is_file() && path.extension().is_some_and(|end| end == "rs") {
                 let file = path.strip_prefix(&root).unwrap();
                 let source = fs::read_to_string(&path).unwrap();
-                let is_test =
-                    source.contains("#[cfg(test)]") || file.iter().any(|part| part == "tests");
-                for id in ids(&source) {
-                    let cited = citations.entry(id.to_owned()).or_default();
-                    cited.files.push(file.to_owned());
-                    cited.in_tests |= is_test;
+                for (is_test, line) in lines(&source, is_without_harness(file)) {
+                    for id in ids(line) {
+                        let cited = citations.entry(id.to_owned()).or_default();
+                        cited.files.push(file.to_owned());
+                        cited.in_tests |= is_test;
+                    }
                 }
             }
         }
@@ -172,6 +195,44 @@ fn citations() -> BTreeMap<String, Citations> {
 /// Whether a folder of this name is not part of the workspace: builds, hidden folders, drafts that git ignores.
 fn is_foreign(name: &str) -> bool {
     name == "target" || name == "wip" || name.starts_with('.')
+}
+
+/// Whether the tests in this file are functions that its own `main` calls.
+fn is_without_harness(file: &Path) -> bool {
+    file.ends_with("runtime/tests/process.rs")
+}
+
+/// The lines of a source that `rustfmt` has formatted, and whether each belongs to a test: to a function with the attribute, or to
+/// the comments and attributes above it. In a file without a harness every function counts that is in the table of cases.
+fn lines(source: &str, without_harness: bool) -> impl Iterator<Item = (bool, &str)> {
+    let lines: Vec<&str> = source.lines().collect();
+    let mut in_test = vec![false; lines.len()];
+    let is_above = |line: &str| line.trim_start().starts_with("//") || is_attribute(line);
+    for (at, line) in lines.iter().enumerate() {
+        let is_case = || {
+            let name = line.strip_prefix("fn ")?.strip_suffix("() {")?;
+            source.contains(&format!("\"{name}\",")).then_some(())
+        };
+        if !is_test_attribute(line) && !(without_harness && is_case().is_some()) {
+            continue;
+        }
+        let above = lines[..at].iter().rev().take_while(|line| is_above(line));
+        let indent = line.len() - line.trim_start().len();
+        let is_end = |line: &&str| line.trim_start() == "}" && line.len() == indent + 1;
+        let length = lines[at..].iter().position(is_end);
+        let end = at + length.expect("a function of a formatted file has an end");
+        in_test[at - above.count()..=end].fill(true);
+    }
+    in_test.into_iter().zip(lines)
+}
+
+fn is_attribute(line: &str) -> bool {
+    line.trim_start().starts_with("#[")
+}
+
+fn is_test_attribute(line: &str) -> bool {
+    let line = line.trim_start();
+    line == "#[test]" || line == "#[tokio::test]" || line.starts_with("#[tokio::test(")
 }
 
 /// The ids in a text.

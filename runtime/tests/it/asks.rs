@@ -241,7 +241,8 @@ async fn a_client_that_goes() {
     assert_eq!(soon(ends.recv()).await.as_deref(), Some("gone"));
 }
 
-// C-10: a modern client is told what to declare, each time. B-8, TRAP-08: an older one cannot know the code.
+// C-10: a modern client is told what to declare, each time. B-8, TRAP-08: an older one cannot know the code. R-1: `elicitation`
+// without modes is not that of URLs.
 #[tokio::test]
 async fn what_a_tool_needs() {
     let (service, _ends) = service();
@@ -286,6 +287,31 @@ async fn what_a_tool_needs() {
         client.send_raw(call(1, "needy")).unwrap();
         assert_eq!(text(&next(&client).await), "served", "{revision}");
     }
+}
+
+// C-6: what one request declares is not there for the next on its connection.
+#[tokio::test]
+async fn capabilities_of_an_earlier_request() {
+    let (service, _ends) = service();
+    let client = raw(&service).await;
+    let named = |capabilities: &str| {
+        modern("1", "tools/call", r#","name":"needy","arguments":{}"#).replace(
+            r#""io.modelcontextprotocol/clientCapabilities":{}"#,
+            &format!(r#""io.modelcontextprotocol/clientCapabilities":{capabilities}"#),
+        )
+    };
+    for _ in 0..2 {
+        client.send_raw(named(ENOUGH)).unwrap();
+        assert_eq!(text(&next(&client).await), "served");
+        client.send_raw(named("{}")).unwrap();
+        let refused = next(&client).await;
+        assert_eq!(refused["error"]["code"], -32021, "{refused}");
+    }
+    // Nor those of a session that is open on the same stream.
+    let client = opened(&service, "2025-11-25", ENOUGH).await;
+    client.send_raw(named("{}")).unwrap();
+    let refused = next(&client).await;
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
 }
 
 /// Declared capabilities, and what `needy` misses then.

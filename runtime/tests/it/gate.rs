@@ -86,6 +86,82 @@ fn tools_that_cannot_be_listed_are_told_at_start() {
     assert!(!problem.contains("2025-06-18"), "{problem}");
 }
 
+// Z-2: a schema that is not valid in its dialect is a start error, for input and output.
+#[test]
+fn schemas_that_are_not_valid() {
+    let drafts = [
+        None,
+        Some("https://json-schema.org/draft/2020-12/schema"),
+        Some("http://json-schema.org/draft-07/schema#"),
+    ];
+    for dialect in drafts {
+        for (keyword, bad) in [
+            ("required", serde_json::json!("a")),
+            ("properties", serde_json::json!([])),
+            ("minProperties", serde_json::json!(-1)),
+            ("$ref", serde_json::json!("#/nowhere")),
+        ] {
+            let mut schema = serde_json::json!({"type": "object"});
+            if let Some(dialect) = dialect {
+                schema["$schema"] = dialect.into();
+            }
+            let good = schema.clone();
+            schema[keyword] = bad;
+            for is_input in [true, false] {
+                let (input, output) = match is_input {
+                    true => (&schema, &good),
+                    false => (&good, &schema),
+                };
+                let tool = DynamicTool::new("t", input.clone())
+                    .output_schema(output.clone())
+                    .handler(|_, _| async { Json(serde_json::json!({})) });
+                let error = Server::new("gate", "1").tools(tool).build().unwrap_err();
+                let problem = error.problems().join("\n");
+                let side = if is_input { "input" } else { "output" };
+                assert!(
+                    problem.contains(side) && problem.contains(&format!("/{keyword}")),
+                    "{dialect:?}, {side}: {problem}"
+                );
+            }
+        }
+    }
+}
+
+// Z-14: without a `$schema` the idioms of both dialects are taken, and older clients see objects directly under `properties`.
+#[tokio::test]
+async fn schemas_without_a_dialect() {
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": {"any": true, "none": false, "old": {"$ref": "#/definitions/n"}, "new": {"$ref": "#/$defs/n"}},
+        "definitions": {"n": {"type": "integer"}},
+        "$defs": {"n": {"type": "string"}},
+    });
+    let tool = DynamicTool::new("t", schema).handler(|_, _| async { "ok" });
+    let service = Server::new("gate", "1").tools(tool).build().unwrap();
+    for revision in Revision::ALL {
+        let options = trueform::client::ClientOptions::at(revision);
+        let client = service.connect_as(options).await.unwrap();
+        let tools = client.list_tools().await.unwrap();
+        let listed = tools[0].input_schema.to_value();
+        let is_newest = revision == Revision::LATEST;
+        let (any, none) = match is_newest {
+            true => (serde_json::json!(true), serde_json::json!(false)),
+            false => (serde_json::json!({}), serde_json::json!({"not": {}})),
+        };
+        assert_eq!(listed["properties"]["any"], any, "{revision}");
+        assert_eq!(listed["properties"]["none"], none, "{revision}");
+        for (arguments, is_error) in [
+            (serde_json::json!({"any": [1], "old": 1, "new": "a"}), None),
+            (serde_json::json!({"none": 1}), Some(true)),
+            (serde_json::json!({"old": "a"}), Some(true)),
+            (serde_json::json!({"new": 1}), Some(true)),
+        ] {
+            let result = client.call_tool("t", arguments.clone()).await.unwrap();
+            assert_eq!(result.is_error, is_error, "{revision}: {arguments}");
+        }
+    }
+}
+
 /// Returns a result that has a `_meta` with the key that it is given at this place.
 #[tool]
 fn labelled(key: String, place: String) -> CallToolResult {

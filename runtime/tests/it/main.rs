@@ -8,6 +8,8 @@
 
 mod advertised;
 #[cfg(feature = "http")]
+mod apart;
+#[cfg(feature = "http")]
 mod around;
 mod asks;
 mod attacked;
@@ -42,6 +44,7 @@ mod meta;
 mod newest;
 mod nulls;
 mod odd_servers;
+mod opaque;
 #[cfg(feature = "http")]
 mod parity;
 mod portable;
@@ -54,5 +57,6 @@ mod support;
 mod tools;
 #[cfg(feature = "http")]
 mod trace;
+mod values;
 mod ways_out;
 mod writes;

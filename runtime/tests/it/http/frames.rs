@@ -70,7 +70,7 @@ async fn one_event_is_one_frame() {
     }
 }
 
-// F-31: streams of calls, of sessions and of subscriptions.
+// F-31, G-13: streams of calls, of sessions and of subscriptions.
 #[tokio::test(start_paused = true)]
 async fn silence_is_broken() {
     let app = App::with(
