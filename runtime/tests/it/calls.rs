@@ -53,6 +53,31 @@ async fn a_timeout_binds_async_and_blocking_tools() {
     }
 }
 
+/// Holds a thread until it is given up, and says that it has seen that.
+#[tool(blocking, timeout = "1s")]
+fn sees_its_end(context: Context, seen: State<tokio::sync::mpsc::UnboundedSender<&'static str>>) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    while !context.is_cancelled() {
+        if std::time::Instant::now() > deadline {
+            let _ = seen.0.send("runs on");
+            return;
+        }
+        std::thread::yield_now();
+    }
+    let _ = seen.0.send("has stopped");
+}
+
+// A timeout ends the work too, not only the wait for it.
+#[tokio::test(start_paused = true)]
+async fn a_timeout_is_seen_by_a_blocking_tool() {
+    let (sender, mut seen) = tokio::sync::mpsc::unbounded_channel();
+    let server = Server::new("t", "1").tools(tools![sees_its_end]);
+    let client = server.state(sender).connect().await.unwrap();
+    let result = client.call_tool("sees_its_end", ()).await.unwrap();
+    assert_eq!(result.is_error, Some(true));
+    assert_eq!(soon(seen.recv()).await, Some("has stopped"));
+}
+
 // E-9, O-2, O-3: both eras cancel in the same way on a stream.
 #[tokio::test]
 async fn a_cancelled_call_is_dropped_and_not_answered() {

@@ -316,6 +316,30 @@ mod tests {
         }
     }
 
+    /// Every header is repeated, or has bytes that are no text.
+    struct Unreadable;
+
+    impl Headers for Unreadable {
+        fn get(&self, _: &str) -> HeaderValue<'_> {
+            HeaderValue::Bad
+        }
+    }
+
+    // F-28: what cannot be read agrees with nothing, not even with an argument that is absent.
+    #[test]
+    fn unreadable_headers() {
+        let param = HeaderParam {
+            name: "Region".into(),
+            path: vec!["region".into()],
+            kind: HeaderKind::String,
+        };
+        for arguments in [r#"{"region":"eu"}"#, "{}", r#"{"region":null}"#] {
+            let arguments = Json::from_text(arguments).unwrap();
+            let error = super::check(&Unreadable, &[param.clone()], Some(&arguments)).unwrap_err();
+            assert_eq!(error.code, -32020, "{}", error.message);
+        }
+    }
+
     // F-28, GAP-9
     #[test]
     fn params() {

@@ -146,7 +146,19 @@ async fn headers_and_statuses() {
         (add().header("mcp-name", "=?base64?YWRk?="), 200, 0),
         (add().header("mcp-name", "=?base64?YWR?="), 400, -32020),
         (add().header("mcp-name", " add\t"), 200, 0),
+        // F-29: no argument of the tool has that header, whatever it says and however often.
         (add().header("mcp-param-extra", "anything"), 200, 0),
+        (
+            add()
+                .also("mcp-param-extra", "a")
+                .also("mcp-param-extra", "\u{e9}"),
+            200,
+            0,
+        ),
+        // Names differ by case.
+        (add().header("mcp-name", "Add"), 400, -32020),
+        (add().header("mcp-name", "ADD"), 400, -32020),
+        (add().also("mcp-name", "add"), 400, -32020),
         (Req::modern("1", "initialize", ""), 404, -32601),
         (Req::modern("1", "ping", ""), 404, -32601),
         (
@@ -202,7 +214,7 @@ async fn what_is_no_request() {
     }
 }
 
-// F-30, F-31, N-1: decided late.
+// F-30, F-31, G-1, N-1: decided late.
 #[tokio::test]
 async fn the_first_message_makes_a_stream() {
     let app = App::new();
