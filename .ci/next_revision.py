@@ -237,7 +237,7 @@ def copied(folder):
         source, target = ROOT / name, folder / name
         if name and source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
+            shutil.copy(source, target)
     shutil.copytree(EXTRAS, folder / "next-revision", copy_function=shutil.copyfile)
     insert(folder / "schema/overlay.toml", r"\Z", OVERLAY)
     manifest = (folder / "Cargo.toml").read_text()
@@ -266,7 +266,7 @@ def synchronised(source, target):
         new, old = source / name, target / name
         if not old.is_file() or old.read_bytes() != new.read_bytes():
             old.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(new, old)
+            shutil.copy(new, old)
 
 
 def main():
