@@ -5,13 +5,13 @@ use std::{
     collections::BTreeMap,
     future::Future,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, LazyLock, Mutex, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use trueform::{
     Service,
     client::{Client, ClientOptions, Negotiation},
@@ -97,15 +97,31 @@ pub(crate) fn joined<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> Strin
         .collect()
 }
 
+/// How long [`soon`] waits.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Drops what it is sent, each when its time has come. One thread for all: with one for each wait there would be more than a
+/// process may have.
+static CLOCK: LazyLock<std::sync::mpsc::Sender<(Instant, oneshot::Sender<()>)>> =
+    LazyLock::new(|| {
+        let (sender, waits) = std::sync::mpsc::channel::<(Instant, oneshot::Sender<()>)>();
+        // All waits are equally long, so that the first to come is the first to end.
+        std::thread::spawn(move || {
+            for (end, wait) in waits {
+                if !wait.is_closed() {
+                    std::thread::sleep(end.saturating_duration_since(Instant::now()));
+                }
+            }
+        });
+        sender
+    });
+
 /// `future`, or a failure of the test if it takes very long.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     // Real time: under a paused clock a wait for another thread would seem to last forever at once.
     let limit = async {
-        let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
-        std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_secs(20));
-            drop(sender);
-        });
+        let (sender, receiver) = oneshot::channel();
+        let _ = CLOCK.send((Instant::now() + SOON, sender));
         let _ = receiver.await;
     };
     tokio::select! {
