@@ -94,6 +94,11 @@ impl CallFuture {
         }
         if !self.begun {
             self.begun = true;
+            // Timers of the call are made here, whoever polls them.
+            let _ = job
+                .exchange()
+                .runtime
+                .set(tokio::runtime::Handle::current());
             self.clock = job.timeout().map(Clock::start);
         }
         match guarded(|| job.poll(cx, blocking::run)) {

@@ -1,10 +1,12 @@
 //! One inbound request in flight: who asked, where its messages go, whether it still counts, and its public face,
 //! [`Context`]. Knows no feature and no transport.
 
+mod answer;
 mod ask;
 mod context;
 mod request;
 mod sent;
 
+pub(crate) use self::answer::Occupied;
 pub(crate) use self::request::{Exchange, MessageSink, Ticket, TransportData, id_taken};
-pub use self::{ask::AskError, context::Context, sent::Sent};
+pub use self::{answer::MAX_SILENCE, ask::AskError, context::Context, sent::Sent};

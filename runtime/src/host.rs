@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     fmt,
     ops::Deref,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicUsize},
     time::Duration,
 };
 
@@ -30,6 +30,11 @@ pub(crate) struct Settings {
     pub(crate) revisions: Revisions,
     /// Most calls that one peer may have running; further ones are refused.
     pub(crate) max_in_flight: usize,
+    /// How long the answer of a client is waited for.
+    pub(crate) ask_timeout: Duration,
+    /// Most requests to clients that are not answered yet: of all, and of one session.
+    pub(crate) max_asks: usize,
+    pub(crate) max_session_asks: usize,
     /// Most steps of the check of one call's arguments, and of its result.
     pub(crate) max_check_steps: u64,
     /// Shortest time between two reports of progress of one call.
@@ -46,6 +51,8 @@ pub(crate) struct Host {
     /// The server's `Implementation` as the newest revision writes it.
     info_json: Box<str>,
     states: States,
+    /// How many requests to clients are not answered yet.
+    pub(crate) asks: AtomicUsize,
     /// Fired when the server is asked to stop: what runs is drained.
     pub(crate) shutdown: Signal,
     /// Fired when it is asked a second time: the drain ends (DEC-11).
@@ -95,6 +102,7 @@ impl Host {
             settings,
             info_json,
             states,
+            asks: AtomicUsize::new(0),
             shutdown: Signal::default(),
             at_once: Signal::default(),
         }

@@ -75,7 +75,7 @@ pub use self::{
     client::Client,
     drive::{MAX_BLOCKING_QUEUE, MAX_BLOCKING_THREADS},
     error::{Error, Result},
-    exchange::{AskError, Context, Sent},
+    exchange::{AskError, Context, MAX_SILENCE, Sent},
     feature::{
         failure::ToolError,
         subscriptions::MAX_SUBSCRIPTIONS,
@@ -87,8 +87,9 @@ pub use self::{
     peer::{DEFAULT_LOG_LEVEL, MAX_CLIENT_NAME, MAX_SESSION_FACTS, OUTBOX_BYTES, OUTBOX_LIMIT},
     principal::Principal,
     server::{
-        DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT, DEFAULT_PAGE_SIZE, Loss, LossRule, Server,
-        ServerHandle, Service, ToolFinding,
+        DEFAULT_ASK_TIMEOUT, DEFAULT_MAX_ASKS, DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT,
+        DEFAULT_MAX_SESSION_ASKS, DEFAULT_PAGE_SIZE, Loss, LossRule, Server, ServerHandle, Service,
+        ToolFinding,
     },
 };
 

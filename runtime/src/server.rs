@@ -47,6 +47,15 @@ pub const DEFAULT_MAX_IN_FLIGHT: usize = 1024;
 /// otherwise.
 pub const DEFAULT_MAX_CHECK_STEPS: u64 = crate::check::MAX_STEPS;
 
+/// How long a handler waits for the answer of its client, unless [`Server::ask_timeout`] sets another limit.
+pub const DEFAULT_ASK_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Maximum number of requests to clients of all sessions that are not answered yet, unless [`Server::max_asks`] sets another.
+pub const DEFAULT_MAX_ASKS: usize = 4096;
+
+/// Maximum number of requests to the client of one session that are not answered yet, unless [`Server::max_asks`] sets another.
+pub const DEFAULT_MAX_SESSION_ASKS: usize = 64;
+
 /// Builder of a server.
 ///
 /// ```
@@ -76,6 +85,9 @@ pub struct Server {
     profile: Profile,
     page_size: usize,
     max_in_flight: usize,
+    ask_timeout: Duration,
+    max_asks: usize,
+    max_session_asks: usize,
     max_check_steps: u64,
     outgoing: Policy,
     incoming: Inbound,
@@ -100,6 +112,9 @@ impl Server {
             profile: Profile::default(),
             page_size: DEFAULT_PAGE_SIZE,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
+            ask_timeout: DEFAULT_ASK_TIMEOUT,
+            max_asks: DEFAULT_MAX_ASKS,
+            max_session_asks: DEFAULT_MAX_SESSION_ASKS,
             max_check_steps: DEFAULT_MAX_CHECK_STEPS,
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
@@ -259,6 +274,20 @@ impl Server {
         self
     }
 
+    /// Sets how long [`Context::request`] waits for the answer of a client. Default: [`DEFAULT_ASK_TIMEOUT`].
+    pub fn ask_timeout(mut self, limit: Duration) -> Self {
+        self.ask_timeout = limit;
+        self
+    }
+
+    /// Sets how many requests to clients may be unanswered: `in_all` sessions, and in one session. One more fails at once with
+    /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as calls at work. Default:
+    /// [`DEFAULT_MAX_ASKS`] and [`DEFAULT_MAX_SESSION_ASKS`].
+    pub fn max_asks(mut self, in_all: usize, in_one_session: usize) -> Self {
+        (self.max_asks, self.max_session_asks) = (in_all, in_one_session);
+        self
+    }
+
     /// Sets how much work it may be to check the arguments of one call against the input schema of its tool, and its result against
     /// the output schema, in [steps](crate::check::Steps): about one for each value and schema that is applied to it. Arguments
     /// that need more get a result with `isError`, results that need more are not sent (-32603). The words about arguments that do
@@ -362,6 +391,9 @@ impl Server {
             instructions: self.instructions,
             revisions: self.revisions,
             max_in_flight: self.max_in_flight,
+            ask_timeout: self.ask_timeout,
+            max_asks: self.max_asks,
+            max_session_asks: self.max_session_asks,
             max_check_steps: self.max_check_steps,
             outgoing: self.outgoing,
             incoming: self.incoming,

@@ -1,18 +1,18 @@
 //! Requests that a handler sends to the client it serves. Only legacy clients can be asked: a modern one is answered with
 //! what the server needs to know instead.
 
-use std::{any::Any, fmt};
+use std::{any::Any, fmt, time::Duration};
 
 use trueform_schema::{
     Conform, DecodeError, Era, ErrorObject, Method, Revision,
     methods::{AnyNotification, AnyRequest, Rules},
 };
 
-use super::Context;
+use super::{Context, answer::Answer};
 use crate::{
     gate::{self, CheckedParams, NotificationKind, Outgoing},
     needs::RequiredCapabilities,
-    peer::{Refused, Settled, Waiting},
+    peer::{Refused, Settled},
     projection,
 };
 
@@ -38,13 +38,20 @@ pub enum AskError {
     Refused(ErrorObject),
     /// The answer does not have the form of the method's result, or the revision does not allow it.
     Malformed(DecodeError),
-    /// The client has gone, or does not read what it is sent.
+    /// The client did not answer within the limit.
+    TimedOut(Duration),
+    /// As many requests to clients as may be open are not answered yet; the limit is
+    /// [`Server::max_asks`](crate::Server::max_asks).
+    TooMany(usize),
+    /// The client has gone, or does not read what it is sent, or the call was given up.
     Gone,
 }
 
 impl Context {
-    /// Sends a request to the client and waits for its answer. The wait has no time limit of its own: the limit of the call ends
-    /// it.
+    /// Sends a request to the client and waits for its answer, at most for the limit that
+    /// [`Server::ask_timeout`](crate::Server::ask_timeout) sets, which is five minutes by default. It ends earlier if the client
+    /// closes the stream of the call, cannot resume it, and its session is silent for [`MAX_SILENCE`](crate::MAX_SILENCE). A
+    /// request that is no longer waited for is cancelled. While it waits, the call does not count as one at work.
     ///
     /// Clients until 2025-11-25 can be asked: for sampling, for elicitation, for their roots. Clients of 2026-07-28, which
     /// [`Server::connect`](crate::Server::connect) makes by default, are asked within results instead, which tools
@@ -98,6 +105,19 @@ impl Context {
     /// # Errors
     /// [`AskError`]; nothing is sent to a client that could not answer.
     pub async fn request<R: AnyRequest>(&self, params: R::Params) -> Result<R::Result, AskError> {
+        let limit = self.0.host.settings.ask_timeout;
+        self.request_within::<R>(params, limit).await
+    }
+
+    /// As [`request`](Self::request), with a time limit of its own.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn request_within<R: AnyRequest>(
+        &self,
+        params: R::Params,
+        limit: Duration,
+    ) -> Result<R::Result, AskError> {
         let projected = (&params as &dyn Any)
             .downcast_ref()
             .and_then(|sampling| projection::sampling(sampling, self.0.revision()));
@@ -106,11 +126,12 @@ impl Context {
             None => &params,
         };
         self.check_extension(R::EXTENSION)?;
-        let waiting = self.send(R::METHOD, R::rules(self.0.revision()), sent)?;
+        let rules = R::rules(self.0.revision());
+        let answer = self.send(R::METHOD, rules, sent, limit)?;
         gate::log_loss(&params, sent, self.0.revision(), R::METHOD);
         // Not held while waiting: params need not be shareable between threads.
         drop((params, projected));
-        match waiting.await {
+        match answer.await? {
             Settled::Result(result) => {
                 let inbound = self.0.host.settings.incoming;
                 inbound
@@ -173,7 +194,8 @@ impl Context {
         method: &'static str,
         rules: Option<&Rules>,
         params: &dyn Conform,
-    ) -> Result<Waiting<'_>, AskError> {
+        limit: Duration,
+    ) -> Result<Answer<'_>, AskError> {
         let exchange = &self.0;
         let revision = exchange.revision();
         let session = match (&exchange.session, rules) {
@@ -203,11 +225,14 @@ impl Context {
         if !exchange.is_open() {
             return Err(AskError::Gone);
         }
-        let waiting = session.asked.register();
-        let message = Outgoing::request(waiting.id(), method, Some(&written));
+        let mut answer = Answer::begin(exchange, session, limit)?;
+        let message = Outgoing::request(answer.id(), method, Some(&written));
         match exchange.outbox().push(message) {
-            Ok(()) => Ok(waiting),
-            Err(Refused::Closed | Refused::Full) => Err(AskError::Gone),
+            Ok(()) => Ok(answer),
+            Err(Refused::Closed | Refused::Full) => {
+                answer.was_not_sent();
+                Err(AskError::Gone)
+            }
         }
     }
 }
@@ -242,6 +267,11 @@ impl fmt::Display for AskError {
                 error.code, error.message
             ),
             Self::Malformed(error) => write!(f, "the client's answer is malformed: {error}"),
+            Self::TimedOut(limit) => write!(f, "the client did not answer within {limit:?}"),
+            Self::TooMany(limit) => write!(
+                f,
+                "{limit} requests to clients are not answered yet, which is the limit of this server"
+            ),
             Self::Gone => f.write_str("the client has gone"),
         }
     }

@@ -4,8 +4,8 @@ use std::{
     any::Any,
     fmt,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Instant,
 };
@@ -15,7 +15,7 @@ use trueform_schema::{
     ProgressNotificationParams, RequestId, Revision, View,
 };
 
-use super::Sent;
+use super::{Occupied, Sent};
 use crate::{
     gate::{self, NotificationKind, Outgoing},
     host::HostRef,
@@ -80,6 +80,14 @@ pub(crate) struct Exchange {
     /// Whether the log says that messages of this request are lost.
     pub(super) lost_messages: AtomicBool,
     stream_closed: Signal,
+    /// Fired once the client no longer reads what belongs to this request.
+    pub(crate) unread: Signal,
+    /// How many requests to the client it waits for.
+    pub(super) asks: AtomicUsize,
+    /// The runtime that drives the request, once it is driven.
+    pub(crate) runtime: OnceLock<tokio::runtime::Handle>,
+    /// What it occupies while it is at work, once it is driven.
+    occupied: OnceLock<Weak<dyn Occupied>>,
 }
 
 /// Keeps the id of a request taken until dropped.
@@ -115,6 +123,10 @@ impl Exchange {
             finished: AtomicBool::new(false),
             lost_messages: AtomicBool::new(false),
             stream_closed: Signal::default(),
+            unread: Signal::default(),
+            asks: AtomicUsize::new(0),
+            runtime: OnceLock::new(),
+            occupied: OnceLock::new(),
         })
     }
 
@@ -143,6 +155,17 @@ impl Exchange {
             )))),
             Err(IdRefused::Taken) => Err(id_taken(&self.id, self.method, is_stream)),
         }
+    }
+
+    /// What the request occupies while it is at work; `None` if nothing, or if that is over.
+    pub(super) fn occupied(&self) -> Option<Arc<dyn Occupied>> {
+        self.occupied.get()?.upgrade()
+    }
+
+    /// Sets what the request occupies while it is at work. Only the first call counts.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_occupied(&self, occupied: Weak<dyn Occupied>) {
+        let _ = self.occupied.set(occupied);
     }
 
     pub(crate) fn revision(&self) -> Revision {

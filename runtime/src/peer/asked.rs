@@ -45,16 +45,21 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl Asked {
-    /// A new id and the future of its answer.
-    pub(crate) fn register(&self) -> Waiting<'_> {
+    /// A new id and the future of its answer. `None` if `limit` requests are not answered yet.
+    pub(crate) fn register(&self, limit: usize) -> Option<Waiting<'_>> {
+        let mut pending = self.lock();
+        if pending.len() >= limit {
+            return None;
+        }
         let id = RequestId::Integer(self.next.fetch_add(1, Ordering::Relaxed) + 1);
         let slot = Arc::<Slot>::default();
-        self.lock().insert(id.clone(), slot.clone());
-        Waiting {
+        pending.insert(id.clone(), slot.clone());
+        drop(pending);
+        Some(Waiting {
             table: self,
             id,
             slot,
-        }
+        })
     }
 
     /// Whether a request has had `id`: they count up from 1 (DEC-8).

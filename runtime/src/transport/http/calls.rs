@@ -3,13 +3,18 @@
 //! What happens when their owner is dropped is the difference between the eras (TRAP-04): a modern call is cancelled
 //! (F-14), a legacy one is moved to a task of its own and finishes (F-13).
 
-use std::task::{Context, Poll};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use trueform_schema::{Era, RequestId};
 
 use super::{limit::Permit, sessions::Active};
 use crate::{
     drive::{self, CallEvent},
+    exchange::Occupied,
     gate::{OutKind, Outgoing},
     peer::{Phase, Settled},
 };
@@ -21,7 +26,7 @@ pub(super) struct Calls {
     /// Whether these calls have a task of their own, which nothing but the end of the process takes from them.
     on_their_own: bool,
     /// Held until the calls are done: the session is in use, and the server has so much less room.
-    _guards: RequestGuards,
+    occupancy: Arc<Occupancy>,
 }
 
 /// What a request holds while it is at work.
@@ -31,6 +36,68 @@ pub(super) struct RequestGuards {
     pub(super) active: Option<Active>,
 }
 
+/// The guards of a request, which its calls give back while they wait for their client.
+struct Occupancy {
+    held: Mutex<Held>,
+    /// How many calls there are.
+    calls: usize,
+    /// Makes the session active again; `None` for stateless requests.
+    reactivate: Option<Box<dyn Fn() -> Active + Send + Sync>>,
+    silence: Option<Box<dyn Fn() -> Duration + Send + Sync>>,
+}
+
+struct Held {
+    guards: RequestGuards,
+    /// How many calls wait for their client.
+    waiting: usize,
+}
+
+impl Occupancy {
+    fn new(guards: RequestGuards, calls: usize) -> Self {
+        let active = guards.active.as_ref();
+        Self {
+            reactivate: active.map(|active| Box::new(active.again()) as _),
+            silence: active.map(|active| Box::new(active.silence()) as _),
+            held: Mutex::new(Held { guards, waiting: 0 }),
+            calls,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Occupied for Occupancy {
+    fn release(&self) {
+        let mut held = self.lock();
+        held.waiting += 1;
+        if let Some(permit) = &mut held.guards.permit {
+            permit.pause();
+        }
+        if held.waiting == self.calls {
+            held.guards.active = None;
+        }
+    }
+
+    fn regain(&self) {
+        let mut held = self.lock();
+        held.waiting -= 1;
+        if let Some(permit) = &mut held.guards.permit {
+            permit.resume();
+        }
+        if held.guards.active.is_none() {
+            held.guards.active = self.reactivate.as_ref().map(|again| again());
+        }
+    }
+
+    fn silent_for(&self) -> Duration {
+        self.silence
+            .as_ref()
+            .map_or(Duration::MAX, |silence| silence())
+    }
+}
+
 impl Calls {
     /// Calls that belong together, all of one era.
     pub(super) fn new(calls: drive::Calls, guards: RequestGuards) -> Self {
@@ -38,11 +105,16 @@ impl Calls {
             Some(exchange) => exchange.revision().era(),
             None => Era::Modern,
         };
+        let occupancy = Arc::new(Occupancy::new(guards, calls.exchanges().count()));
+        for exchange in calls.exchanges() {
+            let occupied: Weak<Occupancy> = Arc::downgrade(&occupancy);
+            exchange.set_occupied(occupied);
+        }
         Self {
             calls,
             era,
             on_their_own: false,
-            _guards: guards,
+            occupancy,
         }
     }
 
@@ -101,6 +173,7 @@ impl Calls {
         for exchange in self.calls.exchanges() {
             let outbox = exchange.outbox();
             outbox.close();
+            exchange.unread.fire();
             while let Some(message) = outbox.try_next() {
                 self.unheard(&message);
             }
@@ -146,7 +219,7 @@ impl Drop for Calls {
                     calls: std::mem::take(&mut self.calls),
                     era: self.era,
                     on_their_own: true,
-                    _guards: std::mem::take(&mut self._guards),
+                    occupancy: self.occupancy.clone(),
                 };
                 runtime.spawn(rest.finish());
             }

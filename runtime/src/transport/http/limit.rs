@@ -10,7 +10,10 @@ use tokio::sync::Notify;
 /// Counts calls at work, or streams.
 #[derive(Debug)]
 pub(super) struct Limit {
+    /// What counts against the bound.
     count: AtomicUsize,
+    /// What has not ended, with what waits for its client and does not count.
+    open: AtomicUsize,
     most: usize,
     emptied: Notify,
 }
@@ -20,12 +23,15 @@ pub(super) struct Limit {
 pub(super) struct Permit {
     limit: Arc<Limit>,
     count: usize,
+    /// How many of them do not count at present.
+    paused: usize,
 }
 
 impl Limit {
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             count: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
             most,
             emptied: Notify::new(),
         })
@@ -34,19 +40,21 @@ impl Limit {
     /// A permit, unless as many as there may be are out.
     pub(super) fn enter(self: &Arc<Self>) -> Option<Permit> {
         let before = self.count.fetch_add(1, Ordering::Relaxed);
+        self.open.fetch_add(1, Ordering::Relaxed);
         // Made in any case: dropping it takes the count back.
         let permit = Permit {
             limit: self.clone(),
             count: 1,
+            paused: 0,
         };
         (before < self.most).then_some(permit)
     }
 
-    /// Completes when nothing is counted.
+    /// Completes when nothing is open.
     pub(super) async fn empty(&self) {
         loop {
             let emptied = self.emptied.notified();
-            if self.count.load(Ordering::Acquire) == 0 {
+            if self.open.load(Ordering::Acquire) == 0 {
                 return;
             }
             emptied.await;
@@ -58,6 +66,7 @@ impl Permit {
     /// Counts as one more; false if as many as there may be are out.
     pub(super) fn grow(&mut self) -> bool {
         let before = self.limit.count.fetch_add(1, Ordering::Relaxed);
+        self.limit.open.fetch_add(1, Ordering::Relaxed);
         self.count += 1;
         if before < self.limit.most {
             return true;
@@ -73,14 +82,30 @@ impl Permit {
             return;
         }
         self.count -= over;
-        if self.limit.count.fetch_sub(over, Ordering::Release) == over {
+        self.limit.count.fetch_sub(over, Ordering::Relaxed);
+        if self.limit.open.fetch_sub(over, Ordering::Release) == over {
             self.limit.emptied.notify_waiters();
         }
     }
 }
 
+impl Permit {
+    /// Counts as one less against the bound, until [`resume`](Self::resume).
+    pub(super) fn pause(&mut self) {
+        self.paused += 1;
+        self.limit.count.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Counts again, though there may be no room: what runs already goes on.
+    pub(super) fn resume(&mut self) {
+        self.paused -= 1;
+        self.limit.count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
+        self.limit.count.fetch_add(self.paused, Ordering::Relaxed);
         self.keep(0);
     }
 }

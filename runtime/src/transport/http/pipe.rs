@@ -82,6 +82,16 @@ impl Pipe {
         wake_writer(state);
     }
 
+    /// Ready when the reader has gone. The task that waits for room waits for this as well.
+    pub(super) fn poll_abandoned(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.abandoned {
+            return Poll::Ready(());
+        }
+        state.writer = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
     /// Ready when there is room for a small event at least, or nobody reads any more. One task at a time waits.
     pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();

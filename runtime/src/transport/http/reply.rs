@@ -261,6 +261,8 @@ enum Sink {
 enum Happened {
     Event(CallEvent),
     CloseEarly,
+    /// Nobody reads the stream, now or later.
+    Unread,
     /// The calls have to end (DEC-11).
     Cut,
     Ended,
@@ -274,6 +276,7 @@ async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink, cut
     let mut cut = Some(cut);
     sink.open().await;
     let mut may_close_early = matches!(sink, Sink::Resumable { .. });
+    let mut is_read = true;
     let mut taken = 0;
     loop {
         taken += 1;
@@ -288,6 +291,9 @@ async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink, cut
                     let has_to_end = |cut: &mut Fired<Signal>| Pin::new(cut).poll(cx).is_ready();
                     if happened.is_pending() && cut.as_mut().is_some_and(has_to_end) {
                         return Poll::Ready(Happened::Cut);
+                    }
+                    if happened.is_pending() && is_read && sink.poll_unread(cx).is_ready() {
+                        return Poll::Ready(Happened::Unread);
                     }
                     happened
                 })
@@ -307,6 +313,10 @@ async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink, cut
                 // Asked for once; a client that resumes gets the rest.
                 may_close_early = false;
                 sink.close_early();
+            }
+            Happened::Unread => {
+                is_read = false;
+                calls.mute();
             }
             Happened::Cut => {
                 cut = None;
@@ -360,6 +370,14 @@ impl Sink {
         match self {
             Self::Plain(pipe) => pipe.poll_room(cx),
             Self::Resumable { live, .. } => live.poll_room(cx),
+        }
+    }
+
+    /// Ready when what is sent has no reader, now or later.
+    fn poll_unread(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Self::Plain(pipe) => pipe.poll_abandoned(cx),
+            Self::Resumable { .. } => Poll::Pending,
         }
     }
 

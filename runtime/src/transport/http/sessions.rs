@@ -9,10 +9,11 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{live::LiveStream, standalone::Standalone};
@@ -410,6 +411,31 @@ impl Entry {
 impl Active {
     pub(super) fn entry(&self) -> &Arc<Entry> {
         &self.entry
+    }
+}
+
+impl Active {
+    /// The session again, once this is dropped.
+    pub(super) fn again(&self) -> impl Fn() -> Self + Send + Sync + 'static {
+        let (entry, started) = (self.entry.clone(), self.started);
+        move || {
+            entry.busy.fetch_add(1, Ordering::Relaxed);
+            Self {
+                entry: entry.clone(),
+                started,
+            }
+        }
+    }
+
+    /// How long ago the session was used last; no time if something is at work in it.
+    pub(super) fn silence(&self) -> impl Fn() -> Duration + Send + Sync + 'static {
+        let (entry, started) = (self.entry.clone(), self.started);
+        move || match entry.busy.load(Ordering::Relaxed) {
+            0 => Duration::from_millis(
+                millis_since(started).saturating_sub(entry.touched.load(Ordering::Relaxed)),
+            ),
+            _ => Duration::ZERO,
+        }
     }
 }
 

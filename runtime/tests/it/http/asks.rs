@@ -1,7 +1,10 @@
 //! Requests to the client, and capabilities that a tool needs, over HTTP.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use trueform::{HttpConfig, prelude::*, transport::http::Streams};
+use tokio::sync::mpsc;
+use trueform::{HttpConfig, prelude::*, schema::methods, transport::http::Streams};
 
 use super::support::{App, Opened, Recorder, Req};
 use crate::{
@@ -9,9 +12,21 @@ use crate::{
     support::stage,
 };
 
+/// Is at work until its client goes away.
+#[tool]
+async fn held(context: Context) {
+    context.log(LoggingLevel::from("info"), "held").await;
+    std::future::pending().await
+}
+
 fn app(config: HttpConfig) -> App {
-    let service = Server::new("asks", "1")
-        .tools(tools![roots, needy])
+    with(config, |server| server)
+}
+
+/// The same with settings of the test's own.
+fn with(config: HttpConfig, settings: impl FnOnce(Server) -> Server) -> App {
+    let service = settings(Server::new("asks", "1"))
+        .tools(tools![roots, needy, held])
         .http(config)
         .build()
         .expect("the tools are fine");
@@ -198,21 +213,105 @@ async fn what_a_tool_needs() {
     assert_eq!(got.json()["result"]["isError"], true, "{got:?}");
 }
 
-// Issue 8: a server that is full takes the answer that frees it.
+// Issue 8 §3: a call that waits for its client leaves its permit to others, and has it again when it goes on.
 #[tokio::test]
-async fn the_answer_reaches_a_server_that_is_full() {
+async fn a_call_that_waits_for_its_client_takes_no_room() {
     let app = app(HttpConfig::default().max_in_flight(1));
     let session = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
-    let mut stream = app.open(Req::call(&session, "1", "roots", "{}")).await;
-    let asked = asked(&mut stream).await;
-    let refused = app.send(Req::call(&session, "2", "roots", "{}")).await;
-    assert_eq!((refused.status, refused.code()), (503, -32603));
+    let mut waiting = Vec::new();
+    for id in ["1", "2", "3"] {
+        let mut stream = app.open(Req::call(&session, id, "roots", "{}")).await;
+        assert!(stream.is_stream(), "{id}: {stream:?}");
+        let asked = asked(&mut stream).await["id"].clone();
+        waiting.push((stream, asked));
+    }
     let (said, expected) = ANSWERS[0];
-    let line = format!(r#"{{"jsonrpc":"2.0","id":{},{said}}}"#, asked["id"]);
-    let got = app.send(Req::post(line).session(&session)).await;
-    assert_eq!((got.status, &*got.body), (202, ""));
-    let told = answer(stream).await;
-    assert!(told.contains(expected), "{told}");
-    let again = app.open(Req::call(&session, "3", "roots", "{}")).await;
-    assert!(again.is_stream(), "there is room again");
+    for (stream, asked) in waiting {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{asked},{said}}}"#);
+        let got = app.send(Req::post(line).session(&session)).await;
+        assert_eq!((got.status, &*got.body), (202, ""));
+        let told = answer(stream).await;
+        assert!(told.contains(expected), "{told}");
+    }
+    // All permits were given back, each once: one call runs, and no other beside it.
+    let held = app.open(Req::call(&session, "4", "held", "{}")).await;
+    assert!(held.is_stream());
+    let refused = app.send(Req::call(&session, "5", "needy", "{}")).await;
+    assert_eq!((refused.status, refused.code()), (503, -32603));
+    drop(held);
+}
+
+// Issue 8 §3: no answer is waited for without a limit, and a request that was given up is cancelled.
+#[tokio::test(start_paused = true)]
+async fn an_answer_has_a_deadline() {
+    let limit = Duration::from_secs(7);
+    let app = with(HttpConfig::default(), |server| server.ask_timeout(limit));
+    let session = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+    let mut stream = app.open(Req::call(&session, "1", "roots", "{}")).await;
+    let asked = asked(&mut stream).await["id"].clone();
+    let begun = tokio::time::Instant::now();
+    let events = stream.events().await;
+    assert_eq!(begun.elapsed().as_secs(), limit.as_secs());
+    let [cancelled, answer] = &events[..] else {
+        panic!("{events:?}");
+    };
+    let cancelled = cancelled.json();
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], asked);
+    let text = answer.json()["result"]["content"][0]["text"].clone();
+    assert_eq!(text, "something new: the client did not answer within 7s");
+}
+
+// Issue 8 §3: of one session and of all, only so many requests to clients are open.
+#[tokio::test]
+async fn open_requests_to_clients_are_bounded() {
+    for (in_all, in_one_session) in [(1, 10), (10, 1)] {
+        let app = with(HttpConfig::default(), |server| {
+            server.max_asks(in_all, in_one_session)
+        });
+        let first = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+        let other = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+        let mut stream = app.open(Req::call(&first, "1", "roots", "{}")).await;
+        let open = asked(&mut stream).await["id"].clone();
+        let second = if in_all == 1 { &other } else { &first };
+        let refused = app.send(Req::call(second, "2", "roots", "{}")).await;
+        let expected = "something new: 1 requests to clients are not answered yet, which is the limit of this server";
+        assert_eq!(refused.text(), expected);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{open},{}}}"#, ANSWERS[0].0);
+        app.send(Req::post(line).session(&first)).await;
+        answer(stream).await;
+        let mut again = app.open(Req::call(second, "3", "roots", "{}")).await;
+        asked(&mut again).await;
+    }
+}
+
+/// Asks its client, and tells the test how that ended.
+#[tool]
+async fn reports_its_end(context: Context, ends: State<mpsc::UnboundedSender<String>>) {
+    let params = Default::default();
+    let answer = context.request::<methods::ListRoots>(params).await;
+    let end = answer.map_or_else(|error| error.to_string(), |_| "answered".to_owned());
+    ends.send(end).expect("the test waits");
+}
+
+// Issue 8 §3: a client that closed the stream of the call, cannot resume it and is silent for 30 s has gone.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_gone_is_not_waited_for() {
+    let (sender, mut ends) = mpsc::unbounded_channel::<String>();
+    let app = with(HttpConfig::default(), |server| {
+        server.tools(tools![reports_its_end]).state(sender)
+    });
+    let session = session(&app, "2025-06-18", r#"{"roots":{}}"#).await;
+    let call = Req::call(&session, "1", "reports_its_end", "{}");
+    let mut stream = app.open(call).await;
+    asked(&mut stream).await;
+    let begun = tokio::time::Instant::now();
+    drop(stream);
+    // It is heard once more.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    app.send(Req::legacy(&session, "2", "ping", "{}")).await;
+    let end = ends.recv().await.expect("the call ends");
+    assert_eq!(end, "the client has gone");
+    let waited = begun.elapsed().as_secs();
+    assert!((50..=51).contains(&waited), "{waited} s");
 }
