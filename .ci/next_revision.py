@@ -103,7 +103,8 @@ GLUE = [
     ) -> Option<Answered<methods::GetNote>> {
         let notes = self.features.notes.as_ref()?;
         let exchange = || cx.exchange(self, Some(&mut params.meta));
-        let called = notes.get(&params.name, exchange, &self.layers);
+        let get = |conditions: &_| notes.get(&params.name, exchange, conditions);
+        let called = self.with_conditions(cx.source, get);
         Some(Answered::Called(called))
     }
 

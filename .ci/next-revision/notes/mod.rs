@@ -10,10 +10,9 @@ use trueform_schema::{
 pub use super::callable::Step;
 use super::{
     Room,
-    call::{Called, run},
+    call::{Called, Conditions, run},
     callable::{Callable, Timeout},
     failure::ToolError,
-    layer::Layers,
     listing::{Item, Listed, name_taken, unlistable},
     subscriptions::Topic,
 };
@@ -79,9 +78,9 @@ impl Notes {
         &self,
         name: &str,
         exchange: impl FnOnce() -> Arc<Exchange>,
-        layers: &Layers,
+        conditions: &Conditions<'_>,
     ) -> Result<Called, ErrorObject> {
-        Ok(run(self.0.now().find(name)?, Context(exchange()), (), layers))
+        Ok(run(self.0.now().find(name)?, Context(exchange()), (), conditions))
     }
 }
 

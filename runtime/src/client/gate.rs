@@ -312,12 +312,19 @@ impl ClientGate {
         params: Option<&RawValue>,
     ) -> Result<(Passed<ServerNotification>, Option<Json>), Unfit> {
         let sent = || as_sent(params);
-        let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
+        let Some(known) = Method::from_wire(method) else {
             return Ok((Passed::Raw, sent()));
         };
-        if self.inbound.policy == Policy::Off {
-            return Ok((Passed::Raw, sent()));
-        }
+        let Some(revision) = self
+            .revision
+            .get()
+            .filter(|_| self.inbound.policy != Policy::Off)
+        else {
+            return Ok((
+                self.unjudged(known, params, ServerNotification::decode),
+                sent(),
+            ));
+        };
         let problem = match from_server(known, *revision) {
             false => format!("no server sends it at {revision}"),
             true if !known.is_notification() => "it is a request, and has no `id`".to_owned(),
@@ -379,12 +386,16 @@ impl ClientGate {
         params: Option<&RawValue>,
     ) -> Result<(Passed<ServerRequest>, Option<Json>), ErrorObject> {
         let sent = || as_sent(params);
-        let (Some(known), Some(revision)) = (Method::from_wire(method), self.revision.get()) else {
+        let Some(known) = Method::from_wire(method) else {
             return Ok((Passed::Raw, sent()));
         };
-        if self.inbound.policy == Policy::Off {
-            return Ok((Passed::Raw, sent()));
-        }
+        let Some(revision) = self
+            .revision
+            .get()
+            .filter(|_| self.inbound.policy != Policy::Off)
+        else {
+            return Ok((self.unjudged(known, params, ServerRequest::decode), sent()));
+        };
         let problem = if known.is_notification() {
             jsonrpc::method_not_found(method, "is a notification, which has no `id`")
         } else if !from_server(known, *revision) {
@@ -423,6 +434,19 @@ impl ClientGate {
             Policy::Warn => Ok((Passed::Raw, sent())),
             _ => Err(problem),
         }
+    }
+
+    /// A message that nothing judges: before the handshake, or because the author wants none judged. The client takes it as what it
+    /// is, as far as it can be decoded.
+    fn unjudged<T>(
+        &self,
+        method: Method,
+        params: Option<&RawValue>,
+        decode: impl FnOnce(Revision, Method, Option<&str>) -> Result<T, DecodeError>,
+    ) -> Passed<T> {
+        let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
+        let text = params.map_or("{}", RawValue::get);
+        decode(revision, method, Some(text)).map_or(Passed::Raw, Passed::Decoded)
     }
 
     /// The params without `task`, if they ask for one that this client did not declare: then it is as if it were not there.

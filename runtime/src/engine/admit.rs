@@ -5,21 +5,20 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientRequest, Era, ErrorObject, Method, RequestId, RequestMetaObject, Revision, Revisions,
-    serve::server::dispatch,
+    ClientCapabilities, ClientRequest, Era, ErrorObject, Method, RequestId, RequestMetaObject,
+    Revision, Revisions, serve::server::dispatch,
 };
 
 use super::{
     Engine, lifecycle,
-    methods::runs_code,
     route::{Door, Refused},
-    source::{HttpSource, Source},
+    source::Source,
 };
 use crate::{
     drive::Reply,
     exchange::{Exchange, id_taken},
     feature::{self, logging},
-    gate::{self, Claims, Headers, Stage, VersionHeader},
+    gate::{self, Claims, Headers, Stage},
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Negotiated, Phase, Session},
     trace,
@@ -103,18 +102,6 @@ impl<'a> Admitted<'a> {
     }
 }
 
-/// Takes a permit for one more call where `source` comes from. Last of all checks: only what would run takes it.
-pub(super) fn take_permit(source: &Source<'_>, revision: Revision) -> Result<(), Refused> {
-    match source.take_permit() {
-        true => Ok(()),
-        false => Err(Refused::at(
-            Stage::NoRoom,
-            Some(revision),
-            jsonrpc::internal(gate::NO_ROOM),
-        )),
-    }
-}
-
 impl Engine {
     /// Serves a request.
     pub(super) fn request(&self, received: &Received<'_>, claims: Claims<'_>) -> Reply {
@@ -173,22 +160,22 @@ impl Engine {
         };
         let revision = entered.revision;
         let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
-        let known = method.filter(|method| method.rules(revision).is_some());
-        let Some(method) = known else {
+        let known = method.and_then(|method| Some((method, self.methods.get(method, revision)?)));
+        let Some((method, availability)) = known else {
             return self.extended(received, &claims, entered);
         };
-        self.methods
-            .get(method, revision)
-            .check(name, revision)
-            .map_err(refuse)?;
+        availability.check(name).map_err(refuse)?;
         let request = self
             .params(method, revision, params, claims)
             .map_err(refuse)?;
-        if let Some(meta) = request.meta() {
-            check_log_level(meta, revision).map_err(refuse)?;
-        }
-        if runs_code(method) {
-            take_permit(source, revision)?;
+        if let Some(meta) = request.meta()
+            && let Err(error) = check_log_level(meta, revision)
+        {
+            // The capability comes before the params (GAP-2).
+            let declared = meta.client_capabilities.as_ref();
+            let name = request.header_name();
+            let undeclared = self.lacking(method, revision, name, declared);
+            return Err(refuse(undeclared.unwrap_or(error)));
         }
         let admitted = Admitted::new(received, method.as_str(), entered);
         Ok(dispatch(self, admitted, request))
@@ -267,9 +254,6 @@ impl Engine {
         if let Some(revision) = revision {
             trace::record_revision(&tracing::Span::current(), revision);
         }
-        if let Some(http) = received.source.http() {
-            self.check_session_version(http, revision)?;
-        }
         let refuse = |error| Err(Refused::at(Stage::Call(Era::Legacy), revision, error));
         match session.phase() {
             Phase::Open { negotiated, .. } => {
@@ -298,22 +282,6 @@ impl Engine {
             Phase::Closed => refuse(jsonrpc::invalid_request(
                 "this session has ended",
                 &ErrorDetail::new("/method", "phase", "nothing more", "a request"),
-            )),
-        }
-    }
-
-    // F-23
-    fn check_session_version(
-        &self,
-        http: &HttpSource<'_>,
-        revision: Option<Revision>,
-    ) -> Result<(), Refused> {
-        match self.is_version_of_session(VersionHeader::of(http.headers)) {
-            true => Ok(()),
-            false => Err(Refused::at(
-                Stage::Envelope,
-                revision,
-                gate::session_version_unknown(),
             )),
         }
     }
@@ -408,12 +376,24 @@ impl Engine {
         let Claims::Undecoded(_) = claims else {
             return None;
         };
+        let declared: ClientCapabilities =
+            serde_json::from_str(claims.raw_capabilities()?.get()).ok()?;
+        self.lacking(method, revision, claims.name().as_deref(), Some(&declared))
+    }
+
+    /// The error for a stateless client that lacks a capability which the tool, prompt or resource `name` needs.
+    #[cold]
+    fn lacking(
+        &self,
+        method: Method,
+        revision: Revision,
+        name: Option<&str>,
+        declared: Option<&ClientCapabilities>,
+    ) -> Option<ErrorObject> {
         if revision.era() == Era::Legacy {
             return None;
         }
-        let needed = self.features.needs(method, &claims.name()?);
-        let declared = serde_json::from_str(claims.raw_capabilities()?.get()).ok()?;
-        let missing = needed.missing_from(&declared);
+        let missing = self.features.needs(method, name?).missing_from(declared?);
         (!missing.is_empty()).then(|| feature::undeclared(missing))
     }
 }

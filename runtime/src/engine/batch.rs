@@ -2,7 +2,7 @@
 //!
 //! [`has_batches`] names the revision that has them.
 
-use trueform_schema::{ErrorObject, Method, Revision};
+use trueform_schema::{ErrorObject, Method, RequestId, Revision};
 
 use super::{
     Engine,
@@ -51,7 +51,7 @@ impl Engine {
                             };
                             let is_taken = seen.contains(&id);
                             let taken =
-                                is_taken.then(|| id_taken(&id, &method, source.is_stream()));
+                                is_taken.then(|| id_repeated(&id, &method, source.is_stream()));
                             let error = match taken {
                                 Some(None) => {
                                     trace::record_dropped(&span());
@@ -116,6 +116,26 @@ impl Engine {
         );
         Reply::Ready(Outgoing::refusal(None, revision, Stage::Envelope, &error))
     }
+}
+
+/// The error for a request with the id of another one of its batch: the one array could not tell their responses apart. `None`
+/// on a byte stream, where it is dropped (GAP-17).
+fn id_repeated(id: &RequestId, method: &str, is_stream: bool) -> Option<ErrorObject> {
+    if is_stream {
+        return id_taken(id, method, true);
+    }
+    Some(jsonrpc::invalid_request(
+        format!(
+            "two requests of a batch have the id {}",
+            jsonrpc::ShortRequestId(id)
+        ),
+        &ErrorDetail::new(
+            "/id",
+            "duplicate",
+            "an id that no other request of the batch has",
+            "a repeated one",
+        ),
+    ))
 }
 
 /// Why a request may not be part of a batch.

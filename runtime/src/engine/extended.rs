@@ -9,7 +9,7 @@ use trueform_schema::{
 
 use super::{
     Engine,
-    admit::{Admitted, Entered, Received, check_log_level, take_permit},
+    admit::{Admitted, Entered, Received, check_log_level},
     notified::{log_dropped, log_unknown},
     route::Refused,
     source::Source,
@@ -59,9 +59,11 @@ impl Engine {
             )));
         };
         let request = request.map_err(refuse)?;
-        take_permit(received.source, revision)?;
         let admitted = Admitted::new(received, request.method, entered);
-        let called = request.call(admitted.exchange(self, meta.as_mut()), &self.layers);
+        let exchange = admitted.exchange(self, meta.as_mut());
+        let called = self.with_conditions(received.source, |conditions| {
+            request.call(exchange, conditions)
+        });
         Ok(Self::called(received.id, revision, called))
     }
 

@@ -14,6 +14,7 @@ use crate::{
     gate::{self, Claims, Outgoing, Stage, VersionHeader},
     jsonrpc::{self, ErrorDetail},
     peer::Session,
+    trace,
 };
 
 /// The way into the engine.
@@ -81,10 +82,27 @@ impl Engine {
         match source.named() {
             // A server of the modern era only: what the request says about itself is missing (D-4, F-24).
             _ if !self.host.serves_legacy() => Ok(Door::Stateless),
-            Named::Found(session) => Ok(Door::Session(session)),
+            Named::Found(session) => self.door_of(source, session),
             Named::Absent if !names_legacy_version(source) => Ok(Door::Stateless),
             missing => Err(Self::no_session(source, missing)),
         }
+    }
+
+    /// The door of `session`, unless the version header belongs to no session (F-23).
+    fn door_of<'a>(
+        &self,
+        source: &Source<'a>,
+        session: &'a Arc<Session>,
+    ) -> Result<Door<'a>, Refused> {
+        if self.is_version_of_session(source.version_header()) {
+            return Ok(Door::Session(session));
+        }
+        let revision = session.revision();
+        if let Some(revision) = revision {
+            trace::record_revision(&tracing::Span::current(), revision);
+        }
+        let error = gate::session_version_unknown();
+        Err(Refused::at(Stage::Envelope, revision, error))
     }
 
     /// Whether a version header may go with a message of a session: it is absent, or names a legacy revision that is served (F-23).
@@ -117,7 +135,7 @@ impl Engine {
         is_response: bool,
     ) -> Result<Door<'a>, Refused> {
         match source.named() {
-            Named::Found(session) => Ok(Door::Session(session)),
+            Named::Found(session) => self.door_of(source, session),
             _ if !self.host.serves_legacy() => Ok(Door::Stateless),
             Named::Absent if !is_response && (modern || !names_legacy_version(source)) => {
                 Ok(Door::Stateless)

@@ -7,10 +7,11 @@ use trueform_schema::{
     serve::server::ServeMethods,
 };
 
-use super::{Engine, admit::Admitted, refused_call};
+use super::{Engine, admit::Admitted, refused_call, source::Source};
 use crate::{
     drive::Reply,
     feature::{
+        call::Conditions,
         job::Called,
         listing::{Item, Listing},
         logging,
@@ -29,6 +30,18 @@ pub(crate) enum Answered<M: Request> {
 }
 
 impl Engine {
+    /// Calls what `call` calls, under the conditions of this server and of where the request comes from.
+    pub(super) fn with_conditions<R>(
+        &self,
+        source: &Source<'_>,
+        call: impl FnOnce(&Conditions<'_>) -> R,
+    ) -> R {
+        call(&Conditions {
+            layers: &self.layers,
+            take_permit: &|| source.take_permit(),
+        })
+    }
+
     /// The page of `listing` that `cursor` asks for.
     fn page<T: Item, M: Request>(
         &self,
@@ -125,7 +138,9 @@ impl ServeMethods for Engine {
         let tools = self.features.tools.as_ref()?;
         let headers = cx.headers();
         let exchange = |params: &mut CallToolRequestParams| cx.exchange(self, params.meta.as_mut());
-        let called = tools.call(params, headers, exchange, &self.layers);
+        let called = self.with_conditions(cx.source, |conditions| {
+            tools.call(params, headers, exchange, conditions)
+        });
         Some(Answered::Called(called))
     }
 

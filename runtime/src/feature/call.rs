@@ -28,13 +28,22 @@ use crate::{
     trace::{self, Unanswered},
 };
 
-/// Calls `callable` for the request `cx`, within `layers`.
+/// What a call needs besides its request.
+pub(crate) struct Conditions<'a> {
+    /// Around the call, outermost first.
+    pub(crate) layers: &'a Layers,
+    /// Takes a permit of the transport for one more call at work; false if there is none left.
+    pub(crate) take_permit: &'a dyn Fn() -> bool,
+}
+
+/// Calls `callable` for the request `cx`.
 pub(crate) fn run<C: Callable>(
     callable: &Arc<C>,
     cx: Context,
     params: C::Params,
-    layers: &Layers,
+    conditions: &Conditions<'_>,
 ) -> Called {
+    let layers = conditions.layers;
     // Entered by the engine, which looked at the request first.
     let span = tracing::Span::current();
     span.record("tool", callable.name());
@@ -46,6 +55,9 @@ pub(crate) fn run<C: Callable>(
             return Called::Silent;
         }
     };
+    if !(conditions.take_permit)() {
+        return Called::NoRoom;
+    }
     let mut call = Call {
         callable: callable.clone(),
         cx,

@@ -13,11 +13,10 @@ use trueform_schema::{
 
 use super::{
     Room,
-    call::run,
+    call::{Conditions, run},
     callable::{Callable, Failure, Step},
     failure::ToolError,
     job::{Called, Completion, Job, Pool},
-    layer::Layers,
 };
 use crate::{
     contained::{Panic, guarded, panic_text},
@@ -308,12 +307,12 @@ pub(crate) struct Request {
 
 impl Request {
     /// Calls the handler for `exchange`.
-    pub(crate) fn call(self, exchange: Arc<Exchange>, layers: &Layers) -> Called {
+    pub(crate) fn call(self, exchange: Arc<Exchange>, conditions: &Conditions<'_>) -> Called {
         let callee = Arc::new(Callee {
             method: self.method,
             identifier: self.identifier,
         });
-        run(&callee, Context(exchange), self.decoded, layers)
+        run(&callee, Context(exchange), self.decoded, conditions)
     }
 }
 

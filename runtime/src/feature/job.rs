@@ -63,5 +63,7 @@ pub(crate) enum Called {
     /// Nothing is answered.
     Silent,
     Refused(ErrorObject),
+    /// The transport has no permit left for one more call.
+    NoRoom,
     Running(Box<dyn Job>),
 }

@@ -18,10 +18,9 @@ use crate::{
     exchange::{Context, Exchange},
     feature::{
         Room,
-        call::run,
+        call::{Conditions, run},
         callable::{Callable, Failure, Step, Timeout, stopped},
         job::Called,
-        layer::Layers,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         subscriptions::Topic,
         undeclared,
@@ -132,7 +131,7 @@ impl Tools {
         mut params: Box<CallToolRequestParams>,
         headers: Option<&dyn Headers>,
         exchange: impl FnOnce(&mut CallToolRequestParams) -> Arc<Exchange>,
-        layers: &Layers,
+        conditions: &Conditions<'_>,
     ) -> std::result::Result<Called, ErrorObject> {
         let listing = self.now();
         let tool = listing.find(&params.name)?;
@@ -149,7 +148,7 @@ impl Tools {
             return lacking(tool, missing, &Context(exchange));
         }
         let arguments = params.arguments.take();
-        Ok(run(tool, Context(exchange), arguments, layers))
+        Ok(run(tool, Context(exchange), arguments, conditions))
     }
 }
 

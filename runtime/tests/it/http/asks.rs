@@ -236,7 +236,7 @@ async fn a_call_that_waits_for_its_client_takes_no_room() {
     // All permits were given back, each once: one call runs, and no other beside it.
     let held = app.open(Req::call(&session, "4", "held", "{}")).await;
     assert!(held.is_stream());
-    let refused = app.send(Req::call(&session, "5", "needy", "{}")).await;
+    let refused = app.send(Req::call(&session, "5", "roots", "{}")).await;
     assert_eq!((refused.status, refused.code()), (503, -32603));
     drop(held);
 }

@@ -200,6 +200,14 @@ async fn version_headers_of_a_session() {
         assert_eq!(app.send(request).await.status, status, "{version}");
         let request = Req::get(&session).header("mcp-protocol-version", version);
         assert_eq!(app.open(request).await.status, status, "GET {version}");
+        // What is not answered is refused by its status too.
+        let status = if status == 200 { 202 } else { status };
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
+        let request = Req::post(cancel)
+            .session(&session)
+            .header("mcp-protocol-version", version);
+        assert_eq!(app.send(request).await.status, status, "{version}");
     }
     assert_eq!(
         app.send(Req::legacy(&session, "1", "ping", "{}"))
