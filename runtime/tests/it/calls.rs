@@ -53,29 +53,36 @@ async fn a_timeout_binds_async_and_blocking_tools() {
     }
 }
 
-/// Holds a thread until it is given up, and says that it has seen that.
+/// Holds a thread until it is given up; says that it has begun, and that it has seen its end.
 #[tool(blocking, timeout = "1s")]
-fn sees_its_end(context: Context, seen: State<tokio::sync::mpsc::UnboundedSender<&'static str>>) {
+fn sees_its_end(context: Context, said: State<std::sync::mpsc::Sender<&'static str>>) {
+    let _ = said.0.send("begun");
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
     while !context.is_cancelled() {
         if std::time::Instant::now() > deadline {
-            let _ = seen.0.send("runs on");
+            let _ = said.0.send("runs on");
             return;
         }
         std::thread::yield_now();
     }
-    let _ = seen.0.send("has stopped");
+    let _ = said.0.send("has stopped");
 }
 
 // A timeout ends the work too, not only the wait for it.
 #[tokio::test(start_paused = true)]
 async fn a_timeout_is_seen_by_a_blocking_tool() {
-    let (sender, mut seen) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, said) = std::sync::mpsc::channel();
     let server = Server::new("t", "1").tools(tools![sees_its_end]);
     let client = server.state(sender).connect().await.unwrap();
-    let result = client.call_tool("sees_its_end", ()).await.unwrap();
+    let calling = tokio::spawn(client.call_tool("sees_its_end", ()).into_future());
+    // The clock stands still meanwhile: a call that has not begun when its time is up never begins.
+    let begun = tokio::task::spawn_blocking(move || (said.recv(), said));
+    let (begun, said) = soon(begun).await.unwrap();
+    assert_eq!(begun, Ok("begun"));
+    let result = calling.await.unwrap().unwrap();
     assert_eq!(result.is_error, Some(true));
-    assert_eq!(soon(seen.recv()).await, Some("has stopped"));
+    let ended = tokio::task::spawn_blocking(move || said.recv());
+    assert_eq!(soon(ended).await.unwrap(), Ok("has stopped"));
 }
 
 // E-9, O-2, O-3: both eras cancel in the same way on a stream.
