@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use trueform::{
+    Policy,
     client::{Answering, ClientError, ClientHandler, ClientOptions},
     prelude::*,
     schema::{
@@ -221,5 +222,52 @@ async fn what_one_revision_requires() {
             .iter()
             .any(|line| line.contains("/params/requestId") && line.contains("missing"));
         assert_eq!(line, !is_fine, "{revision}: {logged:#?}");
+    }
+}
+
+// A result that its revision does not allow is what the policy makes of it, and is logged.
+#[tokio::test]
+async fn results_under_each_policy() {
+    let content = json!([{ "type": "text", "text": "t", "annotations": { "priority": 5 } }]);
+    for (policy, is_error, is_logged) in [
+        (Policy::Enforce, true, true),
+        (Policy::Warn, false, true),
+        (Policy::Off, false, false),
+    ] {
+        let options = ClientOptions::at(Revision::V2025_11_25).incoming(policy);
+        let content = content.clone();
+        let (connecting, playing) = against(options, move |mut mock| async move {
+            let opening = mock.next().await.unwrap();
+            play_legacy(&mut mock, &opening).await;
+            let call = mock.next().await.unwrap();
+            mock.result(&call, json!({ "content": content })).await;
+            mock
+        });
+        let client = connecting.await.unwrap();
+        let logged = log();
+        let called = soon(async { client.call_tool("t", ()).await }).await;
+        drop(soon(playing).await.unwrap());
+        match called {
+            Ok(result) => {
+                let priority =
+                    &at(&result, Revision::V2025_11_25)["content"][0]["annotations"]["priority"];
+                assert_eq!(
+                    (priority.as_f64(), is_error),
+                    (Some(5.0), false),
+                    "{policy:?}"
+                );
+            }
+            Err(error) => {
+                let place = error
+                    .to_string()
+                    .contains("/content/0/annotations/priority");
+                assert!(place && is_error, "{policy:?}: {error}");
+            }
+        }
+        let logged = logged.take();
+        let line = logged.iter().any(|line| {
+            line.starts_with("WARN") && line.contains("/content/0/annotations/priority")
+        });
+        assert_eq!(line, is_logged, "{policy:?}: {logged:#?}");
     }
 }
