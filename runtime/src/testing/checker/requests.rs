@@ -151,15 +151,16 @@ impl Traffic {
         text: &Text<'_>,
     ) -> bool {
         let version = meta(&sending.params, VERSION).cloned();
-        // Without a version it may belong to the session, if there is one.
-        let is_modern = self.legacy.is_none() && meta(&sending.params, CAPABILITIES).is_some();
+        let is_ping = sending.known == Some(Method::Ping);
+        // Without a version it may belong to the session, if there is one. A ping needs neither.
+        let is_modern =
+            self.legacy.is_none() && !is_ping && meta(&sending.params, CAPABILITIES).is_some();
         if version.is_some() || is_modern {
             return self.modern_request(report, id, sending, version.as_ref());
         }
         if sending.method == "initialize" {
             return self.initialize(report, id, sending, text);
         }
-        let is_ping = sending.known == Some(Method::Ping);
         match &self.legacy {
             None if is_ping => return false,
             None if self.modern => {
