@@ -335,7 +335,8 @@ mod tests {
         };
         for arguments in [r#"{"region":"eu"}"#, "{}", r#"{"region":null}"#] {
             let arguments = Json::from_text(arguments).unwrap();
-            let error = super::check(&Unreadable, &[param.clone()], Some(&arguments)).unwrap_err();
+            let error = super::check(&Unreadable, std::slice::from_ref(&param), Some(&arguments))
+                .unwrap_err();
             assert_eq!(error.code, -32020, "{}", error.message);
         }
     }
