@@ -4,7 +4,7 @@
 pub mod http;
 pub(crate) mod lines;
 pub(crate) mod memory;
-mod patience;
+pub(crate) mod patience;
 pub(crate) mod stdio;
 pub(crate) mod stream;
 

@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashMap,
-    fmt,
+    fmt, io,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -99,7 +99,7 @@ impl Link {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         options: &ClientOptions,
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
-        let (out, writing) = MessageSink::new(writer);
+        let (out, writing) = MessageSink::new(writer, options.write_timeout);
         let state = State {
             out: Some(out),
             waiting: HashMap::new(),
@@ -115,7 +115,7 @@ impl Link {
             handler: options.handler.clone(),
             gate: ClientGate::new(options),
         });
-        tokio::spawn(writing);
+        tokio::spawn(written(writing, Arc::downgrade(&link)));
         let reading = tokio::spawn(read(reader, link.clone(), options.max_message));
         (link, reading)
     }
@@ -586,6 +586,20 @@ async fn read(mut reader: impl AsyncRead + Send + Unpin, link: Arc<Link>, max_me
     }
     if let Err(error) = outcome {
         tracing::debug!(%error, "the connection to the server failed");
+    }
+}
+
+/// Waits for the end of `writing`. A server that has gone may have answered before, so what it wrote is still read; one that does
+/// not read for too long is given up.
+async fn written(writing: impl Future<Output = io::Result<()>>, link: Weak<Link>) {
+    let Err(error) = writing.await else {
+        return;
+    };
+    tracing::debug!(%error, "the connection to the server failed");
+    if error.kind() == io::ErrorKind::TimedOut
+        && let Some(link) = link.upgrade()
+    {
+        link.close();
     }
 }
 

@@ -29,6 +29,7 @@ pub struct ClientOptions {
     pub(super) reset_by_progress: bool,
     pub(super) probe_timeout: Duration,
     pub(super) max_message: usize,
+    pub(super) write_timeout: Duration,
     pub(super) outgoing: Policy,
     pub(super) incoming: Inbound,
     pub(super) handler: Arc<dyn ClientHandler>,
@@ -57,6 +58,8 @@ impl ClientOptions {
     pub const DEFAULT_LONGEST: Duration = Duration::from_secs(600);
     /// Longest wait by default for the answer to `server/discover` before the server is taken for a legacy one.
     pub const DEFAULT_PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+    /// How long the server may take nothing of what is written to it by default: 60 s.
+    pub const DEFAULT_WRITE_TIMEOUT: Duration = crate::transport::patience::DEFAULT_WRITE_TIMEOUT;
     /// Most requests of a server that the [handler](Self::handler) works on at once; further ones are refused (-32603).
     pub const MOST_QUESTIONS: usize = 64;
 
@@ -72,6 +75,7 @@ impl ClientOptions {
             reset_by_progress: false,
             probe_timeout: Self::DEFAULT_PROBE_TIMEOUT,
             max_message: crate::transport::DEFAULT_MAX_LINE * 4,
+            write_timeout: Self::DEFAULT_WRITE_TIMEOUT,
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
             handler: Arc::new(super::handler::NoHandler),
@@ -134,6 +138,15 @@ impl ClientOptions {
     #[must_use]
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_message = bytes;
+        self
+    }
+
+    /// Sets how long the server may take nothing of what is written to it; zero: for ever. Then the connection ends, and what waits
+    /// for an answer ends with [`LocalError::Closed`](super::LocalError::Closed). [`DEFAULT_WRITE_TIMEOUT`](Self::DEFAULT_WRITE_TIMEOUT)
+    /// unless this is called.
+    #[must_use]
+    pub fn write_timeout(mut self, timeout: Duration) -> Self {
+        self.write_timeout = timeout;
         self
     }
 

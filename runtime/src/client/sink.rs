@@ -4,11 +4,15 @@
 //! does not read its input cannot make the client queue responses without end.
 
 use std::{
+    future::poll_fn,
     io,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use tokio::{
@@ -16,7 +20,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use crate::gate::Outgoing;
+use crate::{gate::Outgoing, transport::patience::Patience};
 
 /// Most bytes of answers that wait for a server to read them: 8 MiB. While more wait, further requests of the server are
 /// not answered.
@@ -45,15 +49,20 @@ struct Unread {
 pub(super) struct Closed;
 
 impl MessageSink {
-    /// A queue, and what writes it.
+    /// A queue, and what writes it. That fails if the server takes nothing for `write_timeout`.
     pub(super) fn new<W: AsyncWrite + Unpin>(
         writer: W,
-    ) -> (Self, impl Future<Output = ()> + use<W>) {
+        write_timeout: Duration,
+    ) -> (Self, impl Future<Output = io::Result<()>> + use<W>) {
         let (queue, messages) = mpsc::unbounded_channel();
         let unread = Arc::<Unread>::default();
         let sink = Self {
             queue,
             unread: unread.clone(),
+        };
+        let writer = Patient {
+            writer,
+            patience: Patience::new(write_timeout),
         };
         (sink, write(writer, messages, unread))
     }
@@ -85,11 +94,57 @@ impl MessageSink {
     }
 }
 
+/// A writer with bounded patience for a server that does not read.
+struct Patient<W> {
+    writer: W,
+    patience: Patience,
+}
+
+impl<W: AsyncWrite + Unpin> Patient<W> {
+    async fn write_batch(&mut self, batch: &[u8]) -> io::Result<()> {
+        let mut written = 0;
+        poll_fn(|cx| self.poll_batch(batch, &mut written, cx)).await
+    }
+
+    /// Writes what is left of `batch`, of which `written` bytes are gone, and flushes it.
+    fn poll_batch(
+        &mut self,
+        batch: &[u8],
+        written: &mut usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = *written;
+        let progress = self.poll_all(batch, written, cx);
+        if progress.is_ready() || *written != before {
+            self.patience.renew();
+        }
+        match progress {
+            Poll::Pending => self.patience.poll_over(cx).map(Err),
+            ready @ Poll::Ready(_) => ready,
+        }
+    }
+
+    fn poll_all(
+        &mut self,
+        batch: &[u8],
+        written: &mut usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while *written < batch.len() {
+            match ready!(Pin::new(&mut self.writer).poll_write(cx, &batch[*written..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => *written += count,
+            }
+        }
+        Pin::new(&mut self.writer).poll_flush(cx)
+    }
+}
+
 async fn write(
-    mut writer: impl AsyncWrite + Unpin,
+    mut writer: Patient<impl AsyncWrite + Unpin>,
     mut messages: mpsc::UnboundedReceiver<Message>,
     unread: Arc<Unread>,
-) {
+) -> io::Result<()> {
     let mut batch = Vec::new();
     while let Some(message) = messages.recv().await {
         batch.clear();
@@ -97,20 +152,13 @@ async fn write(
         while let Ok(message) = messages.try_recv() {
             answers += append(&mut batch, &message);
         }
-        if let Err(error) = write_batch(&mut writer, &batch).await {
-            tracing::debug!(%error, "the connection to the server failed");
-            return;
-        }
+        writer.write_batch(&batch).await?;
         unread.bytes.fetch_sub(answers, Ordering::Relaxed);
         unread.told.store(false, Ordering::Relaxed);
     }
     // The server may be gone already.
-    let _ = writer.shutdown().await;
-}
-
-async fn write_batch(writer: &mut (impl AsyncWrite + Unpin), batch: &[u8]) -> io::Result<()> {
-    writer.write_all(batch).await?;
-    writer.flush().await
+    let _ = writer.writer.shutdown().await;
+    Ok(())
 }
 
 /// How many bytes of it are an answer.

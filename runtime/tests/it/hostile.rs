@@ -12,7 +12,9 @@ use std::{
 use serde_json::{Value, json};
 use trueform::{
     Leniencies, Policy,
-    client::{Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError},
+    client::{
+        Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation,
+    },
     prelude::*,
     schema::{
         CallToolRequestParams, ClientCapabilities, CreateMessageRequestParams, Json as AnyJson,
@@ -415,6 +417,46 @@ async fn answers_that_nobody_reads() {
     let answers = soon(playing).await.unwrap();
     // 8 MiB of them, and what the pipe holds.
     assert!((7_800..8_000).contains(&answers), "{answers}");
+}
+
+/// A server that does not read is given up after the write timeout; one that reads a little now and then is not.
+#[tokio::test(start_paused = true)]
+async fn requests_that_are_not_read() {
+    use tokio::io::AsyncReadExt;
+
+    let limit = ClientOptions::DEFAULT_WRITE_TIMEOUT;
+    assert_eq!(limit.as_secs(), 60);
+    for (reads, write_timeout, closed) in [
+        (false, limit, true),
+        (true, limit, false),
+        (false, Duration::ZERO, false),
+    ] {
+        let (near, mut far) = tokio::io::duplex(1000);
+        let (reader, writer) = tokio::io::split(near);
+        let options = ClientOptions::new()
+            .negotiation(Negotiation::Nothing)
+            .timeout(limit * 100)
+            .write_timeout(write_timeout);
+        let client = Client::over(reader, writer, options).await.unwrap();
+        let begun = tokio::time::Instant::now();
+        let calling = tokio::spawn(async move {
+            let text = "x".repeat(10_000);
+            client.call_tool("echo", json!({ "text": text })).await
+        });
+        if reads {
+            let mut read = 0;
+            while read < 10_000 {
+                tokio::time::sleep(limit - Duration::from_secs(1)).await;
+                read += far.read(&mut [0; 1000]).await.unwrap();
+                assert!(!calling.is_finished());
+            }
+        }
+        let error = calling.await.unwrap().unwrap_err();
+        let is_closed = matches!(error, ClientError::Local(LocalError::Closed));
+        assert_eq!(is_closed, closed, "{error}");
+        let waited = if closed { limit } else { limit * 100 };
+        assert_eq!(begun.elapsed(), waited);
+    }
 }
 
 /// Lists without an end: ever new cursors, or ever more of them in bytes.
