@@ -8,18 +8,20 @@ mod error_detail;
 mod message;
 mod read;
 mod scan;
+mod shown;
 
-pub use self::error::code;
 #[cfg(feature = "testing")]
 pub(crate) use self::read::readable_id;
+pub use self::{error::code, shown::MAX_REPEATED};
 pub(crate) use self::{
     error::{
-        ShortRequestId, capability_missing, header_mismatch, internal, invalid_params,
-        invalid_request, method_not_found, params_error, shortened, unsupported_version,
+        capability_missing, header_mismatch, internal, invalid_params, invalid_request,
+        method_not_found, params_error, unsupported_version,
     },
     error_detail::{ErrorDetail, NOTHING, described, sized},
     message::{EarlyParams, Incoming, Kind, Malformed, Message, Text},
     read::{malformed_from, parse, parse_early},
+    shown::{ShortRequestId, WholeMessage, one_line, sentence, shortened},
 };
 /// The gate's name for it.
 pub(crate) use trueform_schema::pointer::escape as escaped;

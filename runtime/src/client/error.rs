@@ -5,7 +5,7 @@ use std::{fmt, io, time::Duration};
 use serde::Deserialize;
 use trueform_schema::{DecodeError, ErrorObject, Revision};
 
-use crate::gate::Leniency;
+use crate::{gate::Leniency, jsonrpc::sentence};
 
 /// Why a request has no result.
 #[derive(Debug)]
@@ -75,7 +75,8 @@ impl fmt::Display for ClientError {
             Self::Remote(error) => write!(
                 f,
                 "the server answered with error {}: {}",
-                error.code, error.message
+                error.code,
+                sentence(&error.message)
             ),
         }
     }
@@ -98,10 +99,15 @@ impl fmt::Display for LocalError {
                 )
             }
             Self::NotAllowed(problem) => write!(f, "cannot be sent: {problem}"),
-            Self::Decode(error) => write!(f, "the answer does not fit the method: {error}"),
+            Self::Decode(error) => write!(
+                f,
+                "the answer does not fit the method: {}",
+                sentence(&error.to_string())
+            ),
             Self::Version(offered) => write!(
                 f,
-                "no common protocol version; the server offers {offered:?}"
+                "no common protocol version; the server offers {}",
+                sentence(&format!("{offered:?}"))
             ),
             Self::Unavailable(what, revision) => {
                 write!(f, "{what} does not exist at revision {revision}")

@@ -260,7 +260,7 @@ impl ClientGate {
         };
         tracing::error!(
             %method,
-            pointer = problem.pointer(),
+            pointer = &*jsonrpc::shortened(problem.pointer()),
             rule = problem.rule(),
             "an answer does not have the form of the method's result"
         );
@@ -340,6 +340,7 @@ impl ClientGate {
             }
         };
         let dropped = self.inbound.policy == Policy::Enforce;
+        let problem = &*jsonrpc::sentence(&problem);
         tracing::warn!(method, problem, dropped, "an unfit notification");
         match dropped {
             true => Err(Unfit),
@@ -540,7 +541,7 @@ pub(super) fn log_unfit_result(method: &str, error: &DecodeError, text: &Json) {
     let fault = ErrorDetail::of_decoding(error, "");
     tracing::warn!(
         %method,
-        pointer = &*fault.pointer,
+        pointer = &*jsonrpc::shortened(&fault.pointer),
         rule = fault.rule,
         expected = &*fault.expected,
         found = &*fault.found,

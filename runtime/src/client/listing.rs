@@ -119,7 +119,7 @@ impl Client {
             let fault = ErrorDetail::of_decoding(&error, &format!("/tools/{at}"));
             tracing::warn!(
                 tool = name.as_deref(),
-                pointer = &*fault.pointer,
+                pointer = &*shortened(&fault.pointer),
                 rule = fault.rule,
                 expected = &*fault.expected,
                 found = &*fault.found,

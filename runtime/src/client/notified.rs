@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use trueform_schema::{DecodeError, Json, decode, methods::AnyNotification};
 
 use super::mailbox::{Mailbox, Weighs};
+use crate::jsonrpc;
 
 /// A notification that the server sent.
 #[derive(Clone)]
@@ -79,7 +80,11 @@ impl Notifications {
                 Ok(None) => {}
                 Ok(Some(params)) => return Some(params),
                 Err(error) => {
-                    tracing::warn!(%error, "a notification does not have the form of its method");
+                    let error = error.to_string();
+                    tracing::warn!(
+                        error = &*jsonrpc::sentence(&error),
+                        "a notification does not have the form of its method"
+                    );
                     return None;
                 }
             }

@@ -21,7 +21,7 @@ use super::{
     link::{OnProgress, Pending},
     notified::Notified,
 };
-use crate::gate::CheckedParams;
+use crate::{gate::CheckedParams, jsonrpc};
 
 /// A request that is sent when awaited, and cancelled when its future is dropped before the answer came.
 #[must_use = "a request is sent when it is awaited"]
@@ -81,7 +81,13 @@ impl RequestOptions {
         {
             Ok(Some(params)) => report(params),
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "a progress report does not have its form"),
+            Err(error) => {
+                let error = error.to_string();
+                tracing::warn!(
+                    error = &*jsonrpc::sentence(&error),
+                    "a progress report does not have its form"
+                );
+            }
         }));
     }
 }

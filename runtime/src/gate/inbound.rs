@@ -329,7 +329,7 @@ impl Inbound {
         tracing::warn!(
             what,
             %revision,
-            pointer = &*fault.pointer,
+            pointer = &*jsonrpc::shortened(&fault.pointer),
             rule = fault.rule,
             expected = &*fault.expected,
             found = &*fault.found,

@@ -413,9 +413,9 @@ pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> b
     tracing::error!(
         what,
         revision = %violation.revision(),
-        pointer = violation.pointer(),
+        pointer = &*jsonrpc::shortened(violation.pointer()),
         rule = violation.rule().name(),
-        %violation,
+        violation = &*jsonrpc::sentence(&violation.to_string()),
         held_back,
         "a message that its revision does not allow"
     );

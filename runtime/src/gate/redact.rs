@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::jsonrpc;
+
 /// Longest form of a message in a log, in bytes.
 const LONGEST: usize = 512;
 /// Longest member name or method that is shown whole, in bytes.
@@ -154,14 +156,7 @@ fn push_name(out: &mut String, token: &[u8]) {
     if token.len() > LONGEST_NAME + 2 {
         return out.push_str(&format!("<{} bytes>", inside(token)));
     }
-    let text = String::from_utf8_lossy(token);
-    out.extend(text.chars().map(|letter| {
-        if letter.is_control() {
-            '\u{fffd}'
-        } else {
-            letter
-        }
-    }));
+    out.push_str(&jsonrpc::shortened(&String::from_utf8_lossy(token)));
 }
 
 #[cfg(test)]

@@ -119,14 +119,14 @@ impl Refusal {
             Self::NoStreamInModernEra => "only POST is taken at this protocol version".into(),
             Self::HostMissing => "the `Host` header is missing".into(),
             Self::Host(host) => format!(
-                "the `Host` header {} is not allowed; the server's `allowed_hosts` setting or \
+                "the `Host` header `{}` is not allowed; the server's `allowed_hosts` setting or \
                  {HOSTS_VARIABLE} lists those that are",
-                quoted(host)
+                jsonrpc::shortened(host)
             ),
             Self::Origin(origin) => format!(
-                "the `Origin` header {} is not allowed; the server's `allowed_origins` setting or \
+                "the `Origin` header `{}` is not allowed; the server's `allowed_origins` setting or \
                  {ORIGINS_VARIABLE} lists those that are",
-                quoted(origin)
+                jsonrpc::shortened(origin)
             ),
             Self::Accept(types) => format!("the `Accept` header must admit {types}"),
             Self::ContentType => "the `Content-Type` header must be `application/json`".into(),
@@ -160,19 +160,4 @@ impl Refusal {
             | Self::Version => String::new(),
         }
     }
-}
-
-/// A peer's text in backticks, short and printable.
-fn quoted(text: &str) -> String {
-    /// Longest part of a peer's text that is repeated to it, in characters.
-    const LONGEST: usize = 100;
-    let mut out = String::with_capacity(text.len().min(LONGEST) + 2);
-    out.push('`');
-    out.extend(
-        text.chars()
-            .filter(|letter| !letter.is_control())
-            .take(LONGEST),
-    );
-    out.push('`');
-    out
 }

@@ -1,10 +1,11 @@
 //! Error codes and the sentences that go with them. The only place that spells a code.
 
-use std::{borrow::Cow, fmt};
+use trueform_schema::{ErrorObject, Json, Revision};
 
-use trueform_schema::{ErrorObject, Json, RequestId, Revision};
-
-use super::ErrorDetail;
+use super::{
+    ErrorDetail,
+    shown::{sentence, shortened},
+};
 
 /// The codes the specification gives a meaning.
 pub mod code {
@@ -33,12 +34,12 @@ pub mod code {
 pub(crate) fn parse(problem: impl Into<String>) -> ErrorObject {
     ErrorObject::new(
         code::PARSE_ERROR,
-        format!("parse error: {}", problem.into()),
+        format!("parse error: {}", sentence(&problem.into())),
     )
 }
 
 pub(crate) fn invalid_request(problem: impl Into<String>, fault: &ErrorDetail) -> ErrorObject {
-    let message = format!("invalid request: {}", problem.into());
+    let message = format!("invalid request: {}", sentence(&problem.into()));
     ErrorObject::new(code::INVALID_REQUEST, message).with_data(fault.data())
 }
 
@@ -50,7 +51,8 @@ pub(crate) fn method_not_found(method: &str, why: &str) -> ErrorObject {
 }
 
 pub(crate) fn invalid_params(problem: impl Into<String>, fault: &ErrorDetail) -> ErrorObject {
-    ErrorObject::new(code::INVALID_PARAMS, problem.into()).with_data(fault.data())
+    let message = sentence(&problem.into()).into_owned();
+    ErrorObject::new(code::INVALID_PARAMS, message).with_data(fault.data())
 }
 
 /// Params of `method` that do not have its form.
@@ -81,16 +83,14 @@ pub(crate) fn internal(problem: impl Into<String>) -> ErrorObject {
 pub(crate) fn header_mismatch(problem: impl Into<String>) -> ErrorObject {
     ErrorObject::new(
         code::HEADER_MISMATCH,
-        format!("header mismatch: {}", problem.into()),
+        format!("header mismatch: {}", sentence(&problem.into())),
     )
 }
 
 pub(crate) fn unsupported_version(requested: &str, supported: &[Revision]) -> ErrorObject {
     let supported: Vec<&str> = supported.iter().map(|revision| revision.as_str()).collect();
-    let message = format!(
-        "protocol version `{}` is not served here",
-        shortened(requested)
-    );
+    let requested = shortened(requested);
+    let message = format!("protocol version `{requested}` is not served here");
     let data = serde_json::json!({ "supported": supported, "requested": requested });
     ErrorObject::new(code::UNSUPPORTED_VERSION, message).with_data(Json::from(data))
 }
@@ -101,38 +101,4 @@ pub(crate) fn capability_missing(what: &str, required: &serde_json::Value) -> Er
         format!("this request needs the client capability {what}, which it did not declare");
     let data = serde_json::json!({ "requiredCapabilities": required });
     ErrorObject::new(code::MISSING_CLIENT_CAPABILITY, message).with_data(Json::from(data))
-}
-
-/// Longest part of a peer's text that goes into a message or a log, in bytes.
-const LONGEST: usize = 128;
-
-/// `text`, or its beginning if it is longer than [`LONGEST`].
-fn cut(text: &str) -> Cow<'_, str> {
-    match text.char_indices().find(|(at, _)| *at >= LONGEST) {
-        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
-        None => Cow::Borrowed(text),
-    }
-}
-
-/// A peer's text as one short line, for a message or the log: cut after [`LONGEST`] bytes, with control characters escaped.
-pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
-    let short = cut(text);
-    match short.chars().any(char::is_control) {
-        true => Cow::Owned(short.escape_debug().to_string()),
-        false => short,
-    }
-}
-
-/// A peer's id as its JSON text on one short line, for a message or the log.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ShortRequestId<'a>(pub(crate) &'a RequestId);
-
-impl fmt::Display for ShortRequestId<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            RequestId::Integer(integer) => write!(f, "{integer}"),
-            RequestId::Text(text) => write!(f, "{:?}", cut(text)),
-            id @ RequestId::Number(_) => f.write_str(&shortened(&id.to_string())),
-        }
-    }
 }

@@ -248,7 +248,7 @@ impl Session {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("id", &self.id)
+            .field("id", &ShortId::of(self.id()).to_string())
             .field("phase", &*self.lock())
             .finish_non_exhaustive()
     }

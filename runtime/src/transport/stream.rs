@@ -27,6 +27,7 @@ use crate::{
     drive::{Batch, CallFuture, Driving, Reply, Sorted},
     engine::{Engine, Shared, Source},
     gate::Outgoing,
+    jsonrpc,
     peer::Session,
     signal::Fired,
 };
@@ -353,7 +354,7 @@ impl Connection {
 
     fn append(&mut self, message: Outgoing) {
         let message = message.into_bytes();
-        tracing::trace!(message = %String::from_utf8_lossy(&message), "sent");
+        tracing::trace!(message = %jsonrpc::WholeMessage(&message), "sent");
         if self.out.is_empty() && message.len() >= FULL {
             // Large messages are not copied.
             self.out = message;
@@ -442,7 +443,7 @@ fn reply_to(engine: &Engine, session: &Arc<Session>, line: Line<'_>, limit: usiz
     let source = Source::stream(session);
     match line {
         Line::Whole(line) => {
-            tracing::trace!(message = %String::from_utf8_lossy(line), "received");
+            tracing::trace!(message = %jsonrpc::WholeMessage(line), "received");
             engine.receive(&source, line)
         }
         Line::TooLong(prefix) => engine.too_long(&source, &prefix, limit),

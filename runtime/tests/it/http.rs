@@ -10,6 +10,7 @@ mod modern;
 mod races;
 #[cfg(feature = "testing")]
 mod recorded;
+mod repeated;
 mod resume;
 mod serve;
 mod sessions;

@@ -50,6 +50,7 @@ mod parity;
 mod portable;
 mod projection;
 #[cfg(feature = "http")]
+mod repeated;
 mod rude;
 mod stream;
 mod strict;

@@ -452,6 +452,11 @@ impl tracing::Subscriber for Log {
             fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
                 self.0.push_str(&format!(" {field}={value:?}"));
             }
+
+            /// As it is: what a subscriber escapes is its own business.
+            fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
+                self.0.push_str(&format!(" {field}=\"{value}\""));
+            }
         }
 
         LOG.with_borrow(|log| {

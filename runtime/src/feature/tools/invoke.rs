@@ -19,6 +19,7 @@ use crate::{
     check::{Passed, Steps, Violation, Violations},
     exchange::Context,
     feature::{callable::Prepared, failure::ToolError},
+    jsonrpc,
 };
 
 /// Most parameters whose arguments are split without an allocation.
@@ -172,10 +173,12 @@ impl ToolRoute {
             Err(Unfit::Found(violations)) => {
                 tracing::debug!(
                     tool = self.name(),
-                    violations = &*violations.for_log().to_string(),
+                    violations = &*jsonrpc::one_line(&in_lines(&violations, |one| one
+                        .for_log()
+                        .to_string())),
                     "arguments that do not fit"
                 );
-                return Examined::Unfit(violations.to_string());
+                return Examined::Unfit(in_lines(&violations, Violation::to_string));
             }
         };
         if passed.has_integral_floats() {
@@ -271,6 +274,23 @@ impl ToolRoute {
 
 fn limit(context: &Context) -> u64 {
     context.0.host.settings.max_check_steps
+}
+
+/// A line for each violation, as `line` writes it. Names and values in it are the caller's.
+fn in_lines(violations: &Violations, line: impl Fn(&Violation) -> String) -> String {
+    let mut lines: Vec<_> = violations
+        .iter()
+        .map(|violation| {
+            let mut short = violation.clone();
+            short.pointer = jsonrpc::shortened(&short.pointer).into_owned();
+            jsonrpc::one_line(&line(&short)).into_owned()
+        })
+        .collect();
+    match violations.total() - lines.len() {
+        0 => {}
+        more => lines.push(format!("and {more} more")),
+    }
+    lines.join("\n")
 }
 
 /// The arguments that are `null` and that the schema refuses for it.

@@ -45,7 +45,9 @@ impl Failure {
                 "no object that can be read".to_owned()
             }
             Self::Refused(Reason::Injected(error)) => error.to_string(),
-            Self::Refused(Reason::Arguments(error)) => worded(&DecodeError::locate(text, &error)),
+            Self::Refused(Reason::Arguments(error)) => {
+                shown(&worded(&DecodeError::locate(text, &error)))
+            }
             Self::Refused(Reason::Argument { index, error }) => {
                 let mut slots = vec![None; names.parameters.len()];
                 // It was split before, or no argument would have been refused.
@@ -53,14 +55,19 @@ impl Failure {
                 let name = &names.parameters[index];
                 let pointer = format!("/{}", pointer::escape(name));
                 match slots[index] {
-                    Some(argument) => {
-                        worded(&DecodeError::locate(argument, &error).under(&pointer))
-                    }
-                    None => format!("{pointer}: {error}"),
+                    Some(argument) => shown(&worded(
+                        &DecodeError::locate(argument, &error).under(&pointer),
+                    )),
+                    None => shown(&format!("{pointer}: {error}")),
                 }
             }
         }
     }
+}
+
+/// What a decoder says repeats the caller's text.
+fn shown(problem: &str) -> String {
+    jsonrpc::sentence(problem).into_owned()
 }
 
 /// `error` in words for the model. For integers that their Rust type does not take, which is what is left when the schema finds

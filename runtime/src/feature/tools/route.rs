@@ -377,7 +377,7 @@ impl ToolRoute {
                 tracing::error!(
                     tool = self.name(),
                     place = %self.place(),
-                    violations = &*violations.for_log().to_string(),
+                    violations = &*jsonrpc::one_line(&violations.for_log().to_string()),
                     "a result that the output schema forbids was held back"
                 );
                 Err(jsonrpc::internal(format!(

@@ -60,10 +60,11 @@ impl Inbound {
         let fault = fault.or_else(null).or_else(unknown);
         self.judge(fault, "envelope", Revision::LATEST)
             .map_err(|fault| {
+                let pointer = jsonrpc::shortened(&fault.pointer);
                 let problem = match fault.rule {
                     "missing-error-id" => "an error needs the `id` of its request".to_owned(),
-                    "null-members" => format!("`{}` is null", fault.pointer),
-                    _ => format!("`{}` is no member of a message", fault.pointer),
+                    "null-members" => format!("`{pointer}` is null"),
+                    _ => format!("`{pointer}` is no member of a message"),
                 };
                 frame.refused(jsonrpc::invalid_request(problem, &fault))
             })

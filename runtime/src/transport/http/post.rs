@@ -83,7 +83,7 @@ fn serve(
 ) -> State {
     let parts = Arc::new(parts);
     let body = jsonrpc::without_mark(body);
-    tracing::trace!(message = %String::from_utf8_lossy(body), "received");
+    tracing::trace!(message = %jsonrpc::WholeMessage(body), "received");
     // A request that stands on its own may name a session that is not there.
     let (active, missing) = match endpoint.session_of(&parts) {
         Ok(active) => (Some(active), Named::Absent),

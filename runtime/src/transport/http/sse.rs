@@ -5,7 +5,7 @@ use std::{fmt::Write as _, time::Duration};
 use bytes::Bytes;
 use memchr::memchr2_iter;
 
-use crate::{gate::Outgoing, store::EventId};
+use crate::{gate::Outgoing, jsonrpc, store::EventId};
 
 /// A comment that keeps proxies from taking a silent stream for a dead one; clients skip it (F-31, G-13).
 pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
@@ -21,7 +21,7 @@ pub(super) const REPLACED: Bytes = Bytes::from_static(b"retry: 30000\n\n");
 /// space. Letters that line splitters of some clients take for line ends occur inside strings only, and are escaped there.
 pub(super) fn event(id: Option<EventId>, message: &Outgoing) -> Bytes {
     let message = message.bytes();
-    tracing::trace!(message = %String::from_utf8_lossy(message), "sent as an event");
+    tracing::trace!(message = %jsonrpc::WholeMessage(message), "sent as an event");
     let mut out = Vec::with_capacity(message.len() + if id.is_some() { 80 } else { 24 });
     if let Some(id) = id {
         push_id(&mut out, id);

@@ -6,7 +6,7 @@ use trueform_schema::{Era, RequestId, Revision};
 
 use crate::{
     gate::{OutKind, Outcome, Outgoing, Refusal, Stage},
-    jsonrpc::code,
+    jsonrpc::{self, code},
 };
 
 /// Seconds after which a client may try again.
@@ -109,7 +109,7 @@ pub(super) fn refused(
 /// One message as the body of a response.
 pub(super) fn json(message: Outgoing) -> Response {
     let status = of(&message);
-    tracing::trace!(message = %String::from_utf8_lossy(message.bytes()), "sent");
+    tracing::trace!(message = %jsonrpc::WholeMessage(message.bytes()), "sent");
     let mut response = Response::new(Body::from(message.into_bytes()));
     *response.status_mut() = status;
     response.headers_mut().insert(
