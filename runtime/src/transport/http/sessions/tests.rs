@@ -1,0 +1,193 @@
+//! Who keeps a session, and who loses it.
+
+use trueform_schema::{Implementation, Revision};
+
+use super::*;
+use crate::peer::{MAX_SESSION_FACTS, Negotiated, PeerFacts};
+
+fn session(principal: Option<&str>) -> (Box<str>, Arc<Session>) {
+    let id = new_id();
+    let principal = principal.map(|name| Principal::new(name.to_owned()));
+    (id.clone(), Arc::new(Session::new(Some(id), principal)))
+}
+
+// F-19
+#[test]
+fn ids_are_visible_ascii_and_differ() {
+    let (one, two) = (new_id(), new_id());
+    assert!(one.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
+    assert!(one != two && key(&one).is_some());
+    for text in [
+        "",
+        "x",
+        "00000000000000000000000000000000",
+        "00000000-0000-0000-0000-00000000000g",
+    ] {
+        assert_eq!(key(text), None, "{text}");
+    }
+}
+
+// Y-1
+#[test]
+fn sessions_belong_to_their_principal() {
+    let sessions = Sessions::new(10, usize::MAX, Duration::from_secs(60), None);
+    let (id, opened) = session(Some("ann"));
+    drop(sessions.insert(opened).expect("room"));
+    assert!(sessions.find(&id, Some(&Principal::new("ann"))).is_some());
+    assert!(sessions.find(&id, Some(&Principal::new("bob"))).is_none());
+    assert!(sessions.find(&id, None).is_none());
+    assert!(sessions.find(&new_id(), None).is_none());
+}
+
+// F-21
+#[test]
+fn ended_sessions_are_gone_and_closed() {
+    let sessions = Sessions::new(10, usize::MAX, Duration::from_secs(60), None);
+    let (id, opened) = session(None);
+    let active = sessions.insert(opened.clone()).expect("room");
+    sessions.end(active.entry());
+    assert!(sessions.find(&id, None).is_none());
+    assert!(matches!(opened.phase(), crate::peer::Phase::Closed));
+}
+
+#[test]
+fn idle_sessions_end_and_busy_ones_do_not() {
+    let sessions = Sessions::new(10, usize::MAX, Duration::ZERO, None);
+    let (idle, opened) = session(None);
+    drop(sessions.insert(opened).expect("room"));
+    let (busy, opened) = session(None);
+    let active = sessions.insert(opened).expect("room");
+    assert!(sessions.find(&idle, None).is_none());
+    assert!(sessions.find(&busy, None).is_some());
+    drop(active);
+    assert!(sessions.find(&busy, None).is_none());
+    assert_eq!(sessions.len(), 0);
+}
+
+#[test]
+fn a_full_table_lets_an_idle_one_go_and_keeps_the_busy() {
+    let mut sessions = Sessions::new(50, usize::MAX, Duration::from_secs(60), None);
+    sessions.kept = Duration::ZERO;
+    let busy: Vec<_> = (0..49)
+        .map(|_| sessions.insert(session(None).1).expect("room"))
+        .collect();
+    for _ in 0..200 {
+        drop(
+            sessions
+                .insert(session(None).1)
+                .expect("an idle one makes room"),
+        );
+        assert_eq!(sessions.len(), 50);
+    }
+    let last = sessions
+        .insert(session(None).1)
+        .expect("an idle one makes room");
+    assert_eq!(sessions.insert(session(None).1).err(), Some(Full));
+    assert_eq!(sessions.len(), 50);
+    for active in busy.iter().chain([&last]) {
+        assert!(sessions.find(active.entry().id(), None).is_some());
+    }
+    sessions.end(last.entry());
+    sessions.end(last.entry());
+    assert!(sessions.insert(session(None).1).is_ok());
+    sessions.close_all();
+    assert_eq!(sessions.count.load(Ordering::Relaxed), 0);
+}
+
+// Issue 8: somebody who opens sessions without end ends nobody's that is in use, and no more than 10 s of his own.
+#[test]
+fn newcomers_end_only_sessions_without_a_second_message() {
+    let mut sessions = Sessions::new(2, usize::MAX, Duration::from_secs(3600), None);
+    let (proven, opened) = session(None);
+    drop(sessions.insert(opened).expect("room"));
+    assert!(sessions.find(&proven, None).is_some());
+    let (unproven, opened) = session(None);
+    drop(sessions.insert(opened).expect("room"));
+    for _ in 0..100 {
+        assert_eq!(sessions.insert(session(None).1).err(), Some(Full));
+    }
+    sessions.started -= UNPROVEN_KEPT;
+    for _ in 0..3 {
+        drop(
+            sessions
+                .insert(session(None).1)
+                .expect("in place of the unproven one"),
+        );
+        assert!(sessions.peek(&unproven).is_none());
+        assert_eq!(
+            sessions.insert(session(None).1).err(),
+            Some(Full),
+            "the next one is new"
+        );
+        sessions.started -= UNPROVEN_KEPT;
+    }
+    sessions.started -= Duration::from_secs(3000);
+    let (last, opened) = session(None);
+    drop(
+        sessions
+            .insert(opened)
+            .expect("in place of the unproven one"),
+    );
+    assert!(sessions.find(&last, None).is_some() && sessions.find(&proven, None).is_some());
+    sessions.started -= Duration::from_secs(3000);
+    assert_eq!(
+        sessions.insert(session(None).1).err(),
+        Some(Full),
+        "both are proven"
+    );
+    sessions.started -= Duration::from_secs(600);
+    assert!(
+        sessions.insert(session(None).1).is_ok(),
+        "one of them is over"
+    );
+}
+
+// Issue 8: all sessions together keep no more than the setting says.
+#[test]
+fn bounded_in_bytes() {
+    let facts = |name: &str| PeerFacts {
+        client_info: Some(Implementation::new(name, "1")),
+        ..PeerFacts::default()
+    };
+    let opened = |name: &str| {
+        let session = session(None).1;
+        session.open(Negotiated {
+            revision: Revision::LATEST_LEGACY,
+            facts: Arc::new(facts(name)),
+        });
+        session
+    };
+    let bytes = size_of::<Entry>() + opened("n").footprint();
+    let mut sessions = Sessions::new(100, 10 * bytes, Duration::from_secs(60), None);
+    let all: Vec<_> = (0..10)
+        .map(|_| sessions.insert(opened("n")).expect("room"))
+        .collect();
+    assert_eq!(sessions.insert(opened("n")).err(), Some(Full));
+    sessions.end(all[0].entry());
+    assert_eq!(
+        sessions.insert(opened("nn")).err(),
+        Some(Full),
+        "one byte too much"
+    );
+    let last = sessions.insert(opened("n")).expect("room again");
+    drop((all, last));
+    sessions.started -= UNPROVEN_KEPT;
+    let large = "n".repeat(2 * bytes);
+    sessions.full_until.store(0, Ordering::Relaxed);
+    drop(
+        sessions
+            .insert(opened(&large))
+            .expect("several make room for one"),
+    );
+    sessions.close_all();
+    assert_eq!(sessions.bytes.load(Ordering::Relaxed), 0);
+}
+
+// Design §8: at most 4 KiB an idle session, most of which is what the client said of itself.
+#[test]
+fn sessions_are_small() {
+    let state = size_of::<Entry>() + size_of::<Session>();
+    assert!(state <= 1024, "{state}");
+    let whole = size_of::<Entry>() + session(None).1.footprint() + MAX_SESSION_FACTS;
+    assert!(whole <= 4096, "{whole}");
+}
