@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drives a server with the official TypeScript and Python clients, over stdio and HTTP, at every revision each can speak.
+# Drives a server with public clients, over stdio and HTTP, at every revision each can speak.
 #
 # usage: interop.sh SERVER URL CACHE
 #
@@ -15,32 +15,69 @@ cache=$(cd "$3" && pwd)
 legacy="2024-11-05 2025-03-26 2025-06-18 2025-11-25"
 modern="2026-07-28"
 
-"$here/npm-install" "$here/interop" "$cache/interop"
-cp "$here"/interop/*.mjs "$cache/interop/"
+runs=0
+broken=()
 
-python=$cache/python/bin/python
-if ! cmp -s "$here/interop/requirements.txt" "$cache/python/installed-requirements.txt"; then
-  rm -rf "$cache/python"
-  python3 -m venv "$cache/python"
-  "$python" -m pip install --quiet --disable-pip-version-check --no-input -r "$here/interop/requirements.txt"
-  cp "$here/interop/requirements.txt" "$cache/python/installed-requirements.txt"
-fi
-
-failed=0
-# Each client prints one line a check and closes with its own `N passed, N failed`; its exit code counts.
+# drive RUNTIME MODULE REVISION...: over both transports. Each run prints one line a check and closes with its own
+# `N passed, N failed`; its exit code counts. A client that could not be installed fails here too.
 drive() {
-  timeout --kill-after=10 300 "$@" </dev/null || failed=$((failed + 1))
+  local runtime=$1 module=$2 name transport target
+  shift 2
+  name=$(basename "${module%.*}")
+  for transport in stdio http; do
+    target=$server
+    [ "$transport" = stdio ] || target=$url
+    runs=$((runs + 1))
+    if [ ! -x "$runtime" ]; then
+      echo "FAIL  $name $transport: not installed"
+      broken+=("$name-$transport (not installed)")
+    elif ! timeout --kill-after=10 120 "$runtime" "$module" "$transport" "$target" "$@" </dev/null; then
+      broken+=("$name-$transport")
+    fi
+  done
 }
 
-for transport in stdio http; do
-  target=$server
-  [ "$transport" = stdio ] || target=$url
-  drive node "$cache/interop/ts1.mjs" "$transport" "$target" $legacy
-  drive node "$cache/interop/ts2.mjs" "$transport" "$target" $legacy $modern
-  drive "$python" "$here/interop/python_client.py" "$transport" "$target" $legacy $modern
-done
+# Installs the packages of `requirements-NAME.txt` into an environment of their own, unless they are there already. The file
+# pins all that they need.
+environment() {
+  local wanted=$here/interop/requirements-$1.txt folder=$cache/python-$1
+  if cmp -s "$wanted" "$folder/installed-requirements.txt"; then
+    return 0
+  fi
+  rm -rf "$folder"
+  python3 -m venv "$folder" &&
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps -r "$wanted" &&
+    cp "$wanted" "$folder/installed-requirements.txt" ||
+    rm -rf "$folder"
+}
 
-if [ "$failed" -ne 0 ]; then
-  echo "$failed of 6 client runs failed" >&2
+node=$(command -v node)
+newer_node=""
+if "$here/npm-install" "$here/interop" "$cache/interop"; then
+  cp "$here"/interop/*.mjs "$here/interop/tools.json" "$cache/interop/"
+  newer_node=$(echo "$cache"/interop/node_modules/node-linux-*/bin/node)
+else
+  node=""
+fi
+drive "$node" "$cache/interop/ts1.mjs" $legacy
+drive "$node" "$cache/interop/ts2.mjs" $legacy $modern
+drive "$node" "$cache/interop/ai1.mjs" $legacy
+drive "$node" "$cache/interop/ai1_old.mjs" $legacy
+drive "$newer_node" "$cache/interop/ai2.mjs" $legacy $modern
+drive "$node" "$cache/interop/langchain_js.mjs" $legacy
+
+# No byte code beside the sources.
+export PYTHONDONTWRITEBYTECODE=1
+environment sdk1
+environment sdk2
+sdk1=$cache/python-sdk1/bin/python sdk2=$cache/python-sdk2/bin/python
+drive "$sdk1" "$here/interop/py1.py" $legacy
+drive "$sdk2" "$here/interop/py2.py" $legacy $modern
+drive "$sdk2" "$here/interop/fastmcp4.py" $legacy $modern
+drive "$sdk1" "$here/interop/langchain_py.py" $legacy
+drive "$sdk1" "$here/interop/smolagents_py.py" $legacy
+
+if [ "${#broken[@]}" -ne 0 ]; then
+  echo "${#broken[@]} of $runs client runs failed: ${broken[*]}" >&2
   exit 1
 fi

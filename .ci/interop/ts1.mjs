@@ -6,6 +6,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 
 import { main } from "./harness.mjs";
+import { offering } from "./offering.mjs";
 
 await main("ts1", connect);
 
@@ -29,22 +30,4 @@ async function connect(kind, target, revision) {
       await client.close();
     },
   };
-}
-
-/// This SDK always offers its newest revision; an older one is offered by
-/// rewriting its `initialize` on the way out. Returns a reader of what the
-/// server settled on.
-function offering(transport, revision) {
-  const send = transport.send.bind(transport);
-  transport.send = (message, options) =>
-    send(
-      message.method === "initialize" ? { ...message, params: { ...message.params, protocolVersion: revision } } : message,
-      options,
-    );
-  let settled;
-  transport.setProtocolVersion = ((original) => (version) => {
-    settled = version;
-    original?.call(transport, version);
-  })(transport.setProtocolVersion);
-  return () => settled;
 }

@@ -3,9 +3,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-import { main } from "./harness.mjs";
-
-const FIRST_MODERN = "2026-07-28";
+import { FIRST_MODERN, main } from "./harness.mjs";
 
 await main("ts2", connect);
 

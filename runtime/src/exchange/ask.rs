@@ -244,12 +244,12 @@ fn other_way(method: &str, revision: Revision) -> Option<&'static str> {
         Method::Progress => Some("`Context::progress` sends it"),
         Method::LoggingMessage => Some("`Context::log` sends it"),
         Method::Cancelled => Some("the server sends it where it gives a request up"),
+        _ if revision.era() == Era::Modern => Some("it goes to subscriptions"),
         // B-8: only for what the server declared, and to all that may hear of it.
         Method::ToolListChanged
         | Method::PromptListChanged
         | Method::ResourceListChanged
         | Method::ResourceUpdated => Some("it goes to all clients that may hear of the change"),
-        _ if revision.era() == Era::Modern => Some("it goes to subscriptions"),
         _ => None,
     }
 }

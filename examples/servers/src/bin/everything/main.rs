@@ -1,4 +1,4 @@
-//! One tool for each thing that a tool can do. The official conformance suite and the official clients are run against it.
+//! One tool for each thing that a tool can do. The official conformance suite and public clients are run against it.
 //!
 //! Speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`. Names, texts
 //! and schemas of the `test_…` tools are the suite's. The order matters to it too: it calls the first tool of the list

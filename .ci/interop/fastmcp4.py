@@ -1,0 +1,103 @@
+"""The client of FastMCP 4 (`fastmcp`): both eras."""
+
+from contextlib import asynccontextmanager
+from unittest import mock
+
+import anyio
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+
+from harness import CHECK_SECONDS, CHECKS, FIRST_MODERN, check_list_changed, check_streamed_answer, main, not_offered
+
+
+class Session:
+    def __init__(self, client, revision, list_changed, logged):
+        self.client = client
+        self.revision = revision
+        self.list_changed = list_changed
+        self.logged = logged
+
+    def negotiated(self):
+        assert self.client.server_info.name == "everything", self.client.server_info
+        return self.client.protocol_version
+
+    async def tools(self):
+        return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in await self.client.list_tools()]
+
+    async def call(self, name, arguments, progress=None):
+        result = await self.client.call_tool(name, arguments, progress_handler=progress, raise_on_error=False)
+        return {
+            "content": [block.model_dump(by_alias=True, exclude_none=True, mode="json") for block in result.content],
+            "structuredContent": result.structured_content,
+            "isError": result.is_error,
+        }
+
+    def error_code(self, error):
+        return error.code
+
+    async def cancel_running_call(self, scope):
+        scope.cancel()
+
+    async def heard_list_change(self):
+        with anyio.move_on_after(0.05):
+            await self.list_changed.wait()
+            return True
+        return False
+
+
+@asynccontextmanager
+async def connected(transport, target, revision):
+    list_changed = anyio.Event()
+
+    async def heard(message):
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            list_changed.set()
+
+    logged = []
+
+    async def on_log(message):
+        logged.append((message.level, message.data))
+
+    streams = StreamableHttpTransport(target) if transport == "http" else StdioTransport(target, [], keep_alive=False)
+    modern = revision >= FIRST_MODERN
+    mode = "auto" if modern else "legacy"
+    client = Client(streams, mode=mode, message_handler=heard, log_handler=on_log, timeout=CHECK_SECONDS)
+    # This client always offers the newest handshake revision of the SDK; the constant is the only way to offer an older one.
+    with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
+        await client.__aenter__()
+    try:
+        yield Session(client, revision, list_changed, logged)
+    finally:
+        await client.__aexit__(None, None, None)
+
+
+async def check_typed_result(session):
+    """This client turns structured output into an object whose type it derives from the tool's output schema."""
+    result = await session.client.call_tool("add", {"a": 20, "b": 22})
+    if session.revision < "2025-06-18":
+        assert result.data is None, result.data
+    else:
+        assert result.data.sum == 42, result.data
+
+
+async def check_logged(session):
+    await check_streamed_answer(session)
+    texts = ["Tool execution started", "Tool processing data", "Tool execution completed"]
+    assert session.logged == [("info", text) for text in texts], session.logged
+
+
+async def check_list_changed_or_not(session):
+    # This client opens no subscription, without which a modern server sends no such notification.
+    await (check_list_changed if session.revision < FIRST_MODERN else not_offered)(session)
+
+
+main(
+    "fastmcp4",
+    connected,
+    CHECKS
+    | {
+        "typed result": check_typed_result,
+        "streamed answer": check_logged,
+        "list changed": check_list_changed_or_not,
+    },
+)

@@ -1,0 +1,67 @@
+"""The official Python SDK 1.x (`mcp`) as a client: legacy era."""
+
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from unittest import mock
+
+import anyio
+from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from harness import CHECK_SECONDS, CHECKS, main
+
+
+class Session:
+    def __init__(self, session, revision, negotiated, list_changed):
+        self.session = session
+        self.revision = revision
+        self.settled = negotiated
+        self.list_changed = list_changed
+
+    def negotiated(self):
+        return self.settled
+
+    async def tools(self):
+        listed = await self.session.list_tools()
+        return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed.tools]
+
+    async def call(self, name, arguments, progress=None):
+        result = await self.session.call_tool(name, arguments, progress_callback=progress)
+        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+    def error_code(self, error):
+        assert isinstance(error, McpError), repr(error)
+        return error.error.code
+
+    async def cancel_running_call(self, scope):
+        # This SDK leaves it to the caller to send the notification. It counts its requests, and this one is the newest.
+        params = types.CancelledNotificationParams(requestId=self.session._request_id - 1)
+        await self.session.send_notification(types.ClientNotification(types.CancelledNotification(params=params)))
+        scope.cancel()
+
+    async def heard_list_change(self):
+        with anyio.move_on_after(0.05):
+            await self.list_changed.wait()
+            return True
+        return False
+
+
+@asynccontextmanager
+async def connected(transport, target, revision):
+    list_changed = anyio.Event()
+
+    async def heard(message):
+        if isinstance(getattr(message, "root", None), types.ToolListChangedNotification):
+            list_changed.set()
+
+    streams = streamable_http_client(target) if transport == "http" else stdio_client(StdioServerParameters(command=target))
+    timeout = timedelta(seconds=CHECK_SECONDS)
+    async with streams as (read, write, *_), ClientSession(read, write, timeout, message_handler=heard) as session:
+        # This SDK always offers its newest revision; the constant is the only way to offer an older one.
+        with mock.patch("mcp.types.LATEST_PROTOCOL_VERSION", revision):
+            settled = (await session.initialize()).protocolVersion
+        yield Session(session, revision, settled, list_changed)
+
+
+main("py1", connected, CHECKS)

@@ -1,0 +1,73 @@
+"""The official Python SDK 2.x (`mcp`) as a client: both eras."""
+
+from contextlib import asynccontextmanager, nullcontext
+from unittest import mock
+
+import anyio
+from mcp import Client, StdioServerParameters
+
+from harness import CHECK_SECONDS, CHECKS, FIRST_MODERN, main
+
+
+class Session:
+    def __init__(self, client, revision, list_changed):
+        self.client = client
+        self.revision = revision
+        self.list_changed = list_changed
+
+    def negotiated(self):
+        assert self.client.server_info is not None, "the server does not identify itself"
+        return self.client.protocol_version
+
+    async def tools(self):
+        listed = await self.client.list_tools(cache_mode="bypass")
+        return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed.tools]
+
+    async def call(self, name, arguments, progress=None):
+        result = await self.client.call_tool(name, arguments, progress_callback=progress)
+        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+    def error_code(self, error):
+        return error.code
+
+    async def cancel_running_call(self, scope):
+        scope.cancel()
+
+    @asynccontextmanager
+    async def listening(self):
+        modern = self.revision >= FIRST_MODERN
+        async with self.client.listen(tools_list_changed=True) if modern else nullcontext() as subscription:
+            self.subscription = subscription
+            yield
+
+    async def heard_list_change(self):
+        with anyio.move_on_after(0.05):
+            if self.subscription is None:
+                await self.list_changed.wait()
+                return True
+            async for _event in self.subscription:
+                return True
+        return False
+
+
+@asynccontextmanager
+async def connected(transport, target, revision):
+    list_changed = anyio.Event()
+
+    async def heard(message):
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            list_changed.set()
+
+    server = target if transport == "http" else StdioServerParameters(command=target)
+    modern = revision >= FIRST_MODERN
+    client = Client(server, mode="auto" if modern else "legacy", message_handler=heard, read_timeout_seconds=CHECK_SECONDS)
+    # This SDK always offers its newest handshake revision; the constant is the only way to offer an older one.
+    with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
+        await client.__aenter__()
+    try:
+        yield Session(client, revision, list_changed)
+    finally:
+        await client.__aexit__(None, None, None)
+
+
+main("py2", connected, CHECKS)
