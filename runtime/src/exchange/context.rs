@@ -144,6 +144,7 @@ impl Context {
     /// Does nothing if the client did not ask for progress, or if `progress` is not above what was reported before. The report
     /// is queued at once; when a client reads too slowly, a newer one takes its place. With an await a handler waits for its
     /// client instead, see [`Sent`].
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> Sent<'_> {
         self.0.report_progress(progress, total, message)
     }
