@@ -44,7 +44,7 @@ fn correct(document: &mut Value, correction: &Correction) -> Result<(), Problem>
         (None, None) => {
             let (parent, name) = correction.pointer.rsplit_once('/').unwrap_or_default();
             let Some(Value::Object(parent)) = document.pointer_mut(parent) else {
-                return Err(no_longer("there is no object to add to".to_owned()));
+                return Err(no_longer("no object to add to was found".to_owned()));
             };
             let name = name.replace("~1", "/").replace("~0", "~");
             parent.insert(name, correction.set.clone());

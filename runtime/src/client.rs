@@ -256,7 +256,7 @@ impl Client {
         self.inner.link.send(Outgoing::unchecked(line.into()))
     }
 
-    /// The next message from the server that is no answer to a typed request, as it was written; `None` when the connection
+    /// The next message from the server that does not answer a typed request, as it was written; `None` when the connection
     /// is closed. A batch comes as one. The last 1,024 are kept, and 8 MiB of them.
     pub async fn next_message(&self) -> Option<String> {
         self.inner.link.next_unclaimed().await

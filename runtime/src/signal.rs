@@ -133,7 +133,7 @@ impl<T: ?Sized> Drop for Fired<T> {
 mod tests {
     use super::*;
 
-    /// Not [`Waker::noop`], whose clones need not be told to be the same.
+    /// Not [`Waker::noop`]: `will_wake` need not hold for its clones.
     struct Nobody;
 
     impl std::task::Wake for Nobody {

@@ -213,7 +213,7 @@ fn lines(source: &str, without_harness: bool) -> impl Iterator<Item = (bool, &st
             let name = line.strip_prefix("fn ")?.strip_suffix("() {")?;
             source.contains(&format!("\"{name}\",")).then_some(())
         };
-        if !is_test_attribute(line) && !(without_harness && is_case().is_some()) {
+        if !(is_test_attribute(line) || without_harness && is_case().is_some()) {
             continue;
         }
         let above = lines[..at].iter().rev().take_while(|line| is_above(line));

@@ -86,7 +86,7 @@ impl ServeNotifications for Serving<'_> {
     /// The notification as it was written.
     type Cx<'a> = Notified;
 
-    /// A notification that is of no concern to the client itself: those that listen hear of it.
+    /// Publishes a notification that the client itself does not act on.
     fn ignored(&self, notified: Notified, _: Method) {
         self.0.publish(&notified);
     }

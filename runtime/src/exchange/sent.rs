@@ -35,7 +35,7 @@ use crate::{
 /// ```
 pub struct Sent<'c> {
     exchange: &'c Arc<Exchange>,
-    /// What was refused for want of room.
+    /// The message, while the queue is full.
     refused: Option<Outgoing>,
     subject: Option<Subject>,
     /// The progress that it reports.
@@ -111,7 +111,7 @@ impl Future for Sent<'_> {
     }
 }
 
-/// What nobody waited for takes the place of an older message about the same, or is lost.
+/// A message that was refused and not awaited replaces a queued one about the same subject. If there is none, it is lost.
 impl Drop for Sent<'_> {
     fn drop(&mut self) {
         let Some(message) = self.refused.take() else {

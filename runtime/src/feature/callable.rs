@@ -78,7 +78,7 @@ pub(crate) trait Callable: Send + Sync + 'static {
         protocol.unwrap_or_else(|| jsonrpc::internal(message))
     }
 
-    /// What the call returns if the author's code came to no end of its own: -32603. The log has the reason already.
+    /// What the call returns if the author's code did not finish: -32603. The log has the reason already.
     ///
     /// # Errors
     /// The error that the client gets.
@@ -134,7 +134,7 @@ impl Timeout {
     }
 }
 
-/// Why an author's code came to no end of its own.
+/// Why an author's code did not finish.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Panicked(Panic),

@@ -124,7 +124,7 @@ pub(crate) fn decode_header(value: &str) -> Result<Cow<'_, str>, String> {
     };
     let bytes = STANDARD
         .decode(encoded)
-        .map_err(|problem| format!("is no Base64: {problem}"))?;
+        .map_err(|problem| format!("is not Base64: {problem}"))?;
     String::from_utf8(bytes)
         .map(Cow::Owned)
         .map_err(|_| "does not decode to UTF-8".to_owned())

@@ -16,15 +16,15 @@ pub enum Leniency {
     UnknownMembers,
     /// No `params` where the method requires them, if an empty object would do.
     AbsentParams,
-    /// A member missing that the revision requires and whose value is told without it: in results of 2026-07-28 no `resultType`
-    /// counts as `complete`, no `ttlMs` as 0, no `cacheScope` as `private`.
+    /// A member missing that the revision requires and that has a default: in results of 2026-07-28 a missing `resultType`
+    /// counts as `complete`, a missing `ttlMs` as 0, a missing `cacheScope` as `private`.
     AbsentMembers,
     /// Null in place of a member that may not be null, which then counts as absent: `"arguments": null`, `"cursor": null`,
     /// `"params": null`, `"error": null` beside a result. Members that may be null keep it; `id`, `method` and `jsonrpc` are never
     /// null, and a required member is missing then. At most 24 different places of one message are null.
     NullMembers,
     /// A value of an enumeration, or an alternative of a union, that the revision does not have. Where the specification
-    /// asks for a refusal, as of an unknown log level, it is refused all the same. So is a result of a kind that the
+    /// asks for a refusal, as of an unknown log level, it is refused in any case. So is a result of a kind that the
     /// revision does not have, such as one that asks for input in the legacy era.
     UnknownValues,
     /// An integer written with a fraction or an exponent, such as `1.0` or `1e3`, up to ±2^53. Beyond that not every integer has a

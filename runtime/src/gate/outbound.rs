@@ -379,7 +379,7 @@ pub enum Policy {
     /// fails what waits for it.
     #[default]
     Enforce,
-    /// It goes on, and the log says what was wrong. What cannot be decoded is refused all the same, and a result that the tool's
+    /// It goes on, and the log says what was wrong. What cannot be decoded is refused in any case, and a result that the tool's
     /// own output schema forbids is held back.
     Warn,
     /// Nothing is checked but what [`Warn`](Self::Warn) refuses too.

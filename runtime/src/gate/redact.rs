@@ -10,7 +10,7 @@ const LONGEST: usize = 512;
 const LONGEST_NAME: usize = 64;
 
 /// Displays the JSON text of a message with its strings and numbers replaced by their sizes, and cut off. Member names stay,
-/// as do the method and the id, by which the message is found again. Bytes that are no JSON are shown as their number.
+/// as do the method and the id, by which the message is found again. Of bytes that are not JSON only the number is shown.
 pub(crate) struct Redacted<'a>(pub(crate) &'a [u8]);
 
 /// Logs `message`, what it says left out, after the log has said what is wrong with it.
@@ -30,7 +30,7 @@ enum Place {
     Value {
         shown: bool,
     },
-    /// In a message that is no JSON: anything.
+    /// In a message that is not JSON: anything.
     Nowhere,
 }
 

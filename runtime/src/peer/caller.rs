@@ -31,7 +31,7 @@ pub(crate) enum Facts {
     Request(PeerFacts),
 }
 
-/// Who sends a request, at which revision, and what it wants to hear while it waits.
+/// Who sends a request, at which revision, and which notifications it wants while it waits.
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(crate) revision: Revision,

@@ -443,6 +443,28 @@ async fn answers_that_are_none_do_not_leave() {
     drop(client);
 }
 
+// B-10: the client itself answers a ping, before the handshake ends and under every policy. The default handler would refuse it.
+#[tokio::test]
+async fn a_ping_is_answered_under_every_policy() {
+    for policy in [Policy::Enforce, Policy::Warn, Policy::Off] {
+        let options = ClientOptions::at(Revision::V2025_06_18).incoming(policy);
+        let (connecting, playing) = against(options, |mut mock| async move {
+            let ping = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+            let request = mock.next().await.unwrap();
+            mock.send(ping(1)).await;
+            let early = mock.next().await.unwrap();
+            play_legacy(&mut mock, &request).await;
+            mock.send(ping(2)).await;
+            [early, mock.next().await.unwrap()]
+        });
+        let client = connecting.await.unwrap();
+        for answer in soon(playing).await.unwrap() {
+            assert_eq!(answer["result"], json!({}), "{policy:?}: {answer}");
+        }
+        drop(client);
+    }
+}
+
 // E-3
 #[tokio::test]
 async fn a_modern_server_is_not_answered() {
@@ -506,7 +528,7 @@ async fn unfit_notifications_are_dropped() {
     while let Some(notified) = heard.try_next() {
         methods.push(notified.method().to_owned());
     }
-    // A level that nobody knows is let in by name, and what is no object is no message.
+    // A level that nobody knows is let in by name, and params that are not an object make a message invalid.
     assert_eq!(
         methods,
         ["notifications/message", "notifications/tools/list_changed"]

@@ -1102,7 +1102,7 @@ fn problems_are_told_all_at_once() {
     expect![[r#"
         fn `first` at runtime/tests/it/tools.rs:LINE takes `Args<i64>`, whose schema is not that of an object
         fn `both` at runtime/tests/it/tools.rs:LINE takes `Args`, which is all arguments, and `_one`; move `_one` into its struct
-        the input schema of tool `reserved` (fn `reserved` at runtime/tests/it/tools.rs:LINE): /properties/_region/x-mcp-header: `no token` is no header name: use letters, digits and `!#$%&'*+-.^_`|~`
+        the input schema of tool `reserved` (fn `reserved` at runtime/tests/it/tools.rs:LINE): /properties/_region/x-mcp-header: `no token` is not a header name: use letters, digits and `!#$%&'*+-.^_`|~`
         `io.modelcontextprotocol/x` in the `_meta` of tool `add` (fn `other_add` at runtime/tests/it/tools.rs:LINE) is reserved for the protocol
         two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and fn `other_add` at runtime/tests/it/tools.rs:LINE
         the input schema of tool `bad` (fn `greet` at runtime/tests/it/tools.rs:LINE): /properties/_name/pattern: `(` is not a usable pattern: found open group without closing ')'
@@ -1112,7 +1112,7 @@ fn problems_are_told_all_at_once() {
         the input schema of tool `bad` (the dynamic tool at runtime/tests/it/tools.rs:LINE) needs `"type": "object"` at its root
         the input schema of tool `bad` (the dynamic tool at runtime/tests/it/tools.rs:LINE): /type: `type` is one of `null`, `boolean`, `integer`, `number`, `string`, `array`, `object` or a list of them, not "objekt"
         two tools are named `bad`: fn `greet` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
-        the input schema of tool `worse` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is no object
+        the input schema of tool `worse` (the dynamic tool at runtime/tests/it/tools.rs:LINE) is not an object
         two tools are named `add`: fn `add` at runtime/tests/it/tools.rs:LINE and the dynamic tool at runtime/tests/it/tools.rs:LINE
         tool `add` (fn `greet_again` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`
         tool `bad` (fn `greet` at runtime/tests/it/tools.rs:LINE) takes `State<it::tools::Greeting>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`

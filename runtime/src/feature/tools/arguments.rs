@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// Which names a tool takes, and which parameter each belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// Name on the wire of each parameter; empty for those that are no arguments.
+    /// Name on the wire of each parameter; empty for injected ones.
     pub(super) parameters: Vec<Box<str>>,
     /// Names that belong to no single parameter: the members of an `Args` struct.
     pub(super) others: Vec<Box<str>>,

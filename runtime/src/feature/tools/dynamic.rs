@@ -215,7 +215,7 @@ fn object(
         Value::Object(schema) => JsonObject::from(schema),
         _ => {
             problems.push(format!(
-                "the {which} schema of tool `{name}` ({place}) is no object"
+                "the {which} schema of tool `{name}` ({place}) is not an object"
             ));
             JsonObject::empty()
         }

@@ -182,7 +182,7 @@ impl Found {
         };
         if name.is_empty() || !name.bytes().all(is_token) {
             return complain(&format!(
-                "`{name}` is no header name: use letters, digits and `!#$%&'*+-.^_`|~`"
+                "`{name}` is not a header name: use letters, digits and `!#$%&'*+-.^_`|~`"
             ));
         }
         let kind = match property.get("type").and_then(Value::as_str) {
@@ -263,15 +263,15 @@ mod tests {
         for (property, problem) in [
             (
                 json!({"type": "string", "x-mcp-header": ""}),
-                "no header name",
+                "not a header name",
             ),
             (
                 json!({"type": "string", "x-mcp-header": "a b"}),
-                "no header name",
+                "not a header name",
             ),
             (
                 json!({"type": "string", "x-mcp-header": "é"}),
-                "no header name",
+                "not a header name",
             ),
             (
                 json!({"type": "number", "x-mcp-header": "N"}),

@@ -45,7 +45,7 @@ mod tests {
 
     const CASES: u32 = 600;
 
-    /// JSON texts of the kinds that matter here: numbers in all spellings around all bounds, and what is no number.
+    /// JSON texts of the kinds that matter here: numbers in all spellings around all bounds, and values that are not numbers.
     fn scalar() -> impl Strategy<Value = String> {
         let bounds = select(vec![
             0,

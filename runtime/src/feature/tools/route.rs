@@ -169,7 +169,7 @@ impl ToolRoute {
                 let problem = match (is_reserved(key), is_meta_key(key)) {
                     (true, _) => "is reserved for the protocol",
                     (false, false) => {
-                        "is no key: an optional prefix of dotted labels and `/`, then letters, digits, `-`, `_` and `.`"
+                        "is not a key: it has an optional prefix of dotted labels and `/`, then letters, digits, `-`, `_` and `.`"
                     }
                     (false, true) => return None,
                 };

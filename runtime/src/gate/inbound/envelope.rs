@@ -64,7 +64,7 @@ impl Inbound {
                 let problem = match fault.rule {
                     "missing-error-id" => "an error needs the `id` of its request".to_owned(),
                     "null-members" => format!("`{pointer}` is null"),
-                    _ => format!("`{pointer}` is no member of a message"),
+                    _ => format!("`{pointer}` is not a member of a message"),
                 };
                 frame.refused(jsonrpc::invalid_request(problem, &fault))
             })

@@ -23,7 +23,7 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Key of the subscription in the `_meta` of messages that belong to one.
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Whether `params`, of a ping, are such that nobody can find fault with them.
+/// Whether `params` of a ping are valid under every policy.
 fn is_plain(params: &Value) -> bool {
     let is_plain_meta = |(name, meta): (&String, &Value)| {
         let meta = meta.as_object().filter(|_| name == "_meta");
@@ -204,8 +204,8 @@ impl Traffic {
             && sending
                 .revision
                 .is_none_or(|revision| revision.era() == Era::Modern);
-        // GAP-2: the envelope comes first. Whoever lets in nothing beside what is defined refuses it before anything of it is
-        // looked at.
+        // GAP-2: the envelope comes first. A strict server refuses it before it
+        // reads anything else of it.
         let is_strict = sending.is_extended && *code == code::INVALID_REQUEST;
         match sending.due {
             _ if is_probe || is_strict => {}

@@ -51,7 +51,7 @@ impl fmt::Display for InvalidSetting {
         };
         write!(
             f,
-            "`{}` is no entry of `{}`; expected {form}",
+            "`{}` is not an entry of `{}`; expected {form}",
             self.entry, self.setting
         )
     }

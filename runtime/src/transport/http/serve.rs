@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A stream of events over a connection whose writes are told.
+    /// A stream of events over a connection that reports its writes.
     async fn streaming(
         keep_alive: Duration,
     ) -> (Arc<Pipe>, DuplexStream, UnboundedReceiver<String>) {

@@ -30,7 +30,7 @@ const SHARDS: usize = 32;
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
 /// How long a session lives at least that sent no second message: 10 s. After that it ends when a full server needs the room.
-/// Sessions that did send one never end for a newcomer, so somebody who opens sessions without end ends nobody else's.
+/// A session that did send one never ends for a newcomer, so a flood of new sessions does not end those in use.
 pub const UNPROVEN_KEPT: Duration = Duration::from_secs(10);
 
 type Shard = HashMap<u128, Arc<Entry>>;

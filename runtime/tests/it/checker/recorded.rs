@@ -29,7 +29,7 @@ fn whereabouts() -> Json<Point> {
     Json(Point { x: 1.5, y: -2.0 })
 }
 
-/// Lists what is no object.
+/// Lists an item that is not an object.
 #[tool]
 fn numbers() -> Json<Vec<u32>> {
     Json(vec![1, 2, 3])

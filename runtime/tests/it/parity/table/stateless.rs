@@ -1,7 +1,8 @@
 //! Messages that say who sends them.
 
 use super::{
-    Answer, CAPABILITIES_AT, Door, Row, VERSION_AT, meta, modern_asks, notification, row, with_meta,
+    Answer, CAPABILITIES_AT, Door, Row, VERSION_AT, meta, modern_asks, notification, request, row,
+    with_meta,
 };
 
 /// Messages that say who sends them.
@@ -18,6 +19,14 @@ pub(super) fn stateless() -> Vec<Row> {
         modern_asks("modern arguments are an array", "tools/call", r#","name":"add","arguments":[1]"#).error_at(-32602, "/params/arguments"),
         modern_asks("modern unknown tool", "tools/call", r#","name":"ad""#).error_at(-32602, "/params/name"),
         modern_asks("modern call of a tool that needs more", "tools/call", r#","name":"needy""#).error(-32021).status(400),
+        // GAP-2: the capability comes before the log level, which is one of the params.
+        row(
+            "modern call of a tool that needs more, with a bad log level",
+            Door::Stateless,
+            request("tools/call", &format!(r#"{{"name":"needy","_meta":{level}}}"#)),
+        )
+        .error(-32021)
+        .status(400),
         // Nothing is there that `Mcp-Name` could repeat, so none is missed.
         modern_asks("modern call without a name", "tools/call", "").error_at(-32602, "/params/name"),
         modern_asks("name of a modern call is a number", "tools/call", r#","name":5"#).error_at(-32602, "/params/name"),
