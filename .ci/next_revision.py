@@ -103,8 +103,9 @@ GLUE = [
     ) -> Option<Answered<methods::GetNote>> {
         let notes = self.features.notes.as_ref()?;
         let exchange = || cx.exchange(self, Some(&mut params.meta));
-        let get = |conditions: &_| notes.get(&params.name, exchange, conditions);
-        let called = self.with_conditions(cx.source, get);
+        let called = self.with_conditions(cx.source, |conditions| {
+            notes.get(&params.name, exchange, conditions)
+        });
         Some(Answered::Called(called))
     }
 

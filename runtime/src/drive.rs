@@ -97,6 +97,7 @@ impl CallFuture {
             // Timers of the call are made here, whoever polls them.
             let _ = job
                 .exchange()
+                .later()
                 .runtime
                 .set(tokio::runtime::Handle::current());
             self.clock = job.timeout().map(Clock::start);

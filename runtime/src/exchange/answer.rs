@@ -79,7 +79,7 @@ impl<'c> Answer<'c> {
             deadline: None,
             silence: None,
             given_up: Fired::new(exchange.clone(), |exchange| &exchange.cancelled),
-            unread: Fired::new(exchange.clone(), |exchange| &exchange.unread),
+            unread: Fired::new(exchange.clone(), |exchange| &exchange.later().unread),
             has_released: false,
             is_settled: false,
         })
@@ -96,7 +96,7 @@ impl<'c> Answer<'c> {
 
     /// A timer of the runtime that drives the call; `None` before the call is driven.
     fn timer(&self, time: Duration) -> Option<Pin<Box<Sleep>>> {
-        let _runtime = self.exchange.runtime.get()?.enter();
+        let _runtime = self.exchange.later().runtime.get()?.enter();
         Some(Box::pin(tokio::time::sleep(time)))
     }
 
@@ -137,7 +137,7 @@ impl<'c> Answer<'c> {
             && let Some(occupied) = self.exchange.occupied()
         {
             self.has_released = true;
-            if self.exchange.asks.fetch_add(1, Ordering::Relaxed) == 0 {
+            if self.exchange.later().asks.fetch_add(1, Ordering::Relaxed) == 0 {
                 occupied.release();
             }
         }
@@ -169,7 +169,7 @@ impl Drop for Answer<'_> {
     fn drop(&mut self) {
         self.exchange.host.asks.fetch_sub(1, Ordering::Relaxed);
         if self.has_released
-            && self.exchange.asks.fetch_sub(1, Ordering::Relaxed) == 1
+            && self.exchange.later().asks.fetch_sub(1, Ordering::Relaxed) == 1
             && let Some(occupied) = self.exchange.occupied()
         {
             occupied.regain();

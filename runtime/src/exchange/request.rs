@@ -77,17 +77,32 @@ pub(crate) struct Exchange {
     /// Members that the handler adds to the `_meta` of the result.
     result_meta: Mutex<Option<Box<Meta>>>,
     finished: AtomicBool,
-    /// Whether the log says that messages of this request are lost.
+    /// Made when something of it is needed: most requests are answered at once and need nothing of it.
+    later: OnceLock<Box<Later>>,
+}
+
+/// What only a request needs that takes a while.
+#[derive(Debug, Default)]
+pub(crate) struct Later {
+    /// Whether the log says that messages of the request are lost.
     pub(super) lost_messages: AtomicBool,
     stream_closed: Signal,
-    /// Fired once the client no longer reads what belongs to this request.
+    /// Fired once the client no longer reads what belongs to the request.
     pub(crate) unread: Signal,
     /// How many requests to the client it waits for.
     pub(super) asks: AtomicUsize,
-    /// The runtime that drives the request, once it is driven.
+    /// The runtime that drives the request.
     pub(crate) runtime: OnceLock<tokio::runtime::Handle>,
-    /// What it occupies while it is at work, once it is driven.
-    occupied: OnceLock<Weak<dyn Occupied>>,
+    /// What it occupies while it is at work.
+    occupied: OnceLock<WeakOccupied>,
+}
+
+struct WeakOccupied(Weak<dyn Occupied>);
+
+impl fmt::Debug for WeakOccupied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Occupied")
+    }
 }
 
 /// Keeps the id of a request taken until dropped.
@@ -121,12 +136,7 @@ impl Exchange {
             }),
             result_meta: Mutex::default(),
             finished: AtomicBool::new(false),
-            lost_messages: AtomicBool::new(false),
-            stream_closed: Signal::default(),
-            unread: Signal::default(),
-            asks: AtomicUsize::new(0),
-            runtime: OnceLock::new(),
-            occupied: OnceLock::new(),
+            later: OnceLock::new(),
         })
     }
 
@@ -157,15 +167,20 @@ impl Exchange {
         }
     }
 
+    /// What only a request needs that takes a while.
+    pub(crate) fn later(&self) -> &Later {
+        self.later.get_or_init(Box::default)
+    }
+
     /// What the request occupies while it is at work; `None` if nothing, or if that is over.
     pub(super) fn occupied(&self) -> Option<Arc<dyn Occupied>> {
-        self.occupied.get()?.upgrade()
+        self.later.get()?.occupied.get()?.0.upgrade()
     }
 
     /// Sets what the request occupies while it is at work. Only the first call counts.
     #[cfg(feature = "http")]
     pub(crate) fn set_occupied(&self, occupied: Weak<dyn Occupied>) {
-        let _ = self.occupied.set(occupied);
+        let _ = self.later().occupied.set(WeakOccupied(occupied));
     }
 
     pub(crate) fn revision(&self) -> Revision {
@@ -211,13 +226,13 @@ impl Exchange {
 
     /// Asks the transport to end the response stream early; the answer is kept for the peer to fetch.
     pub(crate) fn close_stream(&self) {
-        self.stream_closed.fire();
+        self.later().stream_closed.fire();
     }
 
     /// Fired once the handler asked for the response stream to be ended early.
     #[cfg(feature = "http")]
     pub(crate) fn stream_closed(&self) -> &Signal {
-        &self.stream_closed
+        &self.later().stream_closed
     }
 
     /// Sends a notification that belongs to this request, as its revision allows. False if it did not leave.

@@ -123,7 +123,13 @@ impl Drop for Sent<'_> {
         let replaced = self
             .subject
             .is_some_and(|subject| self.exchange.outbox().replace(message, subject));
-        if !replaced && !self.exchange.lost_messages.swap(true, Ordering::Relaxed) {
+        if !replaced
+            && !self
+                .exchange
+                .later()
+                .lost_messages
+                .swap(true, Ordering::Relaxed)
+        {
             let id = jsonrpc::ShortRequestId(&self.exchange.id);
             tracing::warn!(
                 method = self.exchange.method,

@@ -173,7 +173,7 @@ impl Calls {
         for exchange in self.calls.exchanges() {
             let outbox = exchange.outbox();
             outbox.close();
-            exchange.unread.fire();
+            exchange.later().unread.fire();
             while let Some(message) = outbox.try_next() {
                 self.unheard(&message);
             }
