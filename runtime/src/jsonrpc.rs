@@ -19,7 +19,7 @@ pub(crate) use self::{
         method_not_found, params_error, unsupported_version,
     },
     error_detail::{ErrorDetail, NOTHING, described, sized},
-    message::{EarlyParams, Incoming, Kind, Malformed, Message, Text},
+    message::{EarlyParams, Incoming, Kind, Malformed, Message},
     read::{malformed_from, parse, parse_early},
     shown::{ShortRequestId, WholeMessage, one_line, sentence, shortened},
 };

@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, OnceLock, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
     time::Instant,
 };
@@ -86,6 +86,8 @@ pub(crate) struct Exchange {
 pub(crate) struct Later {
     /// Whether the log says that messages of the request are lost.
     pub(super) lost_messages: AtomicBool,
+    /// Counts awaited messages that needed no wait.
+    pub(super) unwaited: AtomicU32,
     stream_closed: Signal,
     /// Fired once the client no longer reads what belongs to the request.
     pub(crate) unread: Signal,

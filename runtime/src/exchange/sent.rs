@@ -15,12 +15,19 @@ use crate::{
     peer::{Refused, Subject},
 };
 
+/// After so many awaited messages of a call that needed no wait, the next one lets other tasks run.
+///
+/// A client that asked for no messages, or has gone, is never waited for. Without this a handler that only reports would keep its
+/// thread, and could be neither cancelled nor timed out.
+const YIELD_AFTER: u32 = 64;
+
 /// A progress report or a log message on its way to the client.
 ///
 /// It is sent without an await: then it is queued at once, and lost if [`OUTBOX_LIMIT`](crate::OUTBOX_LIMIT) messages or
 /// [`OUTBOX_BYTES`](crate::OUTBOX_BYTES) bytes wait for the client already. A newer report of progress takes the place of the
 /// one that waits. Awaited, it waits until there is room and half of the queue is free, so that a handler is not faster than
-/// its client. The wait ends as well when the client no longer reads, at the latest with the transport's write timeout.
+/// its client. The wait ends as well when the client no longer reads, at the latest with the transport's write timeout. Where
+/// nothing has to be waited for, other tasks run from time to time all the same.
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -84,6 +91,17 @@ impl<'c> Sent<'c> {
         self.progress
             .is_some_and(|progress| progress < self.exchange.progress_reported())
     }
+
+    /// Ready, but for one of [`YIELD_AFTER`] messages, which lets other tasks run first.
+    fn poll_turn(&self, cx: &Context<'_>) -> Poll<()> {
+        let unwaited = &self.exchange.later().unwaited;
+        if unwaited.fetch_add(1, Ordering::Relaxed) < YIELD_AFTER {
+            return Poll::Ready(());
+        }
+        unwaited.store(0, Ordering::Relaxed);
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
 }
 
 impl Future for Sent<'_> {
@@ -92,7 +110,7 @@ impl Future for Sent<'_> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         if !this.was_sent {
-            return Poll::Ready(());
+            return this.poll_turn(cx);
         }
         let outbox = this.exchange.outbox();
         loop {
@@ -101,7 +119,7 @@ impl Future for Sent<'_> {
             }
             std::task::ready!(outbox.poll_room(this.refused.as_ref(), cx));
             if this.refused.is_none() {
-                return Poll::Ready(());
+                return this.poll_turn(cx);
             }
             // Others may have been faster.
             if outbox.try_push(&mut this.refused, this.subject) == Err(Refused::Closed) {

@@ -6,12 +6,12 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::{ClientRequest, ErrorObject, Method, Revision};
 
 use super::Inbound;
-use crate::jsonrpc::{self, EarlyParams, Incoming, Malformed, Message, Text};
+use crate::jsonrpc::{self, EarlyParams, Incoming, Malformed, Message};
 
 impl<'a> EarlyParams<'a> for ClientRequest {
     type Seed = trueform_schema::ClientRequestSeed;
@@ -218,6 +218,31 @@ fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(text))
 }
 
+/// The name of a member. One with half a surrogate pair is not found here, but hides none that comes after it.
+struct Key<'a>(Cow<'a, [u8]>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_bytes<E>(self, name: &'de [u8]) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(name)))
+            }
+
+            fn visit_bytes<E>(self, name: &[u8]) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(name.to_owned())))
+            }
+        }
+        deserializer.deserialize_bytes(V)
+    }
+}
+
 struct Params<'p, 'a> {
     raw: &'p mut RawClaims<'a>,
     name_member: Option<&'static str>,
@@ -239,10 +264,13 @@ impl<'de> Visitor<'de> for Params<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Text(key)) = map.next_key()? {
-            if key == "_meta" {
+        while let Some(Key(key)) = map.next_key()? {
+            if *key == *b"_meta" {
                 map.next_value_seed(Meta(self.raw))?;
-            } else if self.name_member.is_some_and(|member| member == key) {
+            } else if self
+                .name_member
+                .is_some_and(|member| *member.as_bytes() == *key)
+            {
                 self.raw.name = Some(map.next_value()?);
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -270,8 +298,8 @@ impl<'de> Visitor<'de> for Meta<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Text(key)) = map.next_key()? {
-            match &*key {
+        while let Some(Key(key)) = map.next_key()? {
+            match std::str::from_utf8(&key).unwrap_or_default() {
                 PROTOCOL_VERSION => self.0.version = Some(map.next_value()?),
                 CLIENT_CAPABILITIES => self.0.capabilities = Some(map.next_value()?),
                 _ => {
@@ -310,7 +338,15 @@ mod tests {
             look(&format!(
                 r#"{{{meta},"name":"add","arguments":{{"name":"x"}}}}"#
             )),
-            (version, true, Some("add".to_owned()))
+            (version.clone(), true, Some("add".to_owned()))
+        );
+        // GAP-14
+        let broken = r#""\udfff\u0041":"\ud800","#;
+        let meta = meta.replace("_meta\":{", &format!("_meta\":{{{broken}"));
+        assert_eq!(
+            look(&format!(r#"{{{broken}{meta},"name":"add"}}"#)),
+            (version, true, Some("add".to_owned())),
+            "a name that is not Unicode hides none after it"
         );
         for none in [
             "[1]",

@@ -81,7 +81,8 @@ impl StreamSettings {
 
     /// Sets how long calls may still run after the end of the input, or after the server was asked to shut down. What has
     /// not ended then is dropped, and answered with -32603. Both at once, or a second request to shut down, end the wait
-    /// (DEC-11).
+    /// (DEC-11). After the end of the input, answers to calls that have ended are written for as long as the peer reads some of
+    /// them within each such time.
     #[must_use]
     pub const fn drain(mut self, time: Duration) -> Self {
         self.drain = time;
@@ -123,6 +124,7 @@ pub(crate) async fn serve(
         writer,
         lines: Lines::new(settings.max_line),
         patience: Patience::new(settings.write_timeout),
+        was_read: false,
         settings,
         out: Vec::new(),
         written: 0,
@@ -146,6 +148,8 @@ struct Connection {
     unflushed: bool,
     /// With a peer that does not read.
     patience: Patience,
+    /// Whether it has read since this was last looked at.
+    was_read: bool,
     /// Calls that were not ready at once.
     calls: JoinSet<Option<Outgoing>>,
     shutdown: Fired<Shared>,
@@ -227,11 +231,11 @@ impl Connection {
                 Some(_) if done => return Poll::Ready(Ok(())),
                 Some(Stage::InputEnded | Stage::Asked) => {
                     ready!(self.poll_drained(cx));
-                    if self.calls.is_empty() {
-                        // Only the peer is waited for, which does not read.
+                    if !self.calls.is_empty() {
+                        self.cut_off();
+                    } else if !self.is_read_on(cx) {
                         return Poll::Ready(Ok(()));
                     }
-                    self.cut_off();
                 }
                 Some(Stage::Cut) => {
                     ready!(self.poll_deadline(cx));
@@ -263,6 +267,18 @@ impl Connection {
             true => Poll::Ready(()),
             false => self.poll_deadline(cx),
         }
+    }
+
+    /// Whether only a peer is waited for that reads, if slowly, and has sent all that it wants to: nothing but its answers is left
+    /// then, and it gets the same time again. Not once the server was asked to stop.
+    #[cold]
+    fn is_read_on(&mut self, cx: &mut Context<'_>) -> bool {
+        let is_asked = Pin::new(&mut self.shutdown).poll(cx).is_ready();
+        let reads_on = std::mem::take(&mut self.was_read) && !is_asked;
+        if reads_on {
+            self.ending = Some(Ending::new(Stage::InputEnded, self.settings.drain));
+        }
+        reads_on
     }
 
     /// Ends the calls that run; their answers still leave.
@@ -375,6 +391,7 @@ impl Connection {
         let written = self.poll_write_all(cx);
         if written.is_ready() || self.written != before {
             self.patience.renew();
+            self.was_read = true;
         }
         match written {
             Poll::Pending => self.patience.poll_over(cx).map(Err),
@@ -422,6 +439,7 @@ impl Connection {
     /// From now on only what runs is waited for.
     fn drain(&mut self, stage: Stage) {
         self.session.end_input();
+        self.was_read = false;
         self.ending = Some(Ending::new(stage, self.settings.drain));
     }
 

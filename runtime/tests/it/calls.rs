@@ -499,3 +499,28 @@ async fn a_tool_can_wait_for_its_client() {
     );
     assert!(output.last().unwrap().contains(r#""text":"said""#));
 }
+
+/// Reports to a client that did not ask for it.
+#[tool]
+async fn reports_unasked(context: Context) -> &'static str {
+    for step in 1..=100_000 {
+        context.progress(f64::from(step), None, None).await;
+    }
+    "ran to its end"
+}
+
+// O-2: a tool whose only waits are for its client lets others run, and can be cancelled, though its client is never waited for.
+#[tokio::test]
+async fn a_tool_that_only_reports_keeps_no_thread() {
+    let service = Server::new("t", "1").tools(tools![reports_unasked]);
+    let [first, second] = initialize("2025-11-25");
+    let call = legacy("1", "tools/call", r#"{"name":"reports_unasked"}"#);
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    let output = soon(conversation(
+        &service.build().unwrap(),
+        joined([first, second, call, cancel.to_owned(), ping.to_owned()]),
+    ))
+    .await;
+    assert_eq!(output[1..], [r#"{"jsonrpc":"2.0","id":2,"result":{}}"#]);
+}

@@ -95,6 +95,21 @@ async fn a_peer_that_does_not_read() {
     near.read_to_end(&mut Vec::new()).await.unwrap();
     assert!(600 < read, "{read}");
 
+    // A slow reader gets all of what its closed input asked for, however short the drain is.
+    let drain = std::time::Duration::from_secs(5);
+    let (mut near, serving) = serve(settings.drain(drain));
+    let mut text = Vec::new();
+    while !serving.is_finished() {
+        tokio::time::sleep(drain - std::time::Duration::from_secs(1)).await;
+        let mut part = [0; 64];
+        let count = near.read(&mut part).await.unwrap();
+        text.extend_from_slice(&part[..count]);
+    }
+    serving.await.unwrap().unwrap();
+    near.read_to_end(&mut text).await.unwrap();
+    let answers = text.iter().filter(|byte| **byte == b'\n').count();
+    assert_eq!(answers, 5, "{}", String::from_utf8_lossy(&text));
+
     let begun = tokio::time::Instant::now();
     let (_unread, serving) = serve(settings.write_timeout(std::time::Duration::ZERO));
     serving.await.unwrap().unwrap();
