@@ -1,7 +1,7 @@
 //! The requests of one peer that are not answered yet, by id.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
@@ -70,22 +70,24 @@ impl InFlight {
     ) -> Result<(), Refused> {
         let mut table = self.lock();
         let Table { by_id, requests } = &mut *table;
-        let taken = by_id.get_mut(id);
-        if taken.is_some() && !may_repeat {
+        // One look-up: this is on the path of every call.
+        let entry = by_id.entry(id.clone());
+        if let hash_map::Entry::Occupied(_) = &entry
+            && !may_repeat
+        {
             return Err(Refused::Taken);
         }
         if *requests >= limit {
             return Err(Refused::Full);
         }
         *requests += 1;
-        match taken {
-            Some(entry) => entry.more.push(request),
-            None => {
-                let entry = Entry {
+        match entry {
+            hash_map::Entry::Occupied(mut taken) => taken.get_mut().more.push(request),
+            hash_map::Entry::Vacant(free) => {
+                free.insert(Entry {
                     first: request,
                     more: Vec::new(),
-                };
-                by_id.insert(id.clone(), entry);
+                });
             }
         }
         Ok(())
@@ -95,18 +97,21 @@ impl InFlight {
     pub(crate) fn leave(&self, id: &RequestId, request: *const ()) {
         let mut table = self.lock();
         let Table { by_id, requests } = &mut *table;
-        let Some(entry) = by_id.get_mut(id) else {
+        let Some(mut entry) = by_id.remove(id) else {
             return;
         };
-        let is_it = |other: &Weak<dyn Cancel>| other.as_ptr().cast::<()>() == request;
         *requests -= 1;
+        if entry.more.is_empty() {
+            return;
+        }
+        // Others have the id too.
+        let is_it = |other: &Weak<dyn Cancel>| other.as_ptr().cast::<()>() == request;
         if !is_it(&entry.first) {
             entry.more.retain(|other| !is_it(other));
         } else if let Some(next) = entry.more.pop() {
             entry.first = next;
-        } else {
-            by_id.remove(id);
         }
+        by_id.insert(id.clone(), entry);
     }
 
     /// Cancels the request with that id.
