@@ -51,6 +51,7 @@ mod portable;
 mod projection;
 #[cfg(feature = "http")]
 mod repeated;
+#[cfg(feature = "http")]
 mod rude;
 mod stream;
 mod strict;
