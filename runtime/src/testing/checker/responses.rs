@@ -101,7 +101,16 @@ impl Traffic {
         let key = self.key(report, asker, id);
         let code = outcome.as_ref().err().map(|error| error.code);
         // Taken out, so that the rest of the connection can be borrowed; put back below.
-        let Some(mut sending) = self.sent(asker).requests.remove(&key) else {
+        let found = self.sent(asker).requests.remove(&key);
+        // GAP-7: the id may be that of text which is not a message, as well as that of a request that was answered before.
+        let is_answered = found.as_ref().is_some_and(|sending| sending.answered);
+        if is_answered && self.answers_fault(report, id, code) {
+            self.sent(asker)
+                .requests
+                .extend(found.map(|sending| (key, sending)));
+            return;
+        }
+        let Some(mut sending) = found else {
             let is_refusal = code.is_some() && self.is_answer_to_unread(report);
             if !self.answers_fault(report, id, code) && !is_refusal {
                 self.unknown_id(report, id);
