@@ -94,7 +94,7 @@ impl CallFuture {
         }
         if !self.begun {
             self.begun = true;
-            // Timers of the call are made here, whoever polls them.
+            // The timers of the call belong to this runtime, also if another one polls them.
             let _ = job
                 .exchange()
                 .later()

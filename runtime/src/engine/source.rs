@@ -44,7 +44,7 @@ pub(crate) struct HttpSource<'a> {
 
 /// The permits that a transport has for calls at work.
 pub(crate) trait CallPermits {
-    /// Takes one; false if there is none left.
+    /// Takes a permit. Returns `false` if all are taken.
     fn take(&self) -> bool;
 }
 
@@ -75,7 +75,8 @@ impl<'a> Source<'a> {
         self.http.as_ref()
     }
 
-    /// Takes a permit of the transport for one more call; false if there is none. A byte stream bounds what runs by its table of ids.
+    /// Takes a permit of the transport for one more call. Returns `false` if all are taken. A byte stream has no permits: its table of
+    /// ids bounds what runs.
     pub(super) fn take_permit(&self) -> bool {
         self.http.as_ref().is_none_or(|http| http.permits.take())
     }

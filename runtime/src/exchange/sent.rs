@@ -129,7 +129,7 @@ impl Future for Sent<'_> {
     }
 }
 
-/// A message that was refused and not awaited replaces a queued one about the same subject. If there is none, it is lost.
+/// A message that was refused and not awaited replaces a queued one about the same subject. Without such a message it is lost.
 impl Drop for Sent<'_> {
     fn drop(&mut self) {
         let Some(message) = self.refused.take() else {

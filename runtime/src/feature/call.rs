@@ -32,7 +32,7 @@ use crate::{
 pub(crate) struct Conditions<'a> {
     /// Around the call, outermost first.
     pub(crate) layers: &'a Layers,
-    /// Takes a permit of the transport for one more call at work; false if there is none left.
+    /// Takes a permit of the transport for one more call. Returns `false` if all are taken.
     pub(crate) take_permit: &'a dyn Fn() -> bool,
 }
 

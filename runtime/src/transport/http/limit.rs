@@ -87,9 +87,7 @@ impl Permit {
             self.limit.emptied.notify_waiters();
         }
     }
-}
 
-impl Permit {
     /// Counts as one less against the bound, until [`resume`](Self::resume).
     pub(super) fn pause(&mut self) {
         self.paused += 1;

@@ -133,7 +133,7 @@ impl LiveStream {
         }
     }
 
-    /// Ready when the present reader has room for an event, or there is none: events are kept for one that comes later.
+    /// Ready when the present reader has room for an event. Ready too without a reader: the store keeps events for a later one.
     pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         match self.lock().reader.clone() {
             Some(reader) => reader.poll_room(cx),

@@ -197,7 +197,7 @@ impl Post<'_, '_> {
         }
     }
 
-    /// Lets work go on that is never answered. It counts as a call at work until it has ended. False if there is no room.
+    /// Starts work that is never answered. It counts as a call until it has ended. Returns `false` if all permits are taken.
     fn unanswered(&self, job: Box<dyn Job>) -> bool {
         let Some(permit) = self.endpoint.at_work.enter() else {
             return false;
