@@ -17,14 +17,33 @@ mod slow;
 pub(crate) mod subscriptions;
 pub mod tools;
 
-use trueform_schema::{ErrorObject, Method, Revision, ServerCapabilities};
+use trueform_schema::{Era, ErrorObject, Method, Revision, ServerCapabilities};
 
 use self::{extension::Extensions, logging::Logging, subscriptions::Topic, tools::Tools};
-use crate::{jsonrpc, needs::RequiredCapabilities};
+use crate::{
+    jsonrpc::{self, ErrorDetail},
+    needs::{RequiredCapabilities, Undeclared},
+};
 
-/// The error for a client that did not declare the capabilities `missing` (C-10).
-pub(crate) fn undeclared(missing: RequiredCapabilities) -> ErrorObject {
-    jsonrpc::capability_missing(&missing.to_string(), &missing.as_capabilities())
+/// The error for a client of `era` that did not declare what its message needs. Only the modern era has a code for it (C-10). A
+/// tool answers clients of the legacy era with a result instead (DEC-9).
+#[cold]
+pub(crate) fn undeclared(era: Era, missing: impl Into<Undeclared>) -> ErrorObject {
+    let Undeclared { what, required } = missing.into();
+    match era {
+        Era::Modern => jsonrpc::capability_missing(&what, &required),
+        Era::Legacy => jsonrpc::invalid_params(
+            format!(
+                "this request needs the client capability {what}, which this client did not declare"
+            ),
+            &ErrorDetail::new(
+                "/method",
+                "capability",
+                format!("a client that declared {what}"),
+                "one that did not",
+            ),
+        ),
+    }
 }
 
 /// What the engine asks of every feature.

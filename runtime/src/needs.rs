@@ -3,8 +3,8 @@
 use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::{Map, Value, json};
-use trueform_schema::{ClientCapabilities, Method, Revision, View};
+use serde_json::{Value, json};
+use trueform_schema::{ClientCapabilities, JsonObject, Map, Method, Revision, View};
 
 use crate::gate::shown;
 
@@ -151,7 +151,7 @@ impl RequiredCapabilities {
 
     /// The `ClientCapabilities` object that would declare it (C-10).
     pub(crate) fn as_capabilities(self) -> Value {
-        let mut capabilities = Map::new();
+        let mut capabilities = serde_json::Map::new();
         for (need, name) in Self::NAMES {
             if self.0 & need.0 == 0 {
                 continue;
@@ -170,6 +170,32 @@ impl RequiredCapabilities {
     }
 }
 
+/// Something that the client did not declare and a message of it needs.
+pub(crate) struct Undeclared {
+    /// Its name in messages.
+    pub(crate) what: String,
+    /// The `ClientCapabilities` object that would declare it.
+    pub(crate) required: Value,
+}
+
+impl Undeclared {
+    pub(crate) fn extension(identifier: &str) -> Self {
+        Self {
+            what: format!("`extensions[\"{identifier}\"]`"),
+            required: json!({ "extensions": { identifier: {} } }),
+        }
+    }
+}
+
+impl From<RequiredCapabilities> for Undeclared {
+    fn from(missing: RequiredCapabilities) -> Self {
+        Self {
+            what: missing.to_string(),
+            required: missing.as_capabilities(),
+        }
+    }
+}
+
 /// Whether `declared`, a written capabilities object, has `capability`, as the method table names it: `tools`,
 /// `resources.subscribe`.
 pub(crate) fn declares(declared: &Value, capability: &str) -> bool {
@@ -177,6 +203,11 @@ pub(crate) fn declares(declared: &Value, capability: &str) -> bool {
         .split('.')
         .try_fold(declared, |value, name| value.get(name));
     found.is_some_and(|value| *value != Value::Bool(false))
+}
+
+/// Whether `extensions`, the member of a capabilities object, names the extension `identifier` (C-14).
+pub(crate) fn declares_extension(extensions: Option<&Map<JsonObject>>, identifier: &str) -> bool {
+    extensions.is_some_and(|extensions| extensions.contains_key(identifier))
 }
 
 /// The capability that the side which answers `method` must have declared, at the newest revision that has the method.

@@ -45,6 +45,7 @@ mod generated {
 mod id;
 mod json;
 mod map;
+mod members;
 pub mod methods;
 pub mod parts;
 pub mod pointer;
@@ -63,5 +64,6 @@ pub use self::{
     id::{ProgressToken, RequestId},
     json::{InvalidJson, Json, JsonKind, JsonObject},
     map::{Extras, Map, Meta},
+    members::RawMembers,
     revision::{Era, Revisions, UnknownRevision},
 };

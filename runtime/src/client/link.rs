@@ -1,44 +1,38 @@
-//! One connection of a client: who waits for which answer, and the two tasks that move bytes.
+//! One connection of a client: who waits for which answer, and the two tasks that move bytes. [`received`] takes what comes in.
 //!
 //! Knows JSON-RPC and the handful of members by which messages find their way (`id`, `progressToken`, `subscriptionId`). What a
 //! method of the server does, the generated dispatch selects.
 
+mod received;
+
 use std::{
     collections::HashMap,
     fmt, io,
-    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicI64, Ordering},
     },
 };
 
-use serde::Deserialize;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::{Notify, oneshot},
 };
-use trueform_schema::{
-    ErrorObject, Json, RequestId, methods,
-    serve::client::{dispatch, dispatch_notification},
-};
+use trueform_schema::{Json, RequestId, methods};
 
 use super::{
     ClientOptions,
-    error::{ClientError, LocalError, is_error_without_id, unfit_answer},
-    gate::{ClientGate, Passed, Unfit},
+    error::{ClientError, LocalError},
+    gate::ClientGate,
     handler::ClientHandler,
     mailbox::Mailbox,
     notified::Notified,
-    served::{Asked, Serving},
-    server_requests::{Question, ServerRequests},
+    server_requests::ServerRequests,
     sink::MessageSink,
 };
 use crate::{
-    contained::{contained, contained_future},
-    gate::{self, CheckedParams, Outgoing},
-    jsonrpc::{self, ErrorDetail, Incoming, Kind, Malformed, Message},
-    transport::lines::{Line, Lines},
+    contained::contained,
+    gate::{CheckedParams, Outgoing},
 };
 
 /// What a request waits for.
@@ -65,16 +59,6 @@ struct State {
     subscriptions: HashMap<RequestId, Arc<Mailbox<Notified>>>,
     closed: bool,
 }
-
-/// What is left to do about a line when its messages are dealt with. A batch is one line.
-#[derive(Default)]
-struct Leftover {
-    /// No waiting request claimed it, or not all of it.
-    unclaimed: bool,
-    /// The log has said what is wrong with it, not yet what it looks like.
-    unfit: bool,
-}
-
 struct Waiter {
     answer: oneshot::Sender<Outcome>,
     progress: Option<OnProgress>,
@@ -116,7 +100,7 @@ impl Link {
             gate: ClientGate::new(options),
         });
         tokio::spawn(written(writing, Arc::downgrade(&link)));
-        let reading = tokio::spawn(read(reader, link.clone(), options.max_message));
+        let reading = tokio::spawn(received::read(reader, link.clone(), options.max_message));
         (link, reading)
     }
 
@@ -229,265 +213,6 @@ impl Link {
         self.unclaimed.close();
     }
 
-    fn receive(self: &Arc<Self>, line: &[u8]) {
-        let inbound = self.gate.inbound;
-        let mut leftover = Leftover::default();
-        match jsonrpc::parse(line) {
-            Ok(Incoming::Single(frame)) => match inbound.envelope(&frame, line) {
-                Ok(()) => self.dispatch(frame, &mut leftover),
-                Err(malformed) => self.malformed(malformed, &mut leftover),
-            },
-            Ok(Incoming::Batch(frames)) => {
-                let admitted = self.gate.lets_in_batches();
-                for frame in inbound.batch(frames, line) {
-                    let frame = frame.and_then(|frame| match &admitted {
-                        Ok(()) => Ok(frame),
-                        Err(error) => Err(frame.refused(error.clone())),
-                    });
-                    match frame {
-                        Ok(frame) => self.dispatch(frame, &mut leftover),
-                        Err(malformed) => self.malformed(malformed, &mut leftover),
-                    }
-                }
-            }
-            Err(malformed) => self.malformed(malformed, &mut leftover),
-        }
-        self.dispose(line, &leftover);
-    }
-
-    fn dispose(&self, line: &[u8], leftover: &Leftover) {
-        if leftover.unfit {
-            gate::log_raw(line);
-        }
-        if leftover.unclaimed {
-            let line = String::from_utf8_lossy(line).into_owned();
-            self.unclaimed.put(line);
-        }
-    }
-
-    fn dispatch(self: &Arc<Self>, frame: Message<'_>, leftover: &mut Leftover) {
-        match frame {
-            Message::Response {
-                id: Some(id),
-                outcome,
-            } => {
-                let waiter = self.lock().waiting.remove(&id);
-                let Some(waiter) = waiter else {
-                    leftover.unclaimed = true;
-                    return;
-                };
-                let outcome = outcome
-                    .map(|result| Json::from(result.to_owned()))
-                    .map_err(ClientError::Remote);
-                waiter.settle(outcome);
-            }
-            Message::Response { id: None, outcome } => {
-                let outcome = outcome
-                    .map(|result| Json::from(result.to_owned()))
-                    .map_err(ClientError::Remote);
-                leftover.unclaimed = !self.settle_only(outcome);
-            }
-            Message::Notification { method, params } => {
-                leftover.unclaimed = true;
-                match self.gate.notification(&method, params) {
-                    Ok((passed, params)) => {
-                        let method = method.into();
-                        self.notified(passed, Notified { method, params });
-                    }
-                    Err(Unfit) => leftover.unfit = true,
-                }
-            }
-            Message::Request { id, method, params } => {
-                leftover.unclaimed = true;
-                if !self.gate.answers() {
-                    tracing::debug!(id = %jsonrpc::ShortRequestId(&id), method = &*jsonrpc::shortened(&method), "a request of the server is not answered");
-                    leftover.unfit = true;
-                    return;
-                }
-                // an answer to the second would be taken for one to the first.
-                if self.server_requests.contains(&id) {
-                    tracing::warn!(id = %jsonrpc::ShortRequestId(&id), "a request with the id of one that is being answered was dropped");
-                    leftover.unfit = true;
-                    return;
-                }
-                match self.gate.question(&method, params) {
-                    Ok((Passed::Decoded(request), params)) => {
-                        dispatch(&Serving(self), Asked { id: &id, params }, request);
-                    }
-                    Ok((Passed::Raw, params)) => self.ask_handler(&id, &method, params),
-                    Err(error) => {
-                        leftover.unfit = true;
-                        self.respond(self.gate.refusal(&id, &error));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Ends the only open request with `outcome`, which came under no id: it can be about nothing else. Returns whether there is
-    /// exactly one.
-    // A-7, GAP-7
-    fn settle_only(&self, outcome: Outcome) -> bool {
-        let mut state = self.lock();
-        let ids: Vec<RequestId> = state.waiting.keys().take(2).cloned().collect();
-        let [id] = &ids[..] else {
-            return false;
-        };
-        let waiter = state.waiting.remove(id);
-        drop(state);
-        let Some(waiter) = waiter else { return false };
-        waiter.settle(outcome);
-        true
-    }
-
-    /// Takes a notification: those of a subscription go to it, all others through the dispatch.
-    fn notified(
-        self: &Arc<Self>,
-        passed: Passed<trueform_schema::ServerNotification>,
-        notified: Notified,
-    ) {
-        let marks = notified
-            .params
-            .as_ref()
-            .and_then(|params| params.parse::<Marks>().ok())
-            .unwrap_or_default();
-        if let Some(id) = marks.meta.subscription_id {
-            // The subscription may have been dropped a moment ago.
-            let subscriber = self.lock().subscriptions.get(&id).cloned();
-            if let Some(subscriber) = subscriber {
-                subscriber.put(notified);
-            }
-            return;
-        }
-        match passed {
-            Passed::Decoded(notification) => {
-                dispatch_notification(&Serving(self), notified, notification)
-            }
-            Passed::Raw => self.publish(&notified),
-        }
-    }
-
-    /// Hands a notification to those that listen.
-    pub(super) fn publish(&self, notified: &Notified) {
-        let listeners = {
-            let mut state = self.lock();
-            state.listeners.retain(|other| other.strong_count() > 0);
-            state.listeners.clone()
-        };
-        for listener in listeners.iter().filter_map(Weak::upgrade) {
-            listener.put(notified.clone());
-        }
-    }
-
-    /// Notifies the request whose progress `token` stands for; tokens are the ids of their requests.
-    pub(super) fn progressed(&self, token: &RequestId, notified: &Notified) {
-        // The callback is taken out so that it runs without the lock.
-        let found = self
-            .lock()
-            .waiting
-            .get_mut(token)
-            .map(|waiter| (waiter.progress.take(), waiter.progressed.clone()));
-        let Some((callback, progressed)) = found else {
-            return;
-        };
-        progressed.notify_one();
-        let Some(mut callback) = callback else {
-            return;
-        };
-        let reported = contained("a progress callback", || callback(notified.clone()));
-        // One that panicked is not called again.
-        let callback = match (reported, self.lock().waiting.get_mut(token)) {
-            (Some(()), Some(waiter)) => waiter.progress.replace(callback),
-            (_, _) => Some(callback),
-        };
-        contained("a progress callback", move || drop(callback));
-    }
-
-    /// Answers a request of the server with what the handler answers.
-    pub(super) fn ask_handler(
-        self: &Arc<Self>,
-        id: &RequestId,
-        method: &str,
-        params: Option<Json>,
-    ) {
-        let Some(mut question) = self.server_requests.enter(id) else {
-            let most = ClientOptions::MOST_QUESTIONS;
-            tracing::warn!(id = %jsonrpc::ShortRequestId(id), method = &*jsonrpc::shortened(method), most, "a request of the server was refused: too many are being answered");
-            let problem = format!("too many requests wait: this client answers {most} at once");
-            return self.respond(self.gate.refusal(id, &jsonrpc::internal(problem)));
-        };
-        let (link, method) = (self.clone(), method.to_owned());
-        tokio::spawn(async move {
-            let answer = tokio::select! {
-                biased;
-                // The sender is only dropped, which ends the wait.
-                _ = &mut question.stopped => return,
-                answer = link.handled(&method, params) => answer,
-            };
-            let response = link.gate.let_answer_out(&question.id, &method, answer);
-            link.settle(&question, response);
-        });
-    }
-
-    async fn handled(&self, method: &str, params: Option<Json>) -> Result<Json, ErrorObject> {
-        const WHO: &str = "the client's handler";
-        let answering = contained(WHO, || self.handler.answer(method, params));
-        let answer = match answering {
-            Some(answering) => contained_future(WHO, answering).await,
-            None => None,
-        };
-        answer.unwrap_or_else(|| Err(jsonrpc::internal("the client's handler failed")))
-    }
-
-    /// Answers `question`, unless the server has cancelled it meanwhile.
-    fn settle(&self, question: &Question, response: Outgoing) {
-        if self.server_requests.leave(question) {
-            self.respond(response);
-        }
-    }
-
-    pub(super) fn respond(&self, response: Outgoing) {
-        // Nothing is left to answer when the connection is closed.
-        if let Some(out) = &self.lock().out {
-            let _ = out.answer(response);
-        }
-    }
-
-    fn malformed(&self, malformed: Malformed, leftover: &mut Leftover) {
-        let Malformed { kind, id, error } = malformed;
-        tracing::warn!(
-            ?kind,
-            id = id
-                .as_ref()
-                .map(|id| tracing::field::display(jsonrpc::ShortRequestId(id))),
-            problem = &*error.message,
-            "the server sent something malformed"
-        );
-        *leftover = Leftover {
-            unclaimed: true,
-            unfit: true,
-        };
-        match (kind, id) {
-            // The id is the server's: a request of ours that has the same is another matter.
-            (Kind::Request, Some(id)) if self.gate.answers() => {
-                // One with that id may be at the handler, whose answer this would be taken for.
-                if !self.server_requests.contains(&id) {
-                    self.respond(self.gate.refusal(&id, &error));
-                }
-            }
-            (Kind::Response, None) if is_error_without_id(&error) => {
-                self.settle_only(Err(unfit_answer(&error).into()));
-            }
-            (Kind::Request | Kind::Notification, _) | (_, None) => {}
-            (Kind::Response | Kind::Unknown, Some(id)) => {
-                let waiter = self.lock().waiting.remove(&id);
-                if let Some(waiter) = waiter {
-                    waiter.settle(Err(unfit_answer(&error).into()));
-                }
-            }
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -544,51 +269,6 @@ impl Drop for Pending {
     }
 }
 
-/// The member by which a notification finds its subscription.
-#[derive(Default, Deserialize)]
-struct Marks {
-    #[serde(default, rename = "_meta")]
-    meta: MetaMarks,
-}
-
-#[derive(Default, Deserialize)]
-struct MetaMarks {
-    #[serde(default, rename = "io.modelcontextprotocol/subscriptionId")]
-    subscription_id: Option<RequestId>,
-}
-
-/// Closes the connection when the reading ends, however it does.
-struct ClosesAtEnd(Arc<Link>);
-
-impl Drop for ClosesAtEnd {
-    fn drop(&mut self) {
-        self.0.close();
-    }
-}
-
-async fn read(mut reader: impl AsyncRead + Send + Unpin, link: Arc<Link>, max_message: usize) {
-    let closing = ClosesAtEnd(link);
-    let link = &closing.0;
-    let mut lines = Lines::new(max_message);
-    let outcome = loop {
-        let read = std::future::poll_fn(|cx| lines.poll_read(cx, Pin::new(&mut reader))).await;
-        match read {
-            Ok(0) => break Ok(()),
-            Ok(_) => {}
-            Err(error) => break Err(error),
-        }
-        while let Some(line) = lines.next() {
-            take(link, line);
-        }
-    };
-    if let Some(line) = lines.last() {
-        take(link, line);
-    }
-    if let Err(error) = outcome {
-        tracing::debug!(%error, "the connection to the server failed");
-    }
-}
-
 /// Waits for the end of `writing`. A server that has gone may have answered before, so what it wrote is still read; one that does
 /// not read for too long is given up.
 async fn written(writing: impl Future<Output = io::Result<()>>, link: Weak<Link>) {
@@ -600,21 +280,6 @@ async fn written(writing: impl Future<Output = io::Result<()>>, link: Weak<Link>
         && let Some(link) = link.upgrade()
     {
         link.close();
-    }
-}
-
-fn take(link: &Arc<Link>, line: Line<'_>) {
-    match line {
-        Line::Whole(line) => link.receive(line),
-        Line::TooLong(prefix) => {
-            let error = jsonrpc::invalid_request(
-                "the message is too long",
-                &ErrorDetail::new("", "size", "at most the client's `max_message`", "more"),
-            );
-            let mut leftover = Leftover::default();
-            link.malformed(jsonrpc::malformed_from(&prefix, error), &mut leftover);
-            link.dispose(&prefix, &leftover);
-        }
     }
 }
 

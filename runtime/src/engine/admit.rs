@@ -394,7 +394,7 @@ impl Engine {
             return None;
         }
         let missing = self.features.needs(method, name?).missing_from(declared?);
-        (!missing.is_empty()).then(|| feature::undeclared(missing))
+        (!missing.is_empty()).then(|| feature::undeclared(Era::Modern, missing))
     }
 }
 

@@ -11,7 +11,7 @@ use trueform_schema::{
 use super::{Context, answer::Answer};
 use crate::{
     gate::{self, CheckedParams, NotificationKind, Outgoing},
-    needs::RequiredCapabilities,
+    needs::{RequiredCapabilities, declares_extension},
     peer::{Refused, Settled},
     projection,
 };
@@ -180,9 +180,7 @@ impl Context {
     fn check_extension(&self, identifier: Option<&'static str>) -> Result<(), AskError> {
         let declared = self.0.peer().capabilities.extensions.as_ref();
         match identifier {
-            Some(identifier)
-                if !declared.is_some_and(|declared| declared.contains_key(identifier)) =>
-            {
+            Some(identifier) if !declares_extension(declared, identifier) => {
                 Err(AskError::ExtensionNotDeclared(identifier))
             }
             _ => Ok(()),

@@ -17,12 +17,14 @@ use super::{
     callable::{Callable, Failure, Step},
     failure::ToolError,
     job::{Called, Completion, Job, Pool},
+    undeclared,
 };
 use crate::{
     contained::{Panic, guarded, panic_text},
     exchange::{Context, Exchange},
     gate::{self, Inbound, Outgoing},
     jsonrpc::{self, ErrorDetail},
+    needs::{Undeclared, declares_extension},
 };
 
 /// The methods of one extension, served with a [`Context`].
@@ -153,7 +155,7 @@ impl Extensions {
     ) -> Option<Result<Notification, ErrorObject>> {
         let (extension, _) = self.find(method, revision)?;
         if declared.is_some_and(|declared| !extension.is_in(declared)) {
-            return Some(Err(undeclared(extension.identifier, revision)));
+            return Some(Err(extension.undeclared(revision)));
         }
         let text = params.map(RawValue::get);
         let name = extension.name_of(method);
@@ -200,8 +202,13 @@ impl Extension {
 
     /// Whether a client with the capabilities `declared` declared the extension.
     fn is_in(&self, declared: &ClientCapabilities) -> bool {
-        let extensions = declared.extensions.as_ref();
-        extensions.is_some_and(|extensions| extensions.contains_key(self.identifier))
+        declares_extension(declared.extensions.as_ref(), self.identifier)
+    }
+
+    /// The error for a client of `revision` that did not declare the extension (C-14).
+    #[cold]
+    fn undeclared(&self, revision: Revision) -> ErrorObject {
+        undeclared(revision.era(), Undeclared::extension(self.identifier))
     }
 
     fn request(
@@ -219,7 +226,7 @@ impl Extension {
             return Err(jsonrpc::method_not_found(method, why));
         }
         if !declared?.is_some_and(|declared| self.is_in(declared)) {
-            return Err(undeclared(self.identifier, revision));
+            return Err(self.undeclared(revision));
         }
         let text = params.map(RawValue::get);
         let name = self.name_of(method);
@@ -276,26 +283,6 @@ fn read<T>(
             .map_err(|error| ErrorDetail::of_decoding(&error, "/params")),
     };
     read.map_err(|fault| jsonrpc::params_error(method, &fault))
-}
-
-/// The error for a client that did not declare the extension `identifier` (C-10, C-14).
-fn undeclared(identifier: &str, revision: Revision) -> ErrorObject {
-    let required = serde_json::json!({ "extensions": { identifier: {} } });
-    let what = format!("`extensions[\"{identifier}\"]`");
-    if revision > Revision::LATEST_LEGACY {
-        return jsonrpc::capability_missing(&what, &required);
-    }
-    jsonrpc::invalid_params(
-        format!(
-            "this request needs the client capability {what}, which this client did not declare"
-        ),
-        &ErrorDetail::new(
-            "/method",
-            "capability",
-            format!("a client that declared {what}"),
-            "one that did not",
-        ),
-    )
 }
 
 /// A request that its extension can be called with.

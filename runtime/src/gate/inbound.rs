@@ -8,9 +8,8 @@
 mod envelope;
 mod nulls;
 
-use std::{fmt, ops::ControlFlow};
+use std::ops::ControlFlow;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::{
     Conform, DecodeError, Encode, ErrorObject, Method, RequestMetaObject, Revision, Violation,
@@ -368,29 +367,4 @@ fn is_within_open(pointer: &str, revision: Revision) -> bool {
         "/params/capabilities/elicitation/",
     ];
     revision < Revision::V2025_11_25 && OPEN.into_iter().any(|open| pointer.starts_with(open))
-}
-
-/// The members of an object as they were written, repeated ones included.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(V)
-    }
 }

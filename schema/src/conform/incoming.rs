@@ -3,13 +3,12 @@
 //!
 //! Compares texts, not trees: open JSON may hold a number beyond `f64`, which no tree can hold, and it is the same on both sides.
 
-use std::{fmt, ops::ControlFlow};
+use std::ops::ControlFlow;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::Flow;
-use crate::{Encode, JsonKind, Revision, View, pointer};
+use crate::{Encode, JsonKind, RawMembers, Revision, View, pointer};
 
 /// One place where a text says something else than the value that was read from it does at a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub struct Difference {
 pub enum DifferenceKind {
     /// The text has a member that the revision does not define.
     Unknown,
-    /// The text lacks a member that the revision requires, whose value is told without it: `resultType`, `ttlMs`, `cacheScope`.
+    /// The text lacks a member that the revision requires, and whose value is known without it: `resultType`, `ttlMs`, `cacheScope`.
     Absent,
     /// The text writes an integer with a fraction or an exponent.
     Fraction,
@@ -85,8 +84,8 @@ fn compare(
     let rewritten = |pointer| differs(DifferenceKind::Rewritten, pointer, Some(sent));
     match (JsonKind::of(sent), JsonKind::of(known)) {
         (JsonKind::Object, JsonKind::Object) => {
-            let Members(sent_members) = serde_json::from_str(sent).ok()?;
-            let Members(known) = serde_json::from_str(known).ok()?;
+            let RawMembers(sent_members) = serde_json::from_str(sent).ok()?;
+            let RawMembers(known) = serde_json::from_str(known).ok()?;
             // Another alternative, whose members are other ones.
             if let (Some(tag), Some(other)) = (tag(&sent_members), tag(&known))
                 && !is_same(tag, other)
@@ -161,31 +160,6 @@ fn is_same(one: &str, other: &str) -> bool {
 /// Whether a number is written with a fraction or an exponent.
 fn has_fraction(number: &str) -> bool {
     number.contains(['.', 'e', 'E'])
-}
-
-/// The members of an object as they were written, repeated ones included.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(V)
-    }
 }
 
 #[cfg(test)]

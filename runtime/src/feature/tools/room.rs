@@ -183,7 +183,7 @@ fn lacking(
     cx: &Context,
 ) -> std::result::Result<Called, ErrorObject> {
     if cx.0.revision().era() == Era::Modern {
-        return Err(undeclared(missing));
+        return Err(undeclared(Era::Modern, missing));
     }
     cx.0.finish();
     let result = failed(&format!(

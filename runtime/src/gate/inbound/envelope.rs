@@ -1,9 +1,9 @@
 //! What an envelope may not have beside the members that make it a message of its kind.
 
 use serde_json::value::RawValue;
-use trueform_schema::Revision;
+use trueform_schema::{RawMembers, Revision};
 
-use super::{Inbound, Members};
+use super::Inbound;
 use crate::{
     gate::Leniency,
     jsonrpc::{self, ErrorDetail, Malformed, Message},
@@ -81,19 +81,19 @@ fn unknown_in_envelope(frame: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> 
             outcome: Err(_), ..
         } => &["jsonrpc", "id", "error"],
     };
-    let Members(mut members) = serde_json::from_slice(text).ok()?;
+    let RawMembers(mut members) = serde_json::from_slice(text).ok()?;
     // Looked at before.
     members.retain(|(name, value)| !is_null_outcome(name, value));
     unknown_of(&members, known, "").or_else(|| {
         let (_, error) = members.iter().find(|(name, _)| name == "error")?;
-        let Members(members) = serde_json::from_str(error.get()).ok()?;
+        let RawMembers(members) = serde_json::from_str(error.get()).ok()?;
         unknown_of(&members, &["code", "message", "data"], "/error")
     })
 }
 
 /// A `result` or an `error` that is null in a message of another kind.
 fn null_outcome(frame: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
-    let Members(members) = serde_json::from_slice(text).ok()?;
+    let RawMembers(members) = serde_json::from_slice(text).ok()?;
     let (name, _) = members
         .iter()
         .find(|(name, value)| is_null_outcome(name, value))?;

@@ -4,9 +4,9 @@
 //! decoded once more. So members that may be null keep it, and messages without such nulls cost nothing.
 
 use serde_json::value::RawValue;
-use trueform_schema::{Conform, DecodeError, JsonKind, Revision, pointer};
+use trueform_schema::{Conform, DecodeError, JsonKind, RawMembers, Revision, pointer};
 
-use super::{Inbound, Members, unfit};
+use super::{Inbound, unfit};
 use crate::{gate::Leniency, jsonrpc::ErrorDetail};
 
 /// Most members, by their place in the message, that are left out of one text because they are null. The items of an array
@@ -169,7 +169,7 @@ fn copy(text: &str, tokens: &[&str], out: &mut String) -> Option<usize> {
     let mut left_out = 0;
     match JsonKind::of(text) {
         JsonKind::Object => {
-            let Members(members) = serde_json::from_str(text).ok()?;
+            let RawMembers(members) = serde_json::from_str(text).ok()?;
             // One that occurs twice is refused for that.
             if members.iter().filter(|(name, _)| name == token).count() > 1 {
                 return None;
