@@ -11,7 +11,7 @@ mod scan;
 mod shown;
 
 #[cfg(feature = "testing")]
-pub(crate) use self::read::readable_id;
+pub(crate) use self::read::{is_too_deep, readable_id};
 pub use self::{error::code, shown::MAX_REPEATED};
 pub(crate) use self::{
     error::{

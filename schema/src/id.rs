@@ -44,9 +44,6 @@ pub type ProgressToken = RequestId;
 /// The longest number accepted as an id, in bytes.
 const MAX_NUMBER: usize = 64;
 
-/// The largest exponent: that of the largest double.
-const MAX_EXPONENT: i32 = 308;
-
 impl RequestId {
     /// Longest string, in bytes of UTF-8, that is read as an id or as a progress token: 1 KiB. Both are kept and repeated while a
     /// request is in flight, so their size is bounded. (A number has at most 64 characters.)
@@ -107,7 +104,7 @@ fn plain_integer(text: &str) -> Option<i64> {
     }
 }
 
-/// Whether the JSON number `text` has no fraction.
+/// Whether the JSON number `text` has no fraction, and a double can hold about as much.
 fn is_integral(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().unwrap_or(i32::MAX)),
@@ -116,7 +113,9 @@ fn is_integral(text: &str) -> bool {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let significant = fraction.trim_end_matches('0').len();
     if exponent >= 0 {
-        return significant <= exponent.unsigned_abs() as usize && exponent <= MAX_EXPONENT;
+        // A larger one would be echoed, and many peers could not read that.
+        let is_double = text.parse::<f64>().is_ok_and(f64::is_finite);
+        return significant <= exponent.unsigned_abs() as usize && is_double;
     }
     let zeros = whole.len() - whole.trim_end_matches('0').len();
     significant == 0 && zeros >= exponent.unsigned_abs() as usize
@@ -317,6 +316,27 @@ mod tests {
         ] {
             let id = RequestId::from_json(text).unwrap();
             assert_eq!(serde_json::to_string(&id).unwrap(), text);
+        }
+    }
+
+    //
+    #[test]
+    fn ids_are_numbers_that_a_double_can_hold() {
+        for (mantissa, exponent, is_id) in [
+            ("1", 308, true),
+            ("1", 309, false),
+            ("1.7976931348623157", 308, true),
+            ("1.7976931348623159", 308, false),
+            ("33333333333333333333333333333", 279, true),
+            ("33333333333333333333333333333", 280, false),
+            ("0", 400, true),
+        ] {
+            for text in [
+                format!("{mantissa}e{exponent}"),
+                format!("-{mantissa}E+{exponent}"),
+            ] {
+                assert_eq!(RequestId::from_json(&text).is_ok(), is_id, "{text}");
+            }
         }
     }
 

@@ -40,7 +40,7 @@ fn read<'a, E: EarlyParams<'a>>(
         let place = problem.valid_up_to();
         malformed_from(bytes, error::parse(format!("not UTF-8 at byte {place}")))
     })?;
-    if scan::deeper_than(bytes, MAX_DEPTH) {
+    if is_too_deep(bytes) {
         let limit = format!("at most {MAX_DEPTH} levels of arrays and objects");
         let error = error::invalid_request(
             format!("nested deeper than {MAX_DEPTH} levels"),
@@ -52,6 +52,11 @@ fn read<'a, E: EarlyParams<'a>>(
         Some(b'[') => Ok((Incoming::Batch(batch(text)?), None)),
         _ => single(text, early).map(|(frame, params)| (Incoming::Single(frame), params)),
     }
+}
+
+/// Whether brackets in `bytes`, which need not be JSON, nest deeper than a message may.
+pub(crate) fn is_too_deep(bytes: &[u8]) -> bool {
+    scan::deeper_than(bytes, MAX_DEPTH)
 }
 
 fn batch(text: &str) -> Result<Vec<Result<Message<'_>, Malformed>>, Malformed> {

@@ -77,7 +77,11 @@ pub(super) fn fault(text: &str) -> Fault {
             Err(error) => {
                 return Fault {
                     message: format!("not JSON: {error}"),
-                    codes: &[code::PARSE_ERROR],
+                    // Either may be found first.
+                    codes: match jsonrpc::is_too_deep(text.as_bytes()) {
+                        true => &[code::PARSE_ERROR, code::INVALID_REQUEST],
+                        false => &[code::PARSE_ERROR],
+                    },
                     ..refused(&["A-1"], "")
                 };
             }
