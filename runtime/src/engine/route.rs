@@ -119,7 +119,7 @@ impl Engine {
     /// The refusal of a message that needs a session and names `missing`.
     pub(super) fn no_session(source: &Source<'_>, missing: &Named<'_>) -> Refused {
         let (stage, error) = match missing {
-            Named::Unknown => (Stage::NoSession, gate::session_unknown()),
+            Named::Unknown => (Stage::NotFound, gate::session_unknown()),
             Named::Unusable => (Stage::Envelope, gate::session_header_unusable()),
             Named::Absent | Named::Found(_) => (Stage::Envelope, gate::session_missing()),
         };

@@ -44,13 +44,27 @@ pub(crate) enum Outcome {
 /// How far a request came before it was answered. HTTP derives the status from it and the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
+    /// The sender may not call: the `Host` or `Origin` header.
+    Sender,
+    /// The method of the HTTP request.
+    HttpMethod,
+    /// The `Accept` header does not admit the type of the response.
+    Accept,
+    /// The type or the encoding of the body.
+    ContentType,
+    /// The body is too large.
+    TooLarge,
+    /// The body did not come in time.
+    TooSlow,
     /// The message is malformed, or nothing of its kind may be sent.
     Envelope,
-    /// The session that the message belongs to is not there.
-    NoSession,
+    /// The path, or the session that the message belongs to, is not there.
+    NotFound,
+    /// The store of the sessions or of the events failed.
+    Store,
     /// What the request says about itself: headers, version, required `_meta`.
     Claims,
-    /// It would run, but as many calls as may be are at work.
+    /// It would be served, but as much as may be is open or at work.
     NoRoom,
     /// Everything after that, in a session or stateless.
     Call(Era),

@@ -1,11 +1,11 @@
-//! HTTP requests that the transport turns away before, or beside, the protocol: the error that each of them is answered with.
-//! Their statuses are the transport's.
+//! HTTP requests that the transport turns away before, or beside, the protocol: how far each of them came, and the error that it
+//! is answered with.
 
 use std::time::Duration;
 
 use trueform_schema::ErrorObject;
 
-use super::{NO_ROOM, session};
+use super::{NO_ROOM, Stage, session};
 use crate::jsonrpc::{self, ErrorDetail};
 
 /// Environment variables that add to the settings of the same name: entries with commas between them.
@@ -49,6 +49,29 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
+    /// How far the request came.
+    pub(crate) fn stage(&self) -> Stage {
+        match self {
+            Self::Method | Self::NoStreamInModernEra => Stage::HttpMethod,
+            Self::Host(_) | Self::Origin(_) => Stage::Sender,
+            Self::Accept(_) => Stage::Accept,
+            Self::ContentType | Self::ContentEncoding => Stage::ContentType,
+            Self::BodyTooLarge(_) => Stage::TooLarge,
+            Self::BodySlow(_) => Stage::TooSlow,
+            Self::HostMissing
+            | Self::BodyBroken
+            | Self::SessionMissing
+            | Self::SessionHeaderUnusable
+            | Self::Version
+            | Self::Event => Stage::Envelope,
+            Self::SessionUnknown | Self::Path(_) => Stage::NotFound,
+            Self::Busy | Self::TooManySessions | Self::TooManyStreams | Self::Stopping => {
+                Stage::NoRoom
+            }
+            Self::Store => Stage::Store,
+        }
+    }
+
     /// The error that the client gets.
     pub(crate) fn error(&self) -> ErrorObject {
         match self {

@@ -105,6 +105,6 @@ pub(crate) fn mount(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> 
 /// As [`mount`], for a server that serves nothing else: any other path is answered 404, with the path of the endpoint.
 pub(crate) fn mount_alone(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
     let elsewhere = Refusal::Path(endpoint.config.path.as_str().into());
-    let refused = move || std::future::ready(status::refused(&elsewhere, None, None));
+    let refused = move || std::future::ready(status::refused(&elsewhere, None));
     Ok(mount(endpoint)?.fallback(refused))
 }

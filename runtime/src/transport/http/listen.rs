@@ -55,7 +55,7 @@ pub(super) fn get(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
         };
         served
             .await
-            .unwrap_or_else(|refusal| status::refused(&refusal, None, None))
+            .unwrap_or_else(|refusal| status::refused(&refusal, None))
     })
 }
 
@@ -68,7 +68,7 @@ pub(super) fn delete(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
     State::waiting(async move {
         let active = match session(&endpoint, &parts).await {
             Ok(active) => active,
-            Err(refusal) => return status::refused(&refusal, None, None),
+            Err(refusal) => return status::refused(&refusal, None),
         };
         let entry = active.entry();
         endpoint.sessions.end(entry);

@@ -49,7 +49,7 @@ pub(super) fn received(
     let endpoint = endpoint.clone();
     State::waiting(async move {
         if let Err(refusal) = shared::fetch(&endpoint, &parts).await {
-            return status::refused(&refusal, None, None);
+            return status::refused(&refusal, None);
         }
         let session = named_session(&parts).ok().map(str::to_owned);
         let mut whole = Some(parts);
@@ -221,7 +221,7 @@ impl Post<'_, '_> {
             Ok(active) => active,
             Err(sessions::Full) => {
                 session.close();
-                return status::refused(&Refusal::TooManySessions, Some(id), None).into();
+                return status::refused(&Refusal::TooManySessions, Some(id)).into();
             }
         };
         let mut response = reply::complete(response.into(), self.accepts);
@@ -248,7 +248,7 @@ impl Post<'_, '_> {
         let resumable = entry.and_then(|entry| Resumable::of(&entry, self.endpoint.event_store()));
         let calls = Calls::new(calls, self.guards);
         if !has_room {
-            return status::refused(&Refusal::TooManyStreams, calls.id(), None).into();
+            return status::refused(&Refusal::TooManyStreams, calls.id()).into();
         }
         if only_listens && !self.accepts.events {
             return State::refused(&Refusal::Accept(

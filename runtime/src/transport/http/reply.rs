@@ -126,7 +126,7 @@ impl Late {
         match first {
             First::Answered if self.responses.is_empty() && self.calls.ended_with_session() => {
                 let id = self.calls.id().filter(|_| !self.responses.is_batch());
-                status::refused(&Refusal::SessionUnknown, id, None)
+                status::refused(&Refusal::SessionUnknown, id)
             }
             First::Answered => complete(self.responses, self.accepts),
             First::Stream(message) => self.stream(message, config),

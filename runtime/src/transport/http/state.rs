@@ -20,7 +20,7 @@ impl State {
     }
 
     pub(super) fn refused(refusal: &Refusal) -> Self {
-        Self::Done(Some(status::refused(refusal, None, None)))
+        Self::Done(Some(status::refused(refusal, None)))
     }
 }
 

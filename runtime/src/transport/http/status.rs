@@ -2,7 +2,7 @@
 
 use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header};
-use trueform_schema::{Era, RequestId, Revision};
+use trueform_schema::{Era, RequestId};
 
 use crate::{
     gate::{OutKind, Outcome, Outgoing, Refusal, Stage},
@@ -21,9 +21,16 @@ pub(super) fn of(message: &Outgoing) -> StatusCode {
         return StatusCode::OK;
     };
     match (stage, *code) {
-        (Stage::NoSession, _) => StatusCode::NOT_FOUND,
-        (Stage::NoRoom, _) => StatusCode::SERVICE_UNAVAILABLE,
         (Stage::Envelope | Stage::Claims, _) => StatusCode::BAD_REQUEST,
+        (Stage::Sender, _) => StatusCode::FORBIDDEN,
+        (Stage::NotFound, _) => StatusCode::NOT_FOUND,
+        (Stage::HttpMethod, _) => StatusCode::METHOD_NOT_ALLOWED,
+        (Stage::Accept, _) => StatusCode::NOT_ACCEPTABLE,
+        (Stage::TooSlow, _) => StatusCode::REQUEST_TIMEOUT,
+        (Stage::TooLarge, _) => StatusCode::PAYLOAD_TOO_LARGE,
+        (Stage::ContentType, _) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        (Stage::Store, _) => StatusCode::INTERNAL_SERVER_ERROR,
+        (Stage::NoRoom, _) => StatusCode::SERVICE_UNAVAILABLE,
         (Stage::Call(Era::Modern), code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         (
             Stage::Call(_),
@@ -42,44 +49,15 @@ pub(super) fn is_refusal(message: &Outgoing) -> bool {
     of(message) != StatusCode::OK
 }
 
-/// The status of a request that the transport turns away.
-pub(super) fn of_refusal(refusal: &Refusal) -> StatusCode {
-    match refusal {
-        Refusal::Method | Refusal::NoStreamInModernEra => StatusCode::METHOD_NOT_ALLOWED,
-        Refusal::Host(_) | Refusal::Origin(_) => StatusCode::FORBIDDEN,
-        Refusal::Accept(_) => StatusCode::NOT_ACCEPTABLE,
-        Refusal::ContentType | Refusal::ContentEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        Refusal::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        Refusal::HostMissing
-        | Refusal::BodyBroken
-        | Refusal::SessionMissing
-        | Refusal::SessionHeaderUnusable
-        | Refusal::Version
-        | Refusal::Event => StatusCode::BAD_REQUEST,
-        Refusal::BodySlow(_) => StatusCode::REQUEST_TIMEOUT,
-        Refusal::SessionUnknown | Refusal::Path(_) => StatusCode::NOT_FOUND,
-        Refusal::Busy | Refusal::TooManySessions | Refusal::TooManyStreams | Refusal::Stopping => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
-        Refusal::Store => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
 /// The response to the request `id`, which the transport turns away. `id` is `None` where the transport does not know it.
-pub(super) fn refused(
-    refusal: &Refusal,
-    id: Option<&RequestId>,
-    revision: Option<Revision>,
-) -> Response {
+pub(super) fn refused(refusal: &Refusal, id: Option<&RequestId>) -> Response {
     let error = refusal.error();
     tracing::debug!(
         code = error.code,
         problem = &*error.message,
         "request refused"
     );
-    let message = Outgoing::refusal(id, revision, Stage::Envelope, &error);
-    let mut response = json(message);
-    *response.status_mut() = of_refusal(refusal);
+    let mut response = json(Outgoing::refusal(id, None, refusal.stage(), &error));
     let headers = response.headers_mut();
     match refusal {
         Refusal::Method => {
@@ -93,9 +71,6 @@ pub(super) fn refused(
                 header::ACCEPT_ENCODING,
                 HeaderValue::from_static("identity"),
             );
-        }
-        Refusal::Busy | Refusal::TooManySessions | Refusal::TooManyStreams | Refusal::Stopping => {
-            headers.insert(header::RETRY_AFTER, SOON);
         }
         // What is left of a body that is not read must not be taken for the next request.
         Refusal::BodyTooLarge(_) | Refusal::BodyBroken | Refusal::BodySlow(_) => {
