@@ -103,9 +103,7 @@ GLUE = [
     ) -> Option<Answered<methods::GetNote>> {
         let notes = self.features.notes.as_ref()?;
         let exchange = || cx.exchange(self, Some(&mut params.meta));
-        let called = self.with_conditions(cx.source, |conditions| {
-            notes.get(&params.name, exchange, conditions)
-        });
+        let called = notes.get(&params.name, exchange, &self.conditions(cx.source));
         Some(Answered::Called(called))
     }
 

@@ -20,7 +20,7 @@ use trueform_schema::{ErrorObject, RequestId, Revision};
 
 pub(crate) use self::source::Source;
 #[cfg(feature = "http")]
-pub(crate) use self::source::{CallPermits, HttpSource, Named};
+pub(crate) use self::source::{HttpSource, Named};
 use self::{admit::Received, methods::MethodTable, route::Refused};
 use crate::{
     drive::Reply,
@@ -177,10 +177,7 @@ impl Engine {
             Called::Silent => Reply::Silent,
             Called::Running(job) => Reply::Running(job),
             Called::Refused(error) => Reply::Ready(refused_call(id, revision, &error)),
-            Called::NoRoom => {
-                let error = jsonrpc::internal(gate::NO_ROOM);
-                Refused::at(Stage::NoRoom, Some(revision), error).reply(id)
-            }
+            Called::TurnedAway(refusal) => Refused::turned_away(&refusal, revision).reply(id),
         }
     }
 }

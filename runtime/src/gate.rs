@@ -15,7 +15,10 @@ mod leniency;
 mod loss;
 mod outbound;
 mod redact;
-#[cfg(feature = "http")]
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "only HTTP turns requests away")
+)]
 mod refusal;
 mod session;
 mod version;
@@ -25,7 +28,7 @@ pub(crate) use self::codes::{Standing, lacking, standing};
 #[cfg(feature = "http")]
 pub(crate) use self::outbound::OutKind;
 #[cfg(feature = "http")]
-pub(crate) use self::refusal::{HOSTS_VARIABLE, ORIGINS_VARIABLE, Refusal};
+pub(crate) use self::refusal::{HOSTS_VARIABLE, ORIGINS_VARIABLE};
 pub(crate) use self::{
     claims::{Claims, Read},
     headers::{
@@ -36,6 +39,7 @@ pub(crate) use self::{
     loss::{log_loss, losses, shown},
     outbound::{Checked, CheckedParams, NotificationKind, Outcome, Outgoing, Stage, holds_back},
     redact::{Redacted, log_raw},
+    refusal::Refusal,
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
     version::VersionHeader,
 };
@@ -57,10 +61,6 @@ pub(crate) const METHOD_HEADER: &str = "mcp-method";
 pub(crate) const NAME_HEADER: &str = "mcp-name";
 /// Prefix of the headers that repeat arguments marked `x-mcp-header`.
 pub(crate) const PARAM_HEADER_PREFIX: &str = "mcp-param-";
-
-/// What a request is refused with that would run while as many calls as may be are at work.
-pub(crate) const NO_ROOM: &str =
-    "too many calls are at work; the limit is the server's `max_in_flight` setting";
 
 /// Whether messages may come in arrays at `revision`.
 pub(crate) const fn has_batches(revision: Revision) -> bool {

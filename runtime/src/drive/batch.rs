@@ -33,10 +33,7 @@ impl Sorted {
             match reply {
                 Reply::Running(job) => sorted.jobs.push((place, job)),
                 Reply::Background(job) => sorted.background.push(job),
-                // Batches open no sessions.
-                Reply::Ready(response) | Reply::Opened(_, _, response) => {
-                    sorted.responses.push(place, response);
-                }
+                Reply::Ready(response) => sorted.responses.push(place, response),
                 // Batches do not nest, and the engine leaves out what is not answered.
                 Reply::Silent | Reply::Batch(_) => {}
             }

@@ -1,22 +1,14 @@
 //! What the engine replies to a message: a response, or work to drive.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
-use trueform_schema::RequestId;
-
-use crate::{feature::job::Job, gate::Outgoing, peer::Session};
+use crate::{feature::job::Job, gate::Outgoing};
 
 /// What became of a message.
 pub(crate) enum Reply {
     /// Nothing is answered. HTTP: 202.
     Silent,
     Ready(Outgoing),
-    /// The response to an `initialize`, whose id comes first, that opened a session of its own.
-    #[cfg_attr(
-        not(feature = "http"),
-        expect(dead_code, reason = "a stream is its session")
-    )]
-    Opened(RequestId, Arc<Session>, Outgoing),
     Running(Box<dyn Job>),
     /// Work for a notification, which is never answered. HTTP: 202.
     Background(Box<dyn Job>),
@@ -28,9 +20,7 @@ impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silent => f.write_str("Silent"),
-            Self::Ready(response) | Self::Opened(_, _, response) => {
-                f.debug_tuple("Ready").field(response).finish()
-            }
+            Self::Ready(response) => f.debug_tuple("Ready").field(response).finish(),
             Self::Running(job) | Self::Background(job) => {
                 f.debug_tuple("Running").field(&job.exchange().id).finish()
             }

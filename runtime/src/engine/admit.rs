@@ -20,7 +20,7 @@ use crate::{
     feature::{self, logging},
     gate::{self, Claims, Headers, Stage},
     jsonrpc::{self, ErrorDetail},
-    peer::{Caller, Negotiated, Phase, Session},
+    peer::{Caller, Negotiated, Opening, Phase, Session},
     trace,
 };
 
@@ -51,8 +51,8 @@ pub(crate) struct Admitted<'a> {
     pub(super) method: &'static str,
     pub(super) source: &'a Source<'a>,
     pub(super) by: Entered,
-    /// The session of its own that the request opened.
-    pub(super) opened: Option<Arc<Session>>,
+    /// How the request opened its session; `None` if it opened none.
+    pub(super) opening: Option<Opening>,
 }
 
 impl<'a> Admitted<'a> {
@@ -64,7 +64,7 @@ impl<'a> Admitted<'a> {
             method,
             source: received.source,
             by,
-            opened: None,
+            opening: None,
         }
     }
 
@@ -116,7 +116,7 @@ impl Engine {
                 refused.reply(received.id)
             }
         };
-        if let Reply::Ready(response) | Reply::Opened(_, _, response) = &reply {
+        if let Reply::Ready(response) = &reply {
             trace::record_response(&span, response);
         }
         reply

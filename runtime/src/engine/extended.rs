@@ -17,6 +17,7 @@ use super::{
 use crate::{
     drive::Reply,
     exchange::Exchange,
+    feature::job::Capacity,
     gate::{Claims, Inbound, Stage},
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Phase, Session},
@@ -61,9 +62,7 @@ impl Engine {
         let request = request.map_err(refuse)?;
         let admitted = Admitted::new(received, request.method, entered);
         let exchange = admitted.exchange(self, meta.as_mut());
-        let called = self.with_conditions(received.source, |conditions| {
-            request.call(exchange, conditions)
-        });
+        let called = request.call(exchange, &self.conditions(received.source));
         Ok(Self::called(received.id, revision, called))
     }
 
@@ -109,6 +108,10 @@ impl Engine {
         if let Some(meta) = &mut meta {
             // Both belong to requests: a notification has no response that progress and log messages could precede.
             (meta.progress_token, meta.log_level) = (None, None);
+        }
+        if let Some(Err(refusal)) = source.capacity().map(Capacity::call) {
+            let refused = Refused::turned_away(&refusal, revision);
+            return Self::unanswered_refusal(source, refused);
         }
         let caller = match &open {
             Some((session, negotiated)) => Caller::in_session(session, negotiated, meta.as_mut()),

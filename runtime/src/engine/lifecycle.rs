@@ -9,6 +9,7 @@ use trueform_schema::{
 
 use super::{Engine, admit::Admitted};
 use crate::{
+    gate::Refusal,
     host::Host,
     jsonrpc::{self, ErrorDetail},
     peer::{Negotiated, Opening, PeerFacts, ShortId},
@@ -74,15 +75,10 @@ impl Engine {
             revision,
             facts: Arc::new(facts),
         });
-        match opening {
-            Opening::First => self.subscriptions.remember(session),
-            Opening::Repeated | Opening::Replaced => {}
-            Opening::Refused => return Err(initialized_already()),
+        if opening == Opening::Refused {
+            return Err(initialized_already());
         }
-        tracing::info!(session = %ShortId::of(session.id()), %revision, ?opening, "session opened");
-        if !cx.source.is_stream() {
-            cx.opened = Some(session.clone());
-        }
+        cx.opening = Some(opening);
         cx.by.revision = revision;
         trace::record_revision(&tracing::Span::current(), revision);
         let mut result = InitializeResult::new(
@@ -92,6 +88,24 @@ impl Engine {
         );
         result.instructions = self.host.settings.instructions.clone();
         Ok(result)
+    }
+
+    /// Keeps the session that `cx` opened, now that the response is written.
+    ///
+    /// # Errors
+    /// The transport has no room for it.
+    pub(super) fn opened(&self, cx: &Admitted<'_>, opening: Opening) -> Result<(), Refusal> {
+        let Some(session) = &cx.by.session else {
+            return Ok(());
+        };
+        if let Some(capacity) = cx.source.capacity() {
+            capacity.session(session)?;
+        }
+        if opening == Opening::First {
+            self.subscriptions.remember(session);
+        }
+        tracing::info!(session = %ShortId::of(session.id()), revision = %cx.revision(), ?opening, "session opened");
+        Ok(())
     }
 
     // C-9

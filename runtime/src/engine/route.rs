@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     drive::Reply,
-    gate::{self, Claims, Outgoing, Stage, VersionHeader},
+    gate::{self, Claims, Outgoing, Refusal, Stage, VersionHeader},
     jsonrpc::{self, ErrorDetail},
     peer::Session,
     trace,
@@ -47,6 +47,11 @@ impl Refused {
             revision,
             error,
         }
+    }
+
+    /// A message of `revision` that the transport has no room for.
+    pub(super) fn turned_away(refusal: &Refusal, revision: Revision) -> Self {
+        Self::at(refusal.stage(), Some(revision), refusal.error())
     }
 
     /// What becomes of the request `id`.

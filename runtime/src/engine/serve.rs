@@ -7,7 +7,7 @@ use trueform_schema::{
     serve::server::ServeMethods,
 };
 
-use super::{Engine, admit::Admitted, refused_call, source::Source};
+use super::{Engine, admit::Admitted, refused_call, route::Refused, source::Source};
 use crate::{
     drive::Reply,
     feature::{
@@ -30,16 +30,12 @@ pub(crate) enum Answered<M: Request> {
 }
 
 impl Engine {
-    /// Calls what `call` calls, under the conditions of this server and of where the request comes from.
-    pub(super) fn with_conditions<R>(
-        &self,
-        source: &Source<'_>,
-        call: impl FnOnce(&Conditions<'_>) -> R,
-    ) -> R {
-        call(&Conditions {
+    /// What a call of a request from `source` needs.
+    pub(super) fn conditions<'a>(&'a self, source: &Source<'a>) -> Conditions<'a> {
+        Conditions {
             layers: &self.layers,
-            take_permit: &|| source.take_permit(),
-        })
+            capacity: source.capacity(),
+        }
     }
 
     /// The page of `listing` that `cursor` asks for.
@@ -60,7 +56,7 @@ impl ServeMethods for Engine {
     type Reply<M: Request> = Answered<M>;
     type Answer = Reply;
 
-    fn answer<M: Request>(&self, mut cx: Admitted<'_>, answered: Answered<M>) -> Reply {
+    fn answer<M: Request>(&self, cx: Admitted<'_>, answered: Answered<M>) -> Reply {
         let (id, revision) = (cx.id, cx.revision());
         let response = match answered {
             Answered::Result(result) => result.and_then(|result| {
@@ -72,16 +68,13 @@ impl ServeMethods for Engine {
             Answered::Called(Ok(called)) => return Self::called(id, revision, called),
             Answered::Called(Err(error)) => Err(error),
         };
-        match (response, cx.opened.take()) {
-            (Ok(response), Some(session)) => Reply::Opened(id.clone(), session, response),
+        match (response, cx.opening) {
             (Ok(response), None) => Reply::Ready(response),
-            (Err(error), opened) => {
-                // What is refused opens nothing.
-                if let Some(session) = opened {
-                    session.close();
-                }
-                Reply::Ready(refused_call(id, revision, &error))
-            }
+            (Ok(response), Some(opening)) => match self.opened(&cx, opening) {
+                Ok(()) => Reply::Ready(response),
+                Err(refusal) => Refused::turned_away(&refusal, revision).reply(id),
+            },
+            (Err(error), _) => Reply::Ready(refused_call(id, revision, &error)),
         }
     }
 
@@ -138,10 +131,13 @@ impl ServeMethods for Engine {
         let tools = self.features.tools.as_ref()?;
         let headers = cx.headers();
         let exchange = |params: &mut CallToolRequestParams| cx.exchange(self, params.meta.as_mut());
-        let called = self.with_conditions(cx.source, |conditions| {
-            tools.call(params, headers, exchange, conditions)
-        });
-        Some(Answered::Called(called))
+        let conditions = self.conditions(cx.source);
+        Some(Answered::Called(tools.call(
+            params,
+            headers,
+            exchange,
+            &conditions,
+        )))
     }
 
     fn subscriptions_listen(
@@ -151,9 +147,10 @@ impl ServeMethods for Engine {
     ) -> Option<Answered<methods::SubscriptionsListen>> {
         let exchange = cx.exchange(self, Some(&mut params.meta));
         let topics = self.features.topics();
-        let listening = self
-            .subscriptions
-            .listen(&exchange, &params.notifications, topics);
+        let capacity = cx.source.capacity();
+        let listening =
+            self.subscriptions
+                .listen(&exchange, &params.notifications, topics, capacity);
         Some(Answered::Called(Ok(listening)))
     }
 }

@@ -6,6 +6,7 @@ use trueform_schema::Revision;
 
 use crate::{
     exchange::{MessageSink, TransportData},
+    feature::job::Capacity,
     gate::{Headers, VersionHeader},
     peer::{Outbox, Session},
 };
@@ -39,13 +40,7 @@ pub(crate) struct HttpSource<'a> {
     pub(crate) transport: TransportData,
     /// Makes the id of a session that is opened.
     pub(crate) new_id: fn() -> Box<str>,
-    pub(crate) permits: &'a dyn CallPermits,
-}
-
-/// The permits that a transport has for calls at work.
-pub(crate) trait CallPermits {
-    /// Takes a permit. Returns `false` if all are taken.
-    fn take(&self) -> bool;
+    pub(crate) capacity: &'a dyn Capacity,
 }
 
 impl<'a> Source<'a> {
@@ -75,10 +70,9 @@ impl<'a> Source<'a> {
         self.http.as_ref()
     }
 
-    /// Takes a permit of the transport for one more call. Returns `false` if all are taken. A byte stream has no permits: its table of
-    /// ids bounds what runs.
-    pub(super) fn take_permit(&self) -> bool {
-        self.http.as_ref().is_none_or(|http| http.permits.take())
+    /// What the transport has room for; `None` on a byte stream.
+    pub(super) fn capacity(&self) -> Option<&'a dyn Capacity> {
+        self.http.as_ref().map(|http| http.capacity)
     }
 
     pub(super) fn named(&self) -> &Named<'a> {

@@ -13,7 +13,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-pub(crate) use super::job::Called;
+pub(crate) use super::job::{Called, Capacity};
 use super::{
     callable::{Callable, Failure, Prepared, Step, Timeout},
     failure::ToolError,
@@ -32,8 +32,8 @@ use crate::{
 pub(crate) struct Conditions<'a> {
     /// Around the call, outermost first.
     pub(crate) layers: &'a Layers,
-    /// Takes a permit of the transport for one more call. Returns `false` if all are taken.
-    pub(crate) take_permit: &'a dyn Fn() -> bool,
+    /// What the transport has room for; `None` where the table of ids bounds the calls.
+    pub(crate) capacity: Option<&'a dyn Capacity>,
 }
 
 /// Calls `callable` for the request `cx`.
@@ -55,8 +55,10 @@ pub(crate) fn run<C: Callable>(
             return Called::Silent;
         }
     };
-    if !(conditions.take_permit)() {
-        return Called::NoRoom;
+    if let Some(capacity) = conditions.capacity
+        && let Err(refusal) = capacity.call()
+    {
+        return Called::TurnedAway(refusal);
     }
     let mut call = Call {
         callable: callable.clone(),

@@ -8,7 +8,11 @@ use std::{
 use trueform_schema::ErrorObject;
 
 use super::callable::{Failure, Timeout};
-use crate::{exchange::Exchange, gate::Outgoing};
+use crate::{
+    exchange::Exchange,
+    gate::{Outgoing, Refusal},
+    peer::Session,
+};
 
 /// How a job ended.
 #[derive(Debug)]
@@ -57,13 +61,35 @@ pub(crate) trait Job: Send {
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing>;
 }
 
+/// What a transport has room for. The engine asks before it does anything, and the transport gives the room back once the message
+/// is answered. Byte streams have none: the table of ids bounds their calls, and each of them is one session.
+pub(crate) trait Capacity {
+    /// Takes a permit for one more call.
+    ///
+    /// # Errors
+    /// All are taken.
+    fn call(&self) -> Result<(), Refusal>;
+
+    /// Takes a permit for one more stream that only listens.
+    ///
+    /// # Errors
+    /// All are taken, or the client does not accept a stream.
+    fn listener(&self) -> Result<(), Refusal>;
+
+    /// Keeps `session`, which the message opened.
+    ///
+    /// # Errors
+    /// As many sessions as may be are open.
+    fn session(&self, session: &Arc<Session>) -> Result<(), Refusal>;
+}
+
 /// What became of a call so far.
 pub(crate) enum Called {
     Ready(Outgoing),
     /// Nothing is answered.
     Silent,
     Refused(ErrorObject),
-    /// The transport has no permit left for one more call.
-    NoRoom,
+    /// The transport has no room for it.
+    TurnedAway(Refusal),
     Running(Box<dyn Job>),
 }

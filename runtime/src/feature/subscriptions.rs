@@ -18,7 +18,7 @@ use trueform_schema::{
     SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
 };
 
-use super::job::{Called, Completion, Job, Pool};
+use super::job::{Called, Capacity, Completion, Job, Pool};
 use crate::{
     exchange::{Exchange, MessageSink, Ticket},
     gate::{NotificationKind, Outgoing},
@@ -120,12 +120,13 @@ impl Subscriptions {
         }
     }
 
-    /// Opens the stream of `exchange`, which asks for `wanted`, at a server that has `topics`.
+    /// Opens the stream of `exchange`, which asks for `wanted`, at a server that has `topics`, if the transport has room for it.
     pub(crate) fn listen(
         &self,
         exchange: &Arc<Exchange>,
         wanted: &SubscriptionFilter,
         topics: impl Iterator<Item = &'static Topic>,
+        capacity: Option<&dyn Capacity>,
     ) -> Called {
         if let Some(session) = &exchange.session
             && self.open_on(session) >= MAX_SUBSCRIPTIONS
@@ -139,6 +140,9 @@ impl Subscriptions {
             Err(Some(error)) => return Called::Refused(error),
             Err(None) => return Called::Silent,
         };
+        if let Some(Err(refusal)) = capacity.map(Capacity::listener) {
+            return Called::TurnedAway(refusal);
+        }
         let filter = honoured(wanted, topics, exchange.revision());
         let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(filter.clone())
             .with_meta(meta_of(&exchange.id));

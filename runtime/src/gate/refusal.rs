@@ -1,18 +1,18 @@
-//! HTTP requests that the transport turns away before, or beside, the protocol: how far each of them came, and the error that it
-//! is answered with.
+//! HTTP requests that the transport turns away before, or beside, the protocol, and messages that it has no room for: how far each
+//! of them came, and the error that it is answered with.
 
 use std::time::Duration;
 
 use trueform_schema::ErrorObject;
 
-use super::{NO_ROOM, Stage, session};
+use super::{Stage, session};
 use crate::jsonrpc::{self, ErrorDetail};
 
 /// Environment variables that add to the settings of the same name: entries with commas between them.
 pub(crate) const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
 pub(crate) const ORIGINS_VARIABLE: &str = "TRUEFORM_ALLOWED_ORIGINS";
 
-/// Why a request is turned away before, or beside, the protocol.
+/// Why the transport turns a request or a message away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Not one of POST, GET, DELETE.
@@ -42,6 +42,7 @@ pub(crate) enum Refusal {
     TooManyStreams,
     /// `Last-Event-ID` does not name an event that can be resumed from.
     Event,
+    /// As many calls as may be are at work.
     Busy,
     TooManySessions,
     Store,
@@ -170,7 +171,7 @@ impl Refusal {
             Self::Event => {
                 "the `Last-Event-ID` header names no event that this session can resume from".into()
             }
-            Self::Busy => NO_ROOM.into(),
+            Self::Busy => "too many calls are at work; the limit is the server's `max_in_flight` setting".into(),
             Self::TooManySessions => "too many sessions are open; the limits are the server's \
                                       `max_sessions` and `max_session_bytes` settings"
                 .into(),

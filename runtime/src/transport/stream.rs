@@ -309,9 +309,7 @@ impl Connection {
     fn take(&mut self, reply: Reply, cx: &mut Context<'_>) {
         let mut driving = match reply {
             Reply::Silent => return,
-            Reply::Ready(response) | Reply::Opened(_, _, response) => {
-                return self.respond(response);
-            }
+            Reply::Ready(response) => return self.respond(response),
             Reply::Running(job) => Driving::One(CallFuture::new(job)),
             Reply::Background(job) => {
                 let most = self.engine.host.settings.max_in_flight;

@@ -19,7 +19,13 @@ use crate::{
 /// Methods that end in different ways.
 pub(crate) struct Own;
 
-const NAMES: &[&str] = &["own/ok", "own/fails", "own/panics", "own/waits"];
+const NAMES: &[&str] = &[
+    "own/ok",
+    "own/fails",
+    "own/panics",
+    "own/waits",
+    "notifications/own/held",
+];
 
 impl Methods<Context> for Own {
     fn identifier(&self) -> Option<&'static str> {
@@ -30,10 +36,13 @@ impl Methods<Context> for Own {
         NAMES
     }
 
-    // Those of a request of clients in every revision.
+    // Those of a request or a notification of clients in every revision.
     fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules> {
-        let rules = Method::ListTools.rules(revision);
-        rules.filter(|_| NAMES.contains(&method))
+        let like = match method.starts_with("notifications/") {
+            true => Method::Cancelled,
+            false => Method::ListTools,
+        };
+        like.rules(revision).filter(|_| NAMES.contains(&method))
     }
 
     fn request(
@@ -67,7 +76,13 @@ impl Methods<Context> for Own {
         _: &str,
         _: Option<&str>,
     ) -> Result<Decoded<Context, ()>, DecodeError> {
-        unreachable!("the extension has no notification")
+        Ok(Decoded::new(
+            self,
+            RequestParams::default(),
+            |_, cx: Context, _| {
+                Box::pin(async move { cx.state::<Stage>().expect("a stage").hold("noted").await })
+            },
+        ))
     }
 }
 

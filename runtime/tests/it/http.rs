@@ -7,6 +7,7 @@ mod bounds;
 mod composed;
 mod frames;
 mod modern;
+mod no_room;
 mod races;
 #[cfg(feature = "testing")]
 mod recorded;

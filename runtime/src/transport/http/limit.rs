@@ -75,6 +75,16 @@ impl Permit {
         false
     }
 
+    /// A permit of its own for one of those that this counts as.
+    pub(super) fn split(&mut self) -> Self {
+        self.count -= 1;
+        Self {
+            limit: self.limit.clone(),
+            count: 1,
+            paused: 0,
+        }
+    }
+
     /// Counts as no more than `count`.
     pub(super) fn keep(&mut self, count: usize) {
         let over = self.count.saturating_sub(count);

@@ -277,7 +277,9 @@ mod tests {
     fn status(policy: &Policy, pairs: &[(&'static str, &str)]) -> u16 {
         match policy.admit(&headers(pairs), &Uri::from_static("/mcp"), Version::HTTP_11) {
             Ok(()) => 200,
-            Err(refusal) => crate::transport::http::status::of_refusal(&refusal).as_u16(),
+            Err(refusal) => crate::transport::http::status::refused(&refusal, None)
+                .status()
+                .as_u16(),
         }
     }
 

@@ -9,14 +9,13 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, request::Parts};
-use trueform_schema::RequestId;
 
 use super::{
     calls::{Calls, RequestGuards},
     config::Streams,
     endpoint::{Endpoint, named_session},
     fields::HttpHeaders,
-    limit::{Limit, Permit},
+    limit::Permit,
     media::Accepts,
     reply::{self, Late, Resumable},
     sessions::{self, Active},
@@ -26,10 +25,10 @@ use super::{
 };
 use crate::{
     drive::{self, CallFuture, Reply, Responses, Sorted},
-    engine::{CallPermits, HttpSource, Named, Source},
+    engine::{HttpSource, Named, Source},
     exchange::TransportData,
-    feature::job::Job,
-    gate::{Outgoing, Refusal, SESSION_HEADER},
+    feature::job::{Capacity, Job},
+    gate::{Refusal, SESSION_HEADER},
     jsonrpc,
     peer::Session,
     principal::Principal,
@@ -96,7 +95,12 @@ fn serve(
         .map(|active| active.entry().session().clone());
     let named = session.as_ref().map_or(missing, Named::Found);
     let headers = HttpHeaders(&parts.headers);
-    let taken = Taken::new(&endpoint.at_work);
+    let taken = Taken {
+        endpoint,
+        accepts,
+        permit: RefCell::default(),
+        opened: RefCell::default(),
+    };
     let source = Source::post(
         named,
         HttpSource {
@@ -106,52 +110,69 @@ fn serve(
                 principal: parts.extensions.get::<Principal>().cloned(),
             },
             new_id: sessions::new_id,
-            permits: &taken,
+            capacity: &taken,
         },
     );
     let reply = endpoint.engine.receive(&source, body);
+    let opened = taken.opened.into_inner();
     let post = Post {
         endpoint,
         accepts,
         guards: RequestGuards {
-            permit: taken.into_permit(),
+            permit: taken.permit.into_inner(),
             active,
         },
         cx,
     };
-    post.reply(reply)
+    match opened {
+        None => post.reply(reply),
+        Some(opened) => post.opened(&opened, reply),
+    }
 }
 
-/// The room that the calls of one POST take: each counts, also in a batch. What runs no call takes none, so a server that is full
+/// What one POST takes of its endpoint: each call counts, also in a batch. What runs no call takes none, so a server that is full
 /// still hears the answers and cancellations that free it.
 struct Taken<'a> {
-    limit: &'a Arc<Limit>,
+    endpoint: &'a Arc<Endpoint>,
+    accepts: Accepts,
     permit: RefCell<Option<Permit>>,
+    /// The session that it opened, in use until the response is made.
+    opened: RefCell<Option<Active>>,
 }
 
-impl<'a> Taken<'a> {
-    fn new(limit: &'a Arc<Limit>) -> Self {
-        Self {
-            limit,
-            permit: RefCell::new(None),
-        }
-    }
-
-    fn into_permit(self) -> Option<Permit> {
-        self.permit.into_inner()
-    }
-}
-
-impl CallPermits for Taken<'_> {
-    fn take(&self) -> bool {
+impl Capacity for Taken<'_> {
+    fn call(&self) -> Result<(), Refusal> {
         let mut taken = self.permit.borrow_mut();
-        match &mut *taken {
+        let has_room = match &mut *taken {
             Some(permit) => permit.grow(),
             None => {
-                *taken = self.limit.enter();
+                *taken = self.endpoint.at_work.enter();
                 taken.is_some()
             }
+        };
+        match has_room {
+            true => Ok(()),
+            false => Err(Refusal::Busy),
         }
+    }
+
+    fn listener(&self) -> Result<(), Refusal> {
+        if !self.accepts.events {
+            return Err(Refusal::Accept(
+                "`text/event-stream`, which is how this request is answered",
+            ));
+        }
+        // The body has no other request: the era of such streams has no batches.
+        let permit = self.endpoint.listening.enter();
+        *self.permit.borrow_mut() = Some(permit.ok_or(Refusal::TooManyStreams)?);
+        Ok(())
+    }
+
+    fn session(&self, session: &Arc<Session>) -> Result<(), Refusal> {
+        let opened = self.endpoint.sessions.insert(session.clone());
+        let opened = opened.map_err(|sessions::Full| Refusal::TooManySessions)?;
+        *self.opened.borrow_mut() = Some(opened);
+        Ok(())
     }
 }
 
@@ -164,18 +185,17 @@ struct Post<'a, 'cx> {
 }
 
 impl Post<'_, '_> {
-    fn reply(self, reply: Reply) -> State {
+    fn reply(mut self, reply: Reply) -> State {
         match reply {
             Reply::Silent => status::accepted().into(),
             // The most common case: one body, nothing to wait for.
             Reply::Ready(response) if self.accepts.json => status::json(response).into(),
             Reply::Ready(response) => reply::complete(response.into(), self.accepts).into(),
-            Reply::Opened(id, session, response) => self.opened(&id, &session, response),
             Reply::Running(job) => self.late(drive::Calls::one(job), Responses::default()),
-            Reply::Background(job) => match self.unanswered(job) {
-                true => status::accepted().into(),
-                false => State::refused(&Refusal::Busy),
-            },
+            Reply::Background(job) => {
+                self.unanswered(job);
+                status::accepted().into()
+            }
             Reply::Batch(replies) => self.batch(Sorted::of(replies)),
         }
     }
@@ -183,9 +203,7 @@ impl Post<'_, '_> {
     fn batch(mut self, sorted: Sorted) -> State {
         let is_unanswered = sorted.is_unanswered();
         for job in sorted.background {
-            if !self.unanswered(job) {
-                tracing::warn!("a notification was dropped: too many calls are at work");
-            }
+            self.unanswered(job);
         }
         if let Some(permit) = &mut self.guards.permit {
             permit.keep(sorted.jobs.len());
@@ -197,67 +215,41 @@ impl Post<'_, '_> {
         }
     }
 
-    /// Starts work that is never answered. It counts as a call until it has ended. Returns `false` if all permits are taken.
-    fn unanswered(&self, job: Box<dyn Job>) -> bool {
-        let Some(permit) = self.endpoint.at_work.enter() else {
-            return false;
-        };
+    /// Starts work that is never answered. It counts as a call until it has ended.
+    fn unanswered(&mut self, job: Box<dyn Job>) {
         let (active, sessions) = (self.guards.active.as_ref(), &self.endpoint.sessions);
         let guards = RequestGuards {
-            permit: Some(permit),
+            permit: self.guards.permit.as_mut().map(Permit::split),
             active: active.map(|active| sessions.activate(active.entry().clone())),
         };
         tokio::spawn(async move {
             let _guards = guards;
             CallFuture::new(job).await;
         });
-        true
     }
 
-    /// Keeps the session that an `initialize` opened, and gives the client its id (F-19).
-    fn opened(self, id: &RequestId, session: &Arc<Session>, response: Outgoing) -> State {
-        // The session is in use until the response is made.
-        let _active = match self.endpoint.sessions.insert(session.clone()) {
-            Ok(active) => active,
-            Err(sessions::Full) => {
-                session.close();
-                return status::refused(&Refusal::TooManySessions, Some(id)).into();
-            }
+    /// Gives the client the id of the session that its `initialize` opened (F-19).
+    fn opened(self, session: &Active, reply: Reply) -> State {
+        let state = self.reply(reply);
+        let State::Done(Some(mut response)) = state else {
+            return state;
         };
-        let mut response = reply::complete(response.into(), self.accepts);
         // Ids are made of hexadecimal digits and dashes.
-        if let Some(id) = session.id().and_then(|id| HeaderValue::from_str(id).ok()) {
-            response
-                .headers_mut()
-                .insert(HeaderName::from_static(SESSION_HEADER), id);
+        if let Ok(id) = HeaderValue::from_str(session.entry().id()) {
+            let name = HeaderName::from_static(SESSION_HEADER);
+            response.headers_mut().insert(name, id);
         }
         response.into()
     }
 
-    fn late(mut self, calls: drive::Calls, responses: Responses) -> State {
+    fn late(self, calls: drive::Calls, responses: Responses) -> State {
         let only_listens = calls.only_listen();
-        if only_listens {
-            self.guards.permit = self.endpoint.listening.enter();
-        }
-        let has_room = !only_listens || self.guards.permit.is_some();
-        let entry = self
-            .guards
-            .active
-            .as_ref()
-            .map(|active: &Active| active.entry().clone());
-        let resumable = entry.and_then(|entry| Resumable::of(&entry, self.endpoint.event_store()));
-        let calls = Calls::new(calls, self.guards);
-        if !has_room {
-            return status::refused(&Refusal::TooManyStreams, calls.id()).into();
-        }
-        if only_listens && !self.accepts.events {
-            return State::refused(&Refusal::Accept(
-                "`text/event-stream`, which is how this request is answered",
-            ));
-        }
+        let active = self.guards.active.as_ref();
+        let resumable =
+            active.and_then(|active| Resumable::of(active.entry(), self.endpoint.event_store()));
         let wanted = only_listens || self.endpoint.config.streams == Streams::WhereAccepted;
         let late = Late {
-            calls,
+            calls: Calls::new(calls, self.guards),
             responses,
             accepts: self.accepts,
             may_stream: wanted && self.accepts.events,
