@@ -4,9 +4,11 @@
 mod answer;
 mod ask;
 mod context;
+mod ids;
 mod request;
 mod sent;
 
 pub(crate) use self::answer::Occupied;
-pub(crate) use self::request::{Exchange, MessageSink, Ticket, TransportData, id_taken};
+pub(crate) use self::ids::IdScope;
+pub(crate) use self::request::{Exchange, MessageSink, Ticket, TransportData};
 pub use self::{answer::MAX_SILENCE, ask::AskError, context::Context, sent::Sent};

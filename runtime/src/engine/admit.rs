@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     drive::Reply,
-    exchange::{Exchange, id_taken},
+    exchange::Exchange,
     feature::{self, logging},
     gate::{self, Claims, Headers, Stage},
     jsonrpc::{self, ErrorDetail},
@@ -140,9 +140,10 @@ impl Engine {
             Door::Session(session) => Some(*session),
             Door::Stateless | Door::Opening => source.session().filter(|_| source.is_stream()),
         };
-        let is_shared = source.is_stream() || !self.host.settings.incoming.allows_repeated_ids();
-        if let Some(session) = ids.filter(|session| is_shared && session.in_flight.contains(id)) {
-            let error = id_taken(id, name, source.is_stream()).ok_or(Refused::Silently)?;
+        let scope = source.id_scope();
+        let may_repeat = scope.may_repeat(self.host.settings.incoming);
+        if let Some(session) = ids.filter(|session| !may_repeat && session.in_flight.contains(id)) {
+            let error = scope.refusal(id, name).ok_or(Refused::Silently)?;
             let revision = session.revision();
             if let Some(revision) = revision {
                 trace::record_revision(span, revision);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     drive::Reply,
-    exchange::id_taken,
+    exchange::IdScope,
     gate::{Claims, Outgoing, Stage, has_batches},
     jsonrpc::{self, ErrorDetail, Malformed, Message},
     trace,
@@ -34,6 +34,12 @@ impl Engine {
         let Some(revision) = session.revision().filter(|revision| has_batches(*revision)) else {
             return Self::no_batch(session.revision());
         };
+        // Of a byte stream that too is one channel.
+        let scope = match source.is_stream() {
+            true => source.id_scope(),
+            false => IdScope::Batch,
+        };
+        let may_repeat = scope.may_repeat(self.host.settings.incoming);
         let nothing_good = frames.iter().all(Result::is_err);
         let mut seen = Vec::new();
         let mut replies = Vec::new();
@@ -49,10 +55,8 @@ impl Engine {
                                 trace::record_revision(&span, revision);
                                 span
                             };
-                            let is_taken = seen.contains(&id);
-                            let taken =
-                                is_taken.then(|| id_repeated(&id, &method, source.is_stream()));
-                            let error = match taken {
+                            let is_taken = !may_repeat && seen.contains(&id);
+                            let error = match is_taken.then(|| scope.refusal(&id, &method)) {
                                 Some(None) => {
                                     trace::record_dropped(&span());
                                     continue;
@@ -116,26 +120,6 @@ impl Engine {
         );
         Reply::Ready(Outgoing::refusal(None, revision, Stage::Envelope, &error))
     }
-}
-
-/// The error for a request with the id of another one of its batch: the one array could not tell their responses apart. `None`
-/// on a byte stream, where it is dropped (GAP-17).
-fn id_repeated(id: &RequestId, method: &str, is_stream: bool) -> Option<ErrorObject> {
-    if is_stream {
-        return id_taken(id, method, true);
-    }
-    Some(jsonrpc::invalid_request(
-        format!(
-            "two requests of a batch have the id {}",
-            jsonrpc::ShortRequestId(id)
-        ),
-        &ErrorDetail::new(
-            "/id",
-            "duplicate",
-            "an id that no other request of the batch has",
-            "a repeated one",
-        ),
-    ))
 }
 
 /// Why a request may not be part of a batch.

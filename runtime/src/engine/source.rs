@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trueform_schema::Revision;
 
 use crate::{
-    exchange::{MessageSink, TransportData},
+    exchange::{IdScope, MessageSink, TransportData},
     feature::job::Capacity,
     gate::{Headers, VersionHeader},
     peer::{Outbox, Session},
@@ -64,6 +64,14 @@ impl<'a> Source<'a> {
     /// Whether requests share one channel for their responses.
     pub(super) fn is_stream(&self) -> bool {
         self.http.is_none()
+    }
+
+    /// What tells the responses to the requests from here apart.
+    pub(super) fn id_scope(&self) -> IdScope {
+        match self.is_stream() {
+            true => IdScope::Stream,
+            false => IdScope::Responses,
+        }
     }
 
     pub(super) fn http(&self) -> Option<&HttpSource<'a>> {

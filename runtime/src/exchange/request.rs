@@ -15,11 +15,11 @@ use trueform_schema::{
     ProgressNotificationParams, RequestId, Revision, View,
 };
 
-use super::{Occupied, Sent};
+use super::{IdScope, Occupied, Sent};
 use crate::{
     gate::{self, NotificationKind, Outgoing},
     host::HostRef,
-    jsonrpc::{self, ErrorDetail},
+    jsonrpc,
     peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Refused, Session, Subject},
     principal::Principal,
     signal::Signal,
@@ -154,9 +154,11 @@ impl Exchange {
         };
         let limit = self.host.settings.max_in_flight;
         let request: Weak<Self> = Arc::downgrade(self);
-        let is_stream = matches!(self.sink, MessageSink::Link(_));
-        // DEC-1: over HTTP each request has its own response.
-        let may_repeat = !is_stream && self.host.settings.incoming.allows_repeated_ids();
+        let scope = match self.sink {
+            MessageSink::Own(_) => IdScope::Responses,
+            MessageSink::Link(_) => IdScope::Stream,
+        };
+        let may_repeat = scope.may_repeat(self.host.settings.incoming);
         match session
             .in_flight
             .enter(&self.id, request, limit, may_repeat)
@@ -165,7 +167,7 @@ impl Exchange {
             Err(IdRefused::Full) => Err(Some(jsonrpc::internal(format!(
                 "too many calls are running: this server takes {limit} at once"
             )))),
-            Err(IdRefused::Taken) => Err(id_taken(&self.id, self.method, is_stream)),
+            Err(IdRefused::Taken) => Err(scope.refusal(&self.id, self.method)),
         }
     }
 
@@ -405,27 +407,4 @@ impl Drop for Ticket {
                 .leave(&request.id, Arc::as_ptr(request).cast());
         }
     }
-}
-
-/// What becomes of a message with the id of a running request: the error that it gets. `None` on a stream that both share,
-/// where an error would be taken for the response to the running request (GAP-17): the message is dropped, and the log says so.
-pub(crate) fn id_taken(id: &RequestId, method: &str, is_stream: bool) -> Option<ErrorObject> {
-    if is_stream {
-        let id = jsonrpc::ShortRequestId(id);
-        let method = &*jsonrpc::shortened(method);
-        tracing::warn!(%id, method, "a request with the id of a running call was dropped");
-        return None;
-    }
-    Some(jsonrpc::invalid_request(
-        format!(
-            "a request with the id {} is running already",
-            jsonrpc::ShortRequestId(id)
-        ),
-        &ErrorDetail::new(
-            "/id",
-            "duplicate",
-            "an id that no running request has",
-            "one that is taken",
-        ),
-    ))
 }
