@@ -6,12 +6,14 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use trueform_schema::{
     ClientCapabilities, ClientRequest, Era, ErrorObject, Method, RequestId, RequestMetaObject,
-    Revision, Revisions, serve::server::dispatch,
+    Revision, Revisions, methods,
+    serve::server::{ServeMethods, dispatch},
 };
 
 use super::{
     Engine, lifecycle,
     route::{Door, Refused},
+    serve::Answered,
     source::Source,
 };
 use crate::{
@@ -157,7 +159,7 @@ impl Engine {
                 Some(entered) => entered,
                 None => return self.outside_phase(received, session, claims),
             },
-            Door::Opening => return self.opening(received, claims),
+            Door::Opening => return Ok(self.opening(received, claims)),
         };
         let revision = entered.revision;
         let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
@@ -309,26 +311,17 @@ impl Engine {
     }
 
     /// Answers `initialize`. It opens the session of its byte stream, or over HTTP one of its own (DEC-2).
-    fn opening(&self, received: &Received<'_>, claims: Claims<'_>) -> Result<Reply, Refused> {
+    fn opening(&self, received: &Received<'_>, claims: Claims<'_>) -> Reply {
         let Received { source, params, .. } = *received;
-        let refuse = |error| Refused::at(Stage::Call(Era::Legacy), source.revision(), error);
-        let method = Method::Initialize;
-        let stream = source.session().filter(|_| source.is_stream());
-        let is_late = stream.is_some_and(|session| session.is_used());
-        // The phase comes before the params.
-        let unfit = |error| match is_late {
-            true => refuse(lifecycle::initialized_already()),
-            false => refuse(error),
-        };
-        let incoming = self.host.settings.incoming;
-        let (request, shorter) = claims
-            .into_request(method, Revision::LATEST_LEGACY, params, incoming)
-            .map_err(unfit)?;
-        let spoken = lifecycle::spoken(&request, &self.host);
-        let text = shorter.as_deref().or(params.map(RawValue::get));
-        incoming
-            .check_params(&request, method, spoken, text)
-            .map_err(unfit)?;
+        let (method, incoming) = (Method::Initialize, self.host.settings.incoming);
+        let mut revision = Revision::LATEST_LEGACY;
+        let read = claims.into_request(method, revision, params, incoming);
+        let read = read.and_then(|(request, shorter)| {
+            revision = lifecycle::spoken(&request, &self.host);
+            let text = shorter.as_deref().or(params.map(RawValue::get));
+            incoming.check_params(&request, method, revision, text)?;
+            Ok(request)
+        });
         let session = match source.http() {
             None => source.session().cloned(),
             Some(http) => Some(Arc::new(Session::new(
@@ -337,13 +330,19 @@ impl Engine {
             ))),
         };
         let by = Entered {
-            revision: spoken,
+            revision,
             session,
             negotiated: None,
             is_stateless: false,
         };
-        let admitted = Admitted::new(received, method.as_str(), by);
-        Ok(dispatch(self, admitted, request))
+        let mut admitted = Admitted::new(received, method.as_str(), by);
+        match read {
+            Ok(request) => dispatch(self, admitted, request),
+            Err(error) => {
+                let refused = self.open_session(&mut admitted, Err(error));
+                self.answer::<methods::Initialize>(admitted, Answered::Result(refused))
+            }
+        }
     }
 
     /// The decoded params of a request, as `revision` allows them.

@@ -11,7 +11,7 @@ use super::{Engine, admit::Admitted};
 use crate::{
     gate::Refusal,
     host::Host,
-    jsonrpc::{self, ErrorDetail},
+    jsonrpc,
     peer::{Negotiated, Opening, PeerFacts, ShortId},
     trace,
 };
@@ -30,55 +30,31 @@ pub(super) fn spoken(request: &ClientRequest, host: &Host) -> Revision {
         .unwrap_or(Revision::LATEST_LEGACY)
 }
 
-/// The error for an `initialize` of a session that is in use or has ended (DEC-4).
-pub(super) fn initialized_already() -> ErrorObject {
-    jsonrpc::invalid_request(
-        "this session is initialized already",
-        &ErrorDetail::new("/method", "phase", "one `initialize`", "another"),
-    )
-}
-
 fn legacy() -> Revisions {
     Revisions::until(Revision::LATEST_LEGACY)
 }
 
 impl Engine {
+    /// Opens the session of `cx` with the params of its `initialize`, or the error for them.
     // B-1, B-2, B-3, TRAP-06
     pub(super) fn open_session(
         &self,
         cx: &mut Admitted<'_>,
-        params: InitializeRequestParams,
+        params: Result<InitializeRequestParams, ErrorObject>,
     ) -> Result<InitializeResult, ErrorObject> {
-        let served = self.host.served(legacy());
-        let Some(newest) = served.first().copied() else {
-            // C-12
-            return Err(jsonrpc::unsupported_version(
-                &params.protocol_version,
-                &self.host.served(Revisions::ALL),
-            ));
-        };
-        let wanted = Revision::from_wire(&params.protocol_version)
-            .filter(|revision| served.contains(revision));
-        let revision = wanted.unwrap_or(newest);
         let Some(session) = &cx.by.session else {
             return Err(jsonrpc::internal("there is no session to open"));
         };
-        // The phase comes before the params.
-        let facts =
-            PeerFacts::kept(params.client_info, params.capabilities).map_err(
-                |error| match session.is_used() {
-                    true => initialized_already(),
-                    false => error,
-                },
-            )?;
-        let opening = session.open(Negotiated {
-            revision,
-            facts: Arc::new(facts),
+        let mut revision = cx.by.revision;
+        let asked = params.and_then(|params| {
+            revision = self.negotiated(&params.protocol_version)?;
+            let facts = PeerFacts::kept(params.client_info, params.capabilities)?;
+            Ok(Negotiated {
+                revision,
+                facts: Arc::new(facts),
+            })
         });
-        if opening == Opening::Refused {
-            return Err(initialized_already());
-        }
-        cx.opening = Some(opening);
+        cx.opening = Some(session.open(asked)?);
         cx.by.revision = revision;
         trace::record_revision(&tracing::Span::current(), revision);
         let mut result = InitializeResult::new(
@@ -88,6 +64,18 @@ impl Engine {
         );
         result.instructions = self.host.settings.instructions.clone();
         Ok(result)
+    }
+
+    /// The revision of a session whose client wants `version`.
+    fn negotiated(&self, version: &str) -> Result<Revision, ErrorObject> {
+        let served = self.host.served(legacy());
+        let Some(newest) = served.first().copied() else {
+            // C-12
+            let served = self.host.served(Revisions::ALL);
+            return Err(jsonrpc::unsupported_version(version, &served));
+        };
+        let wanted = Revision::from_wire(version).filter(|revision| served.contains(revision));
+        Ok(wanted.unwrap_or(newest))
     }
 
     /// Keeps the session that `cx` opened, now that the response is written.

@@ -88,7 +88,7 @@ impl ServeMethods for Engine {
         cx: &mut Admitted<'_>,
         params: Box<InitializeRequestParams>,
     ) -> Option<Answered<methods::Initialize>> {
-        Some(Answered::Result(self.open_session(cx, *params)))
+        Some(Answered::Result(self.open_session(cx, Ok(*params))))
     }
 
     // B-10

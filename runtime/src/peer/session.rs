@@ -21,7 +21,11 @@ use super::{
     level::SessionLevel,
     outbox::Outbox,
 };
-use crate::{jsonrpc::ShortRequestId, principal::Principal, signal::Signal};
+use crate::{
+    jsonrpc::{self, ErrorDetail, ShortRequestId},
+    principal::Principal,
+    signal::Signal,
+};
 
 /// Where a session is in its life.
 #[derive(Clone, Debug)]
@@ -45,8 +49,6 @@ pub(crate) enum Opening {
     Repeated,
     /// The session was negotiated anew.
     Replaced,
-    /// The session is in use or has ended.
-    Refused,
 }
 
 /// What `initialize` settled.
@@ -148,25 +150,32 @@ impl Session {
         }
     }
 
-    /// Opens the session. An `initialize` that says what the first one said changes nothing, and another one replaces the first
-    /// until a request came in between (DEC-4).
-    pub(crate) fn open(&self, negotiated: Negotiated) -> Opening {
+    /// Opens the session as `asked`, which is an error if the params of the `initialize` cannot be accepted. One that says what the
+    /// first one said changes nothing, and another one replaces the first until a request came in between (DEC-4).
+    ///
+    /// # Errors
+    /// The session is in use or has ended, which comes before what is wrong with the params; else the error in `asked`.
+    pub(crate) fn open(&self, asked: Result<Negotiated, ErrorObject>) -> Result<Opening, ErrorObject> {
         let mut phase = self.lock();
-        let opening = match &*phase {
-            Phase::Fresh => Opening::First,
-            Phase::Open {
-                negotiated: first, ..
-            } if *first == negotiated => Opening::Repeated,
-            Phase::Open { .. } if !self.is_used() => Opening::Replaced,
-            Phase::Open { .. } | Phase::Closed => Opening::Refused,
+        let (opening, is_late) = match (&*phase, &asked) {
+            (Phase::Open { negotiated, .. }, Ok(asked)) if negotiated == asked => {
+                return Ok(Opening::Repeated);
+            }
+            (Phase::Fresh, _) => (Opening::First, false),
+            (Phase::Open { .. }, _) => (Opening::Replaced, self.is_used()),
+            (Phase::Closed, _) => (Opening::Replaced, true),
         };
-        if let Opening::First | Opening::Replaced = opening {
-            *phase = Phase::Open {
-                negotiated,
-                confirmed: false,
-            };
+        if is_late {
+            return Err(jsonrpc::invalid_request(
+                "this session is initialized already",
+                &ErrorDetail::new("/method", "phase", "one `initialize`", "another"),
+            ));
         }
-        opening
+        *phase = Phase::Open {
+            negotiated: asked?,
+            confirmed: false,
+        };
+        Ok(opening)
     }
 
     /// Whether the session served a request after `initialize`, other than a ping.

@@ -151,10 +151,11 @@ fn restored(id: &str, record: &SessionRecord) -> Option<Session> {
         capabilities: snapshot.capabilities,
     };
     let revision = Revision::from_wire(&snapshot.revision)?;
-    session.open(Negotiated {
+    let opened = session.open(Ok(Negotiated {
         revision,
         facts: Arc::new(facts),
-    });
+    }));
+    opened.ok()?;
     if snapshot.confirmed {
         session.confirm();
     }

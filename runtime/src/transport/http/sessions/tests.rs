@@ -151,10 +151,11 @@ fn bounded_in_bytes() {
     };
     let opened = |name: &str| {
         let session = session(None).1;
-        session.open(Negotiated {
+        let opened = session.open(Ok(Negotiated {
             revision: Revision::LATEST_LEGACY,
             facts: Arc::new(facts(name)),
-        });
+        }));
+        assert!(opened.is_ok());
         session
     };
     let bytes = size_of::<Entry>() + opened("n").footprint();
