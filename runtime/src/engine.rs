@@ -24,7 +24,6 @@ pub(crate) use self::source::{HttpSource, Named};
 use self::{admit::Received, methods::MethodTable, route::Refused};
 use crate::{
     drive::Reply,
-    exchange::id_taken,
     feature::{
         Features,
         job::Called,
@@ -103,7 +102,7 @@ impl Engine {
             Ok(Read::Batch(frames)) => self.batch(source, frames),
             Err(malformed) => {
                 gate::log_raw(bytes);
-                return self.malformed(source, &malformed);
+                return self.malformed(source, malformed);
             }
         };
         if let Reply::Ready(response) = &reply
@@ -120,12 +119,11 @@ impl Engine {
             format!("a message longer than {limit} bytes"),
             &jsonrpc::ErrorDetail::new("", "size", format!("at most {limit} bytes"), "more"),
         );
-        self.malformed(source, &jsonrpc::malformed_from(prefix, error))
+        self.malformed(source, jsonrpc::malformed_from(prefix, error))
     }
 
-    /// The response to input that is not a valid message, if there may be one (A-8, GAP-17). Over HTTP every refusal has a body;
-    /// on a byte stream only input that was meant as a request is answered.
-    fn malformed(&self, source: &Source<'_>, malformed: &Malformed) -> Reply {
+    /// The response to input that is not a valid message, if there may be one.
+    fn malformed(&self, source: &Source<'_>, malformed: Malformed) -> Reply {
         let Malformed { kind, id, error } = malformed;
         tracing::debug!(
             ?kind,
@@ -138,35 +136,44 @@ impl Engine {
         );
         let session = source.session();
         // The id of a response is one of ours: it is never answered, and the one that waits for it learns of it.
-        if let (jsonrpc::Kind::Response, Some(session), Some(id)) = (kind, session, id) {
+        if let (jsonrpc::Kind::Response, Some(session), Some(id)) = (kind, session, &id) {
             session.asked.fail(id, error.message.clone());
         }
-        let is_request = matches!(kind, jsonrpc::Kind::Request | jsonrpc::Kind::Unknown);
-        if source.is_stream() {
-            if !is_request {
-                return Reply::Silent;
-            }
-            let is_taken =
-                |id: &RequestId| session.is_some_and(|session| session.in_flight.contains(id));
-            if let Some(id) = id.as_ref().filter(|id| is_taken(id))
-                && id_taken(id, "a malformed message", true).is_none()
-            {
-                return Reply::Silent;
-            }
+        if !matches!(kind, jsonrpc::Kind::Request | jsonrpc::Kind::Unknown) {
+            return Self::not_taken(source, Refused::at(Stage::Envelope, None, error));
         }
-        let (id, revision) = match is_request {
-            true => (id.as_ref(), source.revision()),
-            // Not the id of a request of this client.
-            false => (None, None),
+        let in_flight = session.filter(|_| source.is_stream());
+        let is_taken = |id: &&RequestId| {
+            in_flight.is_some_and(|session| session.in_flight.contains(id))
         };
-        Reply::Ready(Outgoing::refusal(id, revision, Stage::Envelope, error))
+        if let Some(id) = id.as_ref().filter(is_taken)
+            && source.id_scope().refusal(id, "a malformed message").is_none()
+        {
+            return Reply::Silent;
+        }
+        let (id, revision) = (id.as_ref(), source.revision());
+        Reply::Ready(Outgoing::refusal(id, revision, Stage::Envelope, &error))
     }
 
-    /// A message that cannot be sent here, as `problem` says.
-    fn misplaced(source: &Source<'_>, error: &ErrorObject) -> Reply {
+    /// What becomes of a message that is not a request and goes no further: over HTTP the refusal is the body of the response, without
+    /// an id, which would not be one of this client's. A byte stream has nothing for it (A-8, GAP-17).
+    fn not_taken(source: &Source<'_>, refused: Refused) -> Reply {
+        let Refused::With {
+            stage,
+            revision,
+            error,
+        } = refused
+        else {
+            return Reply::Silent;
+        };
+        tracing::debug!(
+            code = error.code,
+            problem = &*error.message,
+            "message refused"
+        );
         match source.is_stream() {
             true => Reply::Silent,
-            false => Reply::Ready(Outgoing::refusal(None, None, Stage::Envelope, error)),
+            false => Reply::Ready(Outgoing::refusal(None, revision, stage, &error)),
         }
     }
 

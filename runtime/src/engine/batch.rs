@@ -28,7 +28,7 @@ impl Engine {
             return match source.named() {
                 // Without a session there is no revision at which an array is a message.
                 Named::Absent => Self::no_batch(source.revision()),
-                missing => Self::unanswered_refusal(source, Self::no_session(source, missing)),
+                missing => Self::not_taken(source, Self::no_session(source, missing)),
             };
         };
         let Some(revision) = session.revision().filter(|revision| has_batches(*revision)) else {
@@ -91,7 +91,7 @@ impl Engine {
                         Message::Response { id, outcome } => self.response(source, id, outcome),
                     }
                 }
-                Err(malformed) => self.malformed(source, &malformed),
+                Err(malformed) => self.malformed(source, malformed),
             };
             if !matches!(reply, Reply::Silent) {
                 replies.push(reply);

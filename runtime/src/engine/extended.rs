@@ -111,7 +111,7 @@ impl Engine {
         }
         if let Some(Err(refusal)) = source.capacity().map(Capacity::call) {
             let refused = Refused::turned_away(&refusal, revision);
-            return Self::unanswered_refusal(source, refused);
+            return Self::not_taken(source, refused);
         }
         let caller = match &open {
             Some((session, negotiated)) => Caller::in_session(session, negotiated, meta.as_mut()),

@@ -45,7 +45,7 @@ impl Engine {
     ) -> Reply {
         let door = match self.route_unanswered(source, claims.is_modern(), false) {
             Ok(door) => door,
-            Err(refused) => return Self::unanswered_refusal(source, refused),
+            Err(refused) => return Self::not_taken(source, refused),
         };
         let stateless = self.claimed_revision(source, claims);
         let (session, revision) = match door {

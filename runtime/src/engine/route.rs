@@ -176,28 +176,9 @@ impl Engine {
                 "a response has no place in this era",
                 &ErrorDetail::new("", "direction", "a request or a notification", "a response"),
             ),
-            Err(refused) => return Self::unanswered_refusal(source, refused),
+            Err(refused) => return Self::not_taken(source, refused),
         };
-        Self::misplaced(source, &error)
-    }
-
-    /// The refusal of a message that is not a request: with a body over HTTP, in silence on a byte stream.
-    pub(super) fn unanswered_refusal(source: &Source<'_>, refused: Refused) -> Reply {
-        match refused {
-            Refused::With {
-                stage,
-                revision,
-                error,
-            } if !source.is_stream() => {
-                tracing::debug!(
-                    code = error.code,
-                    problem = &*error.message,
-                    "message refused"
-                );
-                Reply::Ready(Outgoing::refusal(None, revision, stage, &error))
-            }
-            Refused::With { .. } | Refused::Silently => Reply::Silent,
-        }
+        Self::not_taken(source, Refused::at(Stage::Envelope, None, error))
     }
 }
 
