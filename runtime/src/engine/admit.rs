@@ -195,10 +195,8 @@ impl Engine {
         let (source, name) = (received.source, received.method);
         let newest = self.newest_modern();
         let refuse = |error| Refused::at(Stage::Claims, Some(newest), error);
-        let version = claims.version();
-        let claimed = version.as_deref().and_then(Revision::from_wire);
-        let served =
-            claimed.filter(|revision| revision.era() == Era::Modern && self.host.serves(*revision));
+        let claimed = source.named_revision(Some(claims));
+        let served = self.served_modern(claimed);
         // Before anything is refused, so that the span of a refusal has it too.
         if let Some(revision) = served {
             trace::record_revision(span, revision);
@@ -213,7 +211,7 @@ impl Engine {
             });
             gate::check_standard_headers(http.headers, name, member, claims).map_err(refuse)?;
         }
-        let Some(version) = version else {
+        let Some(version) = claims.version() else {
             return Err(refuse(gate::missing_version(claims)));
         };
         let Some(revision) = served else {
@@ -237,12 +235,15 @@ impl Engine {
         })
     }
 
+    /// The revision `named`, if it is one of the modern era that is served.
+    pub(super) fn served_modern(&self, named: Option<Revision>) -> Option<Revision> {
+        named.filter(|named| named.era() == Era::Modern && self.host.serves(*named))
+    }
+
     /// The newest revision of the modern era that is served, or that there is.
     pub(super) fn newest_modern(&self) -> Revision {
-        let newest = Revision::ALL
-            .into_iter()
-            .rev()
-            .find(|revision| revision.era() == Era::Modern && self.host.serves(*revision));
+        let mut all = Revision::ALL.into_iter().rev();
+        let newest = all.find_map(|revision| self.served_modern(Some(revision)));
         newest.unwrap_or(Revision::LATEST)
     }
 

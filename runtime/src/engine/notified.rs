@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    CancelledNotificationParams, ClientNotification, Era, Method, NotificationParams, Revision,
+    CancelledNotificationParams, ClientNotification, Method, NotificationParams, Revision,
     serve::server::{ServeNotifications, dispatch_notification},
 };
 
@@ -23,18 +23,6 @@ pub(crate) struct Notifier<'a> {
 }
 
 impl Engine {
-    /// The revision of a notification that belongs to no session: the one that its `_meta` or its header names, or the newest.
-    fn claimed_revision(&self, source: &Source<'_>, claims: &Claims<'_>) -> Revision {
-        let in_header = || source.version_header().revision();
-        let claimed = match claims.version() {
-            Some(version) => Revision::from_wire(&version),
-            None => in_header(),
-        };
-        claimed
-            .filter(|claimed| claimed.era() == Era::Modern && self.host.serves(*claimed))
-            .unwrap_or_else(|| self.newest_modern())
-    }
-
     /// Takes a notification. None is ever answered; over HTTP a refusal has a body nevertheless.
     pub(super) fn notified(
         &self,
@@ -47,7 +35,9 @@ impl Engine {
             Ok(door) => door,
             Err(refused) => return Self::not_taken(source, refused),
         };
-        let stateless = self.claimed_revision(source, claims);
+        // Of a notification that belongs to no session.
+        let named = self.served_modern(source.named_revision(Some(claims)));
+        let stateless = named.unwrap_or_else(|| self.newest_modern());
         let (session, revision) = match door {
             // Cancelling is closing the response stream there.
             Door::Stateless | Door::Opening => (None, stateless),
