@@ -65,7 +65,7 @@ use self::{
     request::RequestOptions,
 };
 
-use crate::gate::{CheckedParams, Outgoing};
+use crate::gate::ToServer;
 
 pub use self::{
     error::{ClientError, LocalError},
@@ -204,7 +204,7 @@ impl Client {
         let gate = &self.inner.link.gate;
         let call = Call::of_notification::<N>(self.revision());
         gate.let_out(&call, self.revision(), params)?;
-        let params = CheckedParams::stamped(At::new(params, self.revision()).to_json());
+        let params = At::new(params, self.revision()).to_json();
         self.inner.link.notify(N::METHOD, Some(&params))
     }
 
@@ -253,7 +253,7 @@ impl Client {
     /// # Errors
     /// [`LocalError::Closed`] when the connection is closed.
     pub fn send_raw(&self, line: impl Into<Vec<u8>>) -> Result<(), ClientError> {
-        self.inner.link.send(Outgoing::unchecked(line.into()))
+        self.inner.link.send(ToServer::raw(line.into()))
     }
 
     /// The next message from the server that does not answer a typed request, as it was written; `None` when the connection
@@ -295,9 +295,7 @@ impl Client {
         let wants_progress = plan.on_progress.is_some() || options.reset_by_progress;
         let token = wants_progress.then_some(&id);
         let params = match options.negotiation {
-            Negotiation::Nothing => {
-                CheckedParams::stamped(At::new(params, self.revision()).to_json())
-            }
+            Negotiation::Nothing => At::new(params, self.revision()).to_json(),
             _ => request::stamped(
                 params,
                 self.revision(),

@@ -21,6 +21,7 @@ mod redact;
 )]
 mod refusal;
 mod session;
+mod to_server;
 mod version;
 
 #[cfg(feature = "testing")]
@@ -41,6 +42,7 @@ pub(crate) use self::{
     redact::{Redacted, log_raw},
     refusal::Refusal,
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
+    to_server::ToServer,
     version::VersionHeader,
 };
 use trueform_schema::Revision;

@@ -25,7 +25,7 @@ use super::{
     error::{ClientError, LocalError},
 };
 use crate::{
-    gate::{self, Inbound, Outgoing, Policy, Stage},
+    gate::{self, Inbound, Outgoing, Policy, Stage, ToServer},
     jsonrpc,
     needs::{declares, declares_extension, has_tasks},
 };
@@ -244,21 +244,22 @@ impl ClientGate {
         id: &RequestId,
         method: &str,
         answer: Result<Json, ErrorObject>,
-    ) -> Outgoing {
+    ) -> ToServer {
         let (method, revision) = match (Method::from_wire(method), self.revision.get()) {
             (Some(method), Some(revision)) if self.outgoing != Policy::Off => (method, *revision),
-            _ => return Outgoing::unchecked_response(id, &answer),
+            _ => return ToServer::response(id, &answer),
         };
+        let failed = |error| Outgoing::failure(id, revision, error).into();
         let answer = match answer {
             Ok(answer) => answer,
-            Err(error) => return Outgoing::failure(id, revision, error),
+            Err(error) => return failed(error),
         };
         let problem = match ServerRequest::decode_result(method, answer.get()) {
             Ok(result) => {
                 // What the revision does not know is left out here as everywhere.
                 let view = View::at(revision);
                 return Outgoing::result(id, view, self.outgoing, method.as_str(), &*result)
-                    .unwrap_or_else(|error| Outgoing::failure(id, revision, error));
+                    .map_or_else(failed, ToServer::from);
             }
             Err(error) => error,
         };
@@ -269,16 +270,16 @@ impl ClientGate {
             "an answer does not have the form of the method's result"
         );
         if self.outgoing == Policy::Warn {
-            return Outgoing::unchecked_response(id, &Ok(answer));
+            return ToServer::response(id, &Ok(answer));
         }
         let problem = "the answer does not have the form of the method's result";
-        Outgoing::failure(id, revision, jsonrpc::internal(problem))
+        failed(jsonrpc::internal(problem))
     }
 
     /// The error that answers the server's request `id`.
-    pub(super) fn refusal(&self, id: &RequestId, error: &ErrorObject) -> Outgoing {
+    pub(super) fn refusal(&self, id: &RequestId, error: &ErrorObject) -> ToServer {
         let revision = self.revision.get().copied();
-        Outgoing::refusal(Some(id), revision, Stage::Call(Era::Legacy), error)
+        Outgoing::refusal(Some(id), revision, Stage::Call(Era::Legacy), error).into()
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     link::Link,
     request::{method_of, stamped, wait},
 };
-use crate::{gate::CheckedParams, jsonrpc::code};
+use crate::jsonrpc::code;
 
 /// What the client knows of the server.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ struct Chosen {
 async fn exchange(
     link: &Arc<Link>,
     method: Method,
-    params: &CheckedParams,
+    params: &Json,
     timeout: Duration,
     cancellable: bool,
 ) -> Result<Json, ClientError> {

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     contained::contained,
-    gate::{CheckedParams, Outgoing},
+    gate::ToServer,
 };
 
 /// What a request waits for.
@@ -114,11 +114,11 @@ impl Link {
         self: &Arc<Self>,
         id: RequestId,
         method: &str,
-        params: Option<&CheckedParams>,
+        params: Option<&Json>,
         progress: Option<OnProgress>,
         cancellable: bool,
     ) -> Result<Pending, ClientError> {
-        let message = Outgoing::request(&id, method, params);
+        let message = ToServer::request(&id, method, params);
         let (sender, answer) = oneshot::channel();
         let progressed = Arc::new(Notify::new());
         let mut state = self.lock();
@@ -150,13 +150,13 @@ impl Link {
     pub(super) fn notify(
         &self,
         method: &str,
-        params: Option<&CheckedParams>,
+        params: Option<&Json>,
     ) -> Result<(), ClientError> {
-        self.send(Outgoing::written_notification(method, params))
+        self.send(ToServer::notification(method, params))
     }
 
     /// Sends a message, with a line end.
-    pub(super) fn send(&self, message: Outgoing) -> Result<(), ClientError> {
+    pub(super) fn send(&self, message: ToServer) -> Result<(), ClientError> {
         self.lock().send(message)
     }
 
@@ -229,7 +229,7 @@ impl Waiter {
 }
 
 impl State {
-    fn send(&self, message: Outgoing) -> Result<(), ClientError> {
+    fn send(&self, message: ToServer) -> Result<(), ClientError> {
         match self.out.as_ref().map(|out| out.send(message)) {
             Some(Ok(())) => Ok(()),
             Some(Err(_)) | None => Err(LocalError::Closed.into()),
@@ -259,8 +259,7 @@ impl Drop for Pending {
         let was_waiting = waiter.is_some();
         // O-1, O-3: only what is still unanswered, and never `initialize`.
         if was_waiting && self.cancellable {
-            let params = serde_json::json!({ "requestId": self.id });
-            let params = CheckedParams::stamped(Json::from(params));
+            let params = Json::from(serde_json::json!({ "requestId": self.id }));
             let _ = self.link.notify(
                 <methods::Cancelled as methods::Notification>::METHOD.as_str(),
                 Some(&params),

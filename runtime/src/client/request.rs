@@ -21,7 +21,7 @@ use super::{
     link::{OnProgress, Pending},
     notified::Notified,
 };
-use crate::{gate::CheckedParams, jsonrpc};
+use crate::jsonrpc;
 
 /// A request that is sent when awaited, and cancelled when its future is dropped before the answer came.
 #[must_use = "a request is sent when it is awaited"]
@@ -124,7 +124,7 @@ pub(super) fn stamped(
     options: &ClientOptions,
     progress_token: Option<&RequestId>,
     log_level: Option<&LoggingLevel>,
-) -> Result<CheckedParams, ClientError> {
+) -> Result<Json, ClientError> {
     let mut text = Vec::with_capacity(128);
     params.encode(View::at(revision), &mut text);
     let mut members: Map<Json> = serde_json::from_slice(&text).map_err(encode_error)?;
@@ -162,8 +162,7 @@ pub(super) fn stamped(
     if !meta.is_empty() {
         members.insert("_meta", Json::from_value(&meta).map_err(encode_error)?);
     }
-    let params = Json::from_value(&members).map_err(encode_error)?;
-    Ok(CheckedParams::stamped(params))
+    Json::from_value(&members).map_err(encode_error)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "taken by `map_err`")]

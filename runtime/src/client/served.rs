@@ -11,7 +11,7 @@ use trueform_schema::{
 };
 
 use super::{link::Link, notified::Notified};
-use crate::gate::{Outgoing, Policy};
+use crate::gate::{Outgoing, Policy, ToServer};
 
 /// The link whose server is served.
 pub(crate) struct Serving<'l>(pub(super) &'l Arc<Link>);
@@ -33,6 +33,7 @@ impl ServeMethods for Serving<'_> {
         let view = View::at(revision);
         let method = M::METHOD.as_str();
         let response = Outgoing::result(cx.id, view, Policy::Enforce, method, &result);
+        let response = response.map(ToServer::from);
         self.0
             .respond(response.unwrap_or_else(|error| self.0.gate.refusal(cx.id, &error)));
     }

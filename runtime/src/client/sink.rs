@@ -20,7 +20,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use crate::{gate::Outgoing, transport::patience::Patience};
+use crate::{gate::ToServer, transport::patience::Patience};
 
 /// Most bytes of answers that wait for a server to read them: 8 MiB. While more wait, further requests of the server are
 /// not answered.
@@ -33,7 +33,7 @@ pub(super) struct MessageSink {
 }
 
 struct Message {
-    message: Outgoing,
+    message: ToServer,
     is_answer: bool,
 }
 
@@ -68,13 +68,13 @@ impl MessageSink {
     }
 
     /// Sends a request or a notification.
-    pub(super) fn send(&self, message: Outgoing) -> Result<(), Closed> {
+    pub(super) fn send(&self, message: ToServer) -> Result<(), Closed> {
         let is_answer = false;
         self.push(Message { message, is_answer })
     }
 
     /// Sends an answer, unless too many wait.
-    pub(super) fn answer(&self, message: Outgoing) -> Result<(), Closed> {
+    pub(super) fn answer(&self, message: ToServer) -> Result<(), Closed> {
         let unread = &self.unread;
         if unread.bytes.load(Ordering::Relaxed) > MOST_UNREAD {
             if !unread.told.swap(true, Ordering::Relaxed) {

@@ -1,7 +1,7 @@
 //! The one way out. Only this module makes an [`Outgoing`] message, and transports take nothing else: what its revision does not
 //! allow does not leave.
 
-mod write;
+pub(super) mod write;
 
 use std::sync::Arc;
 
@@ -192,17 +192,6 @@ impl Outgoing {
         }
     }
 
-    /// A notification whose `params` were checked and written before.
-    pub(crate) fn written_notification(method: &str, params: Option<&CheckedParams>) -> Self {
-        let mut bytes = Vec::with_capacity(128);
-        let params = params.map(|params| &params.0 as &dyn Encode);
-        write::write_notification(method, params, View::ALL, &mut bytes);
-        Self {
-            kind: OutKind::Notification,
-            bytes,
-        }
-    }
-
     /// The responses to a batch, as one array. It counts as malformed if all of its messages were.
     pub(crate) fn batch(responses: &[Self]) -> Self {
         let length = responses
@@ -230,40 +219,11 @@ impl Outgoing {
         }
     }
 
-    /// A message that an event store kept.
-    #[cfg(feature = "http")]
-    pub(crate) fn stored(message: &[u8]) -> Self {
-        Self {
-            kind: OutKind::Notification,
-            bytes: message.to_vec(),
-        }
-    }
-
-    /// Bytes that nothing checked, for clients that test what a server makes of them.
+    /// Bytes that nothing checked.
+    #[cfg(test)]
     pub(crate) fn unchecked(bytes: Vec<u8>) -> Self {
         Self {
             kind: OutKind::Notification,
-            bytes,
-        }
-    }
-
-    /// The response of a client whose gate is open, or to a method that it does not know.
-    pub(crate) fn unchecked_response(id: &RequestId, answer: &Result<Json, ErrorObject>) -> Self {
-        let mut bytes = Vec::with_capacity(128);
-        let outcome = match answer {
-            Ok(result) => {
-                write::write_result(id, View::ALL, &mut bytes, |view, out| {
-                    result.encode(view, out);
-                });
-                Outcome::Result
-            }
-            Err(error) => {
-                write::write_error(Some(id), None, error, &mut bytes);
-                Outcome::Failed(error.code)
-            }
-        };
-        Self {
-            kind: OutKind::Response(outcome, Stage::Call(Era::Legacy)),
             bytes,
         }
     }
@@ -371,11 +331,6 @@ impl CheckedParams {
     ) -> Result<Self, ErrorObject> {
         check(policy, params, revision, what)?;
         Ok(Self(trueform_schema::At::new(params, revision).to_json()))
-    }
-
-    /// Params that the client's own gate checked, with what it added to their `_meta`.
-    pub(crate) fn stamped(params: Json) -> Self {
-        Self(params)
     }
 
     /// The params as JSON text.

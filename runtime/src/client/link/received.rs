@@ -24,7 +24,7 @@ use crate::{
         server_requests::Question,
     },
     contained::{contained, contained_future},
-    gate::{self, Outgoing},
+    gate::{self, ToServer},
     jsonrpc::{self, ErrorDetail, Incoming, Kind, Malformed, Message},
     transport::lines::{Line, Lines},
 };
@@ -246,13 +246,13 @@ impl Link {
     }
 
     /// Answers `question`, unless the server has cancelled it meanwhile.
-    fn settle(&self, question: &Question, response: Outgoing) {
+    fn settle(&self, question: &Question, response: ToServer) {
         if self.server_requests.leave(question) {
             self.respond(response);
         }
     }
 
-    pub(in crate::client) fn respond(&self, response: Outgoing) {
+    pub(in crate::client) fn respond(&self, response: ToServer) {
         // Nothing is left to answer when the connection is closed.
         if let Some(out) = &self.lock().out {
             let _ = out.answer(response);

@@ -5,7 +5,7 @@ use trueform_schema::{Encode, ErrorObject, RequestId, Revision, View};
 const HEAD: &[u8] = br#"{"jsonrpc":"2.0","#;
 
 /// A response with a result.
-pub(super) fn write_result(
+pub(in crate::gate) fn write_result(
     id: &RequestId,
     view: View<'_>,
     out: &mut Vec<u8>,
@@ -21,7 +21,7 @@ pub(super) fn write_result(
 
 /// A response with an error. The id is missing if the request's could not be read: `null` in the schemas before 2025-11-25,
 /// no member in later ones and where no revision is known (GAP-7).
-pub(super) fn write_error(
+pub(in crate::gate) fn write_error(
     id: Option<&RequestId>,
     revision: Option<Revision>,
     error: &ErrorObject,
@@ -45,7 +45,7 @@ pub(super) fn write_error(
 }
 
 /// A notification.
-pub(super) fn write_notification(
+pub(in crate::gate) fn write_notification(
     method: &str,
     params: Option<&dyn Encode>,
     view: View<'_>,
@@ -56,7 +56,7 @@ pub(super) fn write_notification(
 }
 
 /// A request.
-pub(super) fn write_request(
+pub(in crate::gate) fn write_request(
     id: &RequestId,
     method: &str,
     params: Option<&dyn Encode>,

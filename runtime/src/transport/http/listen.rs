@@ -22,7 +22,7 @@ use super::{
     status,
 };
 use crate::{
-    gate::{Outgoing, Refusal},
+    gate::Refusal,
     peer::ShortId,
     store::{EventId, EventStore, Replay},
 };
@@ -197,7 +197,7 @@ fn events(stream: u64, replay: Replay, until: u64) -> VecDeque<Bytes> {
                 stream,
                 position: event.position,
             };
-            sse::event(Some(id), &Outgoing::stored(&event.message))
+            sse::replayed(id, &event)
         })
         .collect()
 }

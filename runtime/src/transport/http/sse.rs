@@ -5,7 +5,11 @@ use std::{fmt::Write as _, time::Duration};
 use bytes::Bytes;
 use memchr::memchr2_iter;
 
-use crate::{gate::Outgoing, jsonrpc, store::EventId};
+use crate::{
+    gate::Outgoing,
+    jsonrpc,
+    store::{EventId, StoredEvent},
+};
 
 /// A comment that keeps proxies from taking a silent stream for a dead one; clients skip it (F-31, G-13).
 pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
@@ -20,7 +24,15 @@ pub(super) const REPLACED: Bytes = Bytes::from_static(b"retry: 30000\n\n");
 /// A line end between the tokens of the JSON would end the `data` field, and inside strings JSON has none: it becomes a
 /// space. Letters that line splitters of some clients take for line ends occur inside strings only, and are escaped there.
 pub(super) fn event(id: Option<EventId>, message: &Outgoing) -> Bytes {
-    let message = message.bytes();
+    written(id, message.bytes())
+}
+
+/// An event that the store kept, as it was sent before.
+pub(super) fn replayed(id: EventId, event: &StoredEvent) -> Bytes {
+    written(Some(id), &event.message)
+}
+
+fn written(id: Option<EventId>, message: &[u8]) -> Bytes {
     tracing::trace!(message = %jsonrpc::WholeMessage(message), "sent as an event");
     let mut out = Vec::with_capacity(message.len() + if id.is_some() { 80 } else { 24 });
     if let Some(id) = id {
