@@ -11,7 +11,10 @@ use std::{
 
 use trueform_schema::{Era, RequestId};
 
-use super::{limit::Permit, sessions::Active};
+use super::{
+    limit::Permit,
+    sessions::{Active, Entry},
+};
 use crate::{
     drive::{self, CallEvent},
     exchange::Occupied,
@@ -41,9 +44,8 @@ struct Occupancy {
     held: Mutex<Held>,
     /// How many calls there are.
     calls: usize,
-    /// Makes the session active again; `None` for stateless requests.
-    reactivate: Option<Box<dyn Fn() -> Active + Send + Sync>>,
-    silence: Option<Box<dyn Fn() -> Duration + Send + Sync>>,
+    /// `None` for stateless requests.
+    session: Option<Arc<Entry>>,
 }
 
 struct Held {
@@ -54,10 +56,8 @@ struct Held {
 
 impl Occupancy {
     fn new(guards: RequestGuards, calls: usize) -> Self {
-        let active = guards.active.as_ref();
         Self {
-            reactivate: active.map(|active| Box::new(active.again()) as _),
-            silence: active.map(|active| Box::new(active.silence()) as _),
+            session: guards.active.as_ref().map(|active| active.entry().clone()),
             held: Mutex::new(Held { guards, waiting: 0 }),
             calls,
         }
@@ -87,14 +87,13 @@ impl Occupied for Occupancy {
             permit.resume();
         }
         if held.guards.active.is_none() {
-            held.guards.active = self.reactivate.as_ref().map(|again| again());
+            held.guards.active = self.session.as_ref().map(Entry::activate);
         }
     }
 
     fn silent_for(&self) -> Duration {
-        self.silence
-            .as_ref()
-            .map_or(Duration::MAX, |silence| silence())
+        let session = self.session.as_ref();
+        session.map_or(Duration::MAX, |session| session.silent_for())
     }
 }
 

@@ -217,10 +217,10 @@ impl Post<'_, '_> {
 
     /// Starts work that is never answered. It counts as a call until it has ended.
     fn unanswered(&mut self, job: Box<dyn Job>) {
-        let (active, sessions) = (self.guards.active.as_ref(), &self.endpoint.sessions);
+        let active = self.guards.active.as_ref();
         let guards = RequestGuards {
             permit: self.guards.permit.as_mut().map(Permit::split),
-            active: active.map(|active| sessions.activate(active.entry().clone())),
+            active: active.map(|active| active.entry().activate()),
         };
         tokio::spawn(async move {
             let _guards = guards;

@@ -65,7 +65,9 @@ pub(super) struct Entry {
     proven: AtomicBool,
     /// Calls at work and open streams.
     busy: AtomicUsize,
-    /// When it was last used, in milliseconds since the table was made.
+    /// When the table was made.
+    started: Instant,
+    /// When it was last used, in milliseconds since `started`.
     touched: AtomicU64,
     /// The stream of messages that belong to no request.
     pub(super) standalone: Mutex<Standalone>,
@@ -77,10 +79,7 @@ pub(super) struct Entry {
 
 /// Keeps a session from being idle until dropped.
 #[derive(Debug)]
-pub(super) struct Active {
-    entry: Arc<Entry>,
-    started: Instant,
-}
+pub(super) struct Active(Arc<Entry>);
 
 /// The table is full, and no session in it may end for another.
 #[derive(Debug, PartialEq, Eq)]
@@ -145,12 +144,13 @@ impl Sessions {
             bytes,
             proven: AtomicBool::new(false),
             busy: AtomicUsize::new(0),
+            started: self.started,
             touched: AtomicU64::new(now),
             standalone: Mutex::default(),
             live: Mutex::default(),
             saved: Mutex::default(),
         });
-        let active = self.activate(entry.clone());
+        let active = entry.activate();
         self.shard(key).insert(key, entry);
         Ok(active)
     }
@@ -210,16 +210,16 @@ impl Sessions {
             let mut shard = self.shard(key);
             self.sweep_sometimes(key, &mut shard, now, &mut ended);
             // Made active under the lock, so that nothing ends it in between.
-            shard.get(&key).cloned().map(|entry| self.activate(entry))
+            shard.get(&key).map(Entry::activate)
         };
         self.close("idle session ended", ended);
         let active = found?;
-        if active.entry.session.principal() != principal {
+        if active.0.session.principal() != principal {
             tracing::warn!(session = %ShortId(id), "a session was asked for by another principal");
             return None;
         }
-        if !active.entry.proven.load(Ordering::Relaxed) {
-            active.entry.proven.store(true, Ordering::Relaxed);
+        if !active.0.proven.load(Ordering::Relaxed) {
+            active.0.proven.store(true, Ordering::Relaxed);
         }
         Some(active)
     }
@@ -288,14 +288,6 @@ impl Sessions {
     fn uncount(&self, entry: &Entry) {
         self.count.fetch_sub(1, Ordering::Relaxed);
         self.bytes.fetch_sub(entry.bytes, Ordering::Relaxed);
-    }
-
-    pub(super) fn activate(&self, entry: Arc<Entry>) -> Active {
-        entry.busy.fetch_add(1, Ordering::Relaxed);
-        Active {
-            entry,
-            started: self.started,
-        }
     }
 
     fn sweep_sometimes(&self, key: u128, shard: &mut Shard, now: u64, ended: &mut Vec<Arc<Entry>>) {
@@ -398,6 +390,21 @@ impl Entry {
         }
     }
 
+    /// Keeps it from being idle.
+    pub(super) fn activate(self: &Arc<Self>) -> Active {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+        Active(self.clone())
+    }
+
+    /// How long ago it was used last; no time if something is at work in it.
+    pub(super) fn silent_for(&self) -> Duration {
+        if self.is_busy() {
+            return Duration::ZERO;
+        }
+        let touched = self.touched.load(Ordering::Relaxed);
+        Duration::from_millis(millis_since(self.started).saturating_sub(touched))
+    }
+
     fn is_busy(&self) -> bool {
         0 < self.busy.load(Ordering::Relaxed)
     }
@@ -410,42 +417,17 @@ impl Entry {
 
 impl Active {
     pub(super) fn entry(&self) -> &Arc<Entry> {
-        &self.entry
-    }
-}
-
-impl Active {
-    /// The session again, once this is dropped.
-    pub(super) fn again(&self) -> impl Fn() -> Self + Send + Sync + 'static {
-        let (entry, started) = (self.entry.clone(), self.started);
-        move || {
-            entry.busy.fetch_add(1, Ordering::Relaxed);
-            Self {
-                entry: entry.clone(),
-                started,
-            }
-        }
-    }
-
-    /// How long ago the session was used last; no time if something is at work in it.
-    pub(super) fn silence(&self) -> impl Fn() -> Duration + Send + Sync + 'static {
-        let (entry, started) = (self.entry.clone(), self.started);
-        move || match entry.busy.load(Ordering::Relaxed) {
-            0 => Duration::from_millis(
-                millis_since(started).saturating_sub(entry.touched.load(Ordering::Relaxed)),
-            ),
-            _ => Duration::ZERO,
-        }
+        &self.0
     }
 }
 
 impl Drop for Active {
     fn drop(&mut self) {
         // The time first: a session that is no longer busy was used just now.
-        self.entry
-            .touched
-            .store(millis_since(self.started), Ordering::Relaxed);
-        self.entry.busy.fetch_sub(1, Ordering::Release);
+        let Self(entry) = self;
+        let now = millis_since(entry.started);
+        entry.touched.store(now, Ordering::Relaxed);
+        entry.busy.fetch_sub(1, Ordering::Release);
     }
 }
 
