@@ -143,11 +143,13 @@ impl Engine {
             return Self::not_taken(source, Refused::at(Stage::Envelope, None, error));
         }
         let in_flight = session.filter(|_| source.is_stream());
-        let is_taken = |id: &&RequestId| {
-            in_flight.is_some_and(|session| session.in_flight.contains(id))
-        };
+        let is_taken =
+            |id: &&RequestId| in_flight.is_some_and(|session| session.in_flight.contains(id));
         if let Some(id) = id.as_ref().filter(is_taken)
-            && source.id_scope().refusal(id, "a malformed message").is_none()
+            && source
+                .id_scope()
+                .refusal(id, "a malformed message")
+                .is_none()
         {
             return Reply::Silent;
         }

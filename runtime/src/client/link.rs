@@ -30,10 +30,7 @@ use super::{
     server_requests::ServerRequests,
     sink::MessageSink,
 };
-use crate::{
-    contained::contained,
-    gate::ToServer,
-};
+use crate::{contained::contained, gate::ToServer};
 
 /// What a request waits for.
 pub(super) type Outcome = Result<Json, ClientError>;
@@ -147,11 +144,7 @@ impl Link {
     }
 
     /// Sends a notification.
-    pub(super) fn notify(
-        &self,
-        method: &str,
-        params: Option<&Json>,
-    ) -> Result<(), ClientError> {
+    pub(super) fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), ClientError> {
         self.send(ToServer::notification(method, params))
     }
 

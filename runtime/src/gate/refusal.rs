@@ -171,7 +171,10 @@ impl Refusal {
             Self::Event => {
                 "the `Last-Event-ID` header names no event that this session can resume from".into()
             }
-            Self::Busy => "too many calls are at work; the limit is the server's `max_in_flight` setting".into(),
+            Self::Busy => {
+                "too many calls are at work; the limit is the server's `max_in_flight` setting"
+                    .into()
+            }
             Self::TooManySessions => "too many sessions are open; the limits are the server's \
                                       `max_sessions` and `max_session_bytes` settings"
                 .into(),

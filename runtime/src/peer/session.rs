@@ -155,7 +155,10 @@ impl Session {
     ///
     /// # Errors
     /// The session is in use or has ended, which comes before what is wrong with the params; else the error in `asked`.
-    pub(crate) fn open(&self, asked: Result<Negotiated, ErrorObject>) -> Result<Opening, ErrorObject> {
+    pub(crate) fn open(
+        &self,
+        asked: Result<Negotiated, ErrorObject>,
+    ) -> Result<Opening, ErrorObject> {
         let mut phase = self.lock();
         let (opening, is_late) = match (&*phase, &asked) {
             (Phase::Open { negotiated, .. }, Ok(asked)) if negotiated == asked => {

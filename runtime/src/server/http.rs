@@ -1,6 +1,6 @@
 //! A server over HTTP: as a router, as a tower service, or on its own.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use axum::Router;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
@@ -10,7 +10,10 @@ use crate::{
     error::{Error, Result},
     transport::{
         asked_to_end,
-        http::{Endpoint, HttpService, announce, mount, mount_alone, serve, with_environment},
+        http::{
+            Endpoint, HttpService, InvalidSetting, announce, mount, mount_alone, serve,
+            with_environment,
+        },
     },
 };
 
@@ -31,18 +34,25 @@ impl Service {
     /// its extensions, by [`Context::extension`](crate::Context::extension); a [`Principal`](crate::Principal) among them is
     /// the caller.
     ///
+    /// The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
+    /// [settings](crate::HttpConfig) of the same name. Which address the application listens on is not known here, so only
+    /// loopback names and `allowed_hosts` are served as `Host`. [`Service::serve_http_with`] knows it, and drains.
+    ///
+    /// Streams that only listen have no end of their own. Call [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) when
+    /// the application begins to shut down, or they hold it up.
+    ///
     /// # Errors
     /// An illegal entry among the settings.
     pub fn into_router(self) -> Result<Router> {
         mount(self.into_http_service()?.endpoint()).map_err(Error::other)
     }
 
-    /// A tower service that serves this server at whatever path it is called for.
+    /// A tower service that serves this server at whatever path it is called for; otherwise as [`Service::into_router`].
     ///
     /// # Errors
     /// An illegal entry among the settings.
     pub fn into_http_service(self) -> Result<HttpService> {
-        Endpoint::new(self.engine, self.http, None)
+        Endpoint::new(self.engine, with_environment(&self.http), None)
             .map(HttpService::new)
             .map_err(Error::other)
     }
@@ -100,13 +110,70 @@ impl Service {
     /// # Errors
     /// As [`Service::serve_http`].
     pub async fn serve_http_on(&self, listener: TcpListener) -> Result {
+        self.serve_app(listener, mount_alone).await
+    }
+
+    /// As [`Service::serve_http_on`], with the application's own layers and routes. `app` gets a router that serves only the
+    /// endpoint, and returns the one that is served. Paths without a route are the application's.
+    ///
+    /// ```no_run
+    /// use axum::{extract::Request, http::StatusCode, middleware::{self, Next}, response::Response, routing::get};
+    /// use trueform::{Principal, prelude::*};
+    ///
+    /// /// Adds two integers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// /// Lets in callers with the right token, and says who they are.
+    /// async fn authenticated(mut request: Request, next: Next) -> Result<Response, StatusCode> {
+    ///     let authorization = request.headers().get("authorization");
+    ///     if authorization.is_none_or(|value| value != "Bearer secret") {
+    ///         return Err(StatusCode::UNAUTHORIZED);
+    ///     }
+    ///     request.extensions_mut().insert(Principal::new("ada"));
+    ///     Ok(next.run(request).await)
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> trueform::Result {
+    /// let service = Server::new("calc", "1.0.0").tools(tools![add]).build()?;
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+    /// service
+    ///     .serve_http_with(listener, |endpoint| {
+    ///         endpoint
+    ///             .layer(middleware::from_fn(authenticated))
+    ///             // Added after the layer, so that it needs no token.
+    ///             .route("/health", get(|| async { "ok" }))
+    ///     })
+    ///     .await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Service::serve_http`].
+    pub async fn serve_http_with(
+        &self,
+        listener: TcpListener,
+        app: impl FnOnce(Router) -> Router,
+    ) -> Result {
+        self.serve_app(listener, |endpoint| mount(endpoint).map(app))
+            .await
+    }
+
+    async fn serve_app(
+        &self,
+        listener: TcpListener,
+        app: impl FnOnce(&Arc<Endpoint>) -> std::result::Result<Router, InvalidSetting>,
+    ) -> Result {
         let address = listener
             .local_addr()
             .map_err(|error| Error::io("the socket to serve HTTP on", error))?;
         let config = with_environment(&self.http);
         let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address))
             .map_err(Error::other)?;
-        let router = mount_alone(&endpoint).map_err(Error::other)?;
+        let router = app(&endpoint).map_err(Error::other)?;
         // Before the address is printed, because a signal may follow at once.
         let asked = asked_to_end();
         announce(address, &config);

@@ -28,6 +28,8 @@ use super::{
 };
 use crate::{
     drive::CallEvent,
+    engine::Shared,
+    signal::Fired,
     store::{EventId, EventStore},
 };
 
@@ -226,6 +228,8 @@ pub(super) struct Unrelated {
     pub(super) store: Option<Arc<dyn EventStore>>,
     /// An event that is being kept, before it is sent.
     pub(super) keeping: Option<Keeping>,
+    /// Completes when the server stops.
+    stopping: Fired<Shared>,
 }
 
 type Keeping = Pin<Box<dyn Future<Output = Bytes> + Send>>;
@@ -235,6 +239,7 @@ impl Unrelated {
         active: Active,
         reader: Arc<Reader>,
         store: Option<Arc<dyn EventStore>>,
+        stopping: Fired<Shared>,
     ) -> Self {
         Self {
             active,
@@ -242,6 +247,7 @@ impl Unrelated {
             is_replaced: false,
             store,
             keeping: None,
+            stopping,
         }
     }
 }
@@ -265,6 +271,9 @@ impl Source for Unrelated {
             }
             Poll::Ready(_) => return Poll::Ready(None),
             Poll::Pending => {}
+        }
+        if Pin::new(&mut self.stopping).poll(cx).is_ready() {
+            return Poll::Ready(None);
         }
         let message = match entry.session().outbox.poll_next(cx) {
             Poll::Ready(Some(message)) => message,

@@ -1,9 +1,6 @@
 //! What all requests of an endpoint share, and what a request says by its headers.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
 
 use http::request::Parts;
 
@@ -15,7 +12,7 @@ use super::{
     sessions::{Active, Sessions},
 };
 use crate::{
-    engine::Engine,
+    engine::{Engine, Shared},
     gate::{Refusal, SESSION_HEADER, VersionHeader},
     principal::Principal,
     signal::{Fired, Signal},
@@ -33,7 +30,6 @@ pub(crate) struct Endpoint {
     /// Streams that only listen.
     pub(super) listening: Arc<Limit>,
     policy: Policy,
-    stopping: AtomicBool,
     /// Fired when calls have to end, because the server stops and they did not end in time (DEC-11).
     pub(super) cut: Arc<Signal>,
 }
@@ -61,7 +57,6 @@ impl Endpoint {
                     .min(config.max_connections.saturating_sub(1).max(1)),
                 None => config.max_listeners,
             }),
-            stopping: AtomicBool::new(false),
             cut: Arc::default(),
             config,
         }))
@@ -77,14 +72,13 @@ impl Endpoint {
         &self.policy
     }
 
-    /// Ends the streams that only listen, and opens none any more.
-    pub(super) fn stop(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        self.sessions.end_streams();
+    /// Completes when the server stops. Streams that only listen end then, and none is opened any more.
+    pub(super) fn stopping(&self) -> Fired<Shared> {
+        Fired::new(self.engine.shared(), |shared| &shared.host.shutdown)
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
+        self.engine.host.shutdown.is_fired()
     }
 
     pub(super) fn event_store(&self) -> Option<&Arc<dyn EventStore>> {

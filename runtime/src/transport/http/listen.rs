@@ -103,7 +103,7 @@ async fn open(endpoint: &Arc<Endpoint>, active: Active) -> Result<Response, Refu
     let entry = active.entry().clone();
     let reader = take_over(endpoint, &entry)?;
     let store = Resumable::of(&entry, endpoint.event_store()).map(|resumable| resumable.store);
-    let source = Unrelated::new(active, reader, store.clone());
+    let source = Unrelated::new(active, reader, store.clone(), endpoint.stopping());
     let mut first = VecDeque::new();
     if let Some(store) = store {
         let (stream, position) = entry.lock_standalone().next_place();
@@ -112,7 +112,6 @@ async fn open(endpoint: &Arc<Endpoint>, active: Active) -> Result<Response, Refu
         first.push_back(sse::priming(id, endpoint.config.retry));
     }
     if endpoint.is_stopping() {
-        // Looked at after the stream was registered, so that it is either refused here or ended with the others.
         return Err(Refusal::Stopping);
     }
     Ok(event_stream(first, source, endpoint.config.keep_alive))
@@ -140,7 +139,8 @@ async fn resume(
     if entry.lock_standalone().number() == Some(last.stream) {
         let missed = replay(&*store, entry.id(), last).await?;
         // Made at once: dropping it frees the stream.
-        let source = Unrelated::new(active, take_over(endpoint, &entry)?, Some(store.clone()));
+        let reader = take_over(endpoint, &entry)?;
+        let source = Unrelated::new(active, reader, Some(store.clone()), endpoint.stopping());
         // The reader before may have taken one more message: looked at again after it cannot any more.
         let missed = replay(&*store, entry.id(), last).await.unwrap_or(missed);
         let first = events(last.stream, missed, u64::MAX);

@@ -2,7 +2,11 @@
 //!
 //! Reads headers in place, without a copy; decides nothing about the protocol.
 
-use std::{fmt, net::SocketAddr};
+use std::{
+    fmt,
+    net::SocketAddr,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use http::{HeaderMap, Uri, Version, header};
 
@@ -10,7 +14,7 @@ use super::{
     config::HttpConfig,
     fields::{One, single},
 };
-use crate::gate::Refusal;
+use crate::{gate::Refusal, jsonrpc};
 
 /// Which hosts and origins are served, compiled from the settings.
 #[derive(Debug)]
@@ -21,6 +25,9 @@ pub(super) struct Policy {
     hosts: Vec<HostRule>,
     any_origin: bool,
     origins: Vec<OriginRule>,
+    /// Whether the log has a refused `Host`, and a refused `Origin`.
+    host_reported: AtomicBool,
+    origin_reported: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -80,6 +87,8 @@ impl Policy {
             hosts: Vec::new(),
             any_origin: false,
             origins: Vec::new(),
+            host_reported: AtomicBool::new(false),
+            origin_reported: AtomicBool::new(false),
         };
         if let Some(address) = address.filter(|address| !address.ip().is_unspecified()) {
             policy.hosts.push(HostRule {
@@ -114,6 +123,31 @@ impl Policy {
         uri: &Uri,
         version: Version,
     ) -> Result<(), Refusal> {
+        let admitted = self.judge(headers, uri, version);
+        if let Err(refusal) = &admitted {
+            self.report(refusal);
+        }
+        admitted
+    }
+
+    /// Logs the first refusal of each kind where it is seen: a setting is missing, and few clients show the body of a 403.
+    #[cold]
+    fn report(&self, refusal: &Refusal) {
+        let reported = match refusal {
+            Refusal::Host(_) => &self.host_reported,
+            Refusal::Origin(_) => &self.origin_reported,
+            _ => return,
+        };
+        if !reported.swap(true, Ordering::Relaxed) {
+            let problem = refusal.error().message;
+            tracing::warn!(
+                problem = &*jsonrpc::sentence(&problem),
+                "a request was refused; others that are refused for the same are not reported"
+            );
+        }
+    }
+
+    fn judge(&self, headers: &HeaderMap, uri: &Uri, version: Version) -> Result<(), Refusal> {
         let host = match (uri.authority(), single(headers, header::HOST)) {
             // HTTP/2 and absolute-form targets carry the host in the target, which wins (RFC 9112 §3.2.2).
             (Some(authority), _) => Some(authority.as_str()),

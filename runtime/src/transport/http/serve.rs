@@ -87,7 +87,6 @@ pub(crate) async fn serve(
     });
     tracing::info!(connections = connections.len(), "stopping");
     endpoint.engine.host.shutdown.fire();
-    endpoint.stop();
     drop((stop, stopping));
     let drained = async {
         while connections.join_next().await.is_some() {}
@@ -120,9 +119,7 @@ async fn accept(
     stopping: &watch::Receiver<()>,
     connections: &mut JoinSet<()>,
 ) {
-    let shut_down = Fired::new(endpoint.engine.shared(), |shared: &Shared| {
-        &shared.host.shutdown
-    });
+    let shut_down = endpoint.stopping();
     let mut asked = std::pin::pin!(async {
         tokio::select! {
             () = asked => {}

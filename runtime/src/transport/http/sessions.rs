@@ -233,16 +233,6 @@ impl Sessions {
         entry.close();
     }
 
-    /// Ends the connections that only listen, for a server that stops.
-    pub(super) fn end_streams(&self) {
-        for shard in &self.shards {
-            let entries: Vec<_> = lock(shard).values().cloned().collect();
-            for entry in entries {
-                entry.lock_standalone().end();
-            }
-        }
-    }
-
     /// Ends every session, and with it what it has at work.
     pub(super) fn close_all(&self) {
         for shard in &self.shards {

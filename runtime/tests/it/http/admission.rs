@@ -4,6 +4,7 @@ use axum::http::Method;
 use trueform::{HttpConfig, transport::http::Streams};
 
 use super::support::{App, Req};
+use crate::support::log;
 
 fn add() -> Req {
     Req::modern(
@@ -16,6 +17,7 @@ fn add() -> Req {
 // F-2, F-3: each header alone is enough to be refused, on every method.
 #[tokio::test]
 async fn host_and_origin() {
+    let log = log();
     let app = App::new();
     for (name, value, setting) in [
         ("host", "evil.example.com", "allowed_hosts"),
@@ -36,6 +38,19 @@ async fn host_and_origin() {
                 "{body}"
             );
         }
+    }
+    // The first of each kind is reported where the operator looks, with the cure.
+    let reports: Vec<_> = log
+        .take()
+        .into_iter()
+        .filter(|line| line.contains("a request was refused"))
+        .collect();
+    assert_eq!(reports.len(), 2, "{reports:?}");
+    for (report, cure) in reports
+        .iter()
+        .zip(["TRUEFORM_ALLOWED_HOSTS", "TRUEFORM_ALLOWED_ORIGINS"])
+    {
+        assert!(report.contains("WARN") && report.contains(cure), "{report}");
     }
     for (name, value) in [
         ("host", "127.0.0.1:8080"),

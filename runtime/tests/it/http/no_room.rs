@@ -72,10 +72,8 @@ async fn a_notification() {
         .state(held)
         .http(HttpConfig::default().max_in_flight(1));
     let app = App::serving(service);
-    let [initialize, _] = crate::asks::initialize(
-        "2025-03-26",
-        r#"{"extensions":{"com.example/own":{}}}"#,
-    );
+    let [initialize, _] =
+        crate::asks::initialize("2025-03-26", r#"{"extensions":{"com.example/own":{}}}"#);
     let opened = app.send(Req::post(initialize)).await;
     let session = opened.header("mcp-session-id").expect("a session");
     let note = r#"{"jsonrpc":"2.0","method":"notifications/own/held"}"#;
@@ -92,7 +90,10 @@ async fn a_notification() {
     let answers = batch.json();
     assert_eq!(answers[0]["error"]["code"], -32603, "{answers}");
     assert_eq!(answers[0]["id"], serde_json::Value::Null);
-    assert_eq!(answers[1], serde_json::json!({ "jsonrpc": "2.0", "id": 2, "result": {} }));
+    assert_eq!(
+        answers[1],
+        serde_json::json!({ "jsonrpc": "2.0", "id": 2, "result": {} })
+    );
     director.open();
     while app.send(call()).await.status == 503 {
         tokio::task::yield_now().await;

@@ -2,12 +2,13 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use axum::{Router, http::Method, response::IntoResponse, routing::get};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     task::JoinHandle,
 };
-use trueform::{HttpConfig, ServerHandle};
+use trueform::{HttpConfig, Principal, ServerHandle, Service};
 
 use super::support::{Req, staged};
 use crate::support::{Director, initialize, soon};
@@ -21,11 +22,22 @@ struct Served {
 
 impl Served {
     async fn with(config: HttpConfig) -> Self {
+        Self::by(config, |service, listener| async move {
+            service.serve_http_on(listener).await
+        })
+        .await
+    }
+
+    /// Served by `serve`.
+    async fn by<S>(config: HttpConfig, serve: impl FnOnce(Service, TcpListener) -> S) -> Self
+    where
+        S: Future<Output = trueform::Result> + Send + 'static,
+    {
         let (service, director) = staged(config);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let handle = service.handle();
-        let serving = tokio::spawn(async move { service.serve_http_on(listener).await });
+        let serving = tokio::spawn(serve(service, listener));
         Self {
             address,
             handle,
@@ -346,6 +358,114 @@ async fn shutting_down_drains() {
     TcpStream::connect(address)
         .await
         .expect_err("nobody listens");
+}
+
+/// Lets in callers with a token.
+async fn authenticated(
+    mut request: axum::extract::Request,
+    next: axum::middleware::Next,
+) -> axum::response::Response {
+    let token = request.headers().get("authorization");
+    if token.is_none_or(|token| token != "Bearer secret") {
+        return axum::http::StatusCode::UNAUTHORIZED.into_response();
+    }
+    request.extensions_mut().insert(Principal::new("ada"));
+    next.run(request).await
+}
+
+// Issue 9: the routes and layers of an application, with the drain and the host rule of a server of its own.
+#[tokio::test]
+async fn an_application() {
+    let served = Served::by(HttpConfig::default(), |service, listener| async move {
+        let app = |endpoint: Router| {
+            endpoint
+                .layer(axum::middleware::from_fn(authenticated))
+                .route("/health", get(|| async { "well" }))
+                .fallback(|| async { "the app's own" })
+        };
+        service.serve_http_with(listener, app).await
+    })
+    .await;
+    let whoami = || Req::modern("1", "tools/call", r#","name":"whoami","arguments":{}"#);
+    let at = |path: &str| Req {
+        path: path.to_owned(),
+        ..whoami().method(Method::GET)
+    };
+    for (request, status, body) in [
+        (whoami(), "401", ""),
+        (
+            whoami().header("authorization", "Bearer secret"),
+            "200",
+            "ada",
+        ),
+        (
+            whoami()
+                .header("authorization", "Bearer secret")
+                .header("host", "evil.example.com"),
+            "403",
+            "allowed_hosts",
+        ),
+        (at("/health"), "200", "well"),
+        (at("/other"), "200", "the app's own"),
+    ] {
+        let mut connection = served.connect().await;
+        connection
+            .send(&request.clone().header("connection", "close"))
+            .await;
+        let answer = connection.rest().await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{answer}"
+        );
+        assert!(answer.contains(body), "{answer}");
+    }
+    let mut calling = served.connect().await;
+    let wait = Req::modern(
+        "1",
+        "tools/call",
+        r#","name":"wait","arguments":{"label":"x"}"#,
+    );
+    calling
+        .send(&wait.header("authorization", "Bearer secret"))
+        .await;
+    assert_eq!(served.director.begun().await, "x");
+    served.handle.shut_down();
+    served.director.open();
+    let answer = calling.rest().await;
+    assert!(answer.contains("\"text\":\"x\""), "{answer}");
+    served.ended().await;
+}
+
+// Issue 9: streams that only listen do not hold up an application that shuts down, once the server's handle does.
+#[tokio::test]
+async fn the_shutdown_of_an_application_ends_streams() {
+    let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
+    let served = Served::by(HttpConfig::default(), |service, listener| async move {
+        let handle = service.handle();
+        let stopping = async move {
+            let _ = stopping.await;
+            handle.shut_down();
+        };
+        axum::serve(listener, service.into_router()?)
+            .with_graceful_shutdown(stopping)
+            .await?;
+        Ok(())
+    })
+    .await;
+    let mut listening = served.connect().await;
+    let session = listening.session("2025-06-18").await;
+    listening.send(&Req::get(&session)).await;
+    listening.until("text/event-stream").await;
+    let mut subscribed = served.connect().await;
+    let listen = r#","notifications":{}"#;
+    subscribed
+        .send(&Req::modern("7", "subscriptions/listen", listen))
+        .await;
+    subscribed.until("acknowledged").await;
+    stop.send(()).expect("it serves");
+    assert!(listening.rest().await.ends_with("0\r\n\r\n"));
+    assert!(subscribed.rest().await.contains("\"id\":7,\"result\""));
+    served.ended().await;
 }
 
 // The drain has an end.
