@@ -50,6 +50,7 @@ pub mod methods;
 pub mod parts;
 pub mod pointer;
 pub mod projection;
+mod result;
 pub mod rewrite;
 #[doc(hidden)]
 pub mod support;

@@ -1,7 +1,21 @@
 //! Clients of a server in the same process, over the bytes that standard input and output would carry.
 
 use super::{Client, ClientError, ClientOptions};
-use crate::server::{Server, Service};
+use crate::{
+    server::{Server, Service},
+    transport::StreamSettings,
+};
+
+impl ClientOptions {
+    /// What a server in the same process knows of the client.
+    pub(crate) fn stream_settings(&self) -> StreamSettings {
+        let settings = StreamSettings::new();
+        match &self.principal {
+            Some(principal) => settings.principal(principal.clone()),
+            None => settings,
+        }
+    }
+}
 
 impl Service {
     /// A client of this server in the same process, over the bytes that standard input and output would carry.
@@ -17,7 +31,7 @@ impl Service {
     /// # Errors
     /// Those of [`Client::over`].
     pub async fn connect_as(&self, options: ClientOptions) -> Result<Client, ClientError> {
-        let near = self.served();
+        let near = self.served(options.stream_settings());
         Client::over(near.reader, near.writer, options).await
     }
 }

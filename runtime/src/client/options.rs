@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use trueform_schema::{ClientCapabilities, Implementation, Revision};
 
 use super::handler::ClientHandler;
-use crate::gate::{Inbound, Leniencies, Policy};
+use crate::{
+    gate::{Inbound, Leniencies, Policy},
+    principal::Principal,
+};
 
 /// How a [`Client`](super::Client) connects.
 ///
@@ -33,6 +36,7 @@ pub struct ClientOptions {
     pub(super) outgoing: Policy,
     pub(super) incoming: Inbound,
     pub(super) handler: Arc<dyn ClientHandler>,
+    pub(super) principal: Option<Principal>,
 }
 
 /// How the revision of a connection is found.
@@ -79,6 +83,7 @@ impl ClientOptions {
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
             handler: Arc::new(super::handler::NoHandler),
+            principal: None,
         }
     }
 
@@ -92,6 +97,33 @@ impl ClientOptions {
     #[must_use]
     pub fn info(mut self, info: Implementation) -> Self {
         self.info = info;
+        self
+    }
+
+    /// Who the client is for a server in the same process ([`Server::connect_as`](crate::Server::connect_as)), as if a layer had
+    /// authenticated it. Over [other streams](super::Client::over) the server's side says who its peer is.
+    ///
+    /// ```
+    /// # use trueform::prelude::*;
+    /// use trueform::client::ClientOptions;
+    ///
+    /// /// Greets the caller.
+    /// #[tool]
+    /// fn greet(caller: Principal) -> String {
+    ///     format!("Hello, {}", caller.subject())
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let ada = ClientOptions::new().principal(Principal::new("ada"));
+    /// let client = Server::new("hello", "1.0.0").tools(tools![greet]).connect_as(ada).await?;
+    /// assert_eq!(client.call_tool("greet", ()).await?.text(), "Hello, ada");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn principal(mut self, principal: Principal) -> Self {
+        self.principal = Some(principal);
         self
     }
 

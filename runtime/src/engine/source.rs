@@ -119,7 +119,12 @@ impl<'a> Source<'a> {
     pub(super) fn transport(&self) -> TransportData {
         match &self.http {
             Some(http) => http.transport.clone(),
-            None => TransportData::default(),
+            None => TransportData {
+                principal: self
+                    .session()
+                    .and_then(|session| session.principal().cloned()),
+                extension: None,
+            },
         }
     }
 

@@ -96,13 +96,13 @@ impl Service {
 
 impl Service {
     /// The client's side of a connection that the server serves until the client closes it.
-    pub(crate) fn served(&self) -> memory::Side {
+    pub(crate) fn served(&self, settings: StreamSettings) -> memory::Side {
         let (near, far) = memory::pair();
         tokio::spawn(serve(
             self.engine.clone(),
             Box::new(far.reader),
             Box::new(far.writer),
-            StreamSettings::new(),
+            settings,
         ));
         near
     }

@@ -130,7 +130,7 @@ impl Recorder {
         service: &Service,
         options: ClientOptions,
     ) -> Result<Client, ClientError> {
-        let near = service.served();
+        let near = service.served(options.stream_settings());
         let (reader, writer) = self.around_client(near.reader, near.writer);
         Client::over(reader, writer, options).await
     }

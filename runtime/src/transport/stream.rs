@@ -29,6 +29,7 @@ use crate::{
     gate::Outgoing,
     jsonrpc,
     peer::Session,
+    principal::Principal,
     signal::Fired,
 };
 
@@ -38,7 +39,7 @@ const FULL: usize = 64 << 10;
 /// How long the answers to calls that are cut off may take to be written: 500 ms.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Bounds of one connection.
+/// Bounds of one connection, and who its peer is.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,11 +48,12 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// let settings = StreamSettings::new().max_line(1 << 20).drain(Duration::from_secs(1));
 /// # let _ = settings;
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct StreamSettings {
     max_line: usize,
     drain: Duration,
     write_timeout: Duration,
+    principal: Option<Principal>,
 }
 
 impl StreamSettings {
@@ -69,7 +71,16 @@ impl StreamSettings {
             max_line: Self::DEFAULT_MAX_LINE,
             drain: Self::DEFAULT_DRAIN,
             write_timeout: Self::DEFAULT_WRITE_TIMEOUT,
+            principal: None,
         }
+    }
+
+    /// Says who the peer of the stream is, such as the owner of the process at the other end of a Unix socket. Handlers see it as
+    /// the caller of each of its requests.
+    #[must_use]
+    pub fn principal(mut self, principal: Principal) -> Self {
+        self.principal = Some(principal);
+        self
     }
 
     /// Sets the longest line taken, in bytes. A longer one is skipped without being kept, and answered with -32600.
@@ -116,7 +127,7 @@ pub(crate) async fn serve(
 ) -> io::Result<()> {
     let mut connection = Connection {
         // Both eras share its table of ids and its outbox.
-        session: Arc::new(Session::new(None, None)),
+        session: Arc::new(Session::new(None, settings.principal.clone())),
         shutdown: Fired::new(engine.shared(), |shared| &shared.host.shutdown),
         at_once: Fired::new(engine.shared(), |shared| &shared.host.at_once),
         engine,

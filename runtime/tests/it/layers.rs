@@ -98,11 +98,11 @@ fn rooms() {
             host: signal gate
             exchange: principal signal jsonrpc projection gate needs peer host
             feature: error principal signal contained jsonrpc lint projection gate needs trace peer host exchange
-            drive: contained gate peer exchange feature
+            drive: contained gate exchange feature
             engine: jsonrpc gate needs trace peer host exchange feature drive
             transport: principal signal jsonrpc gate peer store exchange feature drive engine
             server: error lint gate host exchange feature engine transport
-            client: error contained jsonrpc gate needs transport server
+            client: error principal contained jsonrpc gate needs transport server
             testing: jsonrpc projection gate needs feature server client
             prelude: principal exchange feature server client
             __private: lint needs feature

@@ -116,8 +116,9 @@ async fn a_second_request_to_end_ends_at_once() {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(far);
         let handle = service.handle();
+        let settings = endless.clone();
         let serving =
-            tokio::spawn(async move { service.serve_stream_with(reader, writer, endless).await });
+            tokio::spawn(async move { service.serve_stream_with(reader, writer, settings).await });
         let (reader, mut writer) = tokio::io::split(near);
         let mut answers = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(reader));
         let batch = format!(

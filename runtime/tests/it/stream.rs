@@ -3,7 +3,9 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use trueform::transport::StreamSettings;
+use trueform::{
+    Principal, Server, client::Client, schema::Revision, tool, tools, transport::StreamSettings,
+};
 
 use crate::support::{
     conversation, conversation_with, initialize, joined, legacy, modern, service, soon,
@@ -80,12 +82,12 @@ async fn a_peer_that_does_not_read() {
     // The drain is over earlier, but for this.
     let settings = StreamSettings::new().drain(limit * 100);
     let begun = tokio::time::Instant::now();
-    let (_unread, serving) = serve(settings);
+    let (_unread, serving) = serve(settings.clone());
     let error = serving.await.unwrap().unwrap_err().to_string();
     assert_eq!(begun.elapsed(), limit);
     assert!(error.contains("write_timeout"), "{error}");
 
-    let (mut near, serving) = serve(settings);
+    let (mut near, serving) = serve(settings.clone());
     let mut read = 0;
     while !serving.is_finished() {
         tokio::time::sleep(limit - std::time::Duration::from_secs(1)).await;
@@ -97,7 +99,7 @@ async fn a_peer_that_does_not_read() {
 
     // A slow reader gets all of what its closed input asked for, however short the drain is.
     let drain = std::time::Duration::from_secs(5);
-    let (mut near, serving) = serve(settings.drain(drain));
+    let (mut near, serving) = serve(settings.clone().drain(drain));
     let mut text = Vec::new();
     while !serving.is_finished() {
         tokio::time::sleep(drain - std::time::Duration::from_secs(1)).await;
@@ -441,5 +443,39 @@ proptest! {
         }
         let last = r#"{"jsonrpc":"2.0","id":"last","result":"#;
         prop_assert_eq!(output.iter().filter(|line| line.starts_with(last)).count(), 1, "{:?}", output);
+    }
+}
+
+/// Says who calls.
+#[tool]
+fn caller(caller: Option<Principal>) -> String {
+    caller.map_or_else(|| "nobody".to_owned(), |caller| caller.subject().to_owned())
+}
+
+// Issue 9: the server's side says who the peer of a stream is, in both eras.
+#[tokio::test]
+async fn the_caller_of_a_stream() {
+    use trueform::client::ClientOptions;
+    for revision in [Revision::V2025_06_18, Revision::LATEST] {
+        let service = Server::new("test", "1").tools(tools![caller]).build();
+        let service = service.expect("the tool is fine");
+        let settings = StreamSettings::new().principal(Principal::new("ada"));
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(far);
+        let served = service.clone();
+        let serving =
+            tokio::spawn(async move { served.serve_stream_with(reader, writer, settings).await });
+        let (reader, writer) = tokio::io::split(near);
+        // What a client says of itself over a stream proves nothing.
+        let eve = ClientOptions::at(revision).principal(Principal::new("eve"));
+        let client = Client::over(reader, writer, eve.clone()).await;
+        let client = client.expect("it connects");
+        let result = client.call_tool("caller", ()).await.expect("it answers");
+        assert_eq!(result.text(), "ada");
+        let eve = service.connect_as(eve).await.expect("it connects");
+        let result = eve.call_tool("caller", ()).await.expect("it answers");
+        assert_eq!(result.text(), "eve", "within the process the test decides");
+        drop(client);
+        soon(serving).await.expect("no panic").expect("no error");
     }
 }
