@@ -160,22 +160,20 @@ impl Engine {
     /// What becomes of a message that is not a request and goes no further: over HTTP the refusal is the body of the response, without
     /// an id, which would not be one of this client's. A byte stream has nothing for it (A-8, GAP-17).
     fn not_taken(source: &Source<'_>, refused: Refused) -> Reply {
-        let Refused::With {
-            stage,
-            revision,
-            error,
-        } = refused
-        else {
-            return Reply::Silent;
-        };
-        tracing::debug!(
-            code = error.code,
-            problem = &*error.message,
-            "message refused"
-        );
-        match source.is_stream() {
-            true => Reply::Silent,
-            false => Reply::Ready(Outgoing::refusal(None, revision, stage, &error)),
+        match refused {
+            Refused::With {
+                stage,
+                revision,
+                error,
+            } if !source.is_stream() => {
+                tracing::debug!(
+                    code = error.code,
+                    problem = &*error.message,
+                    "message refused"
+                );
+                Reply::Ready(Outgoing::refusal(None, revision, stage, &error))
+            }
+            Refused::With { .. } | Refused::Silently => Reply::Silent,
         }
     }
 

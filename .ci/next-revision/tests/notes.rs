@@ -7,9 +7,10 @@ use std::{future::pending, time::Duration};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use support::{BEFORE, FIRST, SECOND, both, next_event, post, request, soon, stream};
+use support::{BEFORE, FIRST, SECOND, both, http_request, next_event, post, request, soon, stream};
+use tower::ServiceExt;
 use trueform::{
-    Policy, Service,
+    HttpConfig, Policy, Service,
     client::ClientOptions,
     notes::{Note, Step},
     prelude::*,
@@ -194,6 +195,28 @@ async fn the_header_names_the_same_note_as_the_body() {
         let response = post(&service(), Some(FIRST), name, &wanted).await;
         assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{name:?}");
     }
+}
+
+// Y-6: a note that is written takes a permit, as the call of a tool does, and gives it back.
+#[tokio::test]
+async fn a_note_takes_a_permit() {
+    let server = server().http(HttpConfig::default().max_in_flight(1));
+    let service = server.build().expect("the notes are fine");
+    let served = service.into_http_service().expect("the settings are fine");
+    let get = |name: &str| {
+        let wanted = request(FIRST, "notes/get", json!({ "name": name }));
+        let wanted = http_request(Some(FIRST), Some(name), &wanted);
+        let response = served.clone().oneshot(wanted);
+        async { soon(response).await.expect("it does not fail").status() }
+    };
+    let refused = tokio::select! {
+        biased;
+        _ = get("waits") => panic!("it never ends"),
+        refused = get("sync") => refused,
+    };
+    assert_eq!(refused, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(get("sync").await, StatusCode::OK);
+    assert_eq!(get("sync").await, StatusCode::OK);
 }
 
 // U-2, U-3

@@ -195,7 +195,7 @@ impl Engine {
         let (source, name) = (received.source, received.method);
         let newest = self.newest_modern();
         let refuse = |error| Refused::at(Stage::Claims, Some(newest), error);
-        let claimed = source.named_revision(Some(claims));
+        let claimed = claims.revision();
         let served = self.served_modern(claimed);
         // Before anything is refused, so that the span of a refusal has it too.
         if let Some(revision) = served {

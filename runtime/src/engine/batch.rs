@@ -2,7 +2,7 @@
 //!
 //! [`has_batches`] names the revision that has them.
 
-use trueform_schema::{ErrorObject, Method, RequestId, Revision};
+use trueform_schema::{ErrorObject, Method, Revision};
 
 use super::{
     Engine,

@@ -36,8 +36,13 @@ impl Engine {
             Err(refused) => return Self::not_taken(source, refused),
         };
         // Of a notification that belongs to no session.
-        let named = self.served_modern(source.named_revision(Some(claims)));
-        let stateless = named.unwrap_or_else(|| self.newest_modern());
+        let named = match claims.version() {
+            Some(_) => claims.revision(),
+            None => source.version_header().revision(),
+        };
+        let stateless = self
+            .served_modern(named)
+            .unwrap_or_else(|| self.newest_modern());
         let (session, revision) = match door {
             // Cancelling is closing the response stream there.
             Door::Stateless | Door::Opening => (None, stateless),

@@ -7,7 +7,7 @@ use trueform_schema::Revision;
 use crate::{
     exchange::{IdScope, MessageSink, TransportData},
     feature::job::Capacity,
-    gate::{Claims, Headers, VersionHeader},
+    gate::{Headers, VersionHeader},
     peer::{Outbox, Session},
 };
 
@@ -97,15 +97,7 @@ impl<'a> Source<'a> {
     /// The revision of the session, or else the one that the version header names.
     pub(super) fn revision(&self) -> Option<Revision> {
         let session = self.session().and_then(|session| session.revision());
-        session.or_else(|| self.named_revision(None))
-    }
-
-    /// The revision that a message names: in `_meta`, which `claims` read, or else in the version header.
-    pub(super) fn named_revision(&self, claims: Option<&Claims<'_>>) -> Option<Revision> {
-        match claims.and_then(Claims::version) {
-            Some(version) => Revision::from_wire(&version),
-            None => self.version_header().revision(),
-        }
+        session.or_else(|| self.version_header().revision())
     }
 
     /// What the version header says. A byte stream has no headers.

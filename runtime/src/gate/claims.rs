@@ -116,6 +116,11 @@ impl<'a> Claims<'a> {
         }
     }
 
+    /// The revision that `_meta` names; `None` if it names none that this library knows.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        Revision::from_wire(&self.version()?)
+    }
+
     /// What `_meta` has in the place of a protocol version.
     pub(crate) fn raw_version(&self) -> Option<&RawValue> {
         match self {

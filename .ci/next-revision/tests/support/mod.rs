@@ -44,13 +44,12 @@ pub async fn stream(service: &Service, messages: &[Value]) -> Vec<Value> {
         .collect()
 }
 
-/// The HTTP response to one message, with an unread body. `name` is the header `Mcp-Name`.
-pub async fn post(
-    service: &Service,
+/// The HTTP request with one message. `name` is the header `Mcp-Name`.
+pub fn http_request(
     version: Option<&str>,
     name: Option<&str>,
     message: &Value,
-) -> Response<Body> {
+) -> axum::http::Request<Body> {
     let headers = [("mcp-protocol-version", version), ("mcp-name", name)];
     let mut request = axum::http::Request::post("/mcp")
         .header("host", "localhost")
@@ -63,7 +62,17 @@ pub async fn post(
         }
     }
     let body = Body::from(message.to_string());
-    let request = request.body(body).expect("a request");
+    request.body(body).expect("a request")
+}
+
+/// The HTTP response to one message, with an unread body. `name` is the header `Mcp-Name`.
+pub async fn post(
+    service: &Service,
+    version: Option<&str>,
+    name: Option<&str>,
+    message: &Value,
+) -> Response<Body> {
+    let request = http_request(version, name, message);
     let served = service.clone().into_http_service();
     let served = served.expect("the settings are fine");
     let response = soon(served.oneshot(request)).await;

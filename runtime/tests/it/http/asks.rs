@@ -9,7 +9,7 @@ use trueform::{HttpConfig, prelude::*, schema::methods, transport::http::Streams
 use super::support::{App, Opened, Recorder, Req};
 use crate::{
     asks::{ANSWERS, ENOUGH, LEGACY, MISSING, initialize, needy, roots},
-    support::stage,
+    support::{Stage, stage},
 };
 
 /// Is at work until its client goes away.
@@ -239,6 +239,97 @@ async fn a_call_that_waits_for_its_client_takes_no_room() {
     let refused = app.send(Req::call(&session, "5", "roots", "{}")).await;
     assert_eq!((refused.status, refused.code()), (503, -32603));
     drop(held);
+}
+
+/// Asks its client `times` times at once, and is held when all of them are answered.
+#[tool]
+async fn asks_at_once(
+    context: Context,
+    answered: State<mpsc::UnboundedSender<()>>,
+    stage: State<Stage>,
+    times: u32,
+) -> &'static str {
+    let ask = async |number: u32| {
+        if number < times {
+            let answer = context.request::<methods::ListRoots>(Default::default());
+            answer.await.expect("the client answers");
+            answered.send(()).expect("the test waits");
+        }
+    };
+    tokio::join!(ask(0), ask(1));
+    stage.hold("held").await;
+    "done"
+}
+
+// Issue 8 §3: a call gives its permit back while it waits for all that it asked at once, and its session counts as idle while all
+// calls of a batch wait. Both are taken again by the first call that goes on.
+#[tokio::test(start_paused = true)]
+async fn what_waits_and_what_goes_on() {
+    const IDLE: Duration = Duration::from_secs(60);
+    for (asks, answers, at_work) in [
+        (&[2][..], 0, 0),
+        (&[2], 1, 0),
+        (&[2], 2, 1),
+        (&[1, 1], 0, 0),
+        (&[1, 1], 1, 1),
+        (&[1, 1], 2, 2),
+        (&[2, 1], 3, 2),
+    ] {
+        let case = format!("{asks:?}, {answers} answered");
+        let (sender, mut answered) = mpsc::unbounded_channel::<()>();
+        let (held_here, director) = stage();
+        let config = HttpConfig::default().max_in_flight(2).session_idle(IDLE);
+        let app = with(config, |server| {
+            let server = server.tools(tools![asks_at_once]);
+            server.state(sender).state(held_here)
+        });
+        let asked_session = session(&app, "2025-03-26", r#"{"roots":{}}"#).await;
+        let other = session(&app, "2025-06-18", "{}").await;
+        let calls: Vec<_> = asks
+            .iter()
+            .enumerate()
+            .map(|(id, times)| {
+                let params =
+                    format!(r#"{{"name":"asks_at_once","arguments":{{"times":{times}}}}}"#);
+                crate::support::legacy(&id.to_string(), "tools/call", &params)
+            })
+            .collect();
+        let body = format!("[{}]", calls.join(","));
+        let mut stream = app.open(Req::post(body).session(&asked_session)).await;
+        let mut open = Vec::new();
+        for _ in 0..asks.iter().sum::<i32>() {
+            open.push(asked(&mut stream).await["id"].clone());
+        }
+        for id in open.drain(..answers) {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},{}}}"#, ANSWERS[0].0);
+            let got = app.send(Req::post(line).session(&asked_session)).await;
+            assert_eq!(got.status, 202, "{case}");
+            answered.recv().await.expect("the call goes on");
+        }
+        for _ in 0..at_work {
+            assert_eq!(director.begun().await, "held", "{case}");
+        }
+        let mut others = Vec::new();
+        for _ in at_work..2 {
+            let stream = app.open(Req::call(&other, "1", "held", "{}")).await;
+            assert!(stream.is_stream(), "{case}: {stream:?}");
+            others.push(stream);
+        }
+        let refused = app.send(Req::call(&other, "2", "roots", "{}")).await;
+        assert_eq!(refused.status, 503, "{case}");
+        tokio::time::advance(IDLE).await;
+        let got = app
+            .send(Req::legacy(&asked_session, "9", "ping", "{}"))
+            .await;
+        let expected = if at_work == 0 { 404 } else { 200 };
+        assert_eq!(got.status, expected, "{case}");
+        if open.is_empty() {
+            director.open();
+            let done = stream.events().await;
+            let done = done.iter().filter(|event| event.data.contains("done"));
+            assert_eq!(done.count(), asks.len(), "{case}");
+        }
+    }
 }
 
 // Issue 8 §3: no answer is waited for without a limit, and a request that was given up is cancelled.

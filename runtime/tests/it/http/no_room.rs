@@ -78,29 +78,31 @@ async fn a_notification() {
     let session = opened.header("mcp-session-id").expect("a session");
     let note = r#"{"jsonrpc":"2.0","method":"notifications/own/held"}"#;
     let post = |body: String| Req::post(body).session(session);
-    let call = || Req::call(session, "1", "add", r#"{"a":1,"b":2}"#);
+    let last = std::cell::Cell::new(0);
+    let id = || {
+        last.set(last.get() + 1);
+        last.get().to_string()
+    };
+    let call = || Req::call(session, &id(), "add", r#"{"a":1,"b":2}"#);
+    let batch = || post(format!("[{note},{}]", legacy(&id(), "ping", "{}")));
     assert_eq!(app.send(post(note.to_owned())).await.status, 202);
     assert_eq!(director.begun().await, "noted");
     let refused = app.send(post(note.to_owned())).await;
     assert_eq!((refused.status, refused.code()), (503, -32603));
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(app.send(call()).await.status, 503);
-    let ping = legacy("2", "ping", "{}");
-    let batch = app.send(post(format!("[{note},{ping}]"))).await;
-    let answers = batch.json();
+    let answers = app.send(batch()).await.json();
     assert_eq!(answers[0]["error"]["code"], -32603, "{answers}");
     assert_eq!(answers[0]["id"], serde_json::Value::Null);
-    assert_eq!(
-        answers[1],
-        serde_json::json!({ "jsonrpc": "2.0", "id": 2, "result": {} })
-    );
+    let pong = serde_json::json!({ "jsonrpc": "2.0", "id": 2, "result": {} });
+    assert_eq!(answers[1], pong);
     director.open();
     while app.send(call()).await.status == 503 {
         tokio::task::yield_now().await;
     }
     // Each of a batch has a permit of its own, which it gives back when it ends.
     for _ in 0..2 {
-        let batch = app.send(post(format!("[{note},{ping}]"))).await;
+        let batch = app.send(batch()).await;
         assert_eq!(batch.json().as_array().map(Vec::len), Some(1), "{batch:?}");
         assert_eq!(director.begun().await, "noted");
         while app.send(call()).await.status == 503 {

@@ -175,6 +175,35 @@ async fn idle_sessions_end_and_busy_ones_do_not() {
     );
 }
 
+// A-3, DEC-1: one array cannot tell the responses to two requests with one id apart, whatever clients may repeat elsewhere.
+#[tokio::test]
+async fn an_id_twice_in_a_batch() {
+    for leniencies in [trueform::Leniencies::default(), trueform::Leniencies::NONE] {
+        let server = trueform::Server::new("test", "1.0.0").lenient(leniencies);
+        let service = server.build().expect("it has nothing");
+        let http = service.into_http_service().expect("the defaults are fine");
+        let [initialize, _] = crate::support::initialize("2025-03-26");
+        let (_, session, _) = crate::parity::post(&http, &[], initialize.into_bytes()).await;
+        let headers = [("mcp-session-id".to_owned(), session.expect("a session"))];
+        let pings = ["1", "1.0", "2"].map(|id| crate::support::legacy(id, "ping", "{}"));
+        let body = format!("[{}]", pings.join(",")).into_bytes();
+        let (status, _, answers) = crate::parity::post(&http, &headers, body).await;
+        assert_eq!(status, 200);
+        let data = serde_json::json!({
+            "pointer": "/id", "rule": "duplicate",
+            "expected": "an id that no other request of the batch has", "found": "a repeated one",
+        });
+        let message = "invalid request: two requests of a batch have the id 1.0";
+        let error = serde_json::json!({ "code": -32600, "data": data, "message": message });
+        let expected = serde_json::json!([
+            { "jsonrpc": "2.0", "id": 1, "result": {} },
+            { "jsonrpc": "2.0", "id": 1.0, "error": error },
+            { "jsonrpc": "2.0", "id": 2, "result": {} },
+        ]);
+        assert_eq!(answers, Some(expected));
+    }
+}
+
 // F-5: a batch in which nothing is a message is refused as one malformed message is.
 #[tokio::test]
 async fn batches_of_nothing() {
