@@ -139,7 +139,7 @@ impl Engine {
         if let (jsonrpc::Kind::Response, Some(session), Some(id)) = (kind, session, &id) {
             session.asked.fail(id, error.message.clone());
         }
-        if !matches!(kind, jsonrpc::Kind::Request | jsonrpc::Kind::Unknown) {
+        if !kind.is_answered() {
             return Self::not_taken(source, Refused::at(Stage::Envelope, None, error));
         }
         let in_flight = session.filter(|_| source.is_stream());

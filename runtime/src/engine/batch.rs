@@ -42,8 +42,12 @@ impl Engine {
         let may_repeat = scope.may_repeat(self.host.settings.incoming);
         let nothing_good = frames.iter().all(Result::is_err);
         let mut seen = Vec::new();
-        let mut replies = Vec::new();
+        let (mut replies, mut refused) = (Vec::new(), Vec::new());
         for frame in frames {
+            let is_answered = match &frame {
+                Ok(message) => matches!(message, Message::Request { .. }),
+                Err(malformed) => malformed.kind.is_answered(),
+            };
             let reply = match frame {
                 Ok(frame) => {
                     let claims = Claims::of(&frame, self.host.settings.incoming);
@@ -93,9 +97,15 @@ impl Engine {
                 }
                 Err(malformed) => self.malformed(source, malformed),
             };
-            if !matches!(reply, Reply::Silent) {
-                replies.push(reply);
+            match reply {
+                Reply::Silent => {}
+                Reply::Ready(_) if !is_answered => refused.push(reply),
+                reply => replies.push(reply),
             }
+        }
+        if replies.is_empty() {
+            // Beside responses, an error without an id would be taken for one of them.
+            replies = refused;
         }
         match replies.is_empty() {
             // As for a single message: a body that holds no message is refused (F-5).

@@ -59,6 +59,13 @@ impl Message<'_> {
     }
 }
 
+impl Kind {
+    /// Whether it has to be answered.
+    pub(crate) fn is_answered(self) -> bool {
+        matches!(self, Self::Request | Self::Unknown)
+    }
+}
+
 /// Input that is not a valid JSON-RPC message, and the error to report.
 #[derive(Debug)]
 pub(crate) struct Malformed {
