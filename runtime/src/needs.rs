@@ -130,19 +130,30 @@ impl RequiredCapabilities {
 
     /// What of it `capabilities` do not declare.
     pub(crate) fn missing_from(self, capabilities: &ClientCapabilities) -> Self {
-        if self.is_empty() {
-            return self;
+        match self.is_empty() {
+            true => self,
+            false => self.missing_in(&shown(capabilities, View::ALL)),
         }
-        let declared = shown(capabilities, View::ALL);
+    }
+
+    /// What of it no client of `revision` can declare.
+    pub(crate) fn unknown_at(self, revision: Revision) -> Self {
+        let declared = serde_json::from_value::<ClientCapabilities>(self.as_capabilities());
+        let declared = declared.expect("it is written as an object of capabilities");
+        self.missing_in(&shown(&declared, View::at(revision)))
+    }
+
+    /// What of it `declared`, a written capabilities object, does not declare.
+    fn missing_in(self, declared: &Value) -> Self {
         let is_missing = |(need, name): &(Self, &'static str)| {
             if self.0 & need.0 == 0 {
                 return false;
             }
-            let is_declared = declares(&declared, name);
+            let is_declared = declares(declared, name);
             // an `elicitation` without modes means form mode.
             let other_mode_only = *need == Self::ELICITATION
-                && declares(&declared, "elicitation.url")
-                && !declares(&declared, "elicitation.form");
+                && declares(declared, "elicitation.url")
+                && !declares(declared, "elicitation.form");
             !is_declared || other_mode_only
         };
         let missing = Self::NAMES.into_iter().filter(is_missing);
@@ -266,6 +277,18 @@ mod tests {
                 .missing_from(&capabilities)
                 .is_empty()
         );
+    }
+
+    //
+    #[test]
+    fn what_a_revision_has() {
+        let url = RequiredCapabilities::ELICITATION_URL;
+        let both = url.and(RequiredCapabilities::SAMPLING);
+        assert_eq!(both.unknown_at(Revision::V2025_06_18), url);
+        assert!(both.unknown_at(Revision::V2025_11_25).is_empty());
+        let form = RequiredCapabilities::ELICITATION;
+        assert_eq!(form.unknown_at(Revision::V2025_03_26), form);
+        assert!(form.unknown_at(Revision::V2025_06_18).is_empty());
     }
 
     // W-1

@@ -72,6 +72,13 @@ async fn serve(drain: &str) -> trueform::Result {
 #[tokio::main]
 async fn run(arguments: Vec<String>) -> trueform::Result {
     let server = Server::new("process", "1").tools(tools![prints, works]);
+    #[cfg(feature = "http")]
+    if arguments == ["router"] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+        axum::serve(listener, server.into_router()?).await?;
+        return Ok(());
+    }
     server.run_with(arguments).await
 }
 
@@ -101,6 +108,11 @@ const CASES: &[Case] = &[
     (
         "nothing_printed_reaches_the_client",
         nothing_printed_reaches_the_client,
+    ),
+    #[cfg(unix)]
+    (
+        "a_terminal_shows_what_is_waited_for",
+        a_terminal_shows_what_is_waited_for,
     ),
     ("the_end_of_the_input_drains", the_end_of_the_input_drains),
     (
@@ -217,6 +229,38 @@ fn assert_result(line: &str, id: u32, text: &str) {
         "{line}"
     );
     assert!(line.contains(&format!(r#""text":"{text}""#)), "{line}");
+}
+
+// Issue 9: somebody who starts a server by hand sees why nothing happens. A client's log gets no such line.
+#[cfg(unix)]
+fn a_terminal_shows_what_is_waited_for() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&near).expect("it is ours");
+    unlockpt(&near).expect("it is ours");
+    let name = ptsname(&near, Vec::new()).expect("it has a name");
+    let name = name.to_str().expect("it is ASCII");
+    let far = std::fs::File::options().read(true).write(true).open(name);
+    let mut child = command(1000)
+        .stdin(far.expect("it can be opened"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("this program can be run");
+    let mut line = String::new();
+    let stderr = child.stderr.take().expect("it is piped");
+    BufReader::new(stderr).read_line(&mut line).expect("UTF-8");
+    assert!(
+        line.starts_with("process 1 waits for an MCP client"),
+        "{line}"
+    );
+    child.kill().expect("it runs");
+    wait(&mut child);
+
+    let mut piped = command(1000);
+    let piped = piped.stdin(Stdio::null()).stderr(Stdio::piped()).output();
+    let logged = String::from_utf8(piped.expect("it ends").stderr).expect("UTF-8");
+    assert!(!logged.contains("waits for"), "{logged}");
 }
 
 // E-2
@@ -489,16 +533,19 @@ fn http_where_asked_for() {
 
 #[cfg(feature = "http")]
 fn names_from_the_environment() {
-    let server = Listening::start(
-        &["--http", "127.0.0.1:0"],
-        &[
-            (
-                "TRUEFORM_ALLOWED_HOSTS",
-                "tools.example.com, ,other.example.com:81,",
-            ),
-            ("TRUEFORM_ALLOWED_ORIGINS", "https://app.example.com"),
-        ],
+    let hosts = (
+        "TRUEFORM_ALLOWED_HOSTS",
+        "tools.example.com, ,other.example.com:81,",
     );
+    let origins = ("TRUEFORM_ALLOWED_ORIGINS", "https://app.example.com");
+    // Issue 9: as a server of its own, and within an application.
+    for arguments in [&["--http", "127.0.0.1:0"][..], &["router"]] {
+        checks_names(&Listening::start(arguments, &[hosts, origins]));
+    }
+}
+
+#[cfg(feature = "http")]
+fn checks_names(server: &Listening) {
     for (headers, status) in [
         ("host: tools.example.com\r\n", 200),
         ("host: tools.example.com:8080\r\n", 200),

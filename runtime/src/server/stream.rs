@@ -75,6 +75,8 @@ impl Service {
     /// While it serves, file descriptor 1 refers to standard error for all other code, so printed text does not reach the client,
     /// and child processes of tools find an empty standard input. (On Unix. Elsewhere, print to standard error.)
     ///
+    /// If standard input is a terminal, it writes one line to standard error that says what it waits for.
+    ///
     /// Must be called within a tokio runtime, and once at a time.
     ///
     /// # Errors

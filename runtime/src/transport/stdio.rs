@@ -5,7 +5,7 @@ mod socket;
 mod streams;
 mod thread;
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use super::{
     asked_to_end,
@@ -18,6 +18,14 @@ use crate::engine::Engine;
 /// # Errors
 /// The streams cannot be taken, or what the writer fails with, unless it says that the peer is gone.
 pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Result<()> {
+    if io::stdin().is_terminal() {
+        // Somebody started it by hand, and would see nothing happen.
+        let info = &engine.host.settings.info;
+        eprintln!(
+            "{} {} waits for an MCP client, which sends one JSON message a line on standard input. A client usually starts this program itself. Ctrl-C ends it.",
+            info.name, info.version
+        );
+    }
     let streams::Streams {
         reader,
         writer,

@@ -6,8 +6,8 @@ use trueform::{
     client::{Client, ClientOptions},
     prelude::*,
     schema::{
-        CreateMessageRequestParams, ImageContent, ListRootsRequestParams, RequestParams, Role,
-        SamplingMessage, SamplingMessageContentBlock,
+        CreateMessageRequestParams, ImageContent, ListRootsRequestParams, RequestParams, Revisions,
+        Role, SamplingMessage, SamplingMessageContentBlock,
         methods::{CallTool, CreateMessage, ListRoots, Ping},
     },
 };
@@ -239,6 +239,21 @@ async fn a_client_that_goes() {
     assert_eq!(next(&client).await["method"], "ping");
     drop(client);
     assert_eq!(soon(ends.recv()).await.as_deref(), Some("gone"));
+}
+
+// Issue 9: a tool that no client could call is reported at the start.
+#[test]
+fn what_no_served_revision_has() {
+    let built = |revisions: Revisions| {
+        let server = Server::new("asks", "1").tools(tools![needy]);
+        server.revisions(revisions.iter()).build().map(drop)
+    };
+    let before = Revisions::until(Revision::V2025_06_18);
+    let problem = built(before).expect_err("no URLs").to_string();
+    let expected = "needs the client capability `elicitation.url`, which no client can declare at a revision that is served";
+    assert!(problem.contains(expected), "{problem}");
+    built(Revisions::since(Revision::V2025_11_25)).expect("it has both");
+    built(Revisions::ALL).expect("some have both");
 }
 
 // C-10: a modern client is told what to declare, each time. B-8, TRAP-08: an older one cannot know the code. R-1: `elicitation`

@@ -203,8 +203,29 @@ fn gathered(
     let mut gathered = set.gathered_in(profile);
     problems.append(&mut gathered.problems);
     problems.extend(stateless(&gathered, states));
+    problems.extend(uncallable(&gathered, revisions));
     problems.extend(unlistable(gathered.listable(), revisions));
     gathered
+}
+
+/// The tools that need what no client of a served revision can declare.
+fn uncallable(tools: &Gathered, revisions: Revisions) -> Vec<String> {
+    let newest_first = || Revision::ALL.into_iter().rev();
+    let routes = tools.routes.iter().filter(|tool| !tool.needs().is_empty());
+    let uncallable = routes.filter_map(|tool| {
+        let served = newest_first().filter(|revision| revisions.contains(*revision));
+        let mut unknown = served.map(|revision| tool.needs().unknown_at(revision));
+        let newest = unknown.next().filter(|unknown| !unknown.is_empty())?;
+        let nowhere = unknown.all(|unknown| !unknown.is_empty());
+        nowhere.then(|| {
+            format!(
+                "tool `{}` ({}) needs the client capability {newest}, which no client can declare at a revision that is served; serve one that has it",
+                tool.name(),
+                tool.place()
+            )
+        })
+    });
+    uncallable.collect()
 }
 
 /// The states that tools take and that are not registered.
