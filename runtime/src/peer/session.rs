@@ -61,7 +61,6 @@ pub(crate) struct Negotiated {
 /// State of one peer.
 pub(crate) struct Session {
     id: Option<Box<str>>,
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "what HTTP adds"))]
     principal: Option<Principal>,
     phase: Mutex<Phase>,
     used: AtomicBool,
@@ -119,7 +118,6 @@ impl Session {
     }
 
     /// Who opened the session.
-    #[cfg(feature = "http")]
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.principal.as_ref()
     }
