@@ -42,3 +42,50 @@ pub(crate) fn is_illegal_meta_key(key: &str) -> bool {
 pub(crate) fn is_extension_identifier(identifier: &str) -> bool {
     identifier.contains('/') && is_meta_key(identifier)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Z-10, Z-11, C-14
+    #[test]
+    fn keys_and_identifiers() {
+        for (key, is_key, reserved, identifier) in [
+            ("a", true, false, false),
+            ("A1_b.c-2", true, false, false),
+            ("", true, false, false),
+            ("-a", false, false, false),
+            ("a.", false, false, false),
+            ("a b", false, false, false),
+            ("ä", false, false, false),
+            ("com.example/a", true, false, true),
+            ("com.ex-ample/", true, false, true),
+            ("c/a", true, false, true),
+            ("/a", false, false, false),
+            ("com..example/a", false, false, false),
+            ("1com/a", false, false, false),
+            ("com-/a", false, false, false),
+            ("com.ex_ample/a", false, false, false),
+            ("com.example/a/b", false, false, false),
+            ("com.example/a_", false, false, false),
+            ("io.mcp/a", true, true, true),
+            ("io.modelcontextprotocol/a", true, true, true),
+            ("io.modelcontextprotocol/a b", false, true, false),
+            ("io.modelcontextprotocol.more/a", true, true, true),
+            ("mcp/a", true, false, true),
+            ("com.example.mcp/a", true, false, true),
+            ("io.mcp", true, false, false),
+        ] {
+            assert_eq!(
+                (
+                    is_meta_key(key),
+                    is_reserved(key),
+                    is_extension_identifier(key)
+                ),
+                (is_key, reserved, identifier),
+                "{key}"
+            );
+            assert_eq!(is_illegal_meta_key(key), reserved || !is_key, "{key}");
+        }
+    }
+}

@@ -414,6 +414,9 @@ pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObjec
 }
 
 #[cfg(test)]
+mod policies;
+
+#[cfg(test)]
 mod tests {
     use trueform_schema::Json;
 

@@ -213,6 +213,14 @@ mod tests {
 
     #[test]
     fn cut_off() {
+        let brackets = |count| "[".repeat(count);
+        for (length, shown) in [
+            (LONGEST, brackets(LONGEST)),
+            (LONGEST + 1, brackets(LONGEST) + "…"),
+            (2 * LONGEST, brackets(LONGEST) + "…"),
+        ] {
+            assert_eq!(Redacted(brackets(length).as_bytes()).to_string(), shown);
+        }
         let long = format!(
             r#"{{"id":"{}","params":[{}]}}"#,
             "x".repeat(1000),

@@ -205,4 +205,38 @@ mod tests {
             "the count is right"
         );
     }
+
+    // DEC-1
+    #[test]
+    fn repeated_ids_are_given_back_in_any_order() {
+        for order in [
+            [0, 1, 2],
+            [0, 2, 1],
+            [1, 0, 2],
+            [1, 2, 0],
+            [2, 0, 1],
+            [2, 1, 0],
+        ] {
+            let table = InFlight::default();
+            let id = RequestId::Integer(1);
+            let calls: Vec<Arc<Call>> = (0..3).map(|_| Arc::default()).collect();
+            for call in &calls {
+                let call: Arc<dyn Cancel> = call.clone();
+                assert_eq!(table.enter(&id, Arc::downgrade(&call), 3, true), Ok(()));
+            }
+            for (left, at) in (1..).zip(order) {
+                table.leave(&id, Arc::as_ptr(&calls[at]).cast());
+                table.cancel_all();
+                for (call, is_left) in calls
+                    .iter()
+                    .enumerate()
+                    .map(|(at, call)| (call, order[..left].contains(&at)))
+                {
+                    let was_cancelled = call.0.swap(false, Ordering::SeqCst);
+                    assert_eq!(was_cancelled, !is_left, "{order:?}, {left} have left");
+                }
+                assert_eq!(table.lock().requests, 3 - left);
+            }
+        }
+    }
 }

@@ -223,7 +223,25 @@ impl fmt::Debug for Outbox {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::Wake,
+    };
+
     use super::*;
+
+    /// How often it was woken.
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
 
     fn message(text: &str) -> Outgoing {
         Outgoing::unchecked(text.as_bytes().to_vec())
@@ -289,5 +307,50 @@ mod tests {
             .collect();
         assert_eq!(texts, ["newer", "first"]);
         assert_eq!(outbox.lock().bytes, 0, "the count is right");
+    }
+
+    // Issue 8: who waits for room is woken once, when half of it is free.
+    #[test]
+    fn writers_and_the_reader_are_woken_once() {
+        let woken = || {
+            let woken = Arc::<Woken>::default();
+            (woken.clone(), Waker::from(woken))
+        };
+        let times = |woken: &Woken| woken.0.load(Ordering::SeqCst);
+        let outbox = Outbox::new();
+        let (reader, waker) = woken();
+        for _ in 0..2 {
+            let next = outbox.poll_next(&mut Context::from_waker(&waker));
+            assert!(next.is_pending());
+        }
+        for pushed in 1..=OUTBOX_LIMIT {
+            outbox.push(message("m")).unwrap();
+            assert_eq!(times(&reader), 1, "at message {pushed}");
+        }
+        let (one, waker) = woken();
+        let (other, other_waker) = woken();
+        for waker in [&waker, &other_waker, &waker] {
+            let room = outbox.poll_room(None, &mut Context::from_waker(waker));
+            assert!(room.is_pending());
+        }
+        for left in (0..OUTBOX_LIMIT).rev() {
+            assert!(outbox.try_next().is_some());
+            let expected = usize::from(left <= OUTBOX_LIMIT / 2);
+            assert_eq!((times(&one), times(&other)), (expected, expected), "{left}");
+        }
+
+        let half = "x".repeat(OUTBOX_BYTES / 2);
+        for text in [&*half, "x", &half[1..]] {
+            outbox.push(message(text)).unwrap();
+        }
+        assert!(
+            outbox
+                .poll_room(None, &mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        assert!(outbox.try_next().is_some());
+        assert_eq!(times(&one), 2, "half of the bytes are free");
+        let room = outbox.poll_room(None, &mut Context::from_waker(&waker));
+        assert!(room.is_ready());
     }
 }

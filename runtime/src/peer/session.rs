@@ -263,3 +263,20 @@ impl fmt::Debug for Session {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_shortened() {
+        for (id, shown) in [
+            (None, ""),
+            (Some("12345678"), "12345678"),
+            (Some("123456789"), "12345678…"),
+            (Some("äöüäöüäöü"), "äöüäöüäö…"),
+        ] {
+            assert_eq!(ShortId::of(id).to_string(), shown);
+        }
+    }
+}

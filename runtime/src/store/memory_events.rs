@@ -391,4 +391,27 @@ mod tests {
         let shard = store.shard("a");
         assert!(shard.sessions["a"].streams.len() <= SESSION_STREAMS);
     }
+
+    #[test]
+    fn the_default_bounds() {
+        let store = MemoryEventStore::new();
+        for position in 0..=DEFAULT_SESSION_EVENTS as u64 {
+            append(&store, "a", id(1, position), "");
+        }
+        assert_eq!(store.bytes(), DEFAULT_SESSION_EVENTS * EVENT_OVERHEAD);
+
+        // The copies share their bytes.
+        let message = Bytes::from(vec![b'x'; DEFAULT_SESSION_BYTES - EVENT_OVERHEAD]);
+        let store = MemoryEventStore::new();
+        for position in 0..2 {
+            drop(store.append("a", id(1, position), message.clone()));
+        }
+        assert_eq!(store.bytes(), DEFAULT_SESSION_BYTES);
+
+        for session in 0..1000 {
+            drop(store.append(&session.to_string(), id(1, 0), message.clone()));
+        }
+        let kept = store.bytes();
+        assert_eq!(kept, DEFAULT_TOTAL_BYTES, "each part is full");
+    }
 }

@@ -205,4 +205,59 @@ mod tests {
             .sum();
         assert!(kept <= 16, "{kept}");
     }
+
+    /// `count` ids that share a part of `store`.
+    fn ids(store: &MemorySessionStore, count: usize) -> Vec<String> {
+        let part = |id: &str| store.hasher.hash_one(id) as usize % SHARDS;
+        (0..)
+            .map(|number: u32| number.to_string())
+            .filter(|id| part(id) == 0)
+            .take(count)
+            .collect()
+    }
+
+    #[test]
+    fn the_longest_untouched_makes_room() {
+        let store = MemorySessionStore::new().max_records(2 * SHARDS);
+        let ids = ids(&store, 5);
+        let are_kept = || -> Vec<bool> {
+            let shard = store.shard(&ids[0]);
+            ids.iter().map(|id| shard.contains_key(&**id)).collect()
+        };
+        for at in [0, 1, 1] {
+            now(store.save(&ids[at], record("x")));
+        }
+        assert_eq!(are_kept(), [true, true, false, false, false]);
+        assert!(now(store.load(&ids[0])).is_some());
+        now(store.save(&ids[2], record("x")));
+        assert_eq!(are_kept(), [true, false, true, false, false]);
+        assert!(now(store.touch(&ids[0])));
+        now(store.save(&ids[3], record("x")));
+        assert_eq!(are_kept(), [true, false, false, true, false]);
+        // What is saved again was touched.
+        now(store.save(&ids[0], record("y")));
+        now(store.save(&ids[4], record("x")));
+        assert_eq!(are_kept(), [true, false, false, false, true]);
+    }
+
+    #[test]
+    fn the_expired_make_room_first() {
+        let mut store = MemorySessionStore::new().max_records(3 * SHARDS);
+        let ids = ids(&store, 4);
+        for id in &ids[..3] {
+            now(store.save(id, record("x")));
+        }
+        store.life = Duration::ZERO;
+        assert!(!now(store.touch(&ids[0])));
+        assert_eq!(store.shard(&ids[0]).len(), 2, "it was dropped");
+        assert_eq!(now(store.load(&ids[1])), None);
+        assert_eq!(store.shard(&ids[0]).len(), 1, "it was dropped");
+        store.life = DEFAULT_RECORD_LIFE;
+        for id in &ids[..2] {
+            now(store.save(id, record("x")));
+        }
+        store.life = Duration::ZERO;
+        now(store.save(&ids[3], record("x")));
+        assert_eq!(store.shard(&ids[0]).len(), 1, "all the others were dropped");
+    }
 }

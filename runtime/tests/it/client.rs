@@ -723,18 +723,27 @@ async fn what_a_client_says_of_itself() {
 // B-12: an answer of the handler that the revision does not allow stays here.
 #[tokio::test]
 async fn answers_that_a_revision_does_not_allow() {
-    struct Nowhere;
-    impl ClientHandler for Nowhere {
+    struct Always(Value);
+    impl ClientHandler for Always {
         fn answer(&self, _: &str, _: Option<trueform::schema::Json>) -> Answering<'_> {
-            let answer = json!({ "roots": [{ "uri": "no address" }] });
-            Box::pin(std::future::ready(Ok(trueform::schema::Json::from(answer))))
+            let answer = self.0.clone().into();
+            Box::pin(std::future::ready(Ok(answer)))
         }
     }
-    for (policy, leaves) in [(Policy::Enforce, false), (Policy::Warn, true)] {
+    let forbidden = json!({ "roots": [{ "uri": "no address" }] });
+    let formless = json!({ "roots": "none" });
+    for (policy, result, leaves) in [
+        (Policy::Enforce, &forbidden, false),
+        (Policy::Enforce, &formless, false),
+        (Policy::Warn, &forbidden, true),
+        (Policy::Warn, &formless, true),
+        (Policy::Off, &forbidden, true),
+        (Policy::Off, &formless, true),
+    ] {
         let capabilities = serde_json::from_value(json!({ "roots": {} })).unwrap();
         let options = ClientOptions::at(Revision::V2025_06_18)
             .capabilities(capabilities)
-            .handler(Nowhere)
+            .handler(Always(result.clone()))
             .outgoing(policy);
         let (connecting, playing) = against(options, |mut mock| async move {
             let request = mock.next().await.unwrap();
@@ -745,7 +754,7 @@ async fn answers_that_a_revision_does_not_allow() {
         });
         let client = connecting.await.unwrap();
         let answer = soon(playing).await.unwrap();
-        assert_eq!(answer.get("result").is_some(), leaves, "{answer}");
+        assert_eq!(answer.get("result"), leaves.then_some(result), "{answer}");
         assert_eq!(answer["error"]["code"] == -32603, !leaves, "{answer}");
         drop(client);
     }

@@ -266,6 +266,17 @@ async fn refused_where_switched_off() {
                     "{error}"
                 );
             }
+            let expected = match rule {
+                "unknown-members" if pointer.starts_with("/params/") => {
+                    "only members that the revision defines"
+                }
+                "unknown-members" => "only members of a JSON-RPC message of this kind",
+                "integral-floats" => "an integer without a fraction",
+                _ => "",
+            };
+            if !expected.is_empty() {
+                assert_eq!(error["data"]["expected"], expected, "{}", case.message);
+            }
             assert_eq!(answer.unwrap()["id"], 1);
         }
     }

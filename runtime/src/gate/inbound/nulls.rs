@@ -211,7 +211,9 @@ fn copy(text: &str, tokens: &[&str], out: &mut String) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
-    use trueform_schema::{CallToolRequestParams, ListToolsResult, Method, ServerRequest, decode};
+    use trueform_schema::{
+        CallToolRequestParams, CallToolResult, ListToolsResult, Method, ServerRequest, decode,
+    };
 
     use super::*;
     use crate::gate::{Leniencies, Policy};
@@ -275,6 +277,45 @@ mod tests {
         assert_eq!(data["rule"], "null-members");
     }
 
+    // DEC-6: what else is wrong is judged as if the null were not there.
+    #[test]
+    fn another_fault_beside_a_null() {
+        let request = r#"{"maxTokens":1,"messages":[],"stopSequences":null,"modelPreferences":{"speedPriority":2}}"#;
+        let request: Box<RawValue> = serde_json::from_str(request).unwrap();
+        let result = r#"{"content":[{"type":"text","text":"a","annotations":{"priority":2}}],"isError":null}"#;
+        for (policy, is_let_in) in [
+            (Policy::Enforce, false),
+            (Policy::Warn, true),
+            (Policy::Off, true),
+        ] {
+            let inbound = Inbound {
+                leniencies: Leniencies::ALL,
+                policy,
+            };
+            let revision = Revision::V2025_11_25;
+            let read = inbound.message(
+                Method::CreateMessage,
+                revision,
+                Some(&request),
+                ServerRequest::decode,
+            );
+            match read {
+                Ok((_, text)) => assert!(is_let_in && !text.unwrap().contains("null")),
+                Err(error) => {
+                    let data = error.data.unwrap().to_value();
+                    let pointer = "/params/modelPreferences/speedPriority";
+                    assert!(!is_let_in && data["pointer"] == pointer, "{data}");
+                    assert_eq!(data["rule"], "maximum");
+                }
+            }
+            let read = inbound.result::<CallToolResult>("tools/call", revision, result);
+            assert_eq!(read.is_ok(), is_let_in);
+            if let Err(error) = read {
+                assert_eq!(error.pointer(), "/content/0/annotations/priority");
+            }
+        }
+    }
+
     // DEC-6
     #[test]
     fn what_is_still_refused() {
@@ -290,6 +331,11 @@ mod tests {
                 "/arguments",
                 "type",
             ),
+            (
+                r#"{"name":"a","_meta":{},"_meta":null}"#,
+                "/_meta",
+                "duplicate",
+            ),
         ] {
             let error = decode::from_str::<CallToolRequestParams>(text).unwrap_err();
             let last = read_without(text, error, |text| {
@@ -298,8 +344,12 @@ mod tests {
             let last = last.err().unwrap_or_else(|| panic!("{text}"));
             assert_eq!((last.pointer(), last.rule()), (place, rule), "{text}");
         }
-        let nulls: Vec<String> = (0..200).map(|at| format!(r#""m{at}":null"#)).collect();
-        let text = format!(r#"{{"name":"a","inputResponses":{{{}}}}}"#, nulls.join(","));
-        assert!(read::<CallToolRequestParams>(&text).is_err(), "bounded");
+        let with = |places: usize| {
+            let nulls: Vec<String> = (0..places).map(|at| format!(r#""m{at}":null"#)).collect();
+            let text = format!(r#"{{"name":"a","inputResponses":{{{}}}}}"#, nulls.join(","));
+            read::<CallToolRequestParams>(&text)
+        };
+        assert!(with(MOST_PLACES).is_ok());
+        assert!(with(MOST_PLACES + 1).is_err(), "bounded");
     }
 }

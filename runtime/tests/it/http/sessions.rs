@@ -82,6 +82,27 @@ async fn delete_ends_a_session() {
     }
 }
 
+// F-20: of two headers none is taken to be meant.
+#[tokio::test]
+async fn a_session_header_that_occurs_twice() {
+    let app = App::new();
+    let session = app.session("2025-06-18").await;
+    for request in [
+        Req::legacy(&session, "1", "ping", "{}"),
+        Req::get(&session),
+        Req::delete(&session),
+    ] {
+        let got = app.send(request.also("mcp-session-id", &session)).await;
+        assert_eq!((got.status, got.code()), (400, -32600), "{}", got.body);
+        let error = &got.json()["error"];
+        assert_eq!(error["data"]["rule"], "session", "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("occurs twice"), "{message}");
+    }
+    let ping = Req::legacy(&session, "1", "ping", "{}");
+    assert_eq!(app.send(ping).await.status, 200, "the session goes on");
+}
+
 // F-21: what a session has at work ends with it, and its client is neither left waiting nor told that it is accepted.
 #[tokio::test]
 async fn delete_cancels_what_is_at_work() {

@@ -3,7 +3,10 @@
 use trueform_schema::{Implementation, Revision};
 
 use super::*;
-use crate::peer::{MAX_SESSION_FACTS, Negotiated, PeerFacts};
+use crate::{
+    peer::{MAX_SESSION_FACTS, Negotiated, PeerFacts},
+    store::{EventId, MemoryEventStore},
+};
 
 fn session(principal: Option<&str>) -> (Box<str>, Arc<Session>) {
     let id = new_id();
@@ -45,7 +48,10 @@ fn ended_sessions_are_gone_and_closed() {
     let sessions = Sessions::new(10, usize::MAX, Duration::from_secs(60), None);
     let (id, opened) = session(None);
     let active = sessions.insert(opened.clone()).expect("room");
-    sessions.end(active.entry());
+    for _ in 0..2 {
+        sessions.end(active.entry());
+        assert_eq!(sessions.count.load(Ordering::Relaxed), 0);
+    }
     assert!(sessions.find(&id, None).is_none());
     assert!(matches!(opened.phase(), crate::peer::Phase::Closed));
 }
@@ -53,15 +59,69 @@ fn ended_sessions_are_gone_and_closed() {
 #[test]
 fn idle_sessions_end_and_busy_ones_do_not() {
     let sessions = Sessions::new(10, usize::MAX, Duration::ZERO, None);
-    let (idle, opened) = session(None);
-    drop(sessions.insert(opened).expect("room"));
+    let (idle, over) = session(None);
+    drop(sessions.insert(over.clone()).expect("room"));
     let (busy, opened) = session(None);
     let active = sessions.insert(opened).expect("room");
     assert!(sessions.find(&idle, None).is_none());
+    assert!(matches!(over.phase(), crate::peer::Phase::Closed));
     assert!(sessions.find(&busy, None).is_some());
     drop(active);
     assert!(sessions.find(&busy, None).is_none());
     assert_eq!(sessions.len(), 0);
+    assert_eq!(sessions.count.load(Ordering::Relaxed), 0);
+}
+
+/// A session in the part of the table that `key` is in.
+fn beside(key: u128) -> (Box<str>, Arc<Session>) {
+    std::iter::repeat_with(|| session(None))
+        .find(|(id, _)| super::key(id).is_some_and(|other| index(other) == index(key)))
+        .expect("one in 32")
+}
+
+#[test]
+fn a_session_that_is_over_ends_between_two_looks_too() {
+    let second = Duration::from_secs(1);
+    let mut sessions = Sessions::new(10, usize::MAX, 20 * second, None);
+    let (early, opened) = session(None);
+    drop(sessions.insert(opened).expect("room"));
+    let part = key(&early).expect("an id");
+    sessions.started -= 5 * second;
+    let ((one, opened), (other, another)) = (beside(part), beside(part));
+    drop(sessions.insert(opened).expect("room"));
+    drop(sessions.insert(another).expect("room"));
+    sessions.started -= 15 * second;
+    assert!(sessions.find(&beside(part).0, None).is_none());
+    assert!(sessions.peek(&early).is_none(), "idle for 20 s");
+    sessions.started -= 6 * second;
+    assert!(sessions.find(&one, None).is_none(), "idle for 21 s");
+    assert!(sessions.peek(&other).is_some(), "no look yet");
+    sessions.started -= 14 * second;
+    assert!(sessions.find(&beside(part).0, None).is_none());
+    assert!(sessions.peek(&other).is_none(), "20 s after the last look");
+}
+
+#[tokio::test]
+async fn events_of_ended_sessions_are_forgotten() {
+    let events = Arc::new(MemoryEventStore::new());
+    let sessions = Sessions::new(1, usize::MAX, Duration::ZERO, Some(events.clone()));
+    let ways: [fn(&Sessions, &str); 2] = [
+        |sessions, id| assert!(sessions.find(id, None).is_none()),
+        |sessions, _| assert!(sessions.insert(session(None).1).is_ok()),
+    ];
+    for end in ways {
+        let (id, opened) = session(None);
+        drop(sessions.insert(opened).expect("room"));
+        let event = EventId {
+            stream: 1,
+            position: 0,
+        };
+        let kept = events.append(&id, event, Bytes::from_static(b"{}"));
+        kept.await.expect("memory does not fail");
+        end(&sessions, &id);
+        tokio::task::yield_now().await;
+        assert_eq!(events.bytes(), 0);
+    }
 }
 
 #[test]

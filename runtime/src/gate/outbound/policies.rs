@@ -1,0 +1,50 @@
+//! What goes out under each policy.
+
+use trueform_schema::CallToolResult;
+
+use super::*;
+
+#[test]
+fn notifications_that_servers_do_not_send() {
+    for (method, revision, exists) in [
+        (Method::ToolListChanged, Revision::V2025_06_18, true),
+        (Method::Initialized, Revision::V2025_06_18, false),
+        (Method::ElicitationComplete, Revision::V2025_06_18, false),
+        (Method::ElicitationComplete, Revision::V2025_11_25, true),
+    ] {
+        let kind = NotificationKind::core(method, revision);
+        assert_eq!(kind.exists(), exists, "{method} at {revision}");
+        for (policy, leaves) in [
+            (Policy::Enforce, exists),
+            (Policy::Warn, true),
+            (Policy::Off, true),
+        ] {
+            let sent = Outgoing::notification(&kind, None, policy);
+            let text = sent.map(|sent| String::from_utf8(sent.into_bytes()).expect("UTF-8"));
+            let expected = leaves.then(|| format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#));
+            assert_eq!(text, expected, "{method} at {revision}, {policy:?}");
+        }
+    }
+}
+
+// What is written once for many requests is checked like what is written for one.
+#[test]
+fn results_that_are_written_before() {
+    let result = serde_json::json!({ "content": [{ "type": "text", "text": "a", "annotations": { "priority": 2 } }] });
+    let result: CallToolResult = serde_json::from_value(result).expect("a result");
+    let id = RequestId::Integer(1);
+    for (policy, is_let_out) in [
+        (Policy::Enforce, false),
+        (Policy::Warn, true),
+        (Policy::Off, true),
+    ] {
+        let revision = Revision::V2025_11_25;
+        let view = View::at(revision);
+        let written = Checked::new(&result, view, policy, "tools/call")
+            .map(|checked| Outgoing::written(&id, revision, &checked).into_bytes());
+        let at_once =
+            Outgoing::result(&id, view, policy, "tools/call", &result).map(Outgoing::into_bytes);
+        assert_eq!(written.is_ok(), is_let_out, "{policy:?}: {written:?}");
+        assert_eq!(written, at_once);
+    }
+}
