@@ -78,3 +78,43 @@ pub(crate) fn log_loss(written: &dyn Conform, sent: &dyn Conform, revision: Revi
     let lost = lost.join(", ");
     tracing::debug!(what, %revision, lost, "an older revision sees less of a message");
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_lost() {
+        let all = json!({ "a": [1, { "b~/": 2, "c": 3 }], "d": null });
+        for (sent, whole, expected) in [
+            (all.clone(), "", &[][..]),
+            (json!({}), "", &[("/a", true), ("/d", true)]),
+            (json!([]), "", &[("", false)]),
+            (
+                json!({ "a": [4, { "c": 3 }], "d": 1, "more": 2 }),
+                "",
+                &[("/a/0", false), ("/a/1/b~0~1", true), ("/d", false)],
+            ),
+            // Where items are missing, what is left does not say which.
+            (json!({ "a": [1], "d": null }), "", &[("/a", false)]),
+            (json!({ "a": [1, {}], "d": null }), "/a", &[("/a", false)]),
+            (
+                json!({ "a": [2, {}], "d": null }),
+                "/a/1",
+                &[("/a/0", false), ("/a/1", false)],
+            ),
+            (all.clone(), "/a", &[]),
+        ] {
+            let found = losses(&all, &sent, &|pointer| {
+                !whole.is_empty() && pointer == whole
+            });
+            let found: Vec<_> = found
+                .iter()
+                .map(|loss| (&*loss.pointer, loss.is_left_out))
+                .collect();
+            assert_eq!(found, expected, "{sent}, whole: {whole}");
+        }
+    }
+}

@@ -205,10 +205,23 @@ mod tests {
                 r#"{"id":[<6 bytes>],"method":{"id":<6 bytes>}}"#,
             ),
             (r#"[{"id":"secret"}]"#, r#"[{"id":<6 bytes>}]"#),
+            (r#"{"a":"","b":1}"#, r#"{"a":<0 bytes>,"b":<1 bytes>}"#),
+            (r#"{"a":"\"","b":"x"}"#, r#"{"a":<2 bytes>,"b":<1 bytes>}"#),
+            (r#"{"a":"x\\","b":"x"}"#, r#"{"a":<3 bytes>,"b":<1 bytes>}"#),
+            (r#"{"a":"x\\\""#, r#"{"a":<5 bytes>"#),
         ] {
             assert_eq!(Redacted(message.as_bytes()).to_string(), shown, "{message}");
         }
         assert_eq!(Redacted(b"\xff\xfe\"\\").to_string(), "<2 bytes><1 bytes>");
+    }
+
+    #[test]
+    fn long_names() {
+        let name = |length| format!(r#"{{"{}":1}}"#, "n".repeat(length));
+        let shown = |length| Redacted(name(length).as_bytes()).to_string();
+        let whole = name(LONGEST_NAME).replace('1', "<1 bytes>");
+        assert_eq!(shown(LONGEST_NAME), whole);
+        assert_eq!(shown(LONGEST_NAME + 1), "{<65 bytes>:<1 bytes>}");
     }
 
     #[test]

@@ -150,6 +150,17 @@ mod tests {
             );
             assert!(error.message.len() < 400, "{}", error.message);
         }
+        // To the byte: what is in the text, and for each of its five members.
+        let text = json!({ "name": "n", "version": "1", "title": "" }).to_string();
+        let capabilities = json!({ "experimental": { "x": {} } });
+        let rest = text.len() + capabilities.to_string().len() + 5 * MEMBER;
+        let titled = |length| json!({ "name": "n", "version": "1", "title": "t".repeat(length) });
+        for (length, is_kept) in [(0, true), (1, false)] {
+            let length = MAX_SESSION_FACTS - rest + length;
+            let facts = kept(titled(length), capabilities.clone()).expect("small enough");
+            let title = facts.client_info.and_then(|info| info.title);
+            assert_eq!(title.is_some(), is_kept, "{length}");
+        }
         let name = "n".repeat(MAX_CLIENT_NAME);
         assert!(kept(named(&name, &name), json!({})).is_ok());
     }

@@ -301,11 +301,11 @@ mod tests {
                 .push_once(message("first"), subject(request))
                 .unwrap();
         }
-        assert!(outbox.replace(message("newer"), subject(1)));
+        assert!(outbox.replace(message("a longer one"), subject(1)));
         let texts: Vec<_> = std::iter::from_fn(|| outbox.try_next())
             .map(|message| String::from_utf8(message.into_bytes()).unwrap())
             .collect();
-        assert_eq!(texts, ["newer", "first"]);
+        assert_eq!(texts, ["a longer one", "first"]);
         assert_eq!(outbox.lock().bytes, 0, "the count is right");
     }
 
@@ -352,5 +352,27 @@ mod tests {
         assert_eq!(times(&one), 2, "half of the bytes are free");
         let room = outbox.poll_room(None, &mut Context::from_waker(&waker));
         assert!(room.is_ready());
+    }
+
+    #[test]
+    fn the_end_wakes_everybody() {
+        let outbox = Outbox::new();
+        let woken = Arc::<Woken>::default();
+        let waker = Waker::from(woken.clone());
+        let mut cx = Context::from_waker(&waker);
+        assert!(outbox.poll_next(&mut cx).is_pending());
+        let large = message(&"x".repeat(OUTBOX_BYTES));
+        assert!(outbox.poll_room(Some(&large), &mut cx).is_ready());
+        outbox.push(large).unwrap();
+        assert!(outbox.poll_room(None, &mut cx).is_pending());
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1, "the reader");
+        outbox.close();
+        assert_eq!(woken.0.load(Ordering::SeqCst), 2, "the writer");
+        assert!(outbox.poll_room(None, &mut cx).is_ready());
+
+        let outbox = Outbox::new();
+        assert!(outbox.poll_next(&mut cx).is_pending());
+        outbox.close();
+        assert_eq!(woken.0.load(Ordering::SeqCst), 3, "the reader");
     }
 }

@@ -267,6 +267,23 @@ impl fmt::Debug for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{gate::Outgoing, peer::outbox::Refused};
+
+    // F-21
+    #[test]
+    fn an_ended_session_takes_nothing() {
+        let session = Session::new(None, None);
+        session.close();
+        assert!(matches!(session.phase(), Phase::Closed));
+        let refused = session.outbox.push(Outgoing::unchecked(Vec::new()));
+        assert_eq!(refused, Err(Refused::Closed));
+        let negotiated = Negotiated {
+            revision: Revision::LATEST_LEGACY,
+            facts: Arc::default(),
+        };
+        assert_eq!(session.open(negotiated), Opening::Refused);
+        assert!(session.ending.is_fired());
+    }
 
     #[test]
     fn ids_are_shortened() {

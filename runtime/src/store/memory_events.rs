@@ -370,6 +370,15 @@ mod tests {
             append(&store, "b", id(2, position), "xx");
         }
         assert!(store.bytes() <= 4 * cost, "{}", store.bytes());
+
+        // As many as it takes.
+        let store = MemoryEventStore::new().total_bytes(10 * cost * SHARDS);
+        for position in 0..10 {
+            append(&store, "a", id(1, position), "xx");
+        }
+        let large = Bytes::from(vec![b'x'; 4 * cost]);
+        drop(store.append("a", id(1, 10), large));
+        assert_eq!(store.bytes(), 9 * cost + EVENT_OVERHEAD);
     }
 
     #[test]
@@ -390,6 +399,25 @@ mod tests {
         }
         let shard = store.shard("a");
         assert!(shard.sessions["a"].streams.len() <= SESSION_STREAMS);
+    }
+
+    #[test]
+    fn the_oldest_ended_stream_is_forgotten_first() {
+        let store = MemoryEventStore::new();
+        let streams = SESSION_STREAMS as u64;
+        for stream in 0..streams {
+            append(&store, "a", id(stream, 0), "");
+        }
+        for stream in [5, 7] {
+            drop(store.end("a", stream));
+        }
+        for (new, forgotten) in [(streams, 5), (streams + 1, 7), (streams + 2, 0)] {
+            assert!(replayed(&store, "a", id(forgotten, 0)).is_some());
+            append(&store, "a", id(new, 0), "");
+            assert_eq!(replayed(&store, "a", id(forgotten, 0)), None);
+            assert!(replayed(&store, "a", id(new, 0)).is_some());
+            assert!(replayed(&store, "a", id(1, 0)).is_some());
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use trueform::{
+    Leniencies,
     prelude::*,
     schema::{ErrorObject, JsonObject},
 };
@@ -95,6 +96,47 @@ async fn mirrored_headers_grant_nothing() {
         match expected {
             Ok(text) => assert_eq!(answer["result"]["content"][0]["text"], text, "{answer}"),
             Err(code) => assert_eq!(answer["error"]["code"], code, "{answer}"),
+        }
+    }
+}
+
+// DEC-12, GAP-12: params of an extension are held to what they say, and `_meta` is open.
+#[tokio::test]
+async fn params_of_an_extension() {
+    for leniencies in [Leniencies::NONE, Leniencies::ALL] {
+        let server = Server::new("t", "1").extension(Own).lenient(leniencies);
+        let service = server.build().unwrap();
+        for way in WAYS {
+            let any = r#""_meta":{"any":{"at":1.0}"#;
+            let open = match way.modern {
+                true => {
+                    way.request("1", "own/ok", "")
+                        .replacen(r#""_meta":{"#, &format!("{any},"), 1)
+                }
+                false => way.request("1", "own/ok", &format!("{any}}}")),
+            };
+            let answers = way
+                .answers(
+                    &service,
+                    &[open.clone(), way.request("2", "own/ok", r#""x":1"#)],
+                )
+                .await;
+            assert_eq!(
+                answers[0].get("error"),
+                None,
+                "{way:?}: {open}: {}",
+                answers[0]
+            );
+            let data = &answers[1]["error"]["data"];
+            match leniencies == Leniencies::ALL {
+                true => assert_eq!(*data, Value::Null, "{way:?}"),
+                false => assert_eq!(
+                    (&data["pointer"], &data["rule"]),
+                    (&json!("/params/x"), &json!("unknown-members")),
+                    "{way:?}: {}",
+                    answers[1]
+                ),
+            }
         }
     }
 }

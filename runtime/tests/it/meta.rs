@@ -231,3 +231,23 @@ async fn a_tool_sends_the_notifications_that_belong_to_requests() {
         assert!(answers.is_empty(), "{revision}: {answers:?}");
     }
 }
+
+// GAP-2
+#[tokio::test]
+async fn a_protocol_version_of_another_type() {
+    for (version, found) in [("5", "number"), ("{}", "object"), ("[1]", "array")] {
+        let message = modern("1", "tools/list", "").replace(r#""2026-07-28""#, version);
+        let answer = conversation(&service(), message + "\n").await;
+        let answer: Value = serde_json::from_str(&answer[0]).unwrap();
+        let data = &answer["error"]["data"];
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        let pointer = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
+        assert_eq!(
+            (&data["pointer"], &data["rule"]),
+            (&json!(pointer), &json!("type"))
+        );
+        assert_eq!(data["expected"], "a string");
+        let text = data["found"].as_str().unwrap();
+        assert!(text.contains(found), "{text}");
+    }
+}

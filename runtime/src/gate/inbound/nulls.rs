@@ -245,10 +245,20 @@ mod tests {
     #[test]
     fn a_place_in_an_array_is_one_place() {
         let tool = r#"{"name":"a","title":null,"inputSchema":{"type":"object"},"annotations":{"title":null},"_meta":null}"#;
-        let text = format!(r#"{{"tools":[{}]}}"#, vec![tool; 1_000].join(","));
+        let titled = tool.replacen("null", r#""T""#, 1);
+        let text = format!(
+            r#"{{"tools":[{}]}}"#,
+            vec![format!("{tool},{titled}"); 500].join(",")
+        );
         let read = read::<ListToolsResult>(&text).unwrap();
-        assert_eq!(read.value.tools.len(), 1_000);
         assert!(!read.text.contains("null"));
+        let titles = read.value.tools.iter().map(|tool| tool.title.as_deref());
+        let expected = [None, Some("T")].into_iter().cycle().take(1_000);
+        assert!(titles.eq(expected));
+        assert_eq!(
+            (&*read.first.pointer, &*read.first.expected),
+            ("/tools/0/title", "a string, or no such member")
+        );
     }
 
     // DEC-6: what 2026-07-28 lets be null, and 2025-11-25 does not.
@@ -323,6 +333,11 @@ mod tests {
             // Required, so it is not left out.
             (r#"{"name":null}"#, "/name", "type"),
             (r#"{"name":null,"arguments":null}"#, "", "missing"),
+            (
+                r#"{"name":"a","inputResponses":{"k":{"role":null,"content":[],"model":"m"}}}"#,
+                "/inputResponses/k/role",
+                "type",
+            ),
             // What else is wrong is said.
             (r#"{"arguments":null,"name":5}"#, "/name", "type"),
             ("null", "", "type"),

@@ -82,22 +82,35 @@ async fn delete_ends_a_session() {
     }
 }
 
-// F-20: of two headers none is taken to be meant.
+// F-20, F-21: which of the three it is, for each method; of two headers none is taken to be meant.
 #[tokio::test]
-async fn a_session_header_that_occurs_twice() {
+async fn a_header_that_leads_to_no_session() {
     let app = App::new();
     let session = app.session("2025-06-18").await;
-    for request in [
-        Req::legacy(&session, "1", "ping", "{}"),
-        Req::get(&session),
-        Req::delete(&session),
+    let named = |id: &str| {
+        [
+            Req::legacy(id, "1", "ping", "{}"),
+            Req::get(id),
+            Req::delete(id),
+        ]
+    };
+    let twice = named(&session).map(|request| request.also("mcp-session-id", &session));
+    let absent = named(&session).map(|request| request.without("mcp-session-id"));
+    for (requests, status, rule, problem) in [
+        (twice, 400, "session", "occurs twice"),
+        (absent, 400, "missing", "header is missing"),
+        (named("x"), 404, "session", "there is no such session"),
     ] {
-        let got = app.send(request.also("mcp-session-id", &session)).await;
-        assert_eq!((got.status, got.code()), (400, -32600), "{}", got.body);
-        let error = &got.json()["error"];
-        assert_eq!(error["data"]["rule"], "session", "{error}");
-        let message = error["message"].as_str().unwrap();
-        assert!(message.contains("occurs twice"), "{message}");
+        for request in requests {
+            let got = app.send(request).await;
+            assert_eq!((got.status, got.code()), (status, -32600), "{}", got.body);
+            let error = &got.json()["error"];
+            assert_eq!(error["data"]["rule"], rule, "{error}");
+            let expected = "an `Mcp-Session-Id` header with the id of an open session";
+            assert_eq!(error["data"]["expected"], expected);
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains(problem), "{message}");
+        }
     }
     let ping = Req::legacy(&session, "1", "ping", "{}");
     assert_eq!(app.send(ping).await.status, 200, "the session goes on");

@@ -2,7 +2,7 @@
 
 use trueform_schema::{Implementation, Revision};
 
-use super::*;
+use super::{super::limit::Limit, *};
 use crate::{
     peer::{MAX_SESSION_FACTS, Negotiated, PeerFacts},
     store::{EventId, MemoryEventStore},
@@ -20,6 +20,11 @@ fn ids_are_visible_ascii_and_differ() {
     let (one, two) = (new_id(), new_id());
     assert!(one.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
     assert!(one != two && key(&one).is_some());
+    let used: std::collections::HashSet<_> = (0..1000)
+        .filter_map(|_| key(&new_id()))
+        .map(index)
+        .collect();
+    assert!(SHARDS / 2 < used.len(), "they are spread: {}", used.len());
     for text in [
         "",
         "x",
@@ -251,4 +256,60 @@ fn sessions_are_small() {
     assert!(state <= 1024, "{state}");
     let whole = size_of::<Entry>() + session(None).1.footprint() + MAX_SESSION_FACTS;
     assert!(whole <= 4096, "{whole}");
+}
+
+// Issue 8: a full table is looked through again when a session in it may make room, not later and not before.
+#[test]
+fn a_full_table_is_looked_through_in_time() {
+    let second = Duration::from_secs(1);
+    let mut sessions = Sessions::new(1, usize::MAX, 3600 * second, None);
+    drop(sessions.insert(session(None).1).expect("room"));
+    sessions.started -= 4 * second;
+    assert_eq!(sessions.insert(session(None).1).err(), Some(Full));
+    let until = sessions.full_until.load(Ordering::Relaxed);
+    let kept = UNPROVEN_KEPT.as_millis() as u64;
+    assert!((kept..kept + 3000).contains(&until), "{until}");
+    sessions.started -= 7 * second;
+    assert!(sessions.insert(session(None).1).is_ok(), "11 s");
+}
+
+#[test]
+fn what_is_at_work_in_a_session() {
+    let sessions = Sessions::new(1, usize::MAX, Duration::from_secs(60), None);
+    let active = sessions.insert(session(None).1).expect("room");
+    let entry = active.entry().clone();
+    let again = active.again();
+    assert!(entry.is_busy());
+    drop(active);
+    assert!(!entry.is_busy());
+    let active = again();
+    assert!(entry.is_busy());
+    drop(active);
+    assert!(!entry.is_busy());
+
+    let [one, two] = [(); 2].map(|()| Arc::new(LiveStream::new(Arc::default())));
+    for stream in [&one, &two] {
+        entry.add_live(stream.clone());
+    }
+    let is_live = |stream: &Arc<LiveStream>| {
+        let found = entry.live(stream.number());
+        found.is_some_and(|found| Arc::ptr_eq(&found, stream))
+    };
+    assert!(is_live(&one) && is_live(&two));
+    entry.remove_live(&one);
+    assert!(!is_live(&one) && is_live(&two));
+    entry.remove_live(&two);
+    assert!(!is_live(&two));
+    assert_eq!(entry.lock_live().capacity(), 0);
+}
+
+#[test]
+fn an_ended_session_holds_no_room_for_listeners() {
+    let sessions = Sessions::new(1, usize::MAX, Duration::from_secs(60), None);
+    let active = sessions.insert(session(None).1).expect("room");
+    let limit = Limit::new(1);
+    let reader = active.entry().lock_standalone().take_over(|| limit.enter());
+    assert!(reader.is_some() && limit.enter().is_none());
+    sessions.end(active.entry());
+    assert!(limit.enter().is_some());
 }
