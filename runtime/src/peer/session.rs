@@ -266,6 +266,11 @@ impl fmt::Debug for Session {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        pin::Pin,
+        task::{Context, Poll, Waker},
+    };
+
     use super::*;
     use crate::{gate::Outgoing, peer::outbox::Refused};
 
@@ -273,8 +278,11 @@ mod tests {
     #[test]
     fn an_ended_session_takes_nothing() {
         let session = Session::new(None, None);
+        let mut asked = session.asked.register(1).expect("room");
         session.close();
         assert!(matches!(session.phase(), Phase::Closed));
+        let answer = Pin::new(&mut asked).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(answer, Poll::Ready(Settled::Closed)), "{answer:?}");
         let refused = session.outbox.push(Outgoing::unchecked(Vec::new()));
         assert_eq!(refused, Err(Refused::Closed));
         let negotiated = Negotiated {

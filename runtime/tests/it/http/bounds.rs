@@ -84,8 +84,12 @@ async fn sessions_have_a_common_bound_in_bytes() {
     };
     assert!((20..=160).contains(&opened), "{opened}");
     assert_eq!(
-        (refused.status, refused.header("retry-after")),
-        (503, Some("1"))
+        (
+            refused.status,
+            refused.code(),
+            refused.header("retry-after")
+        ),
+        (503, -32603, Some("1"))
     );
     assert!(
         refused.body.contains("max_session_bytes"),
