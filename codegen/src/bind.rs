@@ -9,14 +9,22 @@ mod descriptions;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread;
 
 use serde_json::Value;
 
 use crate::import::normalise;
+use crate::inputs::Files;
+use crate::model::{Model, TypeRef};
 use crate::overlay::{Extension as Facts, Overlay};
-use crate::problem::Problem;
+use crate::problem::{Problem, unescape};
 use crate::provenance::Source;
-use crate::{Inputs, correct, docs, emit, model, store};
+use crate::{Inputs, correct, docs, emit, generate, store};
+
+/// The stack in bytes on which a schema is bound: several times what one of the greatest depth takes in a debug build. The system
+/// only provides the part that is used.
+const STACK: usize = 64 << 20;
 
 /// The core schemas, embedded by the build script.
 mod core {
@@ -78,20 +86,52 @@ impl Extension {
         let text = store::read(&self.schema)?;
         let document: Value = serde_json::from_str(&text)
             .map_err(|error| Problem::at("", format!("not JSON: {error}")).in_file(&schema))?;
-        let normal = normalise(&document).map_err(|problem| problem.in_file(&schema))?;
+        // Of a thread of its own, because the stack of the caller's may be small.
+        let bound = thread::scope(|scope| {
+            let bind = || self.bind(&document);
+            let worker = thread::Builder::new().stack_size(STACK);
+            let worker = worker
+                .spawn_scoped(scope, bind)
+                .map_err(|error| Problem::at("", format!("cannot start a thread: {error}")))?;
+            match worker.join() {
+                Ok(bound) => bound,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        });
+        bound.map_err(|problem| as_written(&document, problem.in_file(&schema)))
+    }
+
+    fn bind(&self, document: &Value) -> Result<String, Problem> {
+        let mut normal = normalise(document)?;
         let facts: Facts = toml::from_str(&store::read(&self.facts)?)
             .map_err(|error| Problem::at("", error.to_string()).in_file(self.facts.display()))?;
 
-        let mut inputs = core_inputs()?;
-        inputs.extensions = BTreeMap::from([(self.name.clone(), normal)]);
+        let (core_inputs, core) = core()?;
+        let mut inputs = core_inputs.clone();
+        correct::copied(&mut normal, &inputs.overlay.correct, &facts.revision);
+        inputs.files = BTreeMap::from([(
+            self.name.clone(),
+            Files {
+                schema: self.schema.display().to_string(),
+                facts: self.facts.display().to_string(),
+            },
+        )]);
         inputs.overlay.extensions = BTreeMap::from([(self.name.clone(), facts)]);
-        let model = model(&inputs)?;
+        let extension = generate::extension(&inputs, core, &self.name, &normal)?;
         // Only after the merge: a schema may describe definitions that become no item, such as envelopes.
-        let docs = descriptions::of(&document).into_iter();
+        let rust_names = extension
+            .definitions
+            .iter()
+            .filter_map(|((_, definition), ty)| match ty {
+                TypeRef::Named(name) => Some((definition.as_str(), name.as_str())),
+                _ => None,
+            })
+            .collect();
+        let docs = descriptions::of(document, &rust_names).into_iter();
         inputs.docs = docs
             .map(|(item, text)| (docs::path(Some(&self.name), &item), text))
             .collect();
-        emit::emit_elsewhere(&model, &inputs, &self.name)
+        emit::emit_elsewhere(core, &extension, &inputs, &self.name)
     }
 
     /// Writes the bindings to `NAME.rs` in `folder`, if they changed.
@@ -128,6 +168,63 @@ impl Extension {
     }
 }
 
+/// `problem` with a pointer that leads somewhere in `document`: draft-07 keeps its definitions elsewhere, and what is flattened on
+/// reading has no place of its own, so its problems are those of the schema that holds it.
+fn as_written(document: &Value, mut problem: Problem) -> Problem {
+    let mut place = String::new();
+    let mut here = document;
+    let mut tokens = problem.pointer.split('/').skip(1);
+    while let Some(token) = tokens.next() {
+        let token = match token {
+            "$defs" if place.is_empty() && here.get("$defs").is_none() => "definitions",
+            "anyOf" if here.get("anyOf").is_none() => "oneOf",
+            token => token,
+        };
+        let next = match here {
+            Value::Object(members) => members.get(&unescape(token)),
+            Value::Array(items) => token.parse::<usize>().ok().and_then(|i| items.get(i)),
+            _ => None,
+        };
+        // A missing member is named, if all that leads to it is there.
+        if next.is_none() && (tokens.next().is_some() || !here.is_object()) {
+            break;
+        }
+        place = format!("{place}/{token}");
+        match next {
+            Some(next) => here = next,
+            None => break,
+        }
+        let is_flattened = |member: &Value| {
+            member.get("type").is_some_and(Value::is_array)
+                || ["anyOf", "oneOf", "allOf"]
+                    .iter()
+                    .any(|keyword| member.get(*keyword).is_some())
+                || member.is_boolean()
+        };
+        let is_union = token == "anyOf" || token == "oneOf";
+        if is_union
+            && here
+                .as_array()
+                .is_some_and(|members| members.iter().any(is_flattened))
+        {
+            break;
+        }
+    }
+    problem.pointer = place;
+    problem
+}
+
+/// The inputs of the core and its model, which are the same for all extensions.
+fn core() -> Result<&'static (Inputs, Model), Problem> {
+    static CORE: OnceLock<Result<(Inputs, Model), Problem>> = OnceLock::new();
+    let core = CORE.get_or_init(|| {
+        let inputs = core_inputs()?;
+        let model = generate::core(&inputs)?;
+        Ok((inputs, model))
+    });
+    core.as_ref().map_err(Clone::clone)
+}
+
 /// The inputs of the core, without our own extensions.
 fn core_inputs() -> Result<Inputs, Problem> {
     let parse = |(name, text): &(&str, &str)| match serde_json::from_str(text) {
@@ -151,6 +248,7 @@ fn core_inputs() -> Result<Inputs, Problem> {
         extensions: BTreeMap::new(),
         overlay,
         docs: BTreeMap::new(),
+        files: BTreeMap::new(),
         fingerprint: 0,
     };
     correct::apply(&mut inputs)?;

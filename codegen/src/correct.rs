@@ -3,7 +3,11 @@
 
 use serde_json::Value;
 
-use crate::{inputs::Inputs, overlay::Correction, problem::Problem};
+use crate::{
+    inputs::Inputs,
+    overlay::Correction,
+    problem::{Problem, unescape},
+};
 
 /// Applies every correction of the overlay.
 ///
@@ -27,6 +31,18 @@ pub(crate) fn apply(inputs: &mut Inputs) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Applies every correction of `revision` whose fault `document`, the schema of an extension, has copied from it.
+///
+/// Without this, a copied definition would not equal that of the core, which is corrected.
+pub(crate) fn copied(document: &mut Value, corrections: &[Correction], revision: &str) {
+    for correction in corrections {
+        if correction.files.iter().any(|file| file == revision) {
+            // A document that does not have the definition, or another one of that name, has no such fault.
+            let _ = correct(document, correction);
+        }
+    }
+}
+
 fn correct(document: &mut Value, correction: &Correction) -> Result<(), Problem> {
     let no_longer = |why: String| {
         let message =
@@ -46,8 +62,7 @@ fn correct(document: &mut Value, correction: &Correction) -> Result<(), Problem>
             let Some(Value::Object(parent)) = document.pointer_mut(parent) else {
                 return Err(no_longer("no object to add to was found".to_owned()));
             };
-            let name = name.replace("~1", "/").replace("~0", "~");
-            parent.insert(name, correction.set.clone());
+            parent.insert(unescape(name), correction.set.clone());
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use crate::{
     docs,
     generated::Generated,
-    inputs::Inputs,
+    inputs::{Inputs, OVERLAY},
     methods::distinct,
     model::{Bits, Field, Model, Shape, TypeRef},
     problem::Problem,
@@ -30,7 +30,10 @@ pub(crate) fn emit(model: &Model, inputs: &Inputs) -> Result<Generated, Problem>
     // One enumeration holds the methods of all modules of this crate.
     let modules = model.extensions.values().chain([model]);
     let all = modules.flat_map(|module| module.methods.values());
-    distinct(all.map(|method| (method.wire.as_str(), method.name.as_str())))?;
+    distinct(
+        all.map(|method| (method.wire.as_str(), method.name.as_str())),
+        OVERLAY,
+    )?;
     let mut files = Generated::new();
     let core = module(model, inputs, None, Home::Schema)?;
     files.insert("generated.rs".to_owned(), core);
@@ -43,14 +46,12 @@ pub(crate) fn emit(model: &Model, inputs: &Inputs) -> Result<Generated, Problem>
 
 /// The module of the extension `name`, for a crate other than the schema crate.
 pub(crate) fn emit_elsewhere(
-    model: &Model,
+    core: &Model,
+    extension: &Model,
     inputs: &Inputs,
     name: &str,
 ) -> Result<String, Problem> {
-    match model.extensions.get(name) {
-        Some(extension) => module(extension, inputs, Some((name, model)), Home::Elsewhere),
-        None => Err(Problem::at("", format!("there is no extension `{name}`"))),
-    }
+    module(extension, inputs, Some((name, core)), Home::Elsewhere)
 }
 
 /// The crate that the generated code is compiled in.
@@ -260,16 +261,21 @@ fn collect_leaves(model: &Model, names: &mut BTreeSet<String>) {
 
 /// A type as Rust spells it.
 fn rust(ty: &TypeRef) -> String {
+    rust_in("", ty)
+}
+
+/// A type as Rust spells it where `path` leads to the module of the bindings.
+fn rust_in(path: &str, ty: &TypeRef) -> String {
     match ty {
         TypeRef::Bool => "bool".to_owned(),
         TypeRef::Integer => "i64".to_owned(),
         TypeRef::Number => "f64".to_owned(),
         TypeRef::String => "String".to_owned(),
         TypeRef::Constant(_) => "()".to_owned(),
-        TypeRef::Leaf(name) | TypeRef::Named(name) => name.clone(),
-        TypeRef::Vec(inner) => format!("Vec<{}>", rust(inner)),
-        TypeRef::Map(inner) => format!("Map<{}>", rust(inner)),
-        TypeRef::Nullable(inner) => format!("Option<{}>", rust(inner)),
+        TypeRef::Leaf(name) | TypeRef::Named(name) => format!("{path}{name}"),
+        TypeRef::Vec(inner) => format!("Vec<{}>", rust_in(path, inner)),
+        TypeRef::Map(inner) => format!("{path}Map<{}>", rust_in(path, inner)),
+        TypeRef::Nullable(inner) => format!("Option<{}>", rust_in(path, inner)),
     }
 }
 
@@ -293,6 +299,14 @@ impl Context<'_> {
         match self.home {
             Home::Schema => "crate",
             Home::Elsewhere => "trueform_schema",
+        }
+    }
+
+    /// The file of the facts, which problems name.
+    fn facts_file(&self) -> String {
+        match self.extension {
+            Some((name, _)) => self.inputs.files_of(name).facts,
+            None => OVERLAY.to_owned(),
         }
     }
 
@@ -339,13 +353,28 @@ impl Context<'_> {
         let path = docs::path(self.extension.map(|(name, _)| name), item);
         let words = self.inputs.docs.get(&path).map_or(neutral, String::as_str);
         for line in words.trim_end().lines() {
-            let _ = writeln!(out, "/// {line}");
+            let _ = writeln!(out, "/// {}", printable(line));
         }
         let period = self.model.period(known);
         if !period.is_empty() && known != of {
             let _ = writeln!(out, "///\n/// {period}");
         }
     }
+}
+
+/// `line` for a comment: characters that end a line, or are not shown, as escapes.
+fn printable(line: &str) -> String {
+    let escaped = |c: char| match c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+        true => c.escape_default().collect(),
+        false => c.to_string(),
+    };
+    line.chars().map(escaped).collect()
+}
+
+/// `text` inside a JSON string, as the writers of objects take names and constants.
+fn json_inside(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 fn set_name(model: &Model, bits: Bits) -> String {

@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::{
     docs, emit,
     generated::Generated,
-    inputs::Inputs,
+    inputs::{Inputs, OVERLAY},
     merge::{self, Sources},
     methods,
-    model::Model,
+    model::{Model, Shape, TypeRef},
     normalise::{self, Definitions},
-    problem::Problem,
+    problem::{Problem, referred},
 };
 
 /// The Rust text of all bindings.
@@ -29,6 +29,18 @@ pub fn generate(inputs: &Inputs) -> Result<Generated, Problem> {
 /// The first problem of the schemas or the overlay: an unknown keyword, shapes that cannot be merged, a union without a rule,
 /// an unused overlay line. The problem names file, definition and JSON pointer.
 pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
+    let mut model = core(inputs)?;
+    let mut extensions = BTreeMap::new();
+    for (name, document) in &inputs.extensions {
+        extensions.insert(name.clone(), extension(inputs, &model, name, document)?);
+    }
+    model.extensions = extensions;
+    docs::check(&model, inputs)?;
+    Ok(model)
+}
+
+/// The model of all revisions, without extensions.
+pub(crate) fn core(inputs: &Inputs) -> Result<Model, Problem> {
     let overlay = &inputs.overlay;
     let names: Vec<String> = inputs.revisions.keys().cloned().collect();
     if 8 < names.len() {
@@ -41,12 +53,11 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
     for (name, document) in &inputs.revisions {
         revisions.push(definitions(document).map_err(|problem| problem.in_file(name))?);
     }
-    let modern_since = names
-        .iter()
-        .position(|name| name.as_str() >= overlay.modern_since.as_str())
-        .unwrap_or(names.len());
-    let mut model = merge::merge(&Sources {
+    let modern_since = modern_since(inputs);
+    merge::merge(&Sources {
         names: names.clone(),
+        files: names.clone(),
+        facts: OVERLAY.to_owned(),
         revisions,
         modern_since,
         overlay,
@@ -57,60 +68,127 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
         outcomes: BTreeMap::new(),
         shared: BTreeSet::new(),
         core: None,
-    })?;
-    let mut extensions = BTreeMap::new();
-    for (name, document) in &inputs.extensions {
-        let Some(facts) = overlay.extensions.get(name) else {
-            let message = format!("the overlay has no `extensions.{name}` for this extension");
-            return Err(Problem::at("", message).in_file(format!("extensions/{name}.json")));
-        };
-        let Some(revision) = names.iter().position(|r| *r == facts.revision) else {
-            let message = format!(
-                "the extension `{name}` extends the unknown revision `{}`",
-                facts.revision
-            );
-            return Err(Problem::at("", message).in_file("overlay.toml"));
-        };
-        if !is_identifier(&facts.identifier) {
-            let message = format!(
-                "the extension `{name}` needs an `identifier` with a vendor prefix, such as `com.example/{name}`; found `{}`",
-                facts.identifier
-            );
-            return Err(Problem::at("", message).in_file("overlay.toml"));
-        }
-        let file = format!("extensions/{name}.json");
-        let core_document = &inputs.revisions[&facts.revision];
-        let mut shared = shared(document, core_document);
-        let mut ours =
-            normalise::definitions(document).map_err(|problem| problem.in_file(&file))?;
-        // An extension's file lacks the definitions that it does not refer to, such as the base of the params.
-        for (name, schema) in normalise::definitions(core_document)? {
-            if !methods::is_envelope(&name, &schema) && !ours.contains_key(&name) {
-                shared.insert(name.clone());
-                ours.insert(name, schema);
-            }
-        }
-        methods::inherit_meta(&mut ours);
-        let mut revisions = vec![Definitions::new(); names.len()];
-        revisions[revision] = ours;
-        let extension = merge::merge(&Sources {
-            names: names.clone(),
-            shared,
-            revisions,
-            modern_since,
-            overlay,
-            type_names: facts.names.clone(),
-            unions: facts.unions.clone(),
-            roots: facts.roots.clone(),
-            methods: facts.methods.clone(),
-            outcomes: facts.outcomes.clone(),
-            core: Some(&model),
-        })?;
-        extensions.insert(name.clone(), extension);
+    })
+}
+
+/// The index of the first revision of the modern era.
+fn modern_since(inputs: &Inputs) -> usize {
+    let mut names = inputs.revisions.keys();
+    let modern = names.position(|name| *name >= inputs.overlay.modern_since);
+    modern.unwrap_or(inputs.revisions.len())
+}
+/// The model of the extension `name` of the core `core`.
+pub(crate) fn extension(
+    inputs: &Inputs,
+    core: &Model,
+    name: &str,
+    document: &Value,
+) -> Result<Model, Problem> {
+    let overlay = &inputs.overlay;
+    let names = &core.revisions;
+    let files = inputs.files_of(name);
+    let of_facts = |message: String| Problem::at("", message).in_file(&files.facts);
+    let Some(facts) = overlay.extensions.get(name) else {
+        return Err(of_facts(format!(
+            "there is no `extensions.{name}` for this extension"
+        )));
+    };
+    let Some(revision) = names.iter().position(|r| *r == facts.revision) else {
+        return Err(of_facts(format!(
+            "the extension `{name}` extends the unknown revision `{}`; known are `{}`",
+            facts.revision,
+            names.join("`, `")
+        )));
+    };
+    if !is_identifier(&facts.identifier) {
+        return Err(of_facts(format!(
+            "the extension `{name}` needs an `identifier` with a vendor prefix, such as `com.example/{name}`; found `{}`",
+            facts.identifier
+        )));
     }
-    model.extensions = extensions;
-    docs::check(&model, inputs)?;
+    if let Some(keyword) = facts
+        .unchecked
+        .iter()
+        .find(|keyword| !normalise::MAY_BE_UNCHECKED.contains(&keyword.as_str()))
+    {
+        return Err(of_facts(format!(
+            "`unchecked` names `{keyword}`, which cannot be left out; possible are `{}`",
+            normalise::MAY_BE_UNCHECKED.join("`, `")
+        )));
+    }
+    let core_document = &inputs.revisions[&facts.revision];
+    let mut shared = shared(document, core_document);
+    let mut ours = normalise::definitions_without(document, &facts.unchecked)
+        .map_err(|problem| problem.in_file(&files.schema))?;
+    // An extension's file lacks the definitions that it does not refer to, such as the base of the params.
+    for (name, schema) in normalise::definitions(core_document)? {
+        // The empty result is a reference to the base of all results.
+        let is_wanted = !methods::is_envelope(&name, &schema) || name == "Result";
+        if is_wanted && !ours.contains_key(&name) {
+            shared.insert(name.clone());
+            ours.insert(name, schema);
+        }
+    }
+    methods::inherit_meta(&mut ours);
+    let mut revisions = vec![Definitions::new(); names.len()];
+    revisions[revision] = ours;
+    let sources = Sources {
+        names: names.clone(),
+        files: vec![files.schema.clone(); names.len()],
+        facts: files.facts.clone(),
+        shared,
+        revisions,
+        modern_since: modern_since(inputs),
+        overlay,
+        type_names: facts.names.clone(),
+        unions: facts.unions.clone(),
+        roots: facts.roots.clone(),
+        methods: facts.methods.clone(),
+        outcomes: facts.outcomes.clone(),
+        core: Some(core),
+    };
+    let model = merge::merge(&sources)?;
+    if let Some((wire, pointer)) = methods::undirected(&sources, &model, core).next() {
+        let message = format!(
+            "the method `{wire}` has no direction: `{}` must say who sends it (`methods.{wire:?}.direction`)",
+            files.facts
+        );
+        return Err(Problem::at(pointer, message).in_file(&files.schema));
+    }
+    if model.types.is_empty() && model.methods.is_empty() {
+        return Err(of_facts(
+            "nothing to generate: the schema has no method, and `roots` names no definition"
+                .to_owned(),
+        ));
+    }
+    for method in model.methods.values() {
+        let member = facts
+            .methods
+            .get(&method.wire)
+            .and_then(|facts| facts.header_name.as_deref());
+        if let Some(member) = member
+            && !has_text(&model, &method.params, member)
+        {
+            return Err(of_facts(format!(
+                "`methods.{:?}.header_name` is `{member}`, which is not a required string of the params",
+                method.wire
+            )));
+        }
+    }
     Ok(model)
+}
+
+/// Whether the struct `params` has a required string `member`.
+fn has_text(model: &Model, params: &TypeRef, member: &str) -> bool {
+    let TypeRef::Named(name) = params else {
+        return false;
+    };
+    let Some(Shape::Struct { fields }) = model.get(name).map(|ty| &ty.shape) else {
+        return false;
+    };
+    fields
+        .iter()
+        .any(|field| field.json_name == member && field.always && field.ty == TypeRef::String)
 }
 
 /// Whether `identifier` can be declared in `capabilities.extensions`: a vendor prefix, a slash and a name.
@@ -173,12 +251,7 @@ fn references(schema: &Value) -> Vec<String> {
         Value::Object(map) => map
             .iter()
             .flat_map(|(key, value)| match (key.as_str(), value) {
-                ("$ref", Value::String(target)) => target
-                    .rsplit('/')
-                    .next()
-                    .map(str::to_owned)
-                    .into_iter()
-                    .collect(),
+                ("$ref", Value::String(target)) => referred(target).into_iter().collect(),
                 _ => references(value),
             })
             .collect(),

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::problem::{Problem, child};
+use crate::problem::{Problem, child, reference, referred};
 
 const DRAFT_07: [&str; 2] = [
     "http://json-schema.org/draft-07/schema#",
@@ -134,7 +134,7 @@ fn definitions(root: &Map<String, Value>) -> Result<(&'static str, &Map<String, 
 }
 
 /// Annotations that are prose, or that neither restrict values nor help a generator. `default` is not among them: it is data (the
-/// value that absence means), and dropping it could not be undone.
+/// value that absence means), and dropping it could not be undone. Keywords that start with `x-` are annotations of tools.
 fn is_prose(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -146,7 +146,7 @@ fn is_prose(keyword: &str) -> bool {
             | "readOnly"
             | "title"
             | "writeOnly"
-    )
+    ) || keyword.starts_with("x-")
 }
 
 /// Kind of a keyword's value, which a walk has to know to find the schemas in it.
@@ -246,23 +246,15 @@ impl Walk<'_> {
             None => Err(Problem::at(
                 at,
                 format!(
-                    "`{keyword}` is not a keyword that import knows: teach `codegen/src/import.rs` whether it is prose, data or holds schemas"
+                    "`{keyword}` is not a keyword of JSON Schema that the generator knows, and only those that start with `x-` are ignored"
                 ),
             )),
         }
     }
 
     fn reference(&self, target: &Value, at: &str) -> Result<Value, Problem> {
-        let name = target.as_str().and_then(|text| {
-            let token = text
-                .strip_prefix("#/$defs/")
-                .or_else(|| text.strip_prefix("#/definitions/"))?;
-            (!token.contains('/')).then(|| token.replace("~1", "/").replace("~0", "~"))
-        });
-        match name {
-            Some(name) if self.definitions.contains_key(&name) => {
-                Ok(format!("#{}", child("/$defs", name)).into())
-            }
+        match target.as_str().and_then(referred) {
+            Some(name) if self.definitions.contains_key(&name) => Ok(reference(&name).into()),
             Some(name) => Err(Problem::at(
                 at,
                 format!("`{name}` is not defined in this file"),

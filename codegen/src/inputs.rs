@@ -6,6 +6,16 @@ use serde_json::Value;
 
 use crate::overlay::Overlay;
 
+/// The files of one extension, as the user named them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Files {
+    /// The JSON schema.
+    pub schema: String,
+    /// The facts that the schema cannot express.
+    pub facts: String,
+}
+
 /// Everything the generator reads: the normal forms with the overlay's corrections applied, the overlay, our own docs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -18,6 +28,24 @@ pub struct Inputs {
     pub overlay: Overlay,
     /// Our own words by item path: `Tool`, `Tool.title`, `Role.user`.
     pub docs: BTreeMap<String, String>,
+    /// The files that a user named for an extension, by extension; problems name them.
+    pub files: BTreeMap<String, Files>,
     /// FNV-1a over names and bytes of all input files.
     pub fingerprint: u64,
 }
+
+impl Inputs {
+    /// The files of the extension `name`, as problems name them.
+    pub(crate) fn files_of(&self, name: &str) -> Files {
+        match self.files.get(name) {
+            Some(files) => files.clone(),
+            None => Files {
+                schema: format!("extensions/{name}.json"),
+                facts: OVERLAY.to_owned(),
+            },
+        }
+    }
+}
+
+/// The file of the facts that this project's own schemas cannot express.
+pub(crate) const OVERLAY: &str = "overlay.toml";

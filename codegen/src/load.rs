@@ -33,6 +33,7 @@ impl Inputs {
             extensions,
             overlay,
             docs,
+            files: BTreeMap::new(),
             fingerprint: fingerprint.finish(),
         };
         correct::apply(&mut inputs)?;

@@ -5,6 +5,7 @@
 //! so the walk is a fixpoint: entries gain nodes until nothing is new, then the types are built from them.
 
 mod build;
+mod distinguish;
 mod needs;
 mod position;
 #[cfg(test)]
@@ -15,9 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     methods::{self, Draft},
     model::{Bits, MethodDef, Model, TypeRef},
+    names,
     normalise::{Definitions, Schema},
     overlay::{MethodFacts, Overlay, UnionRule},
-    problem::Problem,
+    problem::{Problem, child},
 };
 
 /// The inputs of the merge of one module of bindings.
@@ -25,6 +27,10 @@ use crate::{
 pub(crate) struct Sources<'a> {
     /// Revision names, oldest first.
     pub(crate) names: Vec<String>,
+    /// The file that problems of each revision name.
+    pub(crate) files: Vec<String>,
+    /// The file of the facts, which problems name.
+    pub(crate) facts: String,
     /// Their definitions; empty for revisions an extension does not extend.
     pub(crate) revisions: Vec<Definitions>,
     /// Index of the first revision of the modern era.
@@ -38,6 +44,13 @@ pub(crate) struct Sources<'a> {
     /// Definitions equal to those of the core, and the core.
     pub(crate) shared: BTreeSet<String>,
     pub(crate) core: Option<&'a Model>,
+}
+
+impl Sources<'_> {
+    /// A problem of the facts.
+    pub(crate) fn problem(&self, message: impl Into<String>) -> Problem {
+        Problem::at("", message).in_file(&self.facts)
+    }
 }
 
 /// The schema of one revision at a position.
@@ -70,6 +83,12 @@ struct Merger<'a> {
     decisions: BTreeSet<String>,
     /// Overlay positions that were reached, to report those that no longer are.
     used: BTreeSet<String>,
+    /// The Rust names of the types of an extension.
+    rust_names: RustNames,
+    /// The rules of unions that the overlay need not tell.
+    rules: BTreeMap<String, UnionRule>,
+    /// How many lists, maps and nullable values the current position lies in.
+    depth: usize,
     changed: bool,
 }
 
@@ -87,6 +106,9 @@ pub(crate) fn merge(sources: &Sources<'_>) -> Result<Model, Problem> {
         definitions: BTreeMap::new(),
         decisions: BTreeSet::new(),
         used: BTreeSet::new(),
+        rust_names: RustNames::of(sources)?,
+        rules: BTreeMap::new(),
+        depth: 0,
         changed: true,
     };
     let mut methods = BTreeMap::new();
@@ -113,9 +135,21 @@ pub(crate) fn merge(sources: &Sources<'_>) -> Result<Model, Problem> {
                 merger.add(name, Kind::Union, node)?;
             }
         }
-        let names: Vec<String> = merger.entries.keys().cloned().collect();
-        for name in names {
-            merger.expand(&name)?;
+        // Also the types that this finds, so that a long chain of types does not need a round for each.
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        loop {
+            let names = merger.entries.keys();
+            let names: Vec<String> = names
+                .filter(|name| !seen.contains(*name))
+                .cloned()
+                .collect();
+            if names.is_empty() {
+                break;
+            }
+            for name in names {
+                merger.expand(&name)?;
+                seen.insert(name);
+            }
         }
     }
     merger.finish(methods)
@@ -128,9 +162,12 @@ fn roots(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Problem> 
     for (name, pointers) in &sources.roots {
         let mut nodes: Vec<Root> = Vec::new();
         for pointer in pointers {
+            let is_definition = |revision: &Definitions| revision.contains_key(pointer);
             let (definition, member) = match pointer.split_once('/') {
-                Some((definition, member)) => (definition, Some(member)),
-                None => (pointer.as_str(), None),
+                Some((definition, member)) if !sources.revisions.iter().any(is_definition) => {
+                    (definition, Some(member))
+                }
+                _ => (pointer.as_str(), None),
             };
             for (revision, definitions) in sources.revisions.iter().enumerate() {
                 let Some(schema) = definitions.get(definition) else {
@@ -140,11 +177,12 @@ fn roots(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Problem> 
                     (None, _) => nodes.push((
                         revision,
                         Schema::Ref(definition.to_owned()),
-                        format!("/$defs/{definition}"),
+                        child("/$defs", definition),
                     )),
                     (Some(member), Schema::Object(object)) => {
                         if let Some(schema) = object.properties.get(member) {
-                            let at = format!("/$defs/{definition}/properties/{member}");
+                            let at =
+                                child(&child(&child("/$defs", definition), "properties"), member);
                             nodes.push((revision, schema.clone(), at));
                         }
                     }
@@ -154,7 +192,7 @@ fn roots(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Problem> 
         }
         if nodes.is_empty() {
             let message = format!("the root `{name}` finds no definition in any revision");
-            return Err(Problem::at("", message).in_file("overlay.toml"));
+            return Err(sources.problem(message));
         }
         all.insert(name.clone(), nodes);
     }
@@ -172,12 +210,12 @@ fn outcomes(sources: &Sources<'_>) -> Result<BTreeMap<String, Vec<Root>>, Proble
             let Some(revision) = revision else {
                 let message =
                     format!("the outcome `{name}` names `{member}`, which is not a definition");
-                return Err(Problem::at("", message).in_file("overlay.toml"));
+                return Err(sources.problem(message));
             };
             let node = (
                 revision,
                 Schema::Ref(member.clone()),
-                format!("/$defs/{member}"),
+                child("/$defs", member),
             );
             all.entry(name.clone()).or_default().push(node);
         }
@@ -192,7 +230,7 @@ impl<'a> Merger<'a> {
     ) -> Result<BTreeMap<String, MethodDef>, Problem> {
         let mut methods = BTreeMap::new();
         for (wire, draft) in drafts {
-            let nodes = draft
+            let nodes: Vec<Node<'a>> = draft
                 .params
                 .iter()
                 .map(|(revision, schema, at)| Node {
@@ -202,7 +240,13 @@ impl<'a> Merger<'a> {
                     names: Vec::new(),
                 })
                 .collect();
-            let params = self.position(&format!("{}.params", draft.envelope), None, nodes)?;
+            let first = nodes.first().cloned();
+            let params = self.position(
+                &format!("{}.params", names::pascal(&draft.envelope)),
+                None,
+                nodes,
+            )?;
+            self.check_object(&params, first.as_ref(), "params")?;
             let result = match draft.notification {
                 true => None,
                 false => Some(self.result(draft)?),
@@ -225,10 +269,13 @@ impl<'a> Merger<'a> {
     fn result(&mut self, draft: &'a Draft) -> Result<TypeRef, Problem> {
         let mut nodes = Vec::new();
         let mut several = false;
-        for (revision, results) in &draft.results {
+        for (revision, results, response) in &draft.results {
             several |= 1 < results.len();
             for (i, schema) in results.iter().enumerate() {
-                let at = format!("/result of {}/{i}", draft.wire);
+                let at = match results.len() {
+                    1 => response.clone(),
+                    _ => child(&child(response, "anyOf"), i),
+                };
                 nodes.push(Node {
                     revision: *revision,
                     schema,
@@ -238,9 +285,22 @@ impl<'a> Merger<'a> {
             }
         }
         if !several {
-            return self.position(&format!("{}.result", draft.envelope), None, nodes);
+            let first = nodes.first().cloned();
+            let result = self.position(
+                &format!("{}.result", names::pascal(&draft.envelope)),
+                None,
+                nodes,
+            )?;
+            self.check_object(&result, first.as_ref(), "result")?;
+            return Ok(result);
         }
         let name = format!("{}Outcome", draft.name);
+        let name = match self.sources.core {
+            Some(_) => self
+                .rust_names
+                .of_place(&format!("result of {}", draft.wire), &name),
+            None => name,
+        };
         for node in nodes {
             self.add(&name, Kind::Union, node)?;
         }
@@ -258,8 +318,26 @@ impl<'a> Merger<'a> {
             });
         if entry.kind != kind {
             let message = format!(
-                "`{name}` is a {:?} here and a {:?} elsewhere; the overlay must name one of them otherwise",
-                kind, entry.kind
+                "`{name}` is a {kind:?} here and a {:?} elsewhere; `{}` must name one of them otherwise",
+                entry.kind, self.sources.facts
+            );
+            return Err(self.problem(&node, message));
+        }
+        if kind == Kind::Struct
+            && self.sources.core.is_some()
+            && !self
+                .sources
+                .unions
+                .get(name)
+                .is_some_and(|rule| rule.collapse)
+            && let Some(other) = entry
+                .nodes
+                .values()
+                .find(|other| other.schema != node.schema)
+        {
+            let message = format!(
+                "`names` calls this `{name}`, and the different schema at `{}` too",
+                other.at
             );
             return Err(self.problem(&node, message));
         }
@@ -271,7 +349,42 @@ impl<'a> Merger<'a> {
     }
 
     fn problem(&self, node: &Node<'_>, message: impl Into<String>) -> Problem {
-        Problem::at(node.at.clone(), message).in_file(&self.sources.names[node.revision])
+        Problem::at(node.at.clone(), message).in_file(&self.sources.files[node.revision])
+    }
+
+    /// Params and results are objects, as the protocol has it.
+    fn check_object(
+        &self,
+        ty: &TypeRef,
+        node: Option<&Node<'a>>,
+        what: &str,
+    ) -> Result<(), Problem> {
+        let is_object = match ty {
+            TypeRef::Leaf(leaf) => leaf == "JsonObject" || leaf == "Meta",
+            TypeRef::Named(name) => {
+                self.entries
+                    .get(name)
+                    .is_none_or(|entry| entry.kind != Kind::Enum)
+                    && !self.rule(name).is_some_and(|rule| rule.json)
+            }
+            TypeRef::Map(_) => true,
+            _ => false,
+        };
+        match (is_object, node) {
+            (false, Some(node)) if self.sources.core.is_some() => {
+                let node = self.resolve(node.clone());
+                Err(self.problem(&node, format!("the {what} of a method must be an object")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The rule of the union `name`: that of the overlay, else the one that its members suggest.
+    fn rule(&self, name: &str) -> Option<&UnionRule> {
+        self.sources
+            .unions
+            .get(name)
+            .or_else(|| self.rules.get(name))
     }
 
     /// Unreachable definitions, envelopes excepted.
@@ -289,5 +402,75 @@ impl<'a> Merger<'a> {
             }
         }
         unreached
+    }
+}
+
+/// The Rust names of the types of an extension. Those of the core are the names of its definitions, which the merge of revisions
+/// relies on.
+#[derive(Debug, Default)]
+struct RustNames {
+    /// By the name of the definition.
+    definitions: BTreeMap<String, String>,
+    /// By the place in the file.
+    places: BTreeMap<String, String>,
+    used: names::Used,
+}
+
+impl RustNames {
+    /// Names the definitions of an extension: first those whose name is written as it is spelled, then all others in order.
+    fn of(sources: &Sources<'_>) -> Result<Self, Problem> {
+        let mut rust = Self::default();
+        let Some(core) = sources.core else {
+            return Ok(rust);
+        };
+        let explicit = sources.type_names.values().chain(sources.roots.keys());
+        for name in explicit.chain(sources.outcomes.keys()) {
+            if !names::is_pascal(name) || names::is_taken_type(name) {
+                let message = format!(
+                    "`{name}` cannot be the name of a type: expected ASCII letters and digits that start with a capital, and no \
+                     name that generated code uses"
+                );
+                return Err(sources.problem(message));
+            }
+        }
+        let own: BTreeSet<&String> = sources
+            .revisions
+            .iter()
+            .flat_map(BTreeMap::keys)
+            .filter(|name| !sources.shared.contains(*name))
+            .collect();
+        // What the extension takes from the core keeps its name.
+        for ((_, definition), ty) in &core.definitions {
+            if sources.shared.contains(definition)
+                && let Some(name) = ty.named()
+            {
+                rust.used.insert(name);
+            }
+        }
+        for as_written in [true, false] {
+            for name in &own {
+                let spelled = names::free(names::pascal(name), names::is_taken_type);
+                if as_written == (spelled == **name) {
+                    let chosen = rust.used.numbered(&spelled, "");
+                    rust.definitions.insert((*name).clone(), chosen);
+                }
+            }
+        }
+        // Two positions that are to share a type are named alike; none without a name may join them.
+        for name in sources.type_names.values().chain(sources.roots.keys()) {
+            rust.used.insert(name);
+        }
+        Ok(rust)
+    }
+
+    /// The name of the type of the schema at `place`, which is `proposed` unless that is used.
+    fn of_place(&mut self, place: &str, proposed: &str) -> String {
+        if let Some(name) = self.places.get(place) {
+            return name.clone();
+        }
+        let spelled = names::free(names::pascal(proposed), names::is_taken_type);
+        let name = self.used.numbered(&spelled, "");
+        self.places.insert(place.to_owned(), name.clone());
+        name
     }
 }

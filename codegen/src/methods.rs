@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     merge::Sources,
-    model::MethodRules,
-    names::snake,
+    model::{MethodRules, Model},
+    names::{free, is_pascal, is_taken_type, pascal, snake},
     normalise::{Definitions, Object, Schema},
     overlay::MethodFacts,
     problem::{Problem, child},
@@ -25,8 +25,8 @@ pub(crate) struct Draft {
     pub(crate) notification: bool,
     /// `params` by revision, with the pointer.
     pub(crate) params: Vec<(usize, Schema, String)>,
-    /// Result definitions by revision.
-    pub(crate) results: Vec<(usize, Vec<Schema>)>,
+    /// Result definitions by revision, with the pointer of those that are written in the response.
+    pub(crate) results: Vec<(usize, Vec<Schema>, String)>,
     pub(crate) rules: BTreeMap<usize, MethodRules>,
 }
 
@@ -40,6 +40,7 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
                 continue;
             };
             let facts = sources.methods.get(wire).cloned().unwrap_or_default();
+            check_facts(sources, wire, &facts)?;
             let (from_client, from_server) = directions.of_method(envelope, wire, &facts);
             if !from_client && !from_server {
                 continue; // Only a value inside another message: an embedded input request, or a reused definition.
@@ -59,17 +60,43 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
                 rules: BTreeMap::new(),
             });
             draft.envelope.clone_from(envelope);
-            draft.name = facts.name.clone().unwrap_or_else(|| short.to_owned());
+            draft.name = match &facts.name {
+                Some(name) => name.clone(),
+                None => free(pascal(short), is_taken_type),
+            };
             let at = child(&child(&child("/$defs", envelope), "properties"), "params");
             match object.properties.get("params") {
                 Some(params) => draft.params.push((revision, params.clone(), at)),
+                // JSON-RPC has params as optional; a method of an extension may do without.
+                None if sources.core.is_some() => {
+                    draft
+                        .params
+                        .push((revision, Schema::Object(Box::default()), at));
+                }
                 None => return Err(Problem::at(at, "an envelope needs `params`")),
             }
             let mut results = Vec::new();
             if !notification {
                 results = result_of(definitions, short);
+                if results.iter().any(|result| match result {
+                    Schema::Ref(name) => !definitions.contains_key(name),
+                    _ => false,
+                }) {
+                    let message = format!(
+                        "the request `{wire}` has no result: expected a definition `{short}Result`, or `{short}ResultResponse` \
+                         with a member `result`"
+                    );
+                    let at = child("/$defs", envelope);
+                    return Err(Problem::at(at, message).in_file(&sources.files[revision]));
+                }
                 let name = &sources.names[revision];
                 for further in facts.results.get(name).into_iter().flatten() {
+                    if !definitions.contains_key(further) {
+                        let message = format!(
+                            "`methods.{wire:?}.results` names `{further}`, which is not a definition"
+                        );
+                        return Err(sources.problem(message));
+                    }
                     results.push(Schema::Ref(further.clone()));
                 }
             }
@@ -90,22 +117,85 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
                     results: names,
                 },
             );
-            draft.results.push((revision, results));
+            let response = child("/$defs", format!("{short}ResultResponse"));
+            let at = child(&child(&response, "properties"), "result");
+            draft.results.push((revision, results, at));
         }
     }
     for wire in sources.methods.keys() {
         if !drafts.contains_key(wire) {
-            let message = format!("the overlay describes the method `{wire}`, which no schema has");
-            return Err(Problem::at("", message).in_file("overlay.toml"));
+            let message = format!(
+                "`methods.{wire:?}` describes the method `{wire}`, which no schema has, or which is sent by nobody"
+            );
+            return Err(sources.problem(message));
         }
     }
     distinct(
         drafts
             .values()
             .map(|draft| (draft.wire.as_str(), draft.name.as_str())),
+        &sources.facts,
     )?;
     Ok(drafts)
 }
+
+/// Checks what the facts say of one method, as far as no schema is needed.
+fn check_facts(sources: &Sources<'_>, wire: &str, facts: &MethodFacts) -> Result<(), Problem> {
+    if let Some(direction) = &facts.direction
+        && !DIRECTIONS.contains(&&**direction)
+    {
+        let message = format!(
+            "`methods.{wire:?}.direction` is `{direction}`, expected `{}`",
+            DIRECTIONS.join("`, `")
+        );
+        return Err(sources.problem(message));
+    }
+    if let Some(name) = &facts.name
+        && (!is_pascal(name) || is_taken_type(name))
+    {
+        let message = format!(
+            "`methods.{wire:?}.name` is `{name}`, expected ASCII letters and digits that start with a capital, and no name that \
+             generated code uses"
+        );
+        return Err(sources.problem(message));
+    }
+    if let Some(revision) = facts
+        .results
+        .keys()
+        .find(|name| !sources.names.contains(*name))
+    {
+        let message = format!("`methods.{wire:?}.results` names the unknown revision `{revision}`");
+        return Err(sources.problem(message));
+    }
+    Ok(())
+}
+
+/// The methods of an extension without a direction, with the pointers of their envelopes.
+///
+/// A method that the core has too is none of the extension, and an envelope that another schema refers to is a value inside a message.
+pub(crate) fn undirected<'a>(
+    sources: &'a Sources<'_>,
+    model: &'a Model,
+    core: &'a Model,
+) -> impl Iterator<Item = (&'a str, String)> {
+    let all = sources.revisions.iter().enumerate();
+    let envelopes = all.flat_map(|(revision, definitions)| {
+        definitions
+            .iter()
+            .map(move |(name, schema)| (revision, name, schema))
+    });
+    envelopes.filter_map(|(revision, name, schema)| {
+        let (wire, _) = envelope_of(name, schema)?;
+        let is_known = model.methods.contains_key(wire)
+            || core.methods.contains_key(wire)
+            || sources.shared.contains(name)
+            || model.definitions.contains_key(&(revision, name.clone()));
+        (!is_known).then(|| (wire, child("/$defs", name)))
+    })
+}
+
+/// What `direction` may be.
+const DIRECTIONS: [&str; 3] = ["client-to-server", "server-to-client", "both"];
 
 /// Functions of the generated traits, whose names no method may have.
 const TAKEN: [&str; 3] = ["answer", "ignored", "not_served"];
@@ -114,6 +204,7 @@ const TAKEN: [&str; 3] = ["answer", "ignored", "not_served"];
 /// the wire keeps the name of its definition, so the overlay has to name one of the two.
 pub(crate) fn distinct<'a>(
     methods: impl Iterator<Item = (&'a str, &'a str)>,
+    file: &str,
 ) -> Result<(), Problem> {
     let mut functions: BTreeMap<String, (&str, &str)> = BTreeMap::new();
     let mut names: BTreeMap<&str, &str> = BTreeMap::new();
@@ -136,7 +227,7 @@ pub(crate) fn distinct<'a>(
                 continue;
             }
         };
-        return Err(Problem::at("", message).in_file("overlay.toml"));
+        return Err(Problem::at("", message).in_file(file));
     }
     Ok(())
 }

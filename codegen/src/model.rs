@@ -80,6 +80,8 @@ pub struct TypeDef {
     pub known: Bits,
     /// Its shape.
     pub shape: Shape,
+    /// Revisions that refuse members which a struct does not name.
+    pub closed: Bits,
     /// Where it is defined: (revision index, JSON pointer).
     pub sources: Vec<(usize, String)>,
 }
@@ -162,6 +164,10 @@ pub enum Need {
     MinItems(u64),
     /// At most this many items.
     MaxItems(u64),
+    /// At least this many characters.
+    MinLength(u64),
+    /// At most this many characters.
+    MaxLength(u64),
     /// A string of this format: `uri`, `uri-template`, `byte`.
     Format(String),
     /// One of these strings.

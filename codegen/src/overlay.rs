@@ -135,4 +135,6 @@ pub struct Extension {
     pub methods: BTreeMap<String, MethodFacts>,
     /// Results of core methods that the extension adds to: union name to the definitions it may be.
     pub outcomes: BTreeMap<String, Vec<String>>,
+    /// Keywords of the schema that the bindings cannot check and that are to be read as annotations, such as `pattern`.
+    pub unchecked: Vec<String>,
 }

@@ -43,7 +43,7 @@ impl Problem {
             .iter()
             .find_map(|root| self.pointer.strip_prefix(root))?;
         let token = rest.split('/').next().unwrap_or(rest);
-        Some(token.replace("~1", "/").replace("~0", "~"))
+        Some(unescape(token))
     }
 }
 
@@ -67,10 +67,57 @@ impl std::error::Error for Problem {}
 /// `pointer` with one more reference token, escaped as RFC 6901 asks.
 #[must_use]
 pub fn child(pointer: &str, token: impl fmt::Display) -> String {
-    format!(
-        "{pointer}/{}",
-        token.to_string().replace('~', "~0").replace('/', "~1")
-    )
+    format!("{pointer}/{}", escape(&token.to_string()))
+}
+
+/// `name` as a reference token of a JSON pointer (RFC 6901, section 3), without the leading slash.
+#[must_use]
+pub fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// The name that a reference token of a JSON pointer stands for: the inverse of [`escape`].
+#[must_use]
+pub fn unescape(token: &str) -> String {
+    // In this order, because `~01` means `~1`.
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+/// The name of the definition that the `$ref` `target` points to, if it points to a definition of its own file.
+///
+/// A `$ref` is a URI reference, so characters of the name may be percent-encoded.
+#[must_use]
+pub fn referred(target: &str) -> Option<String> {
+    let token = ["#/$defs/", "#/definitions/"]
+        .iter()
+        .find_map(|root| target.strip_prefix(root))?;
+    match token.contains('/') {
+        true => None,
+        false => decode_percent(token).map(|token| unescape(&token)),
+    }
+}
+
+/// The `$ref` to the definition `name`.
+#[must_use]
+pub fn reference(name: &str) -> String {
+    // A percent sign in a name would be read as the start of an encoded byte.
+    format!("#{}", child("/$defs", name).replace('%', "%25"))
+}
+
+/// `None` if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
+fn decode_percent(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let high = char::from(rest.next()?).to_digit(16)?;
+        let low = char::from(rest.next()?).to_digit(16)?;
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -88,5 +135,26 @@ mod tests {
         );
         assert_eq!(Problem::at("", "not JSON").to_string(), "not JSON");
         assert_eq!(child("/a", "b/c~d"), "/a/b~1c~0d");
+    }
+
+    #[test]
+    fn every_name_survives_as_a_token_and_as_a_reference() {
+        for name in [
+            "", "a", "~", "/", "~1", "~01", "a/b~c", "a b", "50%", "%41", "ü", "#",
+        ] {
+            assert_eq!(unescape(&escape(name)), name);
+            assert_eq!(referred(&reference(name)).as_deref(), Some(name));
+        }
+        assert_eq!(unescape("~01"), "~1");
+        for (target, name) in [
+            ("#/$defs/a%20b", Some("a b")),
+            ("#/definitions/a~1b", Some("a/b")),
+            ("#/$defs/a/properties/b", None),
+            ("#/$defs/%4", None),
+            ("#/$defs/%ff", None),
+            ("other.json#/$defs/a", None),
+        ] {
+            assert_eq!(referred(target).as_deref(), name, "{target}");
+        }
     }
 }

@@ -149,6 +149,8 @@ fn words(need: &Need) -> String {
         Need::Maximum(most) => format!("at most {most}"),
         Need::MinItems(least) => format!("at least {least} items"),
         Need::MaxItems(most) => format!("at most {most} items"),
+        Need::MinLength(least) => format!("at least {least} characters"),
+        Need::MaxLength(most) => format!("at most {most} characters"),
         Need::Format(format) => format!("a string of format `{format}`"),
         Need::OneOf(values) => format!("one of {}", quoted(values)),
         Need::Form(form) => self::form(form),

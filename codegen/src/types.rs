@@ -35,9 +35,110 @@ pub(crate) fn field_types(model: &Model) -> Result<FieldTypes, Problem> {
         })
         .collect();
     match run(&structs) {
-        Ok(types) => Ok(types),
+        Ok(mut types) => {
+            box_cycles(model, &mut types);
+            Ok(types)
+        }
         Err(message) => Err(blame(model, &structs, &message)),
     }
+}
+
+/// Boxes the fields through which a struct contains itself by way of unions, which typify does not see.
+fn box_cycles(model: &Model, types: &mut FieldTypes) {
+    let names: Vec<&str> = model.types.keys().map(String::as_str).collect();
+    let number: BTreeMap<&str, usize> = names
+        .iter()
+        .enumerate()
+        .map(|(i, name)| (*name, i))
+        .collect();
+    let mut edges: Vec<Vec<usize>> = vec![Vec::new(); names.len()];
+    for (i, ty) in model.types.values().enumerate() {
+        let held: Vec<&str> = match &ty.shape {
+            Shape::Struct { fields } => declared(fields)
+                .filter(|field| !is_boxed(types, &ty.name, field))
+                .filter_map(|field| by_value(&field.ty))
+                .collect(),
+            Shape::Union { variants, .. } => variants
+                .iter()
+                .filter_map(|variant| by_value(&variant.ty))
+                .collect(),
+            Shape::Enum { .. } => Vec::new(),
+        };
+        edges[i].extend(held.iter().filter_map(|name| number.get(name)));
+    }
+    let group = groups(&edges);
+    for ty in model.types.values() {
+        let Shape::Struct { fields } = &ty.shape else {
+            continue;
+        };
+        for field in declared(fields) {
+            let Some(held) = by_value(&field.ty) else {
+                continue;
+            };
+            let (Some(from), Some(to)) = (number.get(&*ty.name), number.get(held)) else {
+                continue;
+            };
+            if group[*from] == group[*to] && !is_boxed(types, &ty.name, field) {
+                let spelled = match field.ty {
+                    TypeRef::Nullable(_) => format!("Option<Box<{held}>>"),
+                    _ => format!("Box<{held}>"),
+                };
+                types.insert((ty.name.clone(), field.json_name.clone()), spelled);
+            }
+        }
+    }
+}
+
+fn is_boxed(types: &FieldTypes, name: &str, field: &Field) -> bool {
+    let key = (name.to_owned(), field.json_name.clone());
+    types
+        .get(&key)
+        .is_some_and(|spelled| spelled.contains("Box<"))
+}
+
+/// The generated type that a value of `ty` has in itself, not behind a pointer.
+fn by_value(ty: &TypeRef) -> Option<&str> {
+    match ty {
+        TypeRef::Named(name) => Some(name),
+        TypeRef::Nullable(inner) => by_value(inner),
+        _ => None,
+    }
+}
+
+/// A number for each node of a graph, the same for nodes that reach each other (Kosaraju's algorithm).
+fn groups(edges: &[Vec<usize>]) -> Vec<usize> {
+    let mut back: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
+    for (from, targets) in edges.iter().enumerate() {
+        targets.iter().for_each(|to| back[*to].push(from));
+    }
+    let mut seen = vec![false; edges.len()];
+    let mut order = Vec::new();
+    for start in 0..edges.len() {
+        let mut path = vec![(start, 0)];
+        while let Some((node, next)) = path.pop() {
+            if next == 0 && std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            match edges[node].get(next) {
+                Some(to) => {
+                    path.push((node, next + 1));
+                    path.push((*to, 0));
+                }
+                None => order.push(node),
+            }
+        }
+    }
+    let mut group = vec![usize::MAX; edges.len()];
+    for start in order.into_iter().rev() {
+        let mut open = vec![start];
+        while let Some(node) = open.pop() {
+            if group[node] == usize::MAX {
+                group[node] = start;
+                open.extend(&back[node]);
+            }
+        }
+    }
+    group
 }
 
 /// Finds the struct that typify fails on, by passing it one at a time.
@@ -74,7 +175,12 @@ fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
         });
     }
     names.extend(replaced);
-    let number = |name: &str| names.iter().position(|n| n == name).unwrap_or_default();
+    let numbers: BTreeMap<&str, usize> = names
+        .iter()
+        .enumerate()
+        .map(|(i, name)| (name.as_str(), i))
+        .collect();
+    let number = |name: &str| numbers.get(name).copied().unwrap_or_default();
 
     let mut settings = TypeSpaceSettings::default();
     settings.with_map_type("Map");

@@ -170,6 +170,10 @@ pub enum Rule {
     MinItems(usize),
     /// There may be at most this many items.
     MaxItems(usize),
+    /// The string must have at least this many Unicode scalar values.
+    MinLength(usize),
+    /// The string must have at most this many Unicode scalar values.
+    MaxLength(usize),
     /// The string must have this format.
     Format(Format),
     /// The string must be one of these.
@@ -178,6 +182,8 @@ pub enum Rule {
     Finite,
     /// An extra member has the name of a known member and would duplicate it.
     Shadows,
+    /// The schema allows no members but those that it names.
+    Additional,
 }
 
 impl Rule {
@@ -193,10 +199,13 @@ impl Rule {
             Self::Maximum(_) => "maximum",
             Self::MinItems(_) => "min-items",
             Self::MaxItems(_) => "max-items",
+            Self::MinLength(_) => "min-length",
+            Self::MaxLength(_) => "max-length",
             Self::Format(_) => "format",
             Self::OneOf(_) => "one-of",
             Self::Finite => "finite",
             Self::Shadows => "shadows",
+            Self::Additional => "additional",
         }
     }
 }
@@ -212,6 +221,8 @@ impl fmt::Display for Rule {
             Self::Maximum(most) => write!(f, "it must be at most {most}"),
             Self::MinItems(least) => write!(f, "there must be at least {least} items"),
             Self::MaxItems(most) => write!(f, "there may be at most {most} items"),
+            Self::MinLength(least) => write!(f, "it must have at least {least} characters"),
+            Self::MaxLength(most) => write!(f, "it must have at most {most} characters"),
             Self::Format(format) => write!(f, "it must be a string of format {format}"),
             Self::OneOf(values) => {
                 f.write_str("it must be one of")?;
@@ -221,6 +232,7 @@ impl fmt::Display for Rule {
             }
             Self::Finite => f.write_str("it must be a finite number"),
             Self::Shadows => f.write_str("an extra member must not be called like a known one"),
+            Self::Additional => f.write_str("the object must have no other members"),
         }
     }
 }

@@ -8,8 +8,8 @@ pub(crate) use self::read::within;
 pub use self::{
     escape::{write_raw, write_str},
     read::{
-        ByType, Cases, Members, Present, Record, Tagged, by_type, cases, distinct, need, present,
-        record, seen, tagged, text,
+        ByType, Cases, Members, Present, Record, Tagged, by_type, cases, distinct, integral, need,
+        present, record, seen, tagged, text,
     },
     write::ObjectWriter,
 };

@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Descriptions by item path: `Bookmark`, `Bookmark.uri`.
-pub(super) fn of(document: &Value) -> BTreeMap<String, String> {
+/// Descriptions by item path: `Bookmark`, `Bookmark.uri`. `rust_names` has the types of the definitions.
+pub(super) fn of(document: &Value, rust_names: &BTreeMap<&str, &str>) -> BTreeMap<String, String> {
     let mut docs = BTreeMap::new();
     let holder = document
         .get("$defs")
         .or_else(|| document.get("definitions"));
     for (name, schema) in holder.and_then(Value::as_object).into_iter().flatten() {
+        let Some(name) = rust_names.get(name.as_str()) else {
+            continue; // Envelopes, and definitions that no method reaches.
+        };
         add(&mut docs, name, schema);
         for (member, schema) in schema
             .get("properties")

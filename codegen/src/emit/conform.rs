@@ -60,14 +60,47 @@ fn record(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
             );
         }
     }
-    match lines.is_empty() {
-        true => out.push_str("walk.object(path).end(&self.extras, Self::MEMBERS)\n"),
-        false => {
-            let _ = write!(
-                out,
-                "let mut object = walk.object(path);\n{lines}object.end(&self.extras, Self::MEMBERS)\n"
-            );
-        }
+    let end = match ty.closed.is_empty() {
+        true => "end(&self.extras, Self::MEMBERS)".to_owned(),
+        false => format!(
+            "closed({}, &self.extras, Self::MEMBERS, &{:?})",
+            cx.set(ty.closed),
+            always_open(cx, &ty.name)
+        ),
+    };
+    let _ = match lines.is_empty() {
+        true => writeln!(out, "walk.object(path).{end}"),
+        false => write!(
+            out,
+            "let mut object = walk.object(path);\n{lines}object.{end}\n"
+        ),
+    };
+}
+
+/// Members that the protocol has in messages, even if the schema of the params or of the result allows only those that it names.
+fn always_open(cx: &Context<'_>, name: &str) -> &'static [&'static str] {
+    let is_of = |ty: &TypeRef| {
+        let Some(message) = ty.named() else {
+            return false;
+        };
+        message == name
+            || match cx.model.get(message).map(|ty| &ty.shape) {
+                Some(Shape::Union { variants, .. }) => variants
+                    .iter()
+                    .any(|variant| variant.ty.named() == Some(name)),
+                _ => false,
+            }
+    };
+    let mut methods = cx.model.methods.values();
+    if methods
+        .clone()
+        .any(|method| method.result.as_ref().is_some_and(is_of))
+    {
+        return &["_meta", "resultType"];
+    }
+    match methods.any(|method| is_of(&method.params)) {
+        true => &["_meta"],
+        false => &[],
     }
 }
 
@@ -163,6 +196,8 @@ fn spell(cx: &Context<'_>, need: &Need) -> String {
         Need::Maximum(most) => format!("Need::Maximum({})", float(most)),
         Need::MinItems(least) => format!("Need::MinItems({least})"),
         Need::MaxItems(most) => format!("Need::MaxItems({most})"),
+        Need::MinLength(least) => format!("Need::MinLength({least})"),
+        Need::MaxLength(most) => format!("Need::MaxLength({most})"),
         Need::Format(format) => {
             let name = match format.as_str() {
                 "uri" => "Uri",

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Context, rust};
+use super::{Context, printable, rust};
 use crate::{
     model::{Field, MethodDef, Shape, TypeRef},
     names::snake,
@@ -89,7 +89,7 @@ fn messages(
         let _ = writeln!(
             out,
             "/// `{}`.\n{}(Box<{}>),",
-            method.wire,
+            printable(&method.wire),
             method.name,
             rust(&method.params)
         );
@@ -443,7 +443,7 @@ fn handler(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
             out,
             "/// {verb} `{}`.\nfn {}(&self, cx: &Self::Context, params: {}) -> impl Future<Output = {output}> + Send {{\n\
              let _ = (cx, params);\n{default}\n}}\n",
-            method.wire,
+            printable(&method.wire),
             snake(&method.name),
             rust(&method.params)
         );

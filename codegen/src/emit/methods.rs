@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Context, Home, rust};
+use super::{Context, Home, printable, rust_in};
 use crate::model::{Bits, MethodDef, MethodRules};
 
 pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
@@ -204,15 +204,15 @@ fn markers(cx: &Context<'_>, out: &mut String) {
             out,
             "/// Marker of `{}`.\n#[derive(Clone, Copy, Debug)]\npub enum {name} {{}}\n\
              impl {root}::methods::{form} for {name} {{\n",
-            method.wire
+            printable(&method.wire)
         );
         let _ = match cx.home {
             Home::Schema => writeln!(out, "const METHOD: super::Method = super::Method::{name};"),
             Home::Elsewhere => writeln!(out, "const METHOD: &'static str = {:?};", method.wire),
         };
-        let _ = writeln!(out, "type Params = super::{};", rust(&method.params));
+        let _ = writeln!(out, "type Params = {};", rust_in("super::", &method.params));
         if let Some(result) = &method.result {
-            let _ = writeln!(out, "type Result = super::{};", rust(result));
+            let _ = writeln!(out, "type Result = {};", rust_in("super::", result));
         }
         if cx.extension.is_some() {
             let rules = match cx.home {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Context, parameter};
+use super::{Context, json_inside, parameter, printable};
 use crate::{
     model::{Bits, Field, TypeDef, TypeRef},
     projection::SERVER_INFO,
@@ -138,7 +138,8 @@ fn methods(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
             out,
             "/// Sets [`{0}`](Self::{1}).\n#[must_use]\npub fn with_{1}(mut self, {1}: {declared}) -> Self {{ \
              self.{1} = Some({value}); self }}\n",
-            field.json_name, field.rust_name
+            printable(&field.json_name),
+            field.rust_name
         );
     }
     out.push_str(
@@ -151,23 +152,30 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     let _ = write!(
         out,
         "impl Encode for {} {{\nfn encode(&self, view: View<'_>, out: &mut Vec<u8>) {{\n\
-         let mut object = ObjectWriter::new(view, out);\n",
-        ty.name
+         let {}object = ObjectWriter::new(view, out);\n",
+        ty.name,
+        if fields.is_empty() { "" } else { "mut " }
     );
     // Constants first, so that a reader of the object recognises its type early.
     let (constants, others): (Vec<&Field>, Vec<&Field>) =
         fields.iter().partition(|field| is_constant(field));
     for field in constants.into_iter().chain(others) {
-        let key = &field.json_name;
+        // The writers take names and constants as they stand inside a JSON string.
+        let key = &json_inside(&field.json_name);
         let name = &field.rust_name;
         let everywhere = field.known.covers(ty.known);
         let known = || cx.set(field.known);
         let _ = match (&field.ty, &field.default) {
             (TypeRef::Constant(value), _) if everywhere => {
-                writeln!(out, "object.constant({key:?}, {value:?});")
+                writeln!(out, "object.constant({key:?}, {:?});", json_inside(value))
             }
             (TypeRef::Constant(value), _) => {
-                writeln!(out, "object.constant_in({key:?}, {}, {value:?});", known())
+                writeln!(
+                    out,
+                    "object.constant_in({key:?}, {}, {:?});",
+                    known(),
+                    json_inside(value)
+                )
             }
             (_, Some(default)) if !is_plain(field) => writeln!(
                 out,

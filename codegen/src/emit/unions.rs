@@ -82,7 +82,7 @@ pub(super) fn emit(
     }
     out.push_str("}\n}\n}\n");
     accessors(cx, name, variants, open, out);
-    read(name, variants, rule, out)
+    read(cx, name, variants, rule, out)
 }
 
 /// Accessors of members that every variant has with the same type.
@@ -136,6 +136,7 @@ fn accessors(cx: &Context<'_>, name: &str, variants: &[Variant], open: bool, out
 const COMPLETE: &str = "Complete";
 
 fn read(
+    cx: &Context<'_>,
     name: &str,
     variants: &[Variant],
     rule: &Rule,
@@ -143,16 +144,22 @@ fn read(
 ) -> Result<&'static str, Problem> {
     let record = |i: usize| format!("Record::read(members).map(Self::{})", variants[i].name);
     let unknown = "members.unknown().map(Self::Unknown)";
+    let is_struct = |ty: &TypeRef| match ty {
+        TypeRef::Named(name) => matches!(
+            cx.model.get(name).map(|ty| &ty.shape),
+            None | Some(Shape::Struct { .. })
+        ),
+        _ => false,
+    };
     if !matches!(rule, Rule::Json(_))
-        && let Some(variant) = variants
-            .iter()
-            .find(|variant| !matches!(variant.ty, TypeRef::Named(_)))
+        && let Some(variant) = variants.iter().find(|variant| !is_struct(&variant.ty))
     {
         let message = format!(
-            "variant `{}` of `{name}` is not an object, so the union needs a rule by JSON type",
+            "variant `{}` of `{name}` is not an object with members of its own, so the union needs another rule, such as one by \
+             JSON type",
             variant.name
         );
-        return Err(Problem::at("", message).in_file("overlay.toml"));
+        return Err(Problem::at("", message).in_file(cx.facts_file()));
     }
     match rule {
         Rule::Tag {
@@ -255,6 +262,11 @@ fn read(
                     "string" => writeln!(
                         out,
                         "fn string(text: &str) -> Option<Self> {{ Some(Self::{variant}(text.into())) }}"
+                    ),
+                    "number" if variants[*i].ty == TypeRef::Integer => writeln!(
+                        out,
+                        "fn integer(integer: i64) -> Option<Self> {{ Some(Self::{variant}(integer)) }}\n\
+                         fn number(number: f64) -> Option<Self> {{ support::integral(number).map(Self::{variant}) }}"
                     ),
                     "number" => writeln!(
                         out,

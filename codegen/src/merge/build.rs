@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Kind, Merger, Node};
+use super::{Kind, Merger, Node, distinguish::json_type};
 use crate::{
     model::{
         Bits, Constraints, EnumValue, Field, MethodDef, Model, Older, RequiredIf, Rule, Shape,
         TypeDef, TypeRef, Variant,
     },
-    names::{pascal, snake},
+    names::pascal,
     normalise::{Bounds, Object, Schema},
     overlay::UnionRule,
     problem::{Problem, child},
@@ -31,12 +31,14 @@ impl<'a> Merger<'a> {
             for (revision, _) in &sources {
                 known.add(*revision);
             }
+            let closed = self.closed(&name)?;
             types.insert(
                 name.clone(),
                 TypeDef {
                     name,
                     known,
                     shape,
+                    closed,
                     sources,
                 },
             );
@@ -67,17 +69,37 @@ impl<'a> Merger<'a> {
         for line in lines {
             if !self.used.contains(line) {
                 let message = format!("the line `{line}` is not needed by any position");
-                return Err(Problem::at("", message).in_file("overlay.toml"));
+                return Err(self.sources.problem(message));
             }
         }
         for name in self.sources.unions.keys() {
             if !self.entries.contains_key(name) {
                 let message =
                     format!("the rule `unions.{name}` is for a union that is not generated");
-                return Err(Problem::at("", message).in_file("overlay.toml"));
+                return Err(self.sources.problem(message));
             }
         }
         Ok(())
+    }
+
+    /// The revisions in which the struct `name` has no members but those that it names.
+    fn closed(&self, name: &str) -> Result<Bits, Problem> {
+        let mut closed = Bits::default();
+        let entry = &self.entries[name];
+        for node in entry.nodes.values() {
+            if let (Kind::Struct, Schema::Object(object)) = (entry.kind, node.schema)
+                && object.additional == Schema::Never
+            {
+                closed.add(node.revision);
+                if self.sources.core.is_some() && 1 < entry.nodes.len() {
+                    let message = format!(
+                        "`{name}` stands for several schemas, so `additionalProperties: false` of one cannot be checked"
+                    );
+                    return Err(self.problem(node, message));
+                }
+            }
+        }
+        Ok(closed)
     }
 
     fn shape(&mut self, name: &str) -> Result<Shape, Problem> {
@@ -114,12 +136,19 @@ impl<'a> Merger<'a> {
         }
         let tag = self.tag_of_collapsed(name, &objects);
         let mut fields: Vec<Field> = Vec::new();
+        let mut kept: Vec<&String> = Vec::new();
         for member in members {
             let at = format!("{name}.{member}");
-            if self.sources.overlay.drop.contains_key(&at) {
-                self.used.insert(at);
-                continue;
+            match self.sources.overlay.drop.contains_key(&at) && self.sources.core.is_none() {
+                true => _ = self.used.insert(at),
+                false => kept.push(member),
             }
+        }
+        let names: Vec<&str> = kept.iter().map(|member| member.as_str()).collect();
+        let fixed = &self.sources.overlay.fields;
+        let rust_names = crate::names::members(&names, |member| fixed.get(member).cloned());
+        for (member, rust_name) in kept.into_iter().zip(rust_names) {
+            let at = format!("{name}.{member}");
             let mut known = Bits::default();
             let mut optional = Bits::default();
             let mut at_member = Vec::new();
@@ -139,25 +168,20 @@ impl<'a> Merger<'a> {
                     at_member.push(member_node);
                 }
             }
-            let first = at_member[0].clone();
+            let required = Bits(known.0 & !optional.0);
             let ty = match (
                 self.position(&at, None, at_member.clone())?,
                 self.constant(name, member),
             ) {
                 (TypeRef::String, Some(value)) => TypeRef::Constant(value),
+                // A constant is always written, so one that may be absent is a string for a user's schema.
+                (TypeRef::Constant(_), _) if self.sources.core.is_some() && required.is_empty() => {
+                    TypeRef::String
+                }
                 (ty, _) => ty,
             };
             let needs = self.needs(&at, &ty, &at_member)?;
-            let required = Bits(known.0 & !optional.0);
             let default = self.sources.overlay.defaults.get(member).cloned();
-            let rust_name = match self.sources.overlay.fields.get(member) {
-                Some(name) => name.clone(),
-                None => snake(member),
-            };
-            if fields.iter().any(|field| field.rust_name == rust_name) {
-                let message = format!("two members of `{name}` would be called `{rust_name}`");
-                return Err(self.problem(&first, message));
-            }
             // A node whose type is narrower than the merged one becomes a constraint.
             let wide =
                 matches!(&ty, TypeRef::Leaf(leaf) if leaf == "Json") || ty == TypeRef::Number;
@@ -216,11 +240,14 @@ impl<'a> Merger<'a> {
         name: &str,
         nodes: &[Node<'a>],
     ) -> Result<(Vec<Variant>, Rule), Problem> {
-        let Some(rule) = self.sources.unions.get(name) else {
-            let message =
-                format!("the union `{name}` has no rule in the overlay (`unions.{name}`)");
+        let Some(rule) = self.rule(name).cloned() else {
+            let message = format!(
+                "the union `{name}` has no rule in `{}` (`unions.{name}`)",
+                self.sources.facts
+            );
             return Err(self.problem(&nodes[0], message));
         };
+        let rule = &rule;
         if let Some(item) = &rule.many {
             return self.one_or_many(name, item, nodes);
         }
@@ -229,28 +256,60 @@ impl<'a> Merger<'a> {
         let mut members: BTreeMap<String, Vec<Node<'a>>> = BTreeMap::new();
         let mut newest_first = nodes.to_vec();
         newest_first.sort_by_key(|node| std::cmp::Reverse(node.revision));
-        for member in newest_first.iter().flat_map(Node::members) {
+        let all: Vec<Node<'a>> = newest_first
+            .iter()
+            .flat_map(|node| self.members(node))
+            .collect();
+        for member in all {
             let member = self.resolve(member);
+            if *member.schema == Schema::Null && self.sources.core.is_some() {
+                continue; // The union is nullable as a whole.
+            }
             for key in self.member_keys(name, rule, &member)? {
                 if !keys.contains(&key) {
                     keys.push(key.clone());
+                } else if rule.json && self.sources.core.is_some() {
+                    let message = format!("two members of `{name}` are of the JSON type {key}");
+                    return Err(self.problem(&member, message));
                 }
                 members.entry(key).or_default().push(member.clone());
             }
         }
         let mut variants = Vec::new();
-        for key in &keys {
+        let names: Vec<&str> = keys
+            .iter()
+            .map(|key| match rule.variants.get(key) {
+                Some(name) => name.as_str(),
+                None => match key.strip_suffix(&rule.strip) {
+                    Some("") | None => key,
+                    Some(stripped) => stripped,
+                },
+            })
+            .collect();
+        let names = crate::names::variants(&names);
+        for (key, variant) in keys.iter().zip(names) {
             let mut known = Bits::default();
             for node in &members[key] {
                 known.add(node.revision);
             }
             let at = format!("{name}#{key}");
-            let ty = self.position(&at, Some(key), members[key].clone())?;
-            let needs = self.needs(&at, &ty, &members[key])?;
-            let variant = match rule.variants.get(key) {
-                Some(name) => name.clone(),
-                None => pascal(key.strip_suffix(&rule.strip).unwrap_or(key)),
+            // A JSON type or a constant names a variant, but not a type of its own.
+            let default = match self.sources.core.is_some() && members[key][0].names.is_empty() {
+                true => format!("{name}{}", pascal(key)),
+                false => key.clone(),
             };
+            let ty =
+                super::position::plain(self.position(&at, Some(&default), members[key].clone())?);
+            // Raw JSON is read from text, but a union by JSON type passes on the members of an object one by one.
+            let ty = match ty {
+                TypeRef::Leaf(leaf)
+                    if rule.json && self.sources.core.is_some() && leaf != "Json" =>
+                {
+                    TypeRef::Map(Box::new(TypeRef::Leaf("Json".to_owned())))
+                }
+                ty => ty,
+            };
+            let needs = self.needs(&at, &ty, &members[key])?;
             variants.push(Variant {
                 name: variant,
                 ty,
@@ -265,13 +324,13 @@ impl<'a> Merger<'a> {
         if let Some(key) = rule.rewritten.iter().find(|key| !keys.contains(key)) {
             let message =
                 format!("the rule names `{key}`, which is not a member of the union `{name}`");
-            return Err(Problem::at("", message).in_file("overlay.toml"));
+            return Err(self.sources.problem(message));
         }
         let index = |key: &String| {
             keys.iter().position(|k| k == key).ok_or_else(|| {
                 let message =
                     format!("the rule names `{key}`, which is not a member of the union `{name}`");
-                Problem::at("", message).in_file("overlay.toml")
+                self.sources.problem(message)
             })
         };
         let index_all = |map: &BTreeMap<String, String>| {
@@ -285,7 +344,12 @@ impl<'a> Merger<'a> {
             for (i, key) in keys.iter().enumerate() {
                 for node in &members[key] {
                     let Schema::Object(object) = node.schema else {
-                        continue;
+                        if self.sources.core.is_none() {
+                            continue;
+                        }
+                        let message =
+                            format!("a member of `{name}` is not an object, so it has no `{tag}`");
+                        return Err(self.problem(node, message));
                     };
                     let constant = object.properties.get(tag).and_then(Schema::constant);
                     match constant
@@ -293,7 +357,14 @@ impl<'a> Merger<'a> {
                         .or_else(|| self.constant(key, tag))
                     {
                         Some(value) => {
-                            values.insert(value, i);
+                            if let Some(other) = values.insert(value.clone(), i)
+                                && other != i
+                            {
+                                let message = format!(
+                                    "two members of `{name}` have the `{tag}` {value:?}, by which it distinguishes them"
+                                );
+                                return Err(self.problem(node, message));
+                            }
                         }
                         None if absent == Some(i) => {}
                         None => {
@@ -317,7 +388,7 @@ impl<'a> Merger<'a> {
                     "the rule of `{name}` does not say how `{}` is recognised",
                     keys[i]
                 );
-                return Err(Problem::at("", message).in_file("overlay.toml"));
+                return Err(self.sources.problem(message));
             }
             Rule::Present(present)
         } else if rule.json {
@@ -337,7 +408,7 @@ impl<'a> Merger<'a> {
                     "the rule of `{name}` does not say how `{}` is recognised",
                     keys[i]
                 );
-                return Err(Problem::at("", message).in_file("overlay.toml"));
+                return Err(self.sources.problem(message));
             }
             Rule::Cases(cases)
         };
@@ -352,23 +423,23 @@ impl<'a> Merger<'a> {
         member: &Node<'a>,
     ) -> Result<Vec<String>, Problem> {
         if rule.json {
-            let key = match member.schema {
-                Schema::Bool => "boolean",
-                Schema::Integer(_) | Schema::Number(_) => "number",
-                Schema::String(_) => "string",
-                Schema::Array(_) => "array",
-                Schema::Object(_) => "object",
-                _ => {
-                    return Err(self.problem(
-                        member,
-                        format!("a member of `{name}` has no single JSON type"),
-                    ));
-                }
+            return match json_type(member.schema) {
+                Some(key) => Ok(vec![key.to_owned()]),
+                None => Err(self.problem(
+                    member,
+                    format!("a member of `{name}` has no single JSON type"),
+                )),
             };
-            return Ok(vec![key.to_owned()]);
         }
         if let Some(definition) = member.names.first() {
             return Ok(self.aliases(member.revision, definition));
+        }
+        // A member without a name is called by its constant; the sign keeps it apart from definitions.
+        if let (Some(tag), Schema::Object(object), true) =
+            (&rule.tag, member.schema, self.sources.core.is_some())
+            && let Some(value) = object.properties.get(tag).and_then(Schema::constant)
+        {
+            return Ok(vec![format!("={value}")]);
         }
         match &rule.absent {
             Some(absent) => Ok(vec![absent.clone()]),
@@ -387,7 +458,8 @@ impl<'a> Merger<'a> {
     ) -> Result<(Vec<Variant>, Rule), Problem> {
         let (mut one, mut many) = (Bits::default(), Bits::default());
         let mut items = Vec::new();
-        for member in nodes.iter().flat_map(Node::members) {
+        let all: Vec<Node<'a>> = nodes.iter().flat_map(|node| self.members(node)).collect();
+        for member in all {
             match member.schema {
                 Schema::Array(array) => {
                     many.add(member.revision);
@@ -425,24 +497,24 @@ impl<'a> Merger<'a> {
 }
 
 fn values(nodes: &[Node<'_>]) -> Vec<EnumValue> {
-    let mut values: Vec<EnumValue> = Vec::new();
-    for node in nodes.iter().rev() {
+    let mut known: BTreeMap<&str, Bits> = BTreeMap::new();
+    for node in nodes {
         let Schema::String(text) = node.schema else {
             continue;
         };
         for value in text.values.iter().flatten() {
-            match values.iter_mut().find(|known| known.value == *value) {
-                Some(known) => known.known.add(node.revision),
-                None => values.push(EnumValue {
-                    value: value.clone(),
-                    name: pascal(value),
-                    known: Bits::of(node.revision),
-                }),
-            }
+            known.entry(value).or_default().add(node.revision);
         }
     }
-    values.sort_by(|a, b| a.value.cmp(&b.value));
-    values
+    let values: Vec<&str> = known.keys().copied().collect();
+    let names = crate::names::variants(&values);
+    let values = known.into_iter().zip(names);
+    let values = values.map(|((value, known), name)| EnumValue {
+        value: value.to_owned(),
+        name,
+        known,
+    });
+    values.collect()
 }
 
 /// The variants among `objects`, distinguished by `tag`, that require `member`; `None` if all or none of them do.

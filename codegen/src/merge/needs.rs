@@ -28,7 +28,7 @@ impl<'a> Merger<'a> {
         match ty {
             TypeRef::Bool | TypeRef::Constant(_) | TypeRef::Named(_) => {}
             TypeRef::Nullable(inner) => {
-                let members = nodes.iter().flat_map(Node::members);
+                let members = nodes.iter().flat_map(|node| self.members(node));
                 let members: Vec<Node<'a>> = members
                     .filter(|member| *member.schema != Schema::Null)
                     .collect();
@@ -55,6 +55,12 @@ impl<'a> Merger<'a> {
                     };
                     if let Some(values) = &text.values {
                         add(&mut needs, node.revision, Need::OneOf(values.clone()));
+                    }
+                    if let Some(least) = text.min_length {
+                        add(&mut needs, node.revision, Need::MinLength(least));
+                    }
+                    if let Some(most) = text.max_length {
+                        add(&mut needs, node.revision, Need::MaxLength(most));
                     }
                     match text.format.as_deref() {
                         None => {}

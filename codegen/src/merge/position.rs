@@ -8,6 +8,12 @@ use crate::{
     problem::{Problem, child},
 };
 
+/// Most lists, maps and nullable values that may lie inside each other without an object in between.
+const DEEPEST: usize = 32;
+
+/// Most members of a union.
+const MOST_MEMBERS: usize = 1_000;
+
 impl<'a> Merger<'a> {
     /// The type at position `at`. Adds the nodes to the entries of that type. `default` is the name of a type that has no name
     /// in any revision.
@@ -18,7 +24,17 @@ impl<'a> Merger<'a> {
         nodes: Vec<Node<'a>>,
     ) -> Result<TypeRef, Problem> {
         let nodes: Vec<Node<'a>> = nodes.into_iter().map(|node| self.resolve(node)).collect();
-        let ty = self.merged(at, default, &nodes)?;
+        if let (Some(node), true) = (nodes.first(), DEEPEST <= self.depth) {
+            let message = format!(
+                "more than {DEEPEST} lists, maps and nullable values lie inside each other here; one that contains itself needs an \
+                 object in between"
+            );
+            return Err(self.problem(node, message));
+        }
+        self.depth += 1;
+        let ty = self.merged(at, default, &nodes);
+        self.depth -= 1;
+        let ty = ty?;
         for node in &nodes {
             for name in &node.names {
                 self.definitions
@@ -34,12 +50,17 @@ impl<'a> Merger<'a> {
         default: Option<&str>,
         nodes: &[Node<'a>],
     ) -> Result<TypeRef, Problem> {
-        if let Some(leaf) = self.sources.overlay.leaves.get(at) {
+        let leaves = &self.sources.overlay.leaves;
+        if let Some(leaf) = leaves.get(at).filter(|_| self.sources.core.is_none()) {
             self.used.insert(at.to_owned());
             return Ok(TypeRef::Leaf(leaf.clone()));
         }
         if let Some(ty) = self.shared(nodes) {
             return Ok(ty);
+        }
+        let impossible = nodes.iter().find(|node| *node.schema == Schema::Never);
+        if let (Some(node), true) = (impossible, self.sources.core.is_some()) {
+            return Err(self.problem(node, "no value is allowed here, so no type can hold one"));
         }
         // A definition with a hand-written type decides, even if other revisions have a free object here.
         if let Some(leaf) = nodes.iter().find_map(|node| self.leaf_of(node)) {
@@ -70,7 +91,7 @@ impl<'a> Merger<'a> {
                     .collect();
                 let default = default.map(|name| format!("{name}Item"));
                 let item = self.position(&format!("{at}[]"), default.as_deref(), items)?;
-                Ok(TypeRef::Vec(Box::new(item)))
+                Ok(TypeRef::Vec(Box::new(plain(item))))
             }
             Shape::Object => self.object(at, default, nodes),
             Shape::Union => self.union(at, default, nodes),
@@ -91,7 +112,8 @@ impl<'a> Merger<'a> {
         let core = self.sources.core?;
         let node = nodes.first()?;
         let name = node.names.first()?;
-        if !self.sources.shared.contains(*name) {
+        let is_alone = nodes.iter().all(|node| node.names.first() == Some(name));
+        if !is_alone || !self.sources.shared.contains(*name) {
             return None;
         }
         core.definitions
@@ -103,6 +125,7 @@ impl<'a> Merger<'a> {
     pub(super) fn leaf_of(&self, node: &Node<'a>) -> Option<&'a str> {
         node.names
             .iter()
+            .filter(|name| self.sources.core.is_none() || self.sources.shared.contains(**name))
             .find_map(|name| self.sources.overlay.definitions.get(*name))
             .map(String::as_str)
     }
@@ -113,8 +136,9 @@ impl<'a> Merger<'a> {
             .map(|node| self.sources.names[node.revision].as_str())
             .collect();
         let message = format!(
-            "the shapes at `{at}` in {} cannot be merged; the overlay must say what it is (`leaves`, `names` or `drop`)",
-            revisions.join(", ")
+            "the shapes at `{at}` in {} cannot be merged; `{}` must say what it is (`leaves`, `names` or `drop`)",
+            revisions.join(", "),
+            self.sources.facts
         );
         self.problem(node, message)
     }
@@ -207,7 +231,7 @@ impl<'a> Merger<'a> {
         }
         let maps: Vec<Node<'a>> = objects
             .iter()
-            .filter(|(_, object)| object.properties.is_empty() && object.additional != Schema::Any)
+            .filter(|(_, object)| self.is_map(object))
             .map(|(node, object)| node.down(&object.additional, "additionalProperties"))
             .collect();
         if !maps.is_empty() {
@@ -216,7 +240,7 @@ impl<'a> Merger<'a> {
             }
             let default = default.map(|name| format!("{name}Value"));
             let value = self.position(&format!("{at}{{}}"), default.as_deref(), maps)?;
-            return Ok(TypeRef::Map(Box::new(value)));
+            return Ok(TypeRef::Map(Box::new(plain(value))));
         }
         let name = self.name(at, default, nodes);
         for node in nodes {
@@ -233,34 +257,63 @@ impl<'a> Merger<'a> {
     ) -> Result<TypeRef, Problem> {
         let mut members: Vec<Node<'a>> = Vec::new();
         let mut nullable = false;
-        for member in nodes.iter().flat_map(Node::members) {
-            match member.schema {
-                Schema::Null => nullable = true,
-                _ => members.push(member),
+        let mut one_each = true;
+        for node in nodes {
+            let before = members.len();
+            for member in self.members(node) {
+                match self.resolve(member.clone()).schema {
+                    Schema::Null => nullable = true,
+                    _ => members.push(member),
+                }
             }
+            one_each &= members.len() <= before + 1;
         }
-        if nullable {
+        if members.is_empty() {
+            return Err(self.problem(&nodes[0], "only null is allowed here, so no type is needed"));
+        }
+        if nullable && (one_each || self.sources.core.is_none()) {
             let inner = self.position(at, default, members)?;
-            return Ok(TypeRef::Nullable(Box::new(inner)));
+            return Ok(nullable_of(inner));
+        }
+        if MOST_MEMBERS < members.len() {
+            let message = format!("a union of more than {MOST_MEMBERS} members");
+            return Err(self.problem(&nodes[0], message));
         }
         let name = self.name(at, default, nodes);
-        let Some(rule) = self.sources.unions.get(&name) else {
-            let message = format!(
-                "the union `{name}` (at `{at}`) has no rule in the overlay (`unions.{name}`)"
-            );
-            return Err(self.problem(&nodes[0], message));
+        let nullability = |ty| match nullable {
+            true => nullable_of(ty),
+            false => ty,
         };
-        if rule.collapse {
+        if self.rule(&name).is_none() {
+            match self.distinguish(&members) {
+                Some(rule) => _ = self.rules.insert(name.clone(), rule),
+                None => {
+                    let message = format!(
+                        "the union `{name}` (at `{at}`) has no rule in `{}` (`unions.{name}`), and its members differ neither in \
+                         their JSON types nor in a constant that all of them require",
+                        self.sources.facts
+                    );
+                    return Err(self.problem(&nodes[0], message));
+                }
+            }
+        }
+        if self.rule(&name).is_some_and(|rule| rule.collapse) {
             for member in members {
                 let member = self.resolve(member);
                 self.add(&name, Kind::Struct, member)?;
             }
-            return Ok(TypeRef::Named(name));
+            return Ok(nullability(TypeRef::Named(name)));
         }
         for node in nodes {
             self.add(&name, Kind::Union, node.clone())?;
         }
-        Ok(TypeRef::Named(name))
+        Ok(nullability(TypeRef::Named(name)))
+    }
+
+    /// Whether `object` has no members of its own, and values of one schema.
+    fn is_map(&self, object: &Object) -> bool {
+        let closed = self.sources.core.is_some() && object.additional == Schema::Never;
+        object.properties.is_empty() && object.additional != Schema::Any && !closed
     }
 
     /// The name from the overlay, else that of the newest definition, else one derived from the position.
@@ -272,21 +325,43 @@ impl<'a> Merger<'a> {
         if let Some(name) = at.strip_prefix('@') {
             return name.to_owned();
         }
+        let is_extension = self.sources.core.is_some();
+        // By the place in the file: a schema that is reached on several ways, even through itself, has one type.
+        let places: Vec<&str> = nodes.iter().map(|node| node.at.as_str()).collect();
+        let place = places.join(" ");
         // The union determines the type of its variant.
         if let (Some(name), true) = (default, at.contains('#')) {
-            return name.to_owned();
+            return match self.rust_names.definitions.get(name) {
+                Some(name) => name.clone(),
+                None if is_extension => self.rust_names.of_place(&place, name),
+                None => name.to_owned(),
+            };
         }
         let newest = nodes
             .iter()
             .filter(|node| !node.names.is_empty())
             .max_by_key(|node| node.revision);
         if let Some(node) = newest {
+            if let Some(name) = self.rust_names.definitions.get(node.names[0]) {
+                return name.clone();
+            }
             return self.aliases(node.revision, node.names[0])[0].clone();
         }
-        match default {
+        let proposed = match default {
             Some(name) => name.to_owned(),
             None => at.split('.').map(pascal).collect(),
+        };
+        if !is_extension {
+            return proposed;
         }
+        // Params that are written in the envelope and again as a definition have the type of the definition.
+        if let [node] = nodes
+            && self.sources.revisions[node.revision].get(&proposed) == Some(node.schema)
+            && let Some(name) = self.rust_names.definitions.get(&proposed)
+        {
+            return name.clone();
+        }
+        self.rust_names.of_place(&place, &proposed)
     }
 
     /// The names under which `name` of `revision` is merged.
@@ -299,6 +374,21 @@ impl<'a> Merger<'a> {
             }
             None => vec![name.to_owned()],
         }
+    }
+}
+
+/// A constant inside a list, a map or a nullable value is a string there, which [`needs`](Merger::needs) restricts.
+pub(super) fn plain(ty: TypeRef) -> TypeRef {
+    match ty {
+        TypeRef::Constant(_) => TypeRef::String,
+        other => other,
+    }
+}
+
+fn nullable_of(ty: TypeRef) -> TypeRef {
+    match plain(ty) {
+        nullable @ TypeRef::Nullable(_) => nullable,
+        other => TypeRef::Nullable(Box::new(other)),
     }
 }
 

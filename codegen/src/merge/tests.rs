@@ -36,6 +36,7 @@ fn merge(overlay: &str, revisions: &[(&str, Value, Value)]) -> Result<Model, Pro
         extensions: BTreeMap::new(),
         overlay,
         docs: BTreeMap::new(),
+        files: BTreeMap::new(),
         fingerprint: 0,
     })
 }

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod any_schema;
 mod bind;
+mod bind_any;
 mod cli;
 mod diff;
 mod import;

@@ -20,6 +20,10 @@ pub enum Need {
     MinItems(usize),
     /// At most this many items.
     MaxItems(usize),
+    /// At least this many Unicode scalar values.
+    MinLength(usize),
+    /// At most this many Unicode scalar values.
+    MaxLength(usize),
     /// A string of this format.
     Format(Format),
     /// One of these strings.
@@ -58,6 +62,21 @@ fn number(need: &Need, number: f64) -> Option<Rule> {
     }
 }
 
+/// Like [`number`], without rounding the integer.
+fn integer(need: &Need, integer: i64) -> Option<Rule> {
+    // An integer is below a limit if it is below the next integer, which a cast limits to the range of `i128`.
+    #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+    match *need {
+        Need::Minimum(least) if i128::from(integer) < least.ceil() as i128 => {
+            Some(Rule::Minimum(least))
+        }
+        Need::Maximum(most) if i128::from(integer) > most.floor() as i128 => {
+            Some(Rule::Maximum(most))
+        }
+        _ => None,
+    }
+}
+
 fn items(need: &Need, count: usize) -> Option<Rule> {
     match *need {
         Need::MinItems(least) if count < least => Some(Rule::MinItems(least)),
@@ -87,12 +106,8 @@ impl Conform for i64 {
         Flow::Continue(())
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "limits are far from where it matters"
-    )]
     fn meets(&self, needs: &Needs, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
-        ask(needs, walk, path, self, |need| number(need, *self as f64))
+        ask(needs, walk, path, self, |need| integer(need, *self))
     }
 }
 
@@ -120,6 +135,12 @@ impl Conform for String {
         ask(needs, walk, path, self, |need| match *need {
             Need::Format(format) if !format.accepts(self) => Some(Rule::Format(format)),
             Need::OneOf(values) if !values.contains(&&**self) => Some(Rule::OneOf(values)),
+            Need::MinLength(least) if self.chars().take(least).count() < least => {
+                Some(Rule::MinLength(least))
+            }
+            Need::MaxLength(most) if self.chars().nth(most).is_some() => {
+                Some(Rule::MaxLength(most))
+            }
             _ => None,
         })
     }

@@ -208,6 +208,19 @@ impl ObjectWalk<'_, '_, '_> {
             .report(&self.path.key(key), Rule::Missing, None, since)
     }
 
+    /// [`end`](Self::end) of an object that has no extra members at `closed` revisions, save those called like one of `open`.
+    pub fn closed(self, closed: Revisions, extras: &Extras, known: &[&str], open: &[&str]) -> Flow {
+        if closed.contains(self.walk.revision) {
+            for (key, json) in extras.iter() {
+                if !known.contains(&key) && !open.contains(&key) {
+                    self.walk
+                        .report(&self.path.key(key), Rule::Additional, Some(json), None)?;
+                }
+            }
+        }
+        self.end(extras, known)
+    }
+
     /// Checks that no extra member has the name of a `known` one.
     pub fn end(self, extras: &Extras, known: &[&str]) -> Flow {
         if extras.is_empty() {

@@ -16,6 +16,7 @@ use serde::{
 
 pub use self::{
     members::Members,
+    scalars::integral,
     unions::{ByType, Cases, Present, Tagged, by_type, cases, present, tagged},
 };
 use crate::{DecodeError, Extras, decode};

@@ -89,6 +89,8 @@ fn meet(schema: &mut Value, needs: &Needs, turn: usize) {
             Need::Maximum(most) => schema["maximum"] = number(most),
             Need::MinItems(least) => schema["minItems"] = (*least).into(),
             Need::MaxItems(most) => schema["maxItems"] = (*most).into(),
+            Need::MinLength(least) => schema["minLength"] = (*least).into(),
+            Need::MaxLength(most) => schema["maxLength"] = (*most).into(),
             Need::Format(format) => schema["format"] = format.clone().into(),
             Need::OneOf(values) => schema["enum"] = values.clone().into(),
             Need::Form(wanted) => {

@@ -73,6 +73,19 @@ impl From<Integral> for i64 {
     }
 }
 
+/// `number` as an integer, if it is one that a double holds exactly.
+#[must_use]
+pub fn integral(number: f64) -> Option<i64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "checked to be integral and in range"
+    )]
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+}
+
+/// Up to this value every integer is exactly representable as a double.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// An [`Integral`] or null.
 pub(super) struct NullableIntegral(Option<i64>);
 
@@ -110,14 +123,8 @@ impl<'de> Deserialize<'de> for Integral {
             }
 
             fn visit_f64<E: Error>(self, number: f64) -> Result<Integral, E> {
-                /// Up to this value every integer is exactly representable as a double.
-                const EXACT: f64 = 9_007_199_254_740_992.0;
-                if number.fract() == 0.0 && number.abs() <= EXACT {
-                    #[expect(
-                        clippy::cast_possible_truncation,
-                        reason = "checked to be integral and in range"
-                    )]
-                    return Ok(Integral(number as i64));
+                if let Some(integer) = integral(number) {
+                    return Ok(Integral(integer));
                 }
                 let expected = match number.fract() == 0.0 {
                     true => "an integer of 64 bits, in digits alone where it is beyond ±2^53",

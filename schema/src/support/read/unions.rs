@@ -143,6 +143,12 @@ pub trait ByType: Sized {
         None
     }
 
+    /// From an integer that is written without a fraction; `None` if [`number`](Self::number) reads it.
+    #[must_use]
+    fn integer(_: i64) -> Option<Self> {
+        None
+    }
+
     /// From a boolean.
     #[must_use]
     fn boolean(_: bool) -> Option<Self> {
@@ -191,6 +197,9 @@ pub fn by_type<'de, T: ByType, D: Deserializer<'de>>(deserializer: D) -> Result<
             reason = "a value that changes is refused"
         )]
         fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+            if let Some(value) = T::integer(number) {
+                return Ok(value);
+            }
             let double = number as f64;
             if double as i128 != i128::from(number) {
                 return Err(E::invalid_value(Unexpected::Signed(number), &A_DOUBLE));
@@ -203,6 +212,9 @@ pub fn by_type<'de, T: ByType, D: Deserializer<'de>>(deserializer: D) -> Result<
             reason = "a value that changes is refused"
         )]
         fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+            if let Some(value) = i64::try_from(number).ok().and_then(T::integer) {
+                return Ok(value);
+            }
             let double = number as f64;
             if double as i128 != i128::from(number) {
                 return Err(E::invalid_value(Unexpected::Unsigned(number), &A_DOUBLE));

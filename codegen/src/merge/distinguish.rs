@@ -1,0 +1,83 @@
+//! The rule of a union that its members suggest: they differ in their JSON type, or in a constant that all of them require.
+
+use std::collections::BTreeSet;
+
+use super::{Merger, Node};
+use crate::{
+    normalise::{Object, Schema},
+    overlay::UnionRule,
+};
+
+impl<'a> Merger<'a> {
+    /// The rule for `members`, none of which is null; `None` if they do not suggest one, and for the core, whose rules are written.
+    pub(super) fn distinguish(&self, members: &[Node<'a>]) -> Option<UnionRule> {
+        self.sources.core?;
+        let members: Vec<Node<'a>> = members
+            .iter()
+            .map(|member| self.resolve(member.clone()))
+            .collect();
+        let types: Option<BTreeSet<&str>> = members
+            .iter()
+            .map(|member| json_type(member.schema))
+            .collect();
+        if types?.len() == members.len() {
+            return Some(UnionRule {
+                json: true,
+                ..UnionRule::default()
+            });
+        }
+        let objects: Option<Vec<&Object>> = members
+            .iter()
+            .map(|member| match member.schema {
+                Schema::Object(object) => Some(&**object),
+                _ => None,
+            })
+            .collect();
+        let objects = objects?;
+        let is_tag = |tag: &&String| {
+            let values: Option<BTreeSet<&str>> = objects
+                .iter()
+                .map(|object| match object.required.contains(*tag) {
+                    true => object.properties.get(*tag)?.constant(),
+                    false => None,
+                })
+                .collect();
+            values.is_some_and(|values| values.len() == objects.len())
+        };
+        let tag = objects.first()?.properties.keys().find(is_tag)?;
+        Some(UnionRule {
+            tag: Some(tag.clone()),
+            ..UnionRule::default()
+        })
+    }
+
+    /// The members of the union `node`; in an extension those of unions inside it too. For any other node the node itself.
+    pub(super) fn members(&self, node: &Node<'a>) -> Vec<Node<'a>> {
+        if self.sources.core.is_none() {
+            return node.members();
+        }
+        let node = self.resolve(node.clone());
+        match node.schema {
+            Schema::Union(_) => {
+                let members = node.members();
+                members
+                    .iter()
+                    .flat_map(|member| self.members(member))
+                    .collect()
+            }
+            _ => vec![node],
+        }
+    }
+}
+
+/// The JSON type of the values of `schema`, if it is a single one.
+pub(super) fn json_type(schema: &Schema) -> Option<&'static str> {
+    Some(match schema {
+        Schema::Bool => "boolean",
+        Schema::Integer(_) | Schema::Number(_) => "number",
+        Schema::String(_) => "string",
+        Schema::Array(_) => "array",
+        Schema::Object(_) => "object",
+        _ => return None,
+    })
+}

@@ -1,0 +1,252 @@
+//! Combines schemas: what all of several allow, and what one of several allows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Number, Value};
+
+use super::{
+    Array, Bounds, Object, Schema, Text,
+    read::{Reader, possible},
+};
+use crate::problem::{Problem, child};
+
+impl Reader<'_> {
+    /// The intersection of both, with references resolved; [`Schema::Never`] if no value satisfies both.
+    pub(super) fn intersect(&self, a: Schema, b: Schema, at: &str) -> Result<Schema, Problem> {
+        self.spend(1, at)?;
+        if a == Schema::Any {
+            return self.open(b, at, &|schema| Ok(schema));
+        }
+        if b == Schema::Any {
+            return self.open(a, at, &|schema| Ok(schema));
+        }
+        self.open(a, at, &|a| {
+            self.open(b.clone(), at, &|b| {
+                self.deeper(at, || self.intersect_opened(a.clone(), b, at))
+            })
+        })
+    }
+
+    fn intersect_opened(&self, a: Schema, b: Schema, at: &str) -> Result<Schema, Problem> {
+        Ok(match (a, b) {
+            (Schema::Any, other) | (other, Schema::Any) => other,
+            (Schema::Union(members), other) | (other, Schema::Union(members)) => {
+                let size = size(&other);
+                let mut both = Vec::new();
+                for member in members {
+                    self.spend(size, at)?;
+                    both.push(self.intersect(member, other.clone(), at)?);
+                }
+                union(both)
+            }
+            (Schema::Object(a), Schema::Object(b)) => self.intersect_objects(*a, *b, at)?,
+            (Schema::Array(a), Schema::Array(b)) => Schema::Array(Box::new(Array {
+                items: self.intersect_member(a.items, b.items, at)?,
+                min_items: a.min_items.max(b.min_items),
+                max_items: least(a.max_items, b.max_items),
+            })),
+            (a, b) => narrower(a, b),
+        })
+    }
+
+    fn intersect_objects(&self, mut a: Object, mut b: Object, at: &str) -> Result<Schema, Problem> {
+        let mut properties = BTreeMap::new();
+        for (name, first) in std::mem::take(&mut a.properties) {
+            let second = match b.properties.remove(&name) {
+                Some(second) => second,
+                // A member that the other part does not name is one of its further members.
+                None => b.additional.clone(),
+            };
+            let both = self.intersect_member(first, second, at)?;
+            properties.insert(name, both);
+        }
+        for (name, second) in std::mem::take(&mut b.properties) {
+            let both = self.intersect_member(a.additional.clone(), second, at)?;
+            properties.insert(name, both);
+        }
+        let mut required = a.required;
+        required.extend(b.required);
+        let additional = self.intersect_member(a.additional, b.additional, at)?;
+        if !properties.is_empty() && !matches!(additional, Schema::Any | Schema::Never) {
+            let message = "typed `additionalProperties` beside the `properties` of another part is not supported";
+            return Err(Problem::at(at, message));
+        }
+        possible(&properties, |_| at.to_owned())?;
+        Ok(Schema::Object(Box::new(Object {
+            properties,
+            required,
+            additional,
+        })))
+    }
+
+    /// Like `intersect`, keeping the reference where one side allows all that the other does.
+    fn intersect_member(&self, a: Schema, b: Schema, at: &str) -> Result<Schema, Problem> {
+        match (&a, &b) {
+            (Schema::Any, _) => Ok(b),
+            (_, Schema::Any) => Ok(a),
+            (Schema::Never, _) | (_, Schema::Never) => Ok(Schema::Never),
+            (Schema::Object(free), _) if free.is_free() && self.is_object(&b) => Ok(b),
+            (_, Schema::Object(free)) if free.is_free() && self.is_object(&a) => Ok(a),
+            _ if a == b => Ok(a),
+            _ => self.intersect(a, b, at),
+        }
+    }
+
+    /// Whether `schema` allows objects only, as far as its own keywords say.
+    fn is_object(&self, schema: &Schema) -> bool {
+        match schema {
+            Schema::Object(_) => true,
+            Schema::Ref(name) => {
+                self.raw[name].get("type").and_then(Value::as_str) == Some("object")
+            }
+            _ => false,
+        }
+    }
+
+    /// Passes `schema`, with a reference resolved, to `inside`.
+    fn open(
+        &self,
+        schema: Schema,
+        at: &str,
+        inside: &dyn Fn(Schema) -> Result<Schema, Problem>,
+    ) -> Result<Schema, Problem> {
+        let Schema::Ref(name) = schema else {
+            return inside(schema);
+        };
+        if self.opened.borrow().contains(&name) {
+            let message = format!(
+                "`{name}` is combined with a part of itself here; the bindings would have to copy it without end"
+            );
+            return Err(Problem::at(at, message));
+        }
+        self.opened.borrow_mut().push(name.clone());
+        let opened = self.deeper(at, || {
+            let inner = self.read(&self.raw[&name], &child("/$defs", &name))?;
+            self.open(inner, at, inside)
+        });
+        self.opened.borrow_mut().pop();
+        opened
+    }
+}
+
+/// The number of schemas in `schema`.
+fn size(schema: &Schema) -> usize {
+    match schema {
+        Schema::Array(array) => 1 + size(&array.items),
+        Schema::Object(object) => {
+            let members: usize = object.properties.values().map(size).sum();
+            1 + members + size(&object.additional)
+        }
+        Schema::Union(members) => 1 + members.iter().map(size).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The scalars that both allow.
+fn narrower(a: Schema, b: Schema) -> Schema {
+    match (a, b) {
+        (Schema::String(a), Schema::String(b)) => {
+            // Only the first of two formats is kept, and none of two is dropped.
+            if a.format.is_some() && b.format.is_some() && a.format != b.format {
+                return Schema::Never;
+            }
+            let values = match (a.values, b.values) {
+                (Some(a), Some(b)) => {
+                    Some(a.into_iter().filter(|value| b.contains(value)).collect())
+                }
+                (a, b) => a.or(b),
+            };
+            limited(Text {
+                format: a.format.or(b.format),
+                values,
+                min_length: a.min_length.max(b.min_length),
+                max_length: least(a.max_length, b.max_length),
+            })
+        }
+        (Schema::Integer(a), Schema::Integer(b) | Schema::Number(b))
+        | (Schema::Number(a), Schema::Integer(b)) => Schema::Integer(a.and(b)),
+        (Schema::Number(a), Schema::Number(b)) => Schema::Number(a.and(b)),
+        (a, b) if a == b => a,
+        _ => Schema::Never,
+    }
+}
+
+/// `text` with the values that its limits allow.
+pub(super) fn limited(mut text: Text) -> Schema {
+    let (least, most) = (text.min_length, text.max_length);
+    if let Some(values) = &mut text.values {
+        values.retain(|value| {
+            let length = value.chars().count() as u64;
+            least.is_none_or(|least| least <= length) && most.is_none_or(|most| length <= most)
+        });
+        (text.min_length, text.max_length) = (None, None);
+        if values.is_empty() {
+            return Schema::Never;
+        }
+    }
+    Schema::String(text)
+}
+
+impl Bounds {
+    /// The numbers within both.
+    pub(super) fn and(self, other: Self) -> Self {
+        let pick = |a: Option<Number>, b: Option<Number>, first: fn(f64, f64) -> bool| match (a, b)
+        {
+            (Some(a), Some(b)) => match (a.as_f64(), b.as_f64()) {
+                (Some(x), Some(y)) if first(y, x) => Some(b),
+                _ => Some(a),
+            },
+            (a, b) => a.or(b),
+        };
+        Self {
+            minimum: pick(self.minimum, other.minimum, |a, b| a > b),
+            maximum: pick(self.maximum, other.maximum, |a, b| a < b),
+        }
+    }
+}
+
+/// A union with nested unions flattened and constants folded into one enumeration.
+pub(super) fn union(members: Vec<Schema>) -> Schema {
+    let mut flat: Vec<Schema> = Vec::new();
+    for member in members {
+        match member {
+            Schema::Union(inner) => flat.extend(inner),
+            Schema::Never => {}
+            other => flat.push(other),
+        }
+    }
+    match flat.len() {
+        0 => return Schema::Never,
+        1 => return flat.remove(0),
+        _ => {}
+    }
+    let mut constants: Vec<String> = Vec::new();
+    for member in &flat {
+        match member {
+            Schema::String(Text {
+                format: None,
+                values: Some(values),
+                ..
+            }) if values.len() == 1 => constants.extend(values.iter().cloned()),
+            _ => return Schema::Union(flat),
+        }
+    }
+    Schema::String(Text {
+        values: Some(distinct(constants)),
+        ..Text::default()
+    })
+}
+
+pub(super) fn distinct(values: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut values = values;
+    values.retain(|value| seen.insert(value.clone()));
+    values
+}

@@ -1,0 +1,536 @@
+//! Reads the keywords of one schema.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, BTreeSet},
+};
+
+use serde_json::{Map, Value};
+
+use super::{
+    Array, Bounds, DEEPEST, MOST_SCHEMAS, Object, Schema, Text,
+    combine::{distinct, limited, union},
+};
+use crate::problem::{Problem, child, referred};
+
+const ANNOTATIONS: &[&str] = &[
+    "$comment",
+    "$id",
+    "$schema",
+    "contentEncoding",
+    "contentMediaType",
+    "default",
+    "deprecated",
+    "description",
+    "examples",
+    "title",
+];
+
+/// Keywords that the facts of an extension may list as unchecked: each of them only refuses further values.
+pub(crate) const MAY_BE_UNCHECKED: &[&str] = &[
+    "contains",
+    "dependentRequired",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "maxContains",
+    "maxProperties",
+    "minContains",
+    "minProperties",
+    "multipleOf",
+    "pattern",
+    "propertyNames",
+    "uniqueItems",
+];
+
+/// Keywords that combine schemas. Each is a part of its own, to which the others of its schema are added.
+const COMBINING: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
+
+/// The keywords that a schema of one JSON type may have.
+fn keywords_of(ty: &str) -> Option<&'static [&'static str]> {
+    Some(match ty {
+        "null" | "boolean" => &[],
+        "integer" => &["minimum", "maximum", "const"],
+        "number" => &["minimum", "maximum"],
+        "string" => &["format", "const", "enum", "minLength", "maxLength"],
+        "array" => &["items", "minItems", "maxItems"],
+        "object" => &[
+            "properties",
+            "required",
+            "additionalProperties",
+            "propertyNames",
+        ],
+        _ => return None,
+    })
+}
+
+pub(super) struct Reader<'a> {
+    pub(super) raw: &'a Map<String, Value>,
+    pub(super) unchecked: &'a [String],
+    /// How many schemas may still be read or copied.
+    pub(super) left: Cell<usize>,
+    pub(super) depth: Cell<usize>,
+    /// The definitions that `allOf` is being resolved through.
+    pub(super) opened: RefCell<Vec<String>>,
+}
+
+impl Reader<'_> {
+    /// Counts `schemas` against the limit.
+    pub(super) fn spend(&self, schemas: usize, at: &str) -> Result<(), Problem> {
+        match self.left.get().checked_sub(schemas) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
+            }
+            None => Err(Problem::at(
+                at,
+                format!(
+                    "the file expands to more than {MOST_SCHEMAS} schemas here; `allOf` copies what it refers to"
+                ),
+            )),
+        }
+    }
+
+    /// Runs `inside` one level deeper.
+    pub(super) fn deeper<T>(
+        &self,
+        at: &str,
+        inside: impl FnOnce() -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        if DEEPEST <= self.depth.get() {
+            return Err(Problem::at(
+                at,
+                format!(
+                    "more than {DEEPEST} schemas lie inside each other here, with those that `allOf` refers to"
+                ),
+            ));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let result = inside();
+        self.depth.set(self.depth.get() - 1);
+        result
+    }
+
+    pub(super) fn read(&self, value: &Value, at: &str) -> Result<Schema, Problem> {
+        self.spend(1, at)?;
+        match value {
+            Value::Bool(true) => Ok(Schema::Any),
+            Value::Bool(false) => Ok(Schema::Never),
+            Value::Object(map) => self.deeper(at, || self.keywords(map, at)),
+            _ => Err(Problem::at(at, "a schema must be an object or a boolean")),
+        }
+    }
+
+    fn keywords(&self, map: &Map<String, Value>, at: &str) -> Result<Schema, Problem> {
+        let keywords: BTreeSet<&str> = map
+            .keys()
+            .map(String::as_str)
+            .filter(|keyword| !ANNOTATIONS.contains(keyword))
+            .filter(|keyword| !self.unchecked.iter().any(|unchecked| unchecked == keyword))
+            .collect();
+        if keywords.is_empty() {
+            return Ok(Schema::Any);
+        }
+        if let Some(not) = map.get("not") {
+            allow(&keywords, &["not"], at)?;
+            return match self.read(not, &child(at, "not"))? {
+                Schema::Any => Ok(Schema::Never),
+                _ => Err(Problem::at(child(at, "not"), "only `not: {}` is supported")),
+            };
+        }
+        let mut parts = Vec::new();
+        let combining = COMBINING
+            .iter()
+            .filter(|keyword| map.contains_key(**keyword));
+        for keyword in combining {
+            let value = &map[*keyword];
+            let at = child(at, keyword);
+            match *keyword {
+                "$ref" => parts.push(self.reference(value, &at)?),
+                "allOf" => {
+                    for (i, part) in array(value, &at)?.iter().enumerate() {
+                        parts.push(self.read(part, &child(&at, i))?);
+                    }
+                }
+                keyword => parts.push(self.alternatives(keyword, value, &at)?),
+            }
+        }
+        if parts.is_empty() {
+            return self.typed(map, &keywords, at);
+        }
+        let beside: BTreeSet<&str> = keywords
+            .iter()
+            .copied()
+            .filter(|keyword| !COMBINING.contains(keyword))
+            .collect();
+        if !beside.is_empty() {
+            parts.push(self.typed(map, &beside, at)?);
+        }
+        if let [_] = &*parts {
+            return Ok(parts.remove(0));
+        }
+        let impossible = parts.contains(&Schema::Never);
+        let mut all = Schema::Any;
+        for part in parts {
+            all = self.intersect(all, part, at)?;
+        }
+        match all {
+            Schema::Never if !impossible => Err(Problem::at(
+                at,
+                "these parts cannot be combined: no value satisfies all of them",
+            )),
+            all => Ok(all),
+        }
+    }
+
+    /// The union of the members of `anyOf` or `oneOf`.
+    fn alternatives(&self, keyword: &str, value: &Value, at: &str) -> Result<Schema, Problem> {
+        let members = array(value, at)?
+            .iter()
+            .enumerate()
+            .map(|(i, member)| self.read(member, &child(at, i)))
+            .collect::<Result<Vec<_>, _>>()?;
+        // A value that two equal members of `oneOf` allow is refused by it.
+        let repeated = (0..members.len()).find(|i| members[..*i].contains(&members[*i]));
+        if let (Some(i), "oneOf") = (repeated, keyword) {
+            return Err(Problem::at(
+                child(at, i),
+                "this member of `oneOf` equals an earlier one, so neither allows a value",
+            ));
+        }
+        match union(members) {
+            Schema::Never => Err(Problem::at(
+                at,
+                format!("`{keyword}` has no member that allows a value"),
+            )),
+            union => Ok(union),
+        }
+    }
+
+    /// A schema by its `type`, with `keywords`.
+    fn typed(
+        &self,
+        map: &Map<String, Value>,
+        keywords: &BTreeSet<&str>,
+        at: &str,
+    ) -> Result<Schema, Problem> {
+        let types: Vec<&str> = match map.get("type") {
+            Some(Value::String(one)) => vec![one],
+            Some(Value::Array(several)) if !several.is_empty() => several
+                .iter()
+                .enumerate()
+                .map(|(i, one)| {
+                    let at = child(&child(at, "type"), i);
+                    one.as_str()
+                        .ok_or_else(|| Problem::at(at, "`type` must hold names of types"))
+                })
+                .collect::<Result<_, _>>()?,
+            Some(_) => {
+                return Err(Problem::at(
+                    child(at, "type"),
+                    "`type` must be the name of a type, or an array of them",
+                ));
+            }
+            None if map.contains_key("properties") => vec!["object"],
+            None if map.contains_key("const") || map.contains_key("enum") => vec!["string"],
+            None => {
+                // A keyword that the bindings do not have is the better reason.
+                if let Some(keyword) = keywords.iter().find(|keyword| !is_supported(keyword)) {
+                    return Err(unsupported(keyword, at));
+                }
+                return Err(Problem::at(at, "a schema needs `type`, `$ref` or a union"));
+            }
+        };
+        let mut allowed = vec!["type"];
+        for (i, ty) in types.iter().enumerate() {
+            let Some(keywords) = keywords_of(ty) else {
+                return Err(Problem::at(
+                    child(at, "type"),
+                    format!("unknown type `{ty}`"),
+                ));
+            };
+            if types[..i].contains(ty) {
+                let message = format!("the type `{ty}` is named twice");
+                return Err(Problem::at(child(at, "type"), message));
+            }
+            allowed.extend(keywords);
+        }
+        allow(keywords, &allowed, at)?;
+        if let (Some(keyword), true) = (
+            ["const", "enum"]
+                .iter()
+                .find(|keyword| map.contains_key(**keyword)),
+            types.len() != 1,
+        ) {
+            let message = format!("`{keyword}` is supported with a single `type` only");
+            return Err(Problem::at(child(at, keyword), message));
+        }
+        let mut members = Vec::new();
+        for ty in types {
+            members.push(match ty {
+                "null" => Schema::Null,
+                "boolean" => Schema::Bool,
+                "integer" => Schema::Integer(bounds(map, at)?),
+                "number" => Schema::Number(bounds(map, at)?),
+                "string" => Schema::String(text(map, at)?),
+                "array" => {
+                    let items = match map.get("items") {
+                        Some(items) => self.read(items, &child(at, "items"))?,
+                        None => Schema::Any,
+                    };
+                    Schema::Array(Box::new(Array {
+                        items,
+                        min_items: count(map, "minItems", at)?,
+                        max_items: count(map, "maxItems", at)?,
+                    }))
+                }
+                _ => Schema::Object(Box::new(self.object(map, at)?)),
+            });
+        }
+        Ok(union(members))
+    }
+
+    fn reference(&self, target: &Value, at: &str) -> Result<Schema, Problem> {
+        let name = target.as_str().and_then(referred);
+        let name =
+            name.ok_or_else(|| Problem::at(at, "only references to `#/$defs/NAME` are supported"))?;
+        if !self.raw.contains_key(&name) {
+            return Err(Problem::at(at, format!("there is no definition `{name}`")));
+        }
+        Ok(Schema::Ref(name))
+    }
+
+    fn object(&self, map: &Map<String, Value>, at: &str) -> Result<Object, Problem> {
+        if let Some(names) = map.get("propertyNames")
+            && !self
+                .unchecked
+                .iter()
+                .any(|keyword| keyword == "propertyNames")
+        {
+            let at = child(at, "propertyNames");
+            match self.read(names, &at)? {
+                Schema::Any => {}
+                // The name of a member is a string anyway.
+                Schema::String(text) if text == Text::default() => {}
+                _ => return Err(unsupported_at("propertyNames", at)),
+            }
+        }
+        let mut properties = BTreeMap::new();
+        if let Some(raw) = map.get("properties") {
+            let at = child(at, "properties");
+            let raw = raw
+                .as_object()
+                .ok_or_else(|| Problem::at(&*at, "`properties` must be an object"))?;
+            for (name, value) in raw {
+                properties.insert(name.clone(), self.read(value, &child(&at, name))?);
+            }
+        }
+        let additional = match map.get("additionalProperties") {
+            Some(schema) => self.read(schema, &child(at, "additionalProperties"))?,
+            None => Schema::Any,
+        };
+        let mut required = BTreeSet::new();
+        if let Some(names) = map.get("required") {
+            let at = child(at, "required");
+            for (i, name) in array(names, &at)?.iter().enumerate() {
+                let at = child(&at, i);
+                let Some(name) = name.as_str() else {
+                    return Err(Problem::at(at, "`required` must hold names of members"));
+                };
+                // A member that is only required is one that is described by the rest.
+                if !properties.contains_key(name) {
+                    if additional == Schema::Never {
+                        let message = format!(
+                            "`{name}` is required, but `additionalProperties` allows only the members in `properties`"
+                        );
+                        return Err(Problem::at(at, message));
+                    }
+                    if properties.is_empty() && additional != Schema::Any {
+                        let message =
+                            "`required` beside a typed `additionalProperties` is not supported";
+                        return Err(Problem::at(at, message));
+                    }
+                    properties.insert(name.to_owned(), additional.clone());
+                }
+                required.insert(name.to_owned());
+            }
+        }
+        if !properties.is_empty() && !matches!(additional, Schema::Any | Schema::Never) {
+            let message = "typed `additionalProperties` beside `properties` is not supported";
+            return Err(Problem::at(child(at, "additionalProperties"), message));
+        }
+        possible(&properties, |name| child(&child(at, "properties"), name))?;
+        Ok(Object {
+            properties,
+            required,
+            additional,
+        })
+    }
+}
+
+/// Checks that `keywords` are all among those `allowed`.
+fn allow(keywords: &BTreeSet<&str>, allowed: &[&str], at: &str) -> Result<(), Problem> {
+    match keywords.iter().find(|keyword| !allowed.contains(keyword)) {
+        Some(keyword) => Err(unsupported(keyword, at)),
+        None => Ok(()),
+    }
+}
+
+fn is_supported(keyword: &str) -> bool {
+    let types = ["integer", "number", "string", "array", "object"];
+    keyword == "type"
+        || types
+            .iter()
+            .filter_map(|ty| keywords_of(ty))
+            .flatten()
+            .any(|known| *known == keyword)
+}
+
+fn unsupported(keyword: &str, at: &str) -> Problem {
+    unsupported_at(keyword, child(at, keyword))
+}
+
+fn unsupported_at(keyword: &str, at: String) -> Problem {
+    let advice = match MAY_BE_UNCHECKED.contains(&keyword) {
+        true => format!(
+            ": the bindings do not check it; they accept the values that it refuses if the facts say `unchecked = [{keyword:?}]`"
+        ),
+        false => String::new(),
+    };
+    Problem::at(
+        at,
+        format!("keyword `{keyword}` is not supported here{advice}"),
+    )
+}
+
+/// Refuses a member that no value can have; `place` is the pointer to it.
+pub(super) fn possible(
+    properties: &BTreeMap<String, Schema>,
+    place: impl Fn(&str) -> String,
+) -> Result<(), Problem> {
+    match properties
+        .iter()
+        .find(|(_, schema)| **schema == Schema::Never)
+    {
+        Some((name, _)) => Err(Problem::at(
+            place(name),
+            format!(
+                "the member `{name}` allows no value; the bindings cannot demand that a member is absent"
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn bounds(map: &Map<String, Value>, at: &str) -> Result<Bounds, Problem> {
+    let number = |keyword: &str| match map.get(keyword) {
+        Some(Value::Number(number)) => Ok(Some(number.clone())),
+        Some(_) => Err(Problem::at(
+            child(at, keyword),
+            format!("`{keyword}` must be a number"),
+        )),
+        None => Ok(None),
+    };
+    let bounds = Bounds {
+        minimum: number("minimum")?,
+        maximum: number("maximum")?,
+    };
+    let Some(constant) = map.get("const") else {
+        return Ok(bounds);
+    };
+    match constant.as_f64() {
+        Some(number) if number.fract() == 0.0 => {}
+        _ => {
+            let message = "`const` of an integer must be an integer";
+            return Err(Problem::at(child(at, "const"), message));
+        }
+    }
+    let only = constant.as_number().cloned();
+    Ok(bounds.and(Bounds {
+        minimum: only.clone(),
+        maximum: only,
+    }))
+}
+
+/// A keyword that counts, such as `maxItems`.
+fn count(map: &Map<String, Value>, keyword: &str, at: &str) -> Result<Option<u64>, Problem> {
+    /// Up to this value every integer is exactly representable as a double.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let Some(value) = map.get(keyword) else {
+        return Ok(None);
+    };
+    let count = value.as_u64().or_else(|| {
+        let number = value.as_f64()?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be a natural number within 2^53"
+        )]
+        (number.fract() == 0.0 && (0.0..=EXACT).contains(&number)).then_some(number as u64)
+    });
+    // Also where `usize` has 32 bits.
+    match count.filter(|count| u32::try_from(*count).is_ok()) {
+        Some(count) => Ok(Some(count)),
+        None => Err(Problem::at(
+            child(at, keyword),
+            format!("`{keyword}` must be a natural number below 2^32"),
+        )),
+    }
+}
+
+fn text(map: &Map<String, Value>, at: &str) -> Result<Text, Problem> {
+    let one = |value: &Value, keyword: &str| {
+        value.as_str().map(str::to_owned).ok_or_else(|| {
+            Problem::at(
+                child(at, keyword),
+                format!("`{keyword}` of a string must be strings"),
+            )
+        })
+    };
+    let several = match map.get("enum") {
+        Some(values) => {
+            let at = child(at, "enum");
+            let values = array(values, &at)?
+                .iter()
+                .map(|value| one(value, "enum"))
+                .collect::<Result<Vec<_>, _>>()?;
+            Some(distinct(values))
+        }
+        None => None,
+    };
+    let values = match (map.get("const"), several) {
+        (Some(value), None) => Some(vec![one(value, "const")?]),
+        (Some(value), Some(several)) => {
+            let only = one(value, "const")?;
+            Some(several.into_iter().filter(|value| *value == only).collect())
+        }
+        (None, several) => several,
+    };
+    let format = match map.get("format") {
+        Some(format) => Some(one(format, "format")?),
+        None => None,
+    };
+    let text = Text {
+        format,
+        values,
+        min_length: count(map, "minLength", at)?,
+        max_length: count(map, "maxLength", at)?,
+    };
+    match limited(text) {
+        Schema::String(text) => Ok(text),
+        _ => {
+            let keyword = match map.contains_key("enum") {
+                true => "enum",
+                false => "const",
+            };
+            let message = format!("`{keyword}` has no value that the other keywords allow");
+            Err(Problem::at(child(at, keyword), message))
+        }
+    }
+}
+
+fn array<'a>(value: &'a Value, at: &str) -> Result<&'a Vec<Value>, Problem> {
+    match value.as_array() {
+        Some(list) => Ok(list),
+        None => Err(Problem::at(at, "must be an array")),
+    }
+}
