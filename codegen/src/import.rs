@@ -95,7 +95,7 @@ impl Draft {
 
 /// The definitions of the file and the member that holds them. Other members of the root must not restrict values.
 fn definitions(root: &Map<String, Value>) -> Result<(&'static str, &Map<String, Value>), Problem> {
-    for (key, value) in root {
+    for key in root.keys() {
         match key.as_str() {
             "$schema" | "$id" | "$defs" | "definitions" => {}
             key if is_prose(key) => {}
@@ -103,7 +103,7 @@ fn definitions(root: &Map<String, Value>) -> Result<(&'static str, &Map<String, 
             key => {
                 return Err(Problem::at(
                     child("", key),
-                    format!("`{key}` beside the definitions: {value} would be lost"),
+                    format!("`{key}` beside the definitions would be lost"),
                 ));
             }
         }
@@ -134,13 +134,16 @@ fn definitions(root: &Map<String, Value>) -> Result<(&'static str, &Map<String, 
 }
 
 /// Annotations that are prose, or that neither restrict values nor help a generator. `default` is not among them: it is data (the
-/// value that absence means), and dropping it could not be undone. Keywords that start with `x-` are annotations of tools.
+/// value that absence means), and dropping it could not be undone. Keywords that start with `x-` are annotations of tools;
+/// `discriminator`, of OpenAPI, repeats what the members of a union say.
 fn is_prose(keyword: &str) -> bool {
     matches!(
         keyword,
         "$comment"
+            | "$anchor"
             | "deprecated"
             | "description"
+            | "discriminator"
             | "examples"
             | "markdownDescription"
             | "readOnly"

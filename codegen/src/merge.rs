@@ -10,6 +10,7 @@ mod needs;
 mod position;
 #[cfg(test)]
 mod tests;
+mod variants;
 
 use std::collections::{BTreeMap, BTreeSet};
 

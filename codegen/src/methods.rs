@@ -66,13 +66,13 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
             };
             let at = child(&child(&child("/$defs", envelope), "properties"), "params");
             match object.properties.get("params") {
-                Some(params) => draft.params.push((revision, params.clone(), at)),
-                // JSON-RPC has params as optional; a method of an extension may do without.
-                None if sources.core.is_some() => {
+                // JSON-RPC has params as optional; a method of an extension may do without, or not say what they are.
+                None | Some(Schema::Any) if sources.core.is_some() => {
                     draft
                         .params
                         .push((revision, Schema::Object(Box::default()), at));
                 }
+                Some(params) => draft.params.push((revision, params.clone(), at)),
                 None => return Err(Problem::at(at, "an envelope needs `params`")),
             }
             let mut results = Vec::new();

@@ -5,6 +5,7 @@
 //! by position.
 
 mod combine;
+mod limits;
 mod read;
 
 use std::{

@@ -205,3 +205,265 @@ fn extensions_of_every_shape_compile() {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+/// The schema with further definitions; those of the same name are replaced.
+#[expect(clippy::needless_pass_by_value, reason = "built anew for each case")]
+fn with(definitions: serde_json::Value) -> String {
+    let mut schema = schema();
+    let all = schema["$defs"].as_object_mut().unwrap();
+    for (name, definition) in definitions.as_object().unwrap() {
+        all.insert(name.clone(), definition.clone());
+    }
+    schema.to_string()
+}
+
+/// A definition that the params of the method refer to.
+#[expect(clippy::needless_pass_by_value, reason = "built anew for each case")]
+fn used(definition: serde_json::Value) -> serde_json::Value {
+    serde_json::json!({
+        "Note": { "type": "object", "properties": { "used": { "$ref": "#/$defs/Used" } } },
+        "Used": definition,
+    })
+}
+
+#[test]
+fn what_cannot_be_bound_is_refused_with_its_place() {
+    use serde_json::json;
+    let mut doubling = json!({ "Used": { "$ref": "#/$defs/D30" }, "D0": { "type": "object" } });
+    for i in 1..=30 {
+        let half = json!({ "$ref": format!("#/$defs/D{}", i - 1) });
+        doubling[format!("D{i}")] = json!({ "allOf": [half, half] });
+    }
+    let cases = [
+        (
+            json!({ "Used": { "$ref": "#/$defs/Other" }, "Other": { "anyOf": [{ "$ref": "#/$defs/Used" }, { "type": "null" }] } }),
+            "definition `Other`, at `/$defs/Other`: refers to itself with nothing in between (`Other` → `Used` → `Other`)",
+        ),
+        (
+            used(json!({ "allOf": [{ "$ref": "#/$defs/Used" }, { "type": "object" }] })),
+            "definition `Used`, at `/$defs/Used`: `Used` is combined with a part of itself",
+        ),
+        (doubling, "the file expands to more than 20000 schemas here"),
+        (
+            used(json!({ "type": "array", "items": { "$ref": "#/$defs/Used" } })),
+            "definition `Used`, at `/$defs/Used`: more than 32 lists, maps and nullable values lie inside each other",
+        ),
+        (
+            used(json!({ "type": "string", "pattern": "^a" })),
+            "at `/$defs/Used/pattern`: keyword `pattern` is not supported here: the bindings do not check it",
+        ),
+        (
+            used(json!({ "type": "string", "frmat": "uri" })),
+            "at `/$defs/Used/frmat`: `frmat` is not a keyword of JSON Schema that the generator knows",
+        ),
+        (
+            used(json!({ "type": "string", "minLength": "two" })),
+            "at `/$defs/Used/minLength`: `minLength` must be a natural number",
+        ),
+        (
+            used(json!({ "type": "object", "required": ["a"], "additionalProperties": false })),
+            "at `/$defs/Used/required/0`: `a` is required, but",
+        ),
+        (
+            used(json!({ "oneOf": [{ "type": "integer" }, { "type": "number" }] })),
+            "at `/$defs/Used`: the union `Used` (at `Note.used`) has no rule in",
+        ),
+        (
+            used(json!({ "type": "string", "enum": [] })),
+            "at `/$defs/Used/enum`: `enum` has no value",
+        ),
+        (
+            json!({ "TakeNoteResult": { "type": "string" } }),
+            "definition `TakeNoteResult`, at `/$defs/TakeNoteResult`: the result of a method must be an object",
+        ),
+        (
+            json!({ "LoseNoteRequest": { "type": "object", "properties": { "method": { "const": "notes/lose" } } } }),
+            "definition `LoseNoteRequest`, at `/$defs/LoseNoteRequest`: the method `notes/lose` has no direction",
+        ),
+    ];
+    for (definitions, expected) in cases {
+        let problem = bind("refused", &with(definitions), FACTS).unwrap_err();
+        assert!(problem.contains("notes.json`: "), "{problem}");
+        assert!(problem.contains(expected), "{problem}\nlacks\n{expected}");
+    }
+    // The older draft has its definitions elsewhere, and so has the pointer.
+    let older = with(used(json!({ "type": "string", "pattern": "^a" })))
+        .replace(
+            "https://json-schema.org/draft/2020-12/schema",
+            "http://json-schema.org/draft-07/schema#",
+        )
+        .replace("$defs", "definitions");
+    let problem = bind("older", &older, FACTS).unwrap_err();
+    assert!(
+        problem.contains("definition `Used`, at `/definitions/Used/pattern`"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn facts_that_do_not_fit_are_refused() {
+    let more = |line: &str| format!("{FACTS}{line}\n");
+    let cases = [
+        (
+            FACTS.replace("client-to-server", "sideways"),
+            "direction` is `sideways`, expected `client-to-server`",
+        ),
+        (
+            more("methods.\"notes/take\".name = \"take-note\""),
+            "name` is `take-note`",
+        ),
+        (
+            more("methods.\"notes/take\".header_name = \"icon\""),
+            "header_name` is `icon`, which is not a required string",
+        ),
+        (
+            more("methods.\"notes/take\".results.\"2026-07-28\" = [\"No\"]"),
+            "names `No`, which is not a definition",
+        ),
+        (
+            more("roots.Option = [\"Note\"]"),
+            "`Option` cannot be the name of a type",
+        ),
+        (
+            more("roots.Lost = [\"Lost\"]"),
+            "the root `Lost` finds no definition",
+        ),
+        (
+            more("names.\"Note.lost\" = \"Lost\""),
+            "the line `Note.lost` is not needed",
+        ),
+        (
+            more("unions.Lost.json = true"),
+            "`unions.Lost` is for a union that is not generated",
+        ),
+        (
+            more("unchecked = [\"type\"]"),
+            "`unchecked` names `type`, which cannot be left out",
+        ),
+        (more("unknown = 1"), "unknown field `unknown`"),
+    ];
+    for (facts, expected) in cases {
+        let facts = match facts.contains("unchecked") || facts.contains("unknown =") {
+            // Before the first table.
+            true => {
+                let (rest, line) = facts.trim_end().rsplit_once('\n').unwrap();
+                format!("{line}\n{rest}\n")
+            }
+            false => facts,
+        };
+        let problem = bind("facts", &schema().to_string(), &facts).unwrap_err();
+        assert!(problem.contains("notes.toml`: "), "{problem}");
+        assert!(problem.contains(expected), "{problem}\nlacks\n{expected}");
+    }
+    // A schema without methods, and facts without any.
+    let mut nothing = schema();
+    let all = nothing["$defs"].as_object_mut().unwrap();
+    all.shift_remove("TakeNoteRequest");
+    let facts = "identifier = \"com.example/notes\"\nrevision = \"2026-07-28\"\n[methods]\n";
+    let problem = bind("nothing", &nothing.to_string(), facts).unwrap_err();
+    assert!(
+        problem.contains("notes.toml`: nothing to generate"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn limits_and_names_reach_the_bindings() {
+    use serde_json::json;
+    let text = bind(
+        "limits",
+        &with(json!({
+            "Note": {
+                "type": "object",
+                "properties": {
+                    "text": { "type": "string", "minLength": 1, "maxLength": 9, "pattern": "^a", "x-kept": true },
+                    "foo-bar": { "$ref": "#/$defs/a~1b%20c" },
+                    "self": { "type": "boolean" },
+                },
+                "required": ["text"],
+                "additionalProperties": false,
+            },
+            "a/b c": { "type": "string", "enum": ["<=", "a", "A", "Self"], "description": "Compares." },
+        })),
+        &format!("unchecked = [\"pattern\"]\n{FACTS}"),
+    )
+    .unwrap();
+    for part in [
+        "Need::MinLength(1)",
+        "Need::MaxLength(9)",
+        ".closed(",
+        "pub foo_bar: Option<BC>",
+        "pub self_: Option<bool>",
+        "/// Compares.\n",
+        "pub enum BC {",
+        "\"<=\" => Self::LessEqual",
+        "\"a\" => Self::A2",
+        "\"A\" => Self::A,",
+        "\"Self\" => Self::Self_",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// A request without a result has the empty one, and absent params are an empty object.
+#[test]
+fn results_and_params_may_be_missing() {
+    let mut bare = schema();
+    let all = bare["$defs"].as_object_mut().unwrap();
+    all.shift_remove("TakeNoteResult");
+    let members = all["TakeNoteRequest"]["properties"]
+        .as_object_mut()
+        .unwrap();
+    members.shift_remove("params");
+    let text = bind("bare", &bare.to_string(), FACTS).unwrap();
+    assert!(text.contains("type Params = super::JsonObject;"), "{text}");
+    assert!(text.contains("type Result = super::EmptyResult;"), "{text}");
+}
+
+/// Large schemas, and those that would grow without end, bind or are refused in a time that a build can bear.
+#[test]
+fn large_schemas_take_bounded_time() {
+    use serde_json::json;
+    let link = |i: usize| json!({ "$ref": format!("#/$defs/L{i}") });
+    let mut chain = used(link(0));
+    for i in 0..500 {
+        chain[format!("L{i}")] =
+            json!({ "type": "object", "properties": { "next": link((i + 1) % 500), "Next": {} } });
+    }
+    // Names that all are spelled alike.
+    let name = |i: usize| format!("{}{}m", "-".repeat(i % 50 + 1), "_".repeat(i / 50));
+    let members = (0..2_000).map(|i| (name(i), json!({ "type": "string" })));
+    let members: serde_json::Map<String, serde_json::Value> = members.collect();
+    let values: Vec<String> = (0..5_000).map(name).collect();
+    let mut product = used(json!({ "allOf": [] }));
+    for _ in 0..6 {
+        let part = json!({ "anyOf": [
+            { "type": "object", "properties": { "a": { "type": "string" } } },
+            { "type": "object", "properties": { "b": { "type": "string" } } },
+            { "type": "object", "properties": { "c": { "type": "string" } } },
+        ] });
+        product["Used"]["allOf"].as_array_mut().unwrap().push(part);
+    }
+    let schemas = [
+        ("chain", chain, true),
+        (
+            "members",
+            used(json!({ "type": "object", "properties": members })),
+            true,
+        ),
+        (
+            "values",
+            used(json!({ "type": "string", "enum": values })),
+            true,
+        ),
+        ("product", product, false),
+    ];
+    for (name, definitions, binds) in schemas {
+        let start = std::time::Instant::now();
+        let result = bind(name, &with(definitions), FACTS);
+        assert_eq!(result.is_ok(), binds, "{name}: {:?}", result.err());
+        let took = start.elapsed();
+        // Ten times what it takes on an idle machine, in a debug build.
+        assert!(took.as_secs() < 60, "{name} took {took:?}");
+    }
+}

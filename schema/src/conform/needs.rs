@@ -243,3 +243,54 @@ impl<V: Conform> Conform for Map<V> {
         Flow::Continue(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conform::{Bounded, Sink as _};
+
+    fn rules(value: &dyn Conform, needs: &Needs) -> Vec<&'static str> {
+        let mut found = Bounded::new(9);
+        let mut sink = |violation| found.take(violation);
+        let _ = value.meets(
+            needs,
+            &mut Walk::new(Revision::V2026_07_28, &mut sink),
+            &Path::ROOT,
+        );
+        let found = found.into_violations();
+        found
+            .iter()
+            .map(|violation| violation.rule().name())
+            .collect()
+    }
+
+    #[test]
+    fn lengths_count_characters() {
+        let needs: &Needs = &[
+            (Revisions::ALL, Need::MinLength(2)),
+            (Revisions::ALL, Need::MaxLength(3)),
+        ];
+        for (text, expected) in [
+            ("", vec!["min-length"]),
+            ("\u{1F600}", vec!["min-length"]),
+            ("\u{1F600}é", vec![]),
+            ("e\u{301}a", vec![]),
+            ("abcd", vec!["max-length"]),
+        ] {
+            assert_eq!(rules(&text.to_owned(), needs), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn integers_are_compared_without_rounding() {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let most: &Needs = &[(Revisions::ALL, Need::Maximum(EXACT))];
+        assert!(rules(&(1_i64 << 53), most).is_empty());
+        assert_eq!(rules(&((1_i64 << 53) + 1), most), ["maximum"]);
+        let least: &Needs = &[(Revisions::ALL, Need::Minimum(1.5))];
+        assert_eq!(rules(&1, least), ["minimum"]);
+        assert!(rules(&2, least).is_empty());
+        let far: &Needs = &[(Revisions::ALL, Need::Minimum(-1e300))];
+        assert!(rules(&i64::MIN, far).is_empty());
+    }
+}
