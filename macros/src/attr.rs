@@ -71,7 +71,7 @@ const NEEDS: &[&str] = &[
     "roots",
 ];
 /// Each profile: its name in the attribute, and its variant.
-const PROFILES: &[(&str, &str)] = &[("strict2020", "Strict2020"), ("portable", "Portable")];
+const PROFILES: &[(&str, &str)] = &[("as_written", "AsWritten"), ("portable", "Portable")];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
 
 impl ToolAttr {
@@ -397,7 +397,7 @@ fn profile(meta: &Meta, diag: &mut Diagnostics) -> Option<Ident> {
     };
     diag.error(
         at,
-        "expected `profile = strict2020` or `profile = portable`",
+        "expected `profile = as_written` or `profile = portable`",
     );
     None
 }

@@ -24,7 +24,7 @@ use crate::{
         extension::{Extension, Extensions},
         layer::CallLayer,
         subscriptions::Topic,
-        tools::{self, IntoTools, ToolSet, Tools},
+        tools::{self, IntoTools, SchemaSettings, ToolSet, Tools},
     },
     gate::{Inbound, Leniencies, Policy},
     host::Settings,
@@ -82,7 +82,7 @@ pub struct Server {
     layers: Vec<Arc<dyn CallLayer>>,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     revisions: Revisions,
-    profile: Profile,
+    schemas: SchemaSettings,
     page_size: usize,
     max_in_flight: usize,
     ask_timeout: Duration,
@@ -109,7 +109,7 @@ impl Server {
             layers: Vec::new(),
             states: HashMap::new(),
             revisions: Revisions::ALL,
-            profile: Profile::default(),
+            schemas: SchemaSettings::default(),
             page_size: DEFAULT_PAGE_SIZE,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
             ask_timeout: DEFAULT_ASK_TIMEOUT,
@@ -255,9 +255,17 @@ impl Server {
     }
 
     /// Sets how the schemas of tools without their own profile are advertised. The advertised schema is the one that is
-    /// enforced. Default: unchanged.
+    /// enforced, except for `null` in place of optional arguments, which is accepted in each profile. Default:
+    /// [`Profile::Portable`] for functions marked `#[tool]`, [`Profile::AsWritten`] for every [`DynamicTool`](crate::DynamicTool).
     pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
+        self.schemas.profile = Some(profile);
+        self
+    }
+
+    /// Sets the maximum size of each compiled `pattern` in the schemas of tools, in bytes of memory. A larger one is an error of
+    /// [`build`](Self::build). Default: [`DEFAULT_MAX_PATTERN_SIZE`](crate::check::DEFAULT_MAX_PATTERN_SIZE).
+    pub fn max_pattern_size(mut self, bytes: usize) -> Self {
+        self.schemas.compile = self.schemas.compile.max_pattern_size(bytes);
         self
     }
 
@@ -367,7 +375,7 @@ impl Server {
         let mut problems = self.problems;
         let tools = Tools::build(
             self.tools,
-            self.profile,
+            self.schemas,
             self.page_size,
             &self.states,
             self.revisions,
@@ -408,7 +416,7 @@ impl Server {
             #[cfg(feature = "http")]
             http: Arc::new(self.http),
         };
-        lint::warn_of_lint(&service.engine, |_| true);
+        lint::log_lint(&service.engine, |_| true);
         loss::log_losses(&service.engine, |_| true);
         Ok(service)
     }
@@ -471,7 +479,7 @@ impl ServerHandle {
         let added = room.add(tools.into_tools(), host.states(), host.settings.revisions)?;
         self.engine.notify(&tools::TOPIC);
         let is_new = |name: &str| added.iter().any(|added| added == name);
-        lint::warn_of_lint(&self.engine, is_new);
+        lint::log_lint(&self.engine, is_new);
         loss::log_losses(&self.engine, |name| name.is_some_and(is_new));
         Ok(())
     }

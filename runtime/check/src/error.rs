@@ -31,7 +31,8 @@ pub enum SchemaErrorKind {
     /// Legal JSON Schema, or an older dialect of it, outside of the compiled vocabulary; the feature `json-schema`
     /// covers it.
     Unsupported,
-    /// Beyond [`MAX_SCHEMA_DEPTH`](super::MAX_SCHEMA_DEPTH) or [`MAX_SUBSCHEMAS`](super::MAX_SUBSCHEMAS).
+    /// Beyond [`MAX_SCHEMA_DEPTH`](super::MAX_SCHEMA_DEPTH), [`MAX_SUBSCHEMAS`](super::MAX_SUBSCHEMAS) or
+    /// [`CompileOptions::max_pattern_size`](super::CompileOptions::max_pattern_size).
     TooLarge,
 }
 

@@ -87,6 +87,9 @@ pub const MAX_CHECK_DEPTH: usize = 320;
 /// Default of [`CompileOptions::max_steps`], in [`Steps`]: enough for some MB of JSON.
 pub const MAX_STEPS: u64 = 1_000_000;
 
+/// Default of [`CompileOptions::max_pattern_size`], in bytes.
+pub const DEFAULT_MAX_PATTERN_SIZE: usize = 256 << 10;
+
 /// A JSON Schema, ready to check values.
 ///
 /// ```
@@ -136,6 +139,10 @@ pub struct CompileOptions {
     /// integers. Default: `false`, as JSON Schema has it. Not where `minimum` or `maximum` is beyond what 64 bits hold, because
     /// such integers are read as floats, however they are written; nor in schemas that need the feature `json-schema`.
     pub exact_integers: bool,
+    /// Maximum size of each compiled pattern, in bytes of memory. Default: [`DEFAULT_MAX_PATTERN_SIZE`]. A pattern that needs more
+    /// is a [`SchemaErrorKind::TooLarge`]. Counted repetitions, such as `([a-z]{99}){99}`, need the most. It does not apply to
+    /// patterns that need the feature `json-schema`.
+    pub max_pattern_size: usize,
 }
 
 impl Default for CompileOptions {
@@ -144,6 +151,7 @@ impl Default for CompileOptions {
             formats: Formats::Assert,
             max_steps: MAX_STEPS,
             exact_integers: false,
+            max_pattern_size: DEFAULT_MAX_PATTERN_SIZE,
         }
     }
 }
@@ -167,6 +175,13 @@ impl CompileOptions {
     #[must_use]
     pub fn exact_integers(mut self, exact_integers: bool) -> Self {
         self.exact_integers = exact_integers;
+        self
+    }
+
+    /// Sets [`max_pattern_size`](Self::max_pattern_size).
+    #[must_use]
+    pub fn max_pattern_size(mut self, bytes: usize) -> Self {
+        self.max_pattern_size = bytes;
         self
     }
 }

@@ -7,9 +7,6 @@ use std::fmt;
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// Largest compiled pattern, in bytes of `regex-lite`'s program.
-const MAX_PROGRAM: usize = 256 << 10;
-
 /// White space of ECMA-262, in the form for a character class; `regex-lite` knows only the ASCII part.
 const SPACE: &str = r"\t\n\x0B\x0C\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
 
@@ -19,19 +16,24 @@ const NOT_SPACE: &str = r"\x{0}-\x{8}\x{E}-\x{1F}!-\x{9F}\x{A1}-\x{167F}\x{1681}
 /// The line terminators of ECMA-262, which `.` does not match.
 const DOT: &str = r"[^\n\r\x{2028}\x{2029}]";
 
+/// The classes `[^]` and `[]`: every character, and none.
+const ANY: &str = r"[\x{0}-\x{10FFFF}]";
+const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
+
 pub(super) struct Pattern {
     source: Box<str>,
     regex: Regex,
 }
 
 impl Pattern {
-    /// Fails with a reason that names the unsupported feature or the fault.
-    pub(super) fn compile(source: &str) -> Result<Self, PatternError> {
-        let translated = translate(source).map_err(PatternError::Unsupported)?;
-        let regex = RegexBuilder::new(&translated)
-            .size_limit(MAX_PROGRAM)
-            .build()
-            .map_err(|error| PatternError::Invalid(error.to_string()))?;
+    /// Fails with a reason that names the unsupported feature or the fault. `max_size` is in bytes of `regex-lite`'s program.
+    pub(super) fn compile(source: &str, max_size: usize) -> Result<Self, PatternError> {
+        let translated = translate(source)?;
+        let built = RegexBuilder::new(&translated).size_limit(max_size).build();
+        let regex = built.map_err(|error| match is_about_size(&error) {
+            true => PatternError::TooLarge,
+            false => PatternError::Invalid(error.to_string()),
+        })?;
         Ok(Self {
             source: source.into(),
             regex,
@@ -56,13 +58,21 @@ impl fmt::Debug for Pattern {
 
 #[derive(Debug)]
 pub(super) enum PatternError {
-    /// Legal ECMA-262 that `regex-lite` cannot run: the feature's name.
+    /// Legal ECMA-262 that `regex-lite` cannot run and the engine of the feature `json-schema` can: the construct's name.
     Unsupported(&'static str),
-    /// Not a regular expression, or too large.
+    /// Not a regular expression, or one that neither engine runs.
     Invalid(String),
+    /// The compiled pattern is larger than the limit.
+    TooLarge,
 }
 
-fn translate(source: &str) -> Result<String, &'static str> {
+/// Whether `error` is about the size limit. `regex-lite` says so only in its text, which
+/// `the_text_about_the_size_limit_is_known` watches.
+fn is_about_size(error: &regex_lite::Error) -> bool {
+    error.to_string().contains("size limit")
+}
+
+fn translate(source: &str) -> Result<String, PatternError> {
     let mut out = String::with_capacity(source.len() + 8);
     let mut rest = source.chars().peekable();
     let mut in_class = false;
@@ -80,13 +90,12 @@ fn translate(source: &str) -> Result<String, &'static str> {
             }
             _ if in_class => out.push(c),
             '[' => {
-                in_class = true;
-                out.push('[');
-                if rest.next_if_eq(&'^').is_some() {
-                    out.push('^');
-                }
-                if rest.peek() == Some(&']') {
-                    return Err("empty character classes");
+                let negated = rest.next_if_eq(&'^').is_some();
+                if rest.next_if_eq(&']').is_some() {
+                    out.push_str(if negated { ANY } else { NOTHING });
+                } else {
+                    in_class = true;
+                    out.push_str(if negated { "[^" } else { "[" });
                 }
             }
             '.' => out.push_str(DOT),
@@ -114,14 +123,14 @@ fn translate(source: &str) -> Result<String, &'static str> {
 
 type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-fn group(rest: &mut Rest<'_>, out: &mut String) -> Result<(), &'static str> {
+fn group(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError> {
     out.push('?');
     match rest.peek() {
-        Some('=' | '!') => Err("lookahead"),
+        Some('=' | '!') => Err(PatternError::Unsupported("lookahead")),
         Some('<') => {
             out.extend(rest.next());
             match rest.peek() {
-                Some('=' | '!') => Err("lookbehind"),
+                Some('=' | '!') => Err(PatternError::Unsupported("lookbehind")),
                 _ => Ok(()),
             }
         }
@@ -129,7 +138,7 @@ fn group(rest: &mut Rest<'_>, out: &mut String) -> Result<(), &'static str> {
     }
 }
 
-fn escape(rest: &mut Rest<'_>, in_class: bool, out: &mut String) -> Result<(), &'static str> {
+fn escape(rest: &mut Rest<'_>, in_class: bool, out: &mut String) -> Result<(), PatternError> {
     let Some(c) = rest.next() else {
         out.push('\\');
         return Ok(());
@@ -145,8 +154,8 @@ fn escape(rest: &mut Rest<'_>, in_class: bool, out: &mut String) -> Result<(), &
                 out.push(']');
             }
         }
-        'p' | 'P' => return Err("Unicode property classes"),
-        'k' | '1'..='9' => return Err("back-references"),
+        'p' | 'P' => return Err(PatternError::Unsupported("Unicode property classes")),
+        'k' | '1'..='9' => return Err(PatternError::Unsupported("back-references")),
         '0' => out.push_str(r"\x00"),
         'v' => out.push_str(r"\x0B"),
         'f' => out.push_str(r"\x0C"),
@@ -156,9 +165,10 @@ fn escape(rest: &mut Rest<'_>, in_class: bool, out: &mut String) -> Result<(), &
                 let control = u32::from(letter) % 32;
                 out.push_str(&format!(r"\x{control:02X}"));
             }
-            _ => return Err("incomplete control escapes"),
+            _ => return invalid("`\\c` is followed by a letter"),
         },
-        'u' if rest.peek() != Some(&'{') => code_unit(rest, out)?,
+        'u' if rest.next_if_eq(&'{').is_some() => code_point(rest, out)?,
+        'u' => code_unit(rest, out)?,
         '<' | '>' | '=' | '!' | ':' | ',' | '\'' | '"' | '`' | '@' | '%' | ';' | '/' | '_' => {
             literal(c, out)
         }
@@ -187,8 +197,30 @@ fn escape(rest: &mut Rest<'_>, in_class: bool, out: &mut String) -> Result<(), &
     Ok(())
 }
 
+/// `\u{X…}`, after its brace: a code point of up to six digits, with leading zeros.
+fn code_point(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError> {
+    let mut code = 0_u32;
+    let mut has_digits = false;
+    while let Some(digit) = rest.next_if(char::is_ascii_hexdigit) {
+        has_digits = true;
+        // Saturated, so that any number of digits ends beyond Unicode.
+        code = code.saturating_mul(16) | digit.to_digit(16).unwrap_or_default();
+    }
+    if !has_digits || rest.next() != Some('}') {
+        return invalid("`\\u{` is followed by hexadecimal digits and `}`");
+    }
+    if char::MAX as u32 + 1 <= code {
+        return invalid("`\\u{…}` is at most `\\u{10FFFF}`");
+    }
+    match char::from_u32(code) {
+        Some(_) => out.push_str(&format!(r"\x{{{code:X}}}")),
+        None => return invalid(LONE_SURROGATE),
+    }
+    Ok(())
+}
+
 /// `\uXXXX`, or two of them that are a surrogate pair.
-fn code_unit(rest: &mut Rest<'_>, out: &mut String) -> Result<(), &'static str> {
+fn code_unit(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError> {
     let mut unit = || -> Option<u32> {
         let digits: String = rest.by_ref().take(4).collect();
         u32::from_str_radix(&digits, 16)
@@ -196,7 +228,7 @@ fn code_unit(rest: &mut Rest<'_>, out: &mut String) -> Result<(), &'static str> 
             .filter(|_| digits.len() == 4)
     };
     let Some(first) = unit() else {
-        return Err("incomplete `\\u` escapes");
+        return invalid("`\\u` is followed by four hexadecimal digits");
     };
     let code = match first {
         0xD800..=0xDBFF => {
@@ -206,14 +238,21 @@ fn code_unit(rest: &mut Rest<'_>, out: &mut String) -> Result<(), &'static str> 
                 Ok(low @ 0xDC00..=0xDFFF) if tail == r"\u" => {
                     0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00)
                 }
-                _ => return Err("lone surrogates"),
+                _ => return invalid(LONE_SURROGATE),
             }
         }
-        0xDC00..=0xDFFF => return Err("lone surrogates"),
+        0xDC00..=0xDFFF => return invalid(LONE_SURROGATE),
         other => other,
     };
     out.push_str(&format!(r"\x{{{code:X}}}"));
     Ok(())
+}
+
+const LONE_SURROGATE: &str = "a lone surrogate is no character, so no text has one";
+
+/// Refuses what neither engine runs.
+fn invalid(reason: &str) -> Result<(), PatternError> {
+    Err(PatternError::Invalid(reason.to_owned()))
 }
 
 fn literal(c: char, out: &mut String) {
@@ -235,7 +274,11 @@ fn starts_quantifier(mut rest: Rest<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::DEFAULT_MAX_PATTERN_SIZE, *};
+
+    fn compile(source: &str) -> Result<Pattern, PatternError> {
+        Pattern::compile(source, DEFAULT_MAX_PATTERN_SIZE)
+    }
 
     #[test]
     fn means_what_ecma_262_means() {
@@ -256,15 +299,21 @@ mod tests {
             (r"^a{1,}$", "aaa", true),
             (r"^\/x\-y$", "/x-y", true),
             (r"^\u0041\uD83D\uDE00$", "A😀", true),
+            (r"^\u{1F600}$", "😀", true),
+            (r"^\u{0041}\u{000062}$", "Ab", true),
+            (r"^[\u{1F600}-\u{1F64F}]{2}$", "😀🙏", true),
+            (r"^[^\u{1F600}]$", "😀", false),
             (r"^\cA\0$", "\u{1}\0", true),
             (r"^(?:ab|c)(?<n>d)$", "cd", true),
             (r"^[^a]$", "b", true),
             (r"^[\b]$", "\u{8}", true),
             (r"^[A-Za-z0-9_.-]{1,128}$", "x.y-z", true),
             (r"^\<\@\>$", "<@>", true),
+            ("a[]", "a", false),
+            ("a[]?$", "a", true),
+            ("^[^]$", "\n", true),
         ] {
-            let compiled =
-                Pattern::compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+            let compiled = compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
             assert_eq!(compiled.matches(text), expected, "{pattern} on {text:?}");
         }
     }
@@ -278,21 +327,48 @@ mod tests {
             ("(?<!a)", "lookbehind"),
             (r"(a)\1", "back-references"),
             (r"\p{L}", "Unicode property classes"),
-            ("[]", "empty character classes"),
-            (r"\uD83D", "lone surrogates"),
         ] {
-            match Pattern::compile(pattern) {
+            match compile(pattern) {
                 Err(PatternError::Unsupported(named)) => assert_eq!(named, feature, "{pattern}"),
                 other => panic!("{pattern}: {other:?}"),
             }
         }
+    }
+
+    // The engine of the feature `json-schema` refuses them too, so they do not name it.
+    #[test]
+    fn faults_of_both_engines() {
+        for (pattern, reason) in [
+            ("(a", "open group"),
+            (r"\uD83D", "lone surrogate"),
+            (r"\uDE00", "lone surrogate"),
+            (r"\u{D83D}", "lone surrogate"),
+            (r"\u00", "four hexadecimal digits"),
+            (r"\u{}", "hexadecimal digits and `}`"),
+            (r"\u{12", "hexadecimal digits and `}`"),
+            (r"\u{1G}", "hexadecimal digits and `}`"),
+            (r"\u{110000}", r"at most `\u{10FFFF}`"),
+            (r"\u{FFFFFFFFFFFFFFFFF}", r"at most `\u{10FFFF}`"),
+            (r"\c1", "followed by a letter"),
+        ] {
+            match compile(pattern) {
+                Err(PatternError::Invalid(why)) => {
+                    assert!(why.contains(reason), "{pattern}: {why}");
+                }
+                other => panic!("{pattern}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_text_about_the_size_limit_is_known() {
+        let large = "(((a{99}){99}){99}){99}";
+        assert!(matches!(compile(large), Err(PatternError::TooLarge)));
+        let small = "^[a-z]{3}$";
+        assert!(compile(small).is_ok());
         assert!(matches!(
-            Pattern::compile("(a"),
-            Err(PatternError::Invalid(_))
-        ));
-        assert!(matches!(
-            Pattern::compile("(((a{99}){99}){99}){99}"),
-            Err(PatternError::Invalid(_))
+            Pattern::compile(small, 64),
+            Err(PatternError::TooLarge)
         ));
     }
 }

@@ -8,6 +8,7 @@ mod generator;
 mod limits;
 mod oracle;
 mod schemas;
+mod suite;
 mod words;
 
 use serde_json::Value;

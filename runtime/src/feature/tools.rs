@@ -8,6 +8,7 @@
 mod arguments;
 mod call;
 mod content;
+mod draft;
 mod dynamic;
 pub(crate) mod header_params;
 mod injected;
@@ -36,6 +37,7 @@ pub use self::{
     set::{IntoTools, ToolSet},
 };
 pub(crate) use self::{
+    draft::SchemaSettings,
     room::{TOPIC, Tools},
     route::ToolRoute,
 };

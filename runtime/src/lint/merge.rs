@@ -68,7 +68,8 @@ fn nullable(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
     ))
 }
 
-fn is_null(schema: &Map<String, Value>) -> bool {
+/// Whether only `null` fits the schema, which says so by its type.
+pub(super) fn is_null(schema: &Map<String, Value>) -> bool {
     schema.get("type").is_some_and(|name| name == "null")
         && schema
             .keys()

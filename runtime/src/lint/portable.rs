@@ -1,39 +1,29 @@
 //! Rewrites a schema for clients with little support: it accepts the same values and uses fewer features.
 //!
-//! References are inlined unless they recurse, boolean subschemas become objects, schemars' numeric formats are removed,
-//! `anyOf` with `null` becomes a list of types, combinators at the root are merged where that changes nothing, and every object
-//! schema gets `properties`.
+//! One file does one thing: `dialect` names 2020-12 where draft-07 means the same, `inline` inlines references, `complete` writes
+//! out what clients expect, and `nulls` removes `null` from optional properties.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use serde_json::Value;
 
-use serde_json::{Map, Value, json};
-use trueform_schema::pointer::decode_fragment;
+use super::{Position, complete::complete, dialect::in_2020_12, inline::inlined, nulls};
 
-use super::{
-    add_properties, is_numeric_format,
-    merge::{merge_branches, merged, with_null_as_type},
-};
-use crate::check::{
-    MAX_SCHEMA_DEPTH,
-    positions::{Holds, holds, is_annotation},
-};
-
-/// Inlining limit: a schema that would become larger keeps its references.
-const MAX_NODES: usize = 5_000;
-
-/// Schemas with more different references than this keep them.
-const MAX_REFERENCES: usize = 500;
-
-/// Deeper schemas keep their references.
-const MAX_DEPTH: usize = MAX_SCHEMA_DEPTH;
-
-/// Rewrites the schema to the simplest form that accepts the same values.
+/// Rewrites the schema to the simplest form that accepts the same values, except for `null` in input schemas.
+///
+/// * References are inlined, unless they recurse.
+/// * A draft-07 schema is written in 2020-12, if it means the same there.
+/// * Boolean schemas become objects, combinators at the root are merged where that changes nothing, and `anyOf` with `null` becomes
+///   a list of types.
+/// * Every object schema gets `properties`, and every array schema `items`. Exclusive bounds of integers become inclusive ones.
+/// * Formats that only schemars writes, such as `uint8` and `ip`, and `"default": null` are removed.
+/// * At [`Position::Input`] an optional property does not allow `null`, if that is only another way to leave it out: a value that
+///   `schema` accepts is accepted without some of its `null` members. [`Profile::Portable`](super::Profile::Portable) still accepts
+///   them.
 ///
 /// If moving subschemas is not safe (other dialects, anchors, references to other documents) or the result would have more than
-/// some thousand subschemas, only the numeric formats are removed and `properties` added.
+/// some thousand subschemas, references and `null` stay.
 ///
 /// ```
-/// use trueform::lint::portable;
+/// use trueform::lint::{Position, portable};
 /// use serde_json::json;
 /// let schema = json!({
 ///     "type": "object",
@@ -41,361 +31,41 @@ const MAX_DEPTH: usize = MAX_SCHEMA_DEPTH;
 ///     "$defs": {"Unit": {"type": "string", "enum": ["m", "km"]}},
 /// });
 /// assert_eq!(
-///     portable(&schema),
+///     portable(&schema, Position::Input),
+///     json!({"type": "object", "properties": {"unit": {"type": "string", "enum": ["m", "km"]}}})
+/// );
+/// assert_eq!(
+///     portable(&schema, Position::Output),
 ///     json!({"type": "object", "properties": {"unit": {"type": ["string", "null"], "enum": ["m", "km", null]}}})
 /// );
 /// ```
 #[must_use]
-pub fn portable(schema: &Value) -> Value {
-    let mut plain = inlined(schema).unwrap_or_else(|| without_numeric_formats(schema, 0));
-    complete_objects(&mut plain, 0);
+pub fn portable(schema: &Value, position: Position) -> Value {
+    let mut rewritten = with_nulls(schema);
+    if position == Position::Input {
+        nulls::remove_optional(&mut rewritten);
+    }
+    rewritten
+}
+
+/// The form of an output schema, which accepts exactly the values that `schema` does.
+fn with_nulls(schema: &Value) -> Value {
+    let newest = in_2020_12(schema);
+    let schema = newest.as_ref().unwrap_or(schema);
+    let mut plain = inlined(schema).unwrap_or_else(|| schema.clone());
+    complete(&mut plain);
     plain
-}
-
-/// Gives `properties` to every schema that is of type `object`, or of several types with `object` among them.
-fn complete_objects(schema: &mut Value, depth: usize) {
-    let Some(members) = schema.as_object_mut().filter(|_| depth < MAX_DEPTH) else {
-        return;
-    };
-    let is_of_objects = match members.get("type") {
-        Some(Value::Array(types)) => types.iter().any(|name| name == "object"),
-        Some(name) => name == "object",
-        None => false,
-    };
-    if is_of_objects {
-        add_properties(members);
-    }
-    for (keyword, value) in members.iter_mut() {
-        match (holds(keyword, value), value) {
-            (Holds::One, schema) => complete_objects(schema, depth + 1),
-            (Holds::List, Value::Array(list)) => {
-                for schema in list {
-                    complete_objects(schema, depth + 1);
-                }
-            }
-            (Holds::Map, Value::Object(map)) => {
-                for schema in map.values_mut() {
-                    complete_objects(schema, depth + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Removes `"properties": {}` beside combinators. It has no meaning, and would prevent the branches from being merged.
-fn is_empty_beside_parts(members: &Map<String, Value>, keyword: &str) -> bool {
-    keyword == "properties"
-        && members
-            .get(keyword)
-            .and_then(Value::as_object)
-            .is_some_and(Map::is_empty)
-        && ["$ref", "allOf", "anyOf", "oneOf"]
-            .iter()
-            .any(|part| members.contains_key(*part))
-}
-
-fn inlined(schema: &Value) -> Option<Value> {
-    let dialect = schema.get("$schema").and_then(Value::as_str);
-    if dialect.is_some_and(|name| !name.contains("json-schema.org/draft/2020-12/")) {
-        return None;
-    }
-    let targets = targets(schema)?;
-    let recursive = targets
-        .keys()
-        .copied()
-        .filter(|reference| leads_back(reference, &targets))
-        .collect();
-    let mut rewrite = Rewrite {
-        targets,
-        recursive,
-        names: HashMap::new(),
-        todo: Vec::new(),
-        nodes: 0,
-    };
-    let mut root = rewrite.root(schema)?;
-    let mut kept = BTreeMap::new();
-    while let Some((name, target)) = rewrite.todo.pop() {
-        kept.insert(name, rewrite.schema(target, 0)?);
-    }
-    match &mut root {
-        Value::Object(root) if !kept.is_empty() => {
-            root.insert("$defs".to_owned(), json!(kept));
-        }
-        _ => {}
-    }
-    Some(root)
-}
-
-struct Rewrite<'v> {
-    /// Targets of the references in the document.
-    targets: HashMap<&'v str, &'v Value>,
-    /// Recursive references, which cannot be inlined.
-    recursive: HashSet<&'v str>,
-    /// Names below `$defs` for recursive references.
-    names: HashMap<&'v str, String>,
-    /// Definitions that are still to be written.
-    todo: Vec<(String, &'v Value)>,
-    nodes: usize,
-}
-
-impl<'v> Rewrite<'v> {
-    /// The root, of which clients expect `type` and `properties`: its own reference is inlined even if it recurses.
-    fn root(&mut self, schema: &'v Value) -> Option<Value> {
-        let reference = schema.get("$ref").and_then(Value::as_str);
-        let mut root = match reference.filter(|reference| self.recursive.contains(reference)) {
-            Some(reference) => {
-                let Value::Object(target) = self.schema(self.targets.get(reference)?, 0)? else {
-                    return None;
-                };
-                let members = schema.as_object()?;
-                let own = members.iter().filter(|(keyword, _)| {
-                    !is_dropped(keyword)
-                        && *keyword != "$ref"
-                        && !is_empty_beside_parts(members, keyword)
-                });
-                let own: Map<String, Value> = own
-                    .map(|(keyword, value)| (keyword.clone(), value.clone()))
-                    .collect();
-                if !own.keys().all(|keyword| is_annotation(keyword)) {
-                    return None;
-                }
-                merged(target, own)
-            }
-            None => match self.schema(schema, 0)? {
-                Value::Object(root) => root,
-                _ => return None,
-            },
-        };
-        merge_branches(&mut root);
-        Some(root.into())
-    }
-
-    /// Returns `None` if the schema is too large, too deep, or not understood.
-    fn schema(&mut self, schema: &'v Value, depth: usize) -> Option<Value> {
-        self.nodes += 1;
-        if MAX_NODES < self.nodes || MAX_DEPTH < depth {
-            return None;
-        }
-        let members = match schema {
-            Value::Bool(true) => return Some(json!({})),
-            Value::Bool(false) => return Some(json!({"not": {}})),
-            Value::Object(members) => members,
-            _ => return None,
-        };
-        // The meaning of these depends on their position.
-        let immovable = [
-            "$dynamicRef",
-            "$dynamicAnchor",
-            "$recursiveRef",
-            "$recursiveAnchor",
-        ];
-        if immovable
-            .iter()
-            .any(|keyword| members.contains_key(*keyword))
-            || (0 < depth && (members.contains_key("$id") || members.contains_key("$schema")))
-        {
-            return None;
-        }
-        let mut out = Map::new();
-        for (keyword, value) in members {
-            let numeric = keyword == "format" && value.as_str().is_some_and(is_numeric_format);
-            let skipped = numeric || is_dropped(keyword) || is_empty_beside_parts(members, keyword);
-            if !skipped && keyword != "$ref" {
-                out.insert(keyword.clone(), self.keyword(keyword, value, depth + 1)?);
-            }
-        }
-        if let Some(reference) = members.get("$ref") {
-            out = self.reference(reference.as_str()?, out, depth + 1)?;
-        }
-        Some(with_null_as_type(out).into())
-    }
-
-    fn keyword(&mut self, keyword: &str, value: &'v Value, depth: usize) -> Option<Value> {
-        Some(match (holds(keyword, value), value) {
-            // Booleans are common here, and all clients read them.
-            (Holds::One, Value::Bool(_))
-                if keyword.starts_with("additional") || keyword.starts_with("unevaluated") =>
-            {
-                value.clone()
-            }
-            (Holds::One, _) => self.schema(value, depth)?,
-            (Holds::List, Value::Array(list)) => list
-                .iter()
-                .map(|schema| self.schema(schema, depth))
-                .collect::<Option<Vec<Value>>>()?
-                .into(),
-            (Holds::Map, Value::Object(map)) => {
-                let mut out = Map::new();
-                for (name, schema) in map {
-                    let names = keyword == "dependencies" && schema.is_array();
-                    out.insert(
-                        name.clone(),
-                        if names {
-                            schema.clone()
-                        } else {
-                            self.schema(schema, depth)?
-                        },
-                    );
-                }
-                out.into()
-            }
-            _ => value.clone(),
-        })
-    }
-
-    fn reference(
-        &mut self,
-        reference: &str,
-        own: Map<String, Value>,
-        depth: usize,
-    ) -> Option<Map<String, Value>> {
-        let (&reference, &target) = self.targets.get_key_value(reference)?;
-        let target = if self.recursive.contains(reference) {
-            Map::from_iter([("$ref".to_owned(), self.keep(reference, target).into())])
-        } else {
-            match self.schema(target, depth)? {
-                Value::Object(target) => target,
-                _ => return None,
-            }
-        };
-        if own.keys().all(|keyword| is_annotation(keyword)) {
-            return Some(merged(target, own));
-        }
-        // `additionalProperties` beside a reference must not apply to properties of its target, and vice versa.
-        let mut out = own;
-        match out.get_mut("allOf") {
-            Some(Value::Array(list)) => list.push(target.into()),
-            _ => {
-                out.insert("allOf".to_owned(), json!([target]));
-            }
-        }
-        Some(out)
-    }
-
-    /// The place of a recursive target in the result.
-    fn keep(&mut self, reference: &'v str, target: &'v Value) -> String {
-        if reference == "#" {
-            return reference.to_owned();
-        }
-        if let Some(name) = self.names.get(reference) {
-            return format!("#/$defs/{name}");
-        }
-        let last = reference.rsplit('/').next().unwrap_or_default();
-        let mut name: String = last
-            .chars()
-            .filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
-            .collect();
-        while name.is_empty() || self.names.values().any(|other| *other == name) {
-            name.push('_');
-        }
-        self.names.insert(reference, name.clone());
-        self.todo.push((name.clone(), target));
-        format!("#/$defs/{name}")
-    }
-}
-
-/// Keywords that a rewritten schema omits: definitions move, and the dialect is the default.
-fn is_dropped(keyword: &str) -> bool {
-    matches!(
-        keyword,
-        "$schema" | "$id" | "$anchor" | "$comment" | "$defs" | "definitions"
-    )
-}
-
-/// Every reference of the document and its target; `None` if a target is outside of the document or there are too many.
-fn targets(root: &Value) -> Option<HashMap<&str, &Value>> {
-    let mut targets = HashMap::new();
-    let mut todo = vec![root];
-    while let Some(schema) = todo.pop() {
-        for reference in references(schema)? {
-            if !targets.contains_key(reference) {
-                let pointer = decode_fragment(reference.strip_prefix('#')?)?;
-                let target = root.pointer(&pointer)?;
-                targets.insert(reference, target);
-                todo.push(target);
-            }
-        }
-        if MAX_REFERENCES < targets.len() {
-            return None;
-        }
-    }
-    Some(targets)
-}
-
-/// The references in a schema and its subschemas; `None` if one is not a string.
-fn references(schema: &Value) -> Option<HashSet<&str>> {
-    let mut found = HashSet::new();
-    let mut todo = vec![schema];
-    while let Some(schema) = todo.pop() {
-        for (keyword, value) in schema.as_object().into_iter().flatten() {
-            if keyword == "$ref" {
-                found.insert(value.as_str()?);
-            }
-            match (holds(keyword, value), value) {
-                (Holds::One, _) => todo.push(value),
-                (Holds::List, Value::Array(list)) => todo.extend(list),
-                (Holds::Map, Value::Object(map)) => todo.extend(map.values()),
-                _ => {}
-            }
-        }
-    }
-    Some(found)
-}
-
-fn leads_back(start: &str, targets: &HashMap<&str, &Value>) -> bool {
-    let mut seen = HashSet::new();
-    let mut todo = vec![start];
-    while let Some(reference) = todo.pop() {
-        let Some(target) = targets.get(reference) else {
-            continue;
-        };
-        for next in references(target).unwrap_or_default() {
-            if next == start {
-                return true;
-            }
-            if seen.insert(next) {
-                todo.push(next);
-            }
-        }
-    }
-    false
-}
-
-fn without_numeric_formats(schema: &Value, depth: usize) -> Value {
-    let Some(members) = schema.as_object().filter(|_| depth < MAX_DEPTH) else {
-        return schema.clone();
-    };
-    let numeric = |keyword: &str, value: &Value| {
-        keyword == "format" && value.as_str().is_some_and(is_numeric_format)
-    };
-    let below = |schema: &Value| without_numeric_formats(schema, depth + 1);
-    let kept = members
-        .iter()
-        .filter(|(keyword, value)| !numeric(keyword, value));
-    let rewritten = kept.map(|(keyword, value)| {
-        let value = match (holds(keyword, value), value) {
-            (Holds::One, _) => below(value),
-            (Holds::List, Value::Array(list)) => list.iter().map(below).collect::<Vec<_>>().into(),
-            (Holds::Map, Value::Object(map)) => map
-                .iter()
-                .map(|(name, schema)| (name.clone(), below(schema)))
-                .collect::<Map<_, _>>()
-                .into(),
-            _ => value.clone(),
-        };
-        (keyword.clone(), value)
-    });
-    rewritten.collect::<Map<_, _>>().into()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Map, json};
+
     use super::*;
 
     #[track_caller]
     fn check(schema: &Value, expected: &Value) {
-        assert_eq!(portable(schema), *expected, "{schema}");
+        assert_eq!(portable(schema, Position::Output), *expected, "{schema}");
     }
 
     #[test]
@@ -442,7 +112,7 @@ mod tests {
         );
         check(
             &json!({"properties": {"a": {"anyOf": [{"type": "object", "properties": {"x": {"type": "number", "format": "double"}}}, {"type": "null"}], "default": null}}}),
-            &json!({"properties": {"a": {"type": ["object", "null"], "properties": {"x": {"type": "number"}}, "default": null}}}),
+            &json!({"properties": {"a": {"type": ["object", "null"], "properties": {"x": {"type": "number"}}}}}),
         );
         // Not the same without the branches.
         let fixed = json!({"anyOf": [{"type": "string", "const": "a"}, {"type": "null"}]});
@@ -450,6 +120,38 @@ mod tests {
             &json!({"properties": {"a": fixed}}),
             &json!({"properties": {"a": fixed}}),
         );
+    }
+
+    #[test]
+    fn draft_07_becomes_2020_12() {
+        check(
+            &json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "$id": "https://example.com/s",
+                "properties": {"a": {"$ref": "https://example.com/s#/definitions/A", "type": "null"}},
+                "definitions": {"A": {"items": [true], "additionalItems": false}}}),
+            &json!({"type": "object", "properties": {"a": {"prefixItems": [{}], "items": {"not": {}}}}}),
+        );
+        // What has no other meaning there only.
+        let later = json!({"$schema": "http://json-schema.org/draft-07/schema#", "unevaluatedProperties": false});
+        check(&later, &later);
+    }
+
+    #[test]
+    fn the_document_refers_to_itself() {
+        check(
+            &json!({"$id": "https://example.com/s", "properties": {"a": {"$ref": "https://example.com/s#/$defs/A"}, "b": {"$ref": "https://example.com/s"}},
+                "$defs": {"A": {"const": 1}}}),
+            &json!({"properties": {"a": {"const": 1}, "b": {"$ref": "#"}}}),
+        );
+    }
+
+    #[test]
+    fn an_optional_enum_with_described_values() {
+        let order = json!({"oneOf": [{"type": "string", "const": "new", "description": "d"}, {"type": "string", "enum": ["old"]}]});
+        let schema = json!({"type": "object", "properties": {"o": {"description": "own", "anyOf": [{"$ref": "#/$defs/O"}, {"type": "null"}], "default": null}},
+            "$defs": {"O": order}});
+        let mut expected = json!({"type": "object", "properties": {"o": {"description": "own"}}});
+        expected["properties"]["o"]["oneOf"] = order["oneOf"].clone();
+        assert_eq!(portable(&schema, Position::Input), expected);
     }
 
     // Clients that refuse an object schema without `properties` do so at any depth.
@@ -460,7 +162,11 @@ mod tests {
             &json!({"title": "T", "type": "object", "properties": {}, "additionalProperties": false}),
         );
         assert_eq!(
-            portable(&json!({"title": "T", "type": "object", "minProperties": 1})).to_string(),
+            portable(
+                &json!({"title": "T", "type": "object", "minProperties": 1}),
+                Position::Output
+            )
+            .to_string(),
             r#"{"title":"T","type":"object","properties":{},"minProperties":1}"#,
             "right after `type`"
         );
@@ -477,9 +183,9 @@ mod tests {
         );
         // Schemas that cannot be moved too.
         check(
-            &json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": {"$ref": "#/definitions/A"}},
+            &json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "properties": {"a": {"$ref": "#/definitions/A"}},
                 "definitions": {"A": {"type": "object"}}}),
-            &json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": {"$ref": "#/definitions/A"}},
+            &json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "properties": {"a": {"$ref": "#/definitions/A"}},
                 "definitions": {"A": {"type": "object", "properties": {}}}}),
         );
         // Empty `properties` do not prevent a merge.
@@ -527,7 +233,7 @@ mod tests {
             );
         }
         let bomb = json!({"$ref": "#/$defs/a30", "$defs": defs});
-        let rewritten = portable(&bomb);
+        let rewritten = portable(&bomb, Position::Output);
         assert_eq!(rewritten["$ref"], "#/$defs/a30");
         assert_eq!(rewritten["$defs"]["a0"], json!({"type": "integer"}));
     }

@@ -1,6 +1,6 @@
 //! The lint of [`lint`](crate::lint), applied to the tools that a server lists.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use serde_json::Value;
 use trueform_schema::{At, Era, Revision, Revisions};
@@ -8,8 +8,7 @@ use trueform_schema::{At, Era, Revision, Revisions};
 use super::Service;
 use crate::{
     engine::Engine,
-    feature::tools::Tools,
-    lint::{Effect, Finding, Position, Profile, lint},
+    lint::{Effect, Finding, Position, lint},
 };
 
 /// A finding about one of a server's tools. `Display` is one line.
@@ -51,7 +50,8 @@ impl fmt::Display for ToolFinding {
 impl Service {
     /// The problems that known clients have with the tools as listed now; empty if there are none.
     ///
-    /// [`Server::profile`](super::Server::profile) avoids most of them.
+    /// Schemas of functions marked `#[tool]` have few, because [`Profile::Portable`](crate::Profile::Portable) avoids most of them.
+    /// For other tools [`Server::profile`](super::Server::profile) or [`DynamicTool::profile`](crate::DynamicTool::profile) sets it.
     ///
     /// ```
     /// use serde_json::json;
@@ -65,7 +65,7 @@ impl Service {
     /// # fn main() -> trueform::Result {
     /// let service = Server::new("garden", "1.0.0").tools(tool()).build()?;
     /// let codes: Vec<_> = service.lint().iter().map(|found| found.finding.code).collect();
-    /// assert_eq!(codes, ["reference", "numeric-format"]);
+    /// assert_eq!(codes, ["reference", "unknown-format"]);
     ///
     /// let service = Server::new("garden", "1.0.0").tools(tool()).profile(Profile::Portable).build()?;
     /// assert_eq!(service.lint(), []);
@@ -78,28 +78,33 @@ impl Service {
     }
 }
 
-/// Logs one line for each finding that makes a client lose a tool, for the tools that `select` accepts.
-pub(super) fn warn_of_lint(engine: &Engine, select: impl Fn(&str) -> bool) {
+/// Logs one line that counts the findings for the tools that `select` accepts, if there are any.
+pub(super) fn log_lint(engine: &Engine, select: impl Fn(&str) -> bool) {
     if !tracing::enabled!(tracing::Level::WARN) {
         return;
     }
-    for found in findings(engine, select) {
-        if Effect::LosesTool <= found.finding.effect {
-            let remedy = match engine
-                .features
-                .tools
-                .as_ref()
-                .map(Tools::profile)
-                .unwrap_or_default()
-            {
-                Profile::Portable => "",
-                Profile::Strict2020 => {
-                    "; `Profile::Portable` avoids most of these problems, for one tool or for the server"
-                }
-            };
-            tracing::warn!("{found}{remedy}");
-        }
-    }
+    let found = findings(engine, select);
+    let Some(worst) = found.iter().map(|found| found.finding.effect).max() else {
+        return;
+    };
+    let tools: HashSet<&str> = found.iter().map(|found| &*found.tool).collect();
+    let (findings, tools) = (
+        counted(found.len(), "problem", "problems"),
+        counted(tools.len(), "tool", "tools"),
+    );
+    let effect = match worst {
+        Effect::Noise => "and warn of them",
+        Effect::LosesTool => "and may drop the tools",
+        Effect::LosesServer => "and may drop all tools of the server",
+    };
+    tracing::warn!(
+        "some clients have {findings} with the schemas of {tools}, {effect}; `Service::lint` lists them, and `Profile::Portable` avoids most"
+    );
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    let unit = if count == 1 { one } else { many };
+    format!("{count} {unit}")
 }
 
 fn findings(engine: &Engine, select: impl Fn(&str) -> bool) -> Vec<ToolFinding> {

@@ -84,7 +84,7 @@ async fn every_input_schema_has_properties() {
     };
     let open = json!({"title": "T", "type": "object", "minProperties": 1});
     let last = json!({"additionalProperties": false, "type": "object"});
-    for profile in [Profile::Strict2020, Profile::Portable] {
+    for profile in [Profile::AsWritten, Profile::Portable] {
         let service = Server::new("s", "1")
             .tools(tools![without_parameters, injected_only, empty_struct])
             .tools(dynamic("open", open.clone()))
@@ -151,7 +151,7 @@ async fn what_is_advertised_is_enforced() {
         ("dynamic", json!({"size": 256}), false),
         ("dynamic", json!({}), false),
     ];
-    for profile in [Profile::Strict2020, Profile::Portable] {
+    for profile in [Profile::AsWritten, Profile::Portable] {
         let service = Server::new("s", "1")
             .tools(tools![grow])
             .tools(dynamic())
@@ -163,10 +163,13 @@ async fn what_is_advertised_is_enforced() {
             let input = listed(&service, name).await["inputSchema"].clone();
             let is_plain =
                 !input.to_string().contains("$ref") && !input.to_string().contains("uint");
-            assert!(is_plain || profile == Profile::Strict2020, "{input}");
+            assert!(is_plain || profile == Profile::AsWritten, "{input}");
+            // Null in place of an optional argument is accepted, and not advertised.
+            let is_advertised =
+                profile == Profile::AsWritten || !arguments.to_string().contains("null");
             assert_eq!(
                 jsonschema::is_valid(&input, arguments),
-                *is_right,
+                *is_right && is_advertised,
                 "{profile:?} {name} {arguments}: {input}"
             );
             let result = client.call_tool(*name, arguments.clone()).await.unwrap();
@@ -191,7 +194,7 @@ struct Garden;
 #[server]
 impl Garden {
     /// Grows a leaf, for clients that read all of the specification.
-    #[tool(profile = strict2020)]
+    #[tool(profile = as_written)]
     fn grow_fully(&self, leaf: Leaf, deep: Option<Leaf>) -> Json<Leaf> {
         let _ = deep;
         Json(leaf)
@@ -210,7 +213,7 @@ impl Garden {
 async fn a_function_has_its_own_profile() {
     for (profile, with_references) in [
         (
-            Profile::Strict2020,
+            Profile::AsWritten,
             ["grow_fully", "grow_usually"].as_slice(),
         ),
         (Profile::Portable, ["grow_fully"].as_slice()),
@@ -272,7 +275,7 @@ async fn a_tool_has_its_own_profile() {
     assert!(
         has_reference(
             &portable
-                .tools(dynamic().profile(Profile::Strict2020))
+                .tools(dynamic().profile(Profile::AsWritten))
                 .build()
                 .unwrap()
         )
@@ -293,6 +296,7 @@ fn lint_names_tool_schema_and_clients() {
     let service = Server::new("s", "1")
         .tools(tools![grow])
         .tools(dynamic())
+        .profile(Profile::AsWritten)
         .build()
         .unwrap();
     let found: Vec<String> = service
@@ -313,16 +317,18 @@ fn lint_names_tool_schema_and_clients() {
         found,
         [
             "grow Input 2026-07-28 reference /properties/leaf/$ref",
+            "grow Input 2026-07-28 null /properties/deep/anyOf",
             "grow Input 2026-07-28 reference /properties/deep/anyOf/0/$ref",
+            "grow Input 2026-07-28 null /$defs/Leaf/properties/color/anyOf",
             "grow Input 2026-07-28 reference /$defs/Leaf/properties/color/anyOf/0/$ref",
             "grow Output 2026-07-28 reference /properties/color/anyOf/0/$ref",
             "dynamic Input 2026-07-28 reference /properties/size/$ref",
             "dynamic Input 2026-07-28 boolean-subschema /properties/any",
-            "dynamic Input 2026-07-28 numeric-format /$defs/Size/format",
+            "dynamic Input 2026-07-28 unknown-format /$defs/Size/format",
         ],
         "{found:#?}"
     );
-    let line = service.lint()[4].to_string();
+    let line = service.lint()[6].to_string();
     assert!(
         line.starts_with("tool `dynamic` (the dynamic tool at "),
         "{line}"
@@ -345,6 +351,66 @@ fn lint_names_tool_schema_and_clients() {
         Server::new("s", "1").tools(lists).build().unwrap().lint(),
         []
     );
+}
+
+/// Who wrote a schema decides how it is advertised, if neither the tool nor the server says it.
+#[tokio::test]
+async fn the_usual_profiles() {
+    let service = Server::new("s", "1")
+        .tools(tools![grow])
+        .tools(dynamic())
+        .build()
+        .unwrap();
+    let grow = listed(&service, "grow").await;
+    assert!(
+        !grow.to_string().contains("$ref") && !grow["inputSchema"].to_string().contains("null"),
+        "{grow}"
+    );
+    // A result says null where it has no color.
+    assert!(grow["outputSchema"].to_string().contains("null"), "{grow}");
+    let dynamic = listed(&service, "dynamic").await["inputSchema"].clone();
+    assert_eq!(dynamic["properties"]["size"]["$ref"], "#/$defs/Size");
+    assert_eq!(dynamic["$defs"]["Size"]["format"], "uint8");
+}
+
+#[test]
+fn the_start_says_in_one_line_that_there_are_problems() {
+    let about_lint = |server: Server| {
+        let told = crate::support::log();
+        server.build().unwrap();
+        let mut lines = told.take();
+        lines.retain(|line| line.contains("Service::lint"));
+        lines
+    };
+    let lines = about_lint(Server::new("s", "1").tools(dynamic()));
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    assert!(
+        lines[0].contains(
+            "3 problems with the schemas of 1 tool, and may drop all tools of the server"
+        ),
+        "{lines:#?}"
+    );
+    let none: [String; 0] = [];
+    assert_eq!(about_lint(Server::new("s", "1").tools(tools![grow])), none);
+}
+
+#[tokio::test]
+async fn the_limit_of_patterns_is_a_setting_of_the_server() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^([a-z]{99}){99}$"}}});
+    let tool = || DynamicTool::new("large", schema.clone()).handler(|_, _| async {});
+    let error = Server::new("s", "1").tools(tool()).build().unwrap_err();
+    assert!(
+        error.to_string().contains(
+            "/properties/a/pattern: the pattern compiles to more than 262144 bytes, the limit that `max_pattern_size` sets"
+        ),
+        "{error}"
+    );
+    let server = Server::new("s", "1").max_pattern_size(16 << 20);
+    let service = server.tools(tool()).build().unwrap();
+    service
+        .handle()
+        .add_tools(DynamicTool::new("later", schema.clone()).handler(|_, _| async {}))
+        .unwrap();
 }
 
 #[tokio::test]

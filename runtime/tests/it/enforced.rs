@@ -32,7 +32,7 @@ async fn called(client: &trueform::client::Client, name: &str, arguments: &str) 
 
 /// Holds the answers of one tool to `expected`, in both profiles: a line with the arguments, and the answer.
 async fn check(set: impl Fn() -> ToolSet, arguments: &[&str], expected: Expect) {
-    for profile in [Profile::Strict2020, Profile::Portable] {
+    for profile in [Profile::AsWritten, Profile::Portable] {
         let tools = set();
         let name = tools.names().next().unwrap().to_owned();
         let server = Server::new("test", "1").tools(tools).profile(profile);

@@ -72,7 +72,7 @@ mod full {
 
     #[tokio::test]
     async fn arguments_are_checked_and_told_as_usual() {
-        for profile in [Profile::Strict2020, Profile::Portable] {
+        for profile in [Profile::AsWritten, Profile::Portable] {
             let server = || Server::new("s", "1").profile(profile).tools(read());
             let client = server().connect().await.unwrap();
             let good = json!({"path": "a", "lines": 3.0});

@@ -33,6 +33,7 @@ mod ids;
 mod inbound;
 #[cfg(feature = "http")]
 mod injected;
+mod known_clients;
 mod layers;
 mod levels;
 mod lifecycle;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     super::{
         CompileOptions, Formats,
-        SchemaErrorKind::{Malformed, Unsupported},
+        SchemaErrorKind::{Dialect as UnknownDialect, Malformed, TooLarge, Unsupported},
         format::Format,
         node::{
             Applicators, ArrayRules, Condition, Contains, Dependent, Member, NodeId, NumberRules,
@@ -14,7 +14,7 @@ use super::{
         number::Num,
         pattern::{Pattern, PatternError},
     },
-    Compiler, Dialect, Extent, Place,
+    Compiler, Dialect, Extent, Place, other_dialect,
 };
 
 impl<'v> Compiler<'v> {
@@ -49,26 +49,8 @@ impl<'v> Compiler<'v> {
     /// Keywords whose meaning would be lost if they were skipped like an unknown one.
     fn refuse_unsupported(&mut self, at: Place<'v, '_>) {
         if self.dialect == Dialect::Draft2020 {
-            for keyword in [
-                "unevaluatedProperties",
-                "unevaluatedItems",
-                "$dynamicRef",
-                "$recursiveRef",
-            ] {
-                let harmless = |value: &Value| match value {
-                    Value::Bool(allowed) => *allowed,
-                    Value::Object(schema) => schema.is_empty(),
-                    _ => false,
-                };
-                if keyword == "$recursiveRef" && at.get(keyword).is_some() && self.is_outline_2020()
-                {
-                    let reason = "`$recursiveRef` is of 2019-09; name that dialect in `$schema`";
-                    self.error(&at.below(keyword), Malformed, reason);
-                } else if at.get(keyword).is_some_and(|value| !harmless(value)) {
-                    let reason = format!("`{keyword}` needs the feature `json-schema`");
-                    self.error(&at.below(keyword), Unsupported, reason);
-                }
-            }
+            self.refuse_unevaluated(at);
+            self.refuse_dynamic(at);
         }
         if at.pointer.is_empty() {
             return;
@@ -81,12 +63,61 @@ impl<'v> Compiler<'v> {
             let reason = "an `$id` below the root needs the feature `json-schema`";
             self.error(&at.below("$id"), Unsupported, reason);
         }
-        if at
-            .get("$schema")
-            .is_some_and(|named| Dialect::named(named) != Some(self.dialect))
-        {
+        let Some(named) = at.get("$schema") else {
+            return;
+        };
+        if Dialect::named(named).is_none() && other_dialect(named).is_none() {
+            let reason = format!("dialect {named} is not supported");
+            self.error(&at.below("$schema"), UnknownDialect, reason);
+        } else if Dialect::named(named) != Some(self.dialect) {
             let reason = "a second dialect inside of a schema needs the feature `json-schema`";
             self.error(&at.below("$schema"), Unsupported, reason);
+        }
+    }
+
+    fn refuse_unevaluated(&mut self, at: Place<'v, '_>) {
+        for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
+            match at.get(keyword) {
+                None | Some(Value::Bool(true)) => {}
+                Some(Value::Object(schema)) if schema.is_empty() => {}
+                Some(Value::Object(_) | Value::Bool(false)) => {
+                    let reason = format!("`{keyword}` needs the feature `json-schema`");
+                    self.error(&at.below(keyword), Unsupported, reason);
+                }
+                Some(value) if self.extent == Extent::Whole => {
+                    let reason = format!("a schema is an object or a boolean, not {value}");
+                    self.error(&at.below(keyword), Malformed, reason);
+                }
+                // Enqueued with the others, and refused then.
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// A reference that leads nowhere is refused for that, because the other engine refuses it too.
+    fn refuse_dynamic(&mut self, at: Place<'v, '_>) {
+        let is_whole = self.extent == Extent::Whole;
+        if at.get("$recursiveRef").is_some() && (is_whole || self.is_outline_2020()) {
+            let reason = "`$recursiveRef` is of 2019-09; name that dialect in `$schema`";
+            self.error(&at.below("$recursiveRef"), Malformed, reason);
+        }
+        let keyword = "$dynamicRef";
+        match at.get(keyword) {
+            None => {}
+            Some(Value::String(target)) => {
+                let fault = match is_whole {
+                    true => self.fault_of_target(target),
+                    false => None,
+                };
+                let (kind, reason) = fault.unwrap_or_else(|| {
+                    let reason = "`$dynamicRef` needs the feature `json-schema`";
+                    (Unsupported, reason.to_owned())
+                });
+                self.error(&at.below(keyword), kind, reason);
+            }
+            Some(value) => {
+                self.malformed::<()>(at, keyword, "a string", value);
+            }
         }
     }
 
@@ -446,7 +477,8 @@ impl<'v> Compiler<'v> {
     }
 
     fn pattern(&mut self, source: &str, pointer: &str) -> Option<Pattern> {
-        match Pattern::compile(source) {
+        let max_size = self.options.max_pattern_size;
+        match Pattern::compile(source, max_size) {
             Ok(pattern) => Some(pattern),
             Err(PatternError::Unsupported(what)) => {
                 self.error(
@@ -454,6 +486,13 @@ impl<'v> Compiler<'v> {
                     Unsupported,
                     format!("patterns with {what} need the feature `json-schema`"),
                 );
+                None
+            }
+            Err(PatternError::TooLarge) => {
+                let reason = format!(
+                    "the pattern compiles to more than {max_size} bytes, the limit that `max_pattern_size` sets"
+                );
+                self.error(pointer, TooLarge, reason);
                 None
             }
             Err(PatternError::Invalid(reason)) => {

@@ -7,7 +7,7 @@ use trueform_schema::pointer::decode_fragment;
 
 use super::{
     super::{
-        SchemaErrorKind::{Malformed, Remote, Unresolved},
+        SchemaErrorKind::{self, Malformed, Remote, Unresolved},
         node::NodeId,
         path::push_escaped,
         suggest::closest,
@@ -38,6 +38,22 @@ impl<'v> Compiler<'v> {
                 self.error(&pointer, Unresolved, reason);
                 None
             }
+        }
+    }
+
+    /// Why a reference to `target` cannot be followed, whichever engine follows it. `None` if it can be, or if parts of the document
+    /// are documents of their own, which may be meant.
+    pub(super) fn fault_of_target(&mut self, target: &str) -> Option<(SchemaErrorKind, String)> {
+        if has_inner_ids(self.root) {
+            return None;
+        }
+        let (document, fragment) = target.split_once('#').unwrap_or((target, ""));
+        if !self.is_this_document(document) {
+            return Some((Remote, remote_reason(target)));
+        }
+        match self.resolve(fragment) {
+            Some(_) => None,
+            None => Some((Unresolved, self.unresolved(target, fragment))),
         }
     }
 
@@ -97,6 +113,28 @@ pub(crate) fn remote_reason(target: &str) -> String {
     format!(
         "`{target}` is another document, and those are never fetched; copy it below `$defs` and refer to `#/$defs/…`"
     )
+}
+
+/// Whether something below the root has an `$id` that makes it a document of its own.
+fn has_inner_ids(root: &Value) -> bool {
+    let mut todo: Vec<&Value> = match root {
+        Value::Object(members) => members.values().collect(),
+        _ => return false,
+    };
+    while let Some(value) = todo.pop() {
+        match value {
+            Value::Object(members) => {
+                let id = members.get("$id").and_then(Value::as_str);
+                if id.is_some_and(|id| !id.starts_with('#')) {
+                    return true;
+                }
+                todo.extend(members.values());
+            }
+            Value::Array(items) => todo.extend(items),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether the value of the keyword is data, not schemas.

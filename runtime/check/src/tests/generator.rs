@@ -233,6 +233,66 @@ pub(crate) fn schema() -> impl Strategy<Value = Value> {
         })
 }
 
+/// The same schema in draft-07's words; keywords that draft-07 does not know stay and are to be ignored.
+pub(crate) fn in_draft_07(schema: &Value) -> Value {
+    let mut out = rewritten_for_draft_07(schema);
+    out["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    out
+}
+
+fn rewritten_for_draft_07(schema: &Value) -> Value {
+    let Some(members) = schema.as_object() else {
+        return schema.clone();
+    };
+    let mut out = Map::new();
+    for (keyword, value) in members {
+        let below = match (keyword.as_str(), value) {
+            ("const" | "enum" | "required" | "dependentRequired", _) => value.clone(),
+            (
+                "properties" | "patternProperties" | "$defs" | "dependentSchemas",
+                Value::Object(map),
+            ) => object(
+                map.iter()
+                    .map(|(name, schema)| (name.as_str(), rewritten_for_draft_07(schema))),
+            ),
+            (_, Value::Array(list)) => list
+                .iter()
+                .map(rewritten_for_draft_07)
+                .collect::<Vec<_>>()
+                .into(),
+            _ => rewritten_for_draft_07(value),
+        };
+        match (keyword.as_str(), below) {
+            ("$ref", Value::String(target)) => {
+                let target = target.replace("$defs", "definitions");
+                out.insert("$ref".to_owned(), target.into());
+            }
+            ("$anchor", Value::String(name)) => {
+                out.insert("$id".to_owned(), format!("#{name}").into());
+            }
+            ("$defs", below) => {
+                out.insert("definitions".to_owned(), below);
+            }
+            ("prefixItems", below) => {
+                let rest = members.get("items").map(rewritten_for_draft_07);
+                out.insert("items".to_owned(), below);
+                out.extend(rest.map(|rest| ("additionalItems".to_owned(), rest)));
+            }
+            ("items", _) if members.contains_key("prefixItems") => {}
+            ("dependentRequired" | "dependentSchemas", Value::Object(below)) => {
+                let all = out.entry("dependencies").or_insert_with(|| json!({}));
+                for (name, below) in below {
+                    all[name] = below;
+                }
+            }
+            (keyword, below) => {
+                out.insert(keyword.to_owned(), below);
+            }
+        }
+    }
+    Value::Object(out)
+}
+
 fn leaf_without_ref() -> impl Strategy<Value = (&'static str, Value)> {
     leaf().prop_filter("no references", |(keyword, _)| *keyword != "$ref")
 }

@@ -73,37 +73,134 @@ fn faults_are_named() {
     }
 }
 
+/// Schemas that only the feature `json-schema` covers, and what is said of them without it.
+const CURED: &[(&str, &str)] = &[
+    (
+        r#"{"$defs":{"x":{"unevaluatedProperties":false}}}"#,
+        "/$defs/x/unevaluatedProperties: `unevaluatedProperties` needs the feature `json-schema`",
+    ),
+    (
+        r#"{"unevaluatedItems":{"type":"string"}}"#,
+        "/unevaluatedItems: `unevaluatedItems` needs the feature `json-schema`",
+    ),
+    (
+        r##"{"$dynamicRef":"#a","$defs":{"x":{"$dynamicAnchor":"a"}}}"##,
+        "/$dynamicRef: `$dynamicRef` needs the feature `json-schema`",
+    ),
+    (
+        r#"{"pattern":"(?=a)"}"#,
+        "/pattern: patterns with lookahead need the feature `json-schema`",
+    ),
+    (
+        r#"{"pattern":"(?<!a)"}"#,
+        "/pattern: patterns with lookbehind need the feature `json-schema`",
+    ),
+    (
+        r#"{"pattern":"(a)\\1"}"#,
+        "/pattern: patterns with back-references need the feature `json-schema`",
+    ),
+    (
+        r#"{"pattern":"\\p{L}"}"#,
+        "/pattern: patterns with Unicode property classes need the feature `json-schema`",
+    ),
+    (
+        r#"{"properties":{"a":{"$id":"https://example.com/a"}}}"#,
+        "/properties/a/$id: an `$id` below the root needs the feature `json-schema`",
+    ),
+    (
+        r#"{"properties":{"a":{"$id":"https://example.com/a","$schema":"http://json-schema.org/draft-07/schema#"}}}"#,
+        "/properties/a/$id: an `$id` below the root needs the feature `json-schema`\n\
+         Unsupported /properties/a/$schema: a second dialect inside of a schema needs the feature `json-schema`",
+    ),
+    (
+        r#"{"$schema":"https://json-schema.org/draft/2019-09/schema"}"#,
+        "/$schema: dialect \"https://json-schema.org/draft/2019-09/schema\" needs the feature `json-schema`; 2020-12 (the default) and draft-07 do not",
+    ),
+];
+
 #[cfg(not(feature = "json-schema"))]
 #[test]
 fn what_is_not_covered_names_the_feature() {
-    for (schema, expected) in [
-        (
-            r#"{"$defs":{"x":{"unevaluatedProperties":false}}}"#,
-            "/$defs/x/unevaluatedProperties: `unevaluatedProperties` needs the feature `json-schema`",
-        ),
-        (
-            r##"{"$dynamicRef":"#a"}"##,
-            "/$dynamicRef: `$dynamicRef` needs the feature `json-schema`",
-        ),
-        (
-            r#"{"pattern":"(?=a)"}"#,
-            "/pattern: patterns with lookahead need the feature `json-schema`",
-        ),
-        (
-            r#"{"properties":{"a":{"$id":"https://example.com/a"}}}"#,
-            "/properties/a/$id: an `$id` below the root needs the feature `json-schema`",
-        ),
-        (
-            r#"{"$schema":"https://json-schema.org/draft/2019-09/schema"}"#,
-            "/$schema: dialect \"https://json-schema.org/draft/2019-09/schema\" needs the feature `json-schema`; 2020-12 (the default) and draft-07 do not",
-        ),
-    ] {
+    for (schema, expected) in CURED {
         assert_eq!(
             refused(&parse(schema)),
             format!("Unsupported {expected}"),
             "{schema}"
         );
     }
+}
+
+#[cfg(feature = "json-schema")]
+#[test]
+fn the_feature_is_the_cure_where_it_is_named() {
+    for (schema, _) in CURED {
+        let compiled = Schema::compile(&parse(schema), CompileOptions::default());
+        assert!(compiled.is_ok(), "{schema}: {compiled:?}");
+    }
+}
+
+/// What both engines refuse does not name the feature of one of them, with it or without.
+#[test]
+fn what_the_feature_does_not_cure_does_not_name_it() {
+    for (schema, expected) in [
+        (
+            r#"{"pattern":"\\uD83D"}"#,
+            "Malformed /pattern: `\\uD83D` is not a usable pattern: a lone surrogate is no character, so no text has one",
+        ),
+        (
+            r#"{"pattern":"\\c1"}"#,
+            "Malformed /pattern: `\\c1` is not a usable pattern: `\\c` is followed by a letter",
+        ),
+        (
+            r#"{"patternProperties":{"\\u{110000}":{}}}"#,
+            "Malformed /patternProperties/\\u{110000}: `\\u{110000}` is not a usable pattern: `\\u{…}` is at most `\\u{10FFFF}`",
+        ),
+        (
+            r#"{"pattern":"(((a{99}){99}){99}){99}"}"#,
+            "TooLarge /pattern: the pattern compiles to more than 262144 bytes, the limit that `max_pattern_size` sets",
+        ),
+        (
+            r#"{"unevaluatedProperties":5}"#,
+            "Malformed /unevaluatedProperties: a schema is an object or a boolean, not 5",
+        ),
+        (
+            r##"{"$recursiveRef":"#"}"##,
+            "Malformed /$recursiveRef: `$recursiveRef` is of 2019-09; name that dialect in `$schema`",
+        ),
+        (
+            r#"{"$dynamicRef":1}"#,
+            "Malformed /$dynamicRef: `$dynamicRef` is a string, not 1",
+        ),
+        (
+            r##"{"$dynamicRef":"#a"}"##,
+            "Unresolved /$dynamicRef: `#a` leads nowhere in this schema",
+        ),
+        (
+            r##"{"$dynamicRef":"https://example.com/b#a"}"##,
+            "Remote /$dynamicRef: `https://example.com/b#a` is another document, and those are never fetched; copy it below `$defs` and refer to `#/$defs/…`",
+        ),
+        (
+            r#"{"properties":{"a":{"$schema":"https://example.com/dialect"}}}"#,
+            "Dialect /properties/a/$schema: dialect \"https://example.com/dialect\" is not supported",
+        ),
+    ] {
+        assert_eq!(refused(&parse(schema)), expected, "{schema}");
+    }
+}
+
+#[test]
+fn the_limit_of_patterns_is_a_setting() {
+    let schema = json!({"pattern": "^[a-z]{3}$"});
+    let small = CompileOptions::default().max_pattern_size(64);
+    let errors = Schema::compile(&schema, small).expect_err("too large");
+    assert_eq!(
+        errors[0].to_string(),
+        "/pattern: the pattern compiles to more than 64 bytes, the limit that `max_pattern_size` sets"
+    );
+    let large = json!({"pattern": "^([a-z]{99}){99}$"});
+    assert!(Schema::compile(&large, CompileOptions::default()).is_err());
+    let options = CompileOptions::default().max_pattern_size(16 << 20);
+    assert!(Schema::compile(&large, options).is_ok());
 }
 
 #[test]

@@ -8,9 +8,10 @@ use trueform_schema::{Icon, Json, JsonObject, Meta, Tool, ToolAnnotations};
 use super::{
     arguments::Names,
     call::{Call, Called, Outcome, Refused},
+    draft::Draft,
     rejected::Rejected,
     result::IntoToolResult,
-    route::{Definition, Enforced, Place, ToolRoute},
+    route::{Definition, Enforced, Place},
     set::{IntoTools, ToolSet},
 };
 use crate::{
@@ -20,7 +21,8 @@ use crate::{
 /// A tool whose schema is not written as Rust types: loaded from a file, a database, another server.
 ///
 /// Arguments are checked against the schema before the handler is called, results against the output schema. The schema
-/// is taken as it stands: names that it does not forbid are allowed.
+/// is taken as it stands: names that it does not forbid are allowed, and clients get it as it is written, with `properties` at its
+/// root. [`profile`](Self::profile) has it rewritten for clients that support less.
 ///
 /// ```
 /// use serde_json::json;
@@ -121,7 +123,8 @@ impl DynamicTool {
         self
     }
 
-    /// Sets how the schemas are advertised, whatever the server's profile is.
+    /// Sets how the schemas are advertised, whatever the server's profile is. Default: [`Profile::AsWritten`], unless the server
+    /// has a profile.
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
         self
@@ -159,7 +162,7 @@ impl IntoTools for DynamicTool {
 }
 
 impl DynamicTool {
-    fn register(mut self) -> Result<ToolRoute, Rejected> {
+    fn register(mut self) -> Result<Draft, Rejected> {
         let Some(handler) = self.handler.take() else {
             self.problems.push(format!(
                 "tool `{}` ({}) has no handler",
@@ -183,9 +186,14 @@ impl DynamicTool {
             states: Vec::new(),
             timeout: self.timeout,
             profile: self.profile,
+            usual_profile: Profile::AsWritten,
             needs: self.needs,
         };
-        ToolRoute::new(definition, call, Arc::new(handler))
+        Ok(Draft {
+            definition,
+            handler: call,
+            server: Arc::new(handler),
+        })
     }
 
     fn rejected(self) -> Rejected {

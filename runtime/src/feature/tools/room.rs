@@ -9,6 +9,7 @@ use trueform_schema::{
 
 use super::{
     call::Outcome,
+    draft::SchemaSettings,
     failed,
     route::ToolRoute,
     set::{Gathered, ToolSet},
@@ -27,7 +28,6 @@ use crate::{
     },
     gate::{Headers, Outgoing},
     host::States,
-    lint::Profile,
     needs::RequiredCapabilities,
 };
 
@@ -42,34 +42,29 @@ pub(crate) static TOPIC: Topic = Topic {
 #[derive(Debug)]
 pub(crate) struct Tools {
     listed: Listed<ToolRoute>,
-    /// How schemas are advertised, where a tool has no profile of its own.
-    profile: Profile,
+    schemas: SchemaSettings,
 }
 
 impl Tools {
     /// The tools of `set`; everything that is wrong with them is appended to `problems`.
     pub(crate) fn build(
         set: ToolSet,
-        profile: Profile,
+        schemas: SchemaSettings,
         page_size: usize,
         states: &States,
         revisions: Revisions,
         problems: &mut Vec<String>,
     ) -> Self {
-        let gathered = gathered(set, profile, states, revisions, problems);
+        let gathered = gathered(set, schemas, states, revisions, problems);
         Self {
             listed: Listed::new(gathered.routes, page_size),
-            profile,
+            schemas,
         }
     }
 
     /// The tools as they are now.
     pub(crate) fn now(&self) -> Arc<Listing<ToolRoute>> {
         self.listed.now()
-    }
-
-    pub(crate) fn profile(&self) -> Profile {
-        self.profile
     }
 
     /// Adds the tools of `set`. The names of those that were added.
@@ -83,7 +78,7 @@ impl Tools {
         revisions: Revisions,
     ) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        let gathered = gathered(set, self.profile, states, revisions, &mut problems);
+        let gathered = gathered(set, self.schemas, states, revisions, &mut problems);
         if !problems.is_empty() {
             return Err(Error::registration(problems));
         }
@@ -195,12 +190,12 @@ fn lacking(
 
 fn gathered(
     set: ToolSet,
-    profile: Profile,
+    schemas: SchemaSettings,
     states: &States,
     revisions: Revisions,
     problems: &mut Vec<String>,
 ) -> Gathered {
-    let mut gathered = set.gathered_in(profile);
+    let mut gathered = set.gathered(schemas);
     problems.append(&mut gathered.problems);
     problems.extend(stateless(&gathered, states));
     problems.extend(uncallable(&gathered, revisions));

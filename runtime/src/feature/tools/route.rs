@@ -36,6 +36,7 @@ pub(crate) struct ToolRoute {
     pub(super) definition: Definition,
     pub(super) handler: Handler,
     pub(super) server: Server,
+    /// What arguments are held to. It accepts what the advertised schema does, and `null` where that leaves it out.
     pub(super) input: Schema,
     output: Option<Schema>,
     header_params: Vec<HeaderParam>,
@@ -57,6 +58,8 @@ pub(super) struct Definition {
     pub(super) needs: RequiredCapabilities,
     /// How the schemas are advertised; `None` as the server says.
     pub(super) profile: Option<Profile>,
+    /// How they are advertised if the server does not say it either.
+    pub(super) usual_profile: Profile,
 }
 
 /// What arguments are held to.
@@ -105,16 +108,15 @@ impl fmt::Display for Place {
 }
 
 impl ToolRoute {
-    /// Compiles the schemas and checks what clients would stumble over. The input schema gets the `properties` that it may lack.
+    /// Compiles the schemas and checks what clients would stumble over. Arguments are held to `checked`, and `definition` has the
+    /// schemas as they are advertised.
     pub(super) fn new(
-        mut definition: Definition,
+        definition: Definition,
+        checked: &Value,
         handler: Handler,
         server: Server,
+        options: CompileOptions,
     ) -> Result<Self, Rejected> {
-        // What is advertised is what is enforced, so this comes first.
-        if let Some(schema) = projection::with_properties(&definition.tool.input_schema) {
-            definition.tool.input_schema = schema;
-        }
         let Definition { tool, place, .. } = &definition;
         let mut problems = Vec::new();
         if !is_tool_name(&tool.name) {
@@ -140,13 +142,8 @@ impl ToolRoute {
                 .map_err(|errors| problems.extend(errors.into_iter().map(complain)))
                 .ok()
         };
-        let options = CompileOptions::default();
-        let input = match &definition.enforced {
-            Enforced::Decoded | Enforced::Advertised => compile(&input_schema, "input", options),
-            Enforced::Bounded(bounds) => {
-                compile(&bounds.to_value(), "input", options.exact_integers(true))
-            }
-        };
+        let is_exact = matches!(definition.enforced, Enforced::Bounded(_));
+        let input = compile(checked, "input", options.exact_integers(is_exact));
         let output = tool
             .output_schema
             .as_ref()
@@ -240,35 +237,6 @@ impl ToolRoute {
     /// State that the server must have.
     pub(crate) fn required_states(&self) -> &[RequiredState] {
         &self.definition.states
-    }
-
-    /// The same tool with its schemas as its own profile, or else `default`, has them: in lists and for checks.
-    pub(super) fn in_profile(mut self, default: Profile) -> Result<Self, Rejected> {
-        let profile = self.definition.profile.unwrap_or(default);
-        if profile == Profile::Strict2020 {
-            return Ok(self);
-        }
-        let apply = |schema: &JsonObject| {
-            JsonObject::from_value(&profile.apply(&schema.to_value()))
-                .unwrap_or_else(|_| schema.clone())
-        };
-        let tool = &mut self.definition.tool;
-        tool.input_schema = apply(&tool.input_schema);
-        tool.output_schema = tool.output_schema.as_ref().map(apply);
-        if let Enforced::Bounded(bounds) = &mut self.definition.enforced {
-            *bounds = apply(bounds);
-        }
-        Self::new(self.definition, self.handler, self.server)
-    }
-
-    /// The same tool under another name.
-    pub(super) fn renamed(mut self, name: String) -> Result<Self, Rejected> {
-        if !is_tool_name(&name) {
-            let problem = illegal_name(&name, &self.definition.place);
-            return Err(Rejected::of(self.definition, vec![problem]));
-        }
-        self.definition.tool.name = name;
-        Ok(self)
     }
 
     /// The result for a call that failed with `error`, or the error of the protocol that it asks for.

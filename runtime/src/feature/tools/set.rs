@@ -8,12 +8,13 @@ use std::{
 
 use super::{
     call::Server,
+    draft::{Draft, SchemaSettings},
     injected::RequiredState,
     rejected::Rejected,
     route::{Place, ToolRoute},
     spec::ToolSpec,
 };
-use crate::{feature::listing::name_taken, lint::Profile};
+use crate::feature::listing::name_taken;
 
 /// Tools to be registered, and what is wrong with them. Nothing here fails: building the server reports all problems.
 ///
@@ -30,7 +31,7 @@ use crate::{feature::listing::name_taken, lint::Profile};
 /// assert_eq!(set.names().collect::<Vec<_>>(), ["add"]);
 /// ```
 #[derive(Debug, Default)]
-pub struct ToolSet(Vec<Result<ToolRoute, Rejected>>);
+pub struct ToolSet(Vec<Result<Draft, Rejected>>);
 
 /// The tools of a set in their profiles, and what was found.
 #[derive(Default)]
@@ -128,7 +129,7 @@ impl ToolSet {
 
     /// The names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().flatten().map(ToolRoute::name)
+        self.0.iter().flatten().map(Draft::name)
     }
 
     /// Adds the tools of `other`, after those that are here.
@@ -141,9 +142,9 @@ impl ToolSet {
     pub fn prefixed(self, prefix: &str) -> Self {
         let prefixed = |name: &str| format!("{prefix}_{name}");
         let tools = self.0.into_iter().map(|tool| match tool {
-            Ok(route) => {
-                let name = prefixed(route.name());
-                route.renamed(name)
+            Ok(mut draft) => {
+                draft.definition.tool.name = prefixed(draft.name());
+                Ok(draft)
             }
             Err(mut rejected) => {
                 rejected.name = prefixed(&rejected.name);
@@ -153,16 +154,16 @@ impl ToolSet {
         Self(tools.collect())
     }
 
-    pub(super) fn add(&mut self, tool: Result<ToolRoute, Rejected>) {
+    pub(super) fn add(&mut self, tool: Result<Draft, Rejected>) {
         self.0.push(tool);
     }
 
-    /// The tools, in `profile` if they have none of their own, and everything that is wrong with them.
-    pub(crate) fn gathered_in(self, profile: Profile) -> Gathered {
+    /// The tools with their schemas compiled, and everything that is wrong with them.
+    pub(crate) fn gathered(self, settings: SchemaSettings) -> Gathered {
         let mut this = Gathered::default();
         let mut places: HashMap<String, Place> = HashMap::with_capacity(self.0.len());
         for tool in self.0 {
-            let tool = tool.and_then(|route| route.in_profile(profile));
+            let tool = tool.and_then(|draft| draft.finished(settings));
             let (name, place) = match &tool {
                 Ok(route) => (route.name(), route.place()),
                 Err(rejected) => (&*rejected.name, &rejected.place),

@@ -7,10 +7,11 @@ use trueform_schema::{Icon, IconTheme, Json, JsonObject, Meta, Tool, ToolAnnotat
 
 use super::{
     call::{Handler, Server},
+    draft::Draft,
     input::{Input, InputSchema},
     output::OutputSchema,
     rejected::Rejected,
-    route::{Definition, Place, ToolRoute},
+    route::{Definition, Place},
 };
 use crate::{feature::callable::Timeout, lint::Profile, needs::RequiredCapabilities};
 
@@ -174,7 +175,7 @@ impl ToolSpec {
     }
 
     /// Registers the tool; `server` is the value whose method it is.
-    pub(super) fn register(self, server: &Server) -> Result<ToolRoute, Rejected> {
+    pub(super) fn register(self, server: &Server) -> Result<Draft, Rejected> {
         let Input {
             schema,
             names,
@@ -209,9 +210,14 @@ impl ToolSpec {
             timeout: self.timeout,
             needs: self.needs,
             profile: self.profile,
+            usual_profile: Profile::Portable,
         };
         let handler = self.handler.expect("expansions end with `call`");
-        ToolRoute::new(definition, handler, server.clone())
+        Ok(Draft {
+            definition,
+            handler,
+            server: server.clone(),
+        })
     }
 }
 

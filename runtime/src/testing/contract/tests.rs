@@ -83,14 +83,13 @@ fn whole_servers() {
         breaking  the revisions: "2025-06-18" is gone
         breaking  tool `convert`, needs: "sampling" is new
         breaking  tool `convert`, argument `digits`: became required
-        breaking  tool `convert`, argument `digits`: type changed from integer | null to integer
         breaking  tool `gone`: it is gone
         risky     the server: `instructions` is gone
         risky     tool `convert`: `description` was "Converts a temperature.", is "Converts a temperature to Fahrenheit."
         risky     tool `convert`, annotations: `readOnlyHint` is new: true
         additive  the server: `title` is gone
         additive  tool `convert`, needs: "elicitation" is gone
-        additive  tool `convert`, argument `name`: optional member added (null | string)
+        additive  tool `convert`, argument `name`: optional member added (string)
         additive  tool `comes`: it is new
     "#]].assert_eq(&list);
 }
@@ -162,10 +161,7 @@ fn the_contract_reads_well() {
                     "type": "integer"
                   },
                   "name": {
-                    "type": [
-                      "string",
-                      "null"
-                    ]
+                    "type": "string"
                   }
                 },
                 "required": [

@@ -123,3 +123,92 @@ fn sum(numbers: Vec<i64>, _wide: Option<u128>) -> i64 {
 pub fn typed_server() -> Server {
     Server::new("typed", "1.0.0").tools(tools![find, go, sum])
 }
+
+/// The order of a list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// The newest entry comes first.
+    #[default]
+    Newest,
+    /// The oldest entry comes first.
+    Oldest,
+    Random,
+}
+
+/// The part that is searched.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Scope {
+    folder: String,
+    depth: Option<u8>,
+    order: Option<Order>,
+}
+
+/// How much is shown.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct View {
+    width: Option<u32>,
+    title: Option<String>,
+    scale: f32,
+}
+
+/// When something happened.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum When {
+    Before { day: String, hour: Option<u8> },
+    After { day: String },
+}
+
+/// What is searched, and how the result is shown.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Search {
+    words: Vec<String>,
+    order: Order,
+    then: Option<Order>,
+    scope: Scope,
+    other: Option<Scope>,
+    #[serde(default)]
+    view: View,
+    #[serde(flatten)]
+    shown: View,
+    #[serde(flatten)]
+    paging: Option<Paging>,
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Hits {
+    text: String,
+    next: Option<String>,
+}
+
+/// Search entries.
+#[tool]
+fn search(Args(search): Args<Search>) -> Json<Hits> {
+    Json(Hits {
+        text: format!("{search:?}"),
+        next: None,
+    })
+}
+
+/// List entries.
+#[tool]
+fn list(
+    scope: Scope,
+    order: Order,
+    then: Option<Order>,
+    within: Option<Scope>,
+    when: Option<When>,
+    near: Option<std::net::IpAddr>,
+    #[schemars(range(exclusive_min = 0))] limit: Option<u32>,
+    pairs: Vec<(String, u8)>,
+) -> String {
+    format!("{scope:?} {order:?} {then:?} {within:?} {when:?} {near:?} {limit:?} {pairs:?}")
+}
+
+/// A server whose schemas every known client takes.
+pub fn accepted_server() -> Server {
+    Server::new("accepted", "1.0.0").tools(tools![search, list, nothing])
+}

@@ -1,0 +1,123 @@
+//! The required cases of the JSON-Schema-Test-Suite.
+//!
+//! The suite is not in this repository. The source package of the Python library `jsonschema` has it; `.ci/suite.sh FOLDER` puts it
+//! into a folder, which `JSON_SCHEMA_TEST_SUITE` names.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use expect_test::{Expect, expect};
+use serde_json::Value;
+
+use super::super::{CompileOptions, Formats, Schema, SchemaErrorKind};
+
+fn folder() -> PathBuf {
+    std::env::var_os("JSON_SCHEMA_TEST_SUITE")
+        .map(PathBuf::from)
+        .expect("JSON_SCHEMA_TEST_SUITE names the folder of the suite")
+}
+
+fn read(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"))
+}
+
+/// Runs the cases of a `draft`, whose schemas get `$schema` if they name none. `refused` lists by file how many of its schemas do not
+/// compile, and why.
+fn run(draft: &str, dialect: Option<&str>, refused: &Expect) {
+    let files = fs::read_dir(folder().join("tests").join(draft)).expect("the folder of the draft");
+    let mut files: Vec<PathBuf> = files
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .collect();
+    files.sort();
+    let (mut list, mut wrong) = (String::new(), Vec::new());
+    let mut cases = 0;
+    for path in files {
+        let groups = read(&path);
+        let groups = groups.as_array().expect("a list of groups");
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let mut refusals: BTreeMap<String, usize> = BTreeMap::new();
+        for group in groups {
+            let mut schema = group["schema"].clone();
+            if let (Some(members), Some(dialect)) = (schema.as_object_mut(), dialect) {
+                members.entry("$schema").or_insert_with(|| dialect.into());
+            }
+            // The suite has formats as annotations.
+            let options = CompileOptions::default().formats(Formats::Annotate);
+            let compiled = match Schema::compile(&schema, options) {
+                Ok(compiled) => compiled,
+                Err(errors) => {
+                    let kinds: BTreeSet<_> =
+                        errors.iter().map(|error| name_of(error.kind)).collect();
+                    let kinds: Vec<&str> = kinds.into_iter().collect();
+                    *refusals.entry(kinds.join(" and ")).or_default() += 1;
+                    continue;
+                }
+            };
+            for test in group["tests"].as_array().expect("a list of tests") {
+                cases += 1;
+                let (value, expected) = (&test["data"], test["valid"] == true);
+                let text = value.to_string();
+                let verdicts = [
+                    compiled.accepts(value),
+                    compiled.check(value).is_ok(),
+                    compiled.check_str(&text).is_ok(),
+                ];
+                if verdicts != [expected; 3] {
+                    wrong.push(format!("{name}: {schema} on {text}: {verdicts:?}"));
+                }
+            }
+        }
+        for (kinds, count) in refusals {
+            _ = writeln!(list, "{name}: {count} of {}: {kinds}", groups.len());
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(500 < cases, "only {cases} cases");
+    refused.assert_eq(&list);
+}
+
+fn name_of(kind: SchemaErrorKind) -> &'static str {
+    match kind {
+        SchemaErrorKind::Malformed => "malformed",
+        SchemaErrorKind::Dialect => "unknown dialect",
+        SchemaErrorKind::Remote => "another document",
+        SchemaErrorKind::Unresolved => "a reference that leads nowhere",
+        SchemaErrorKind::Unsupported => "needs the feature `json-schema`",
+        SchemaErrorKind::TooLarge => "too large",
+    }
+}
+
+// Z-1
+#[test]
+#[ignore = "needs the suite: `.ci/suite.sh`"]
+fn draft_2020_12() {
+    run(
+        "draft2020-12",
+        None,
+        &if cfg!(feature = "json-schema") {
+            expect![[""]]
+        } else {
+            expect![[""]]
+        },
+    );
+}
+
+#[test]
+#[ignore = "needs the suite: `.ci/suite.sh`"]
+fn draft_07() {
+    run(
+        "draft7",
+        Some("http://json-schema.org/draft-07/schema#"),
+        &if cfg!(feature = "json-schema") {
+            expect![[""]]
+        } else {
+            expect![[""]]
+        },
+    );
+}

@@ -1,0 +1,72 @@
+//! A tool before the server is built: its schemas are compiled when it is known how the server advertises them.
+
+use serde_json::Value;
+use trueform_schema::JsonObject;
+
+use super::{
+    call::{Handler, Server},
+    rejected::Rejected,
+    route::{Definition, Enforced, ToolRoute},
+};
+use crate::{
+    check::CompileOptions,
+    lint::{Position, Profile, portable},
+    projection,
+};
+
+/// How the schemas of a server's tools are treated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SchemaSettings {
+    /// How they are advertised, where a tool has no profile of its own; `None` as is usual for the kind of tool.
+    pub(crate) profile: Option<Profile>,
+    pub(crate) compile: CompileOptions,
+}
+
+/// A tool whose schemas are not compiled.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) definition: Definition,
+    pub(super) handler: Handler,
+    pub(super) server: Server,
+}
+
+impl Draft {
+    pub(super) fn name(&self) -> &str {
+        &self.definition.tool.name
+    }
+
+    /// The tool, its schemas in its own profile or that of `settings`.
+    pub(super) fn finished(self, settings: SchemaSettings) -> Result<ToolRoute, Rejected> {
+        let Self {
+            mut definition,
+            handler,
+            server,
+        } = self;
+        let profile = definition.profile.or(settings.profile);
+        let profile = profile.unwrap_or(definition.usual_profile);
+        let tool = &mut definition.tool;
+        if let Some(schema) = projection::with_properties(&tool.input_schema) {
+            tool.input_schema = schema;
+        }
+        let mut checked = match &definition.enforced {
+            Enforced::Decoded | Enforced::Advertised => tool.input_schema.to_value(),
+            Enforced::Bounded(bounds) => bounds.to_value(),
+        };
+        if profile == Profile::Portable {
+            // Null stays allowed where it is not advertised: it is one more way to leave an argument out.
+            checked = portable(&checked, Position::Output);
+            tool.input_schema = rewritten(&tool.input_schema, Position::Input);
+            let output = tool.output_schema.as_ref();
+            tool.output_schema = output.map(|schema| rewritten(schema, Position::Output));
+        }
+        ToolRoute::new(definition, &checked, handler, server, settings.compile)
+    }
+}
+
+fn rewritten(schema: &JsonObject, position: Position) -> JsonObject {
+    match portable(&schema.to_value(), position) {
+        Value::Object(rewritten) => JsonObject::from(rewritten),
+        // Only a boolean becomes no object, and the root is one.
+        _ => schema.clone(),
+    }
+}
