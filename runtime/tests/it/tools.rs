@@ -131,11 +131,16 @@ async fn the_signature_is_the_schema() {
               "type": "object",
               "properties": {
                 "place": {
-                  "$ref": "#/$defs/Place",
-                  "description": "Where."
+                  "description": "Where.",
+                  "$ref": "#/$defs/Place"
                 },
                 "unit": {
-                  "$ref": "#/$defs/Unit"
+                  "type": "string",
+                  "enum": [
+                    "celsius",
+                    "fahrenheit"
+                  ],
+                  "description": "A unit of temperature."
                 },
                 "days": {
                   "type": "integer",
@@ -145,24 +150,15 @@ async fn the_signature_is_the_schema() {
                   "default": 1
                 },
                 "language": {
-                  "type": [
-                    "string",
-                    "null"
-                  ],
+                  "type": "string",
                   "minLength": 2,
                   "pattern": "^[a-z]+$"
                 },
                 "sortBy": {
-                  "type": [
-                    "string",
-                    "null"
-                  ]
+                  "type": "string"
                 },
                 "type": {
-                  "type": [
-                    "boolean",
-                    "null"
-                  ]
+                  "type": "boolean"
                 }
               },
               "required": [
@@ -192,14 +188,6 @@ async fn the_signature_is_the_schema() {
                     "latitude",
                     "longitude"
                   ]
-                },
-                "Unit": {
-                  "type": "string",
-                  "enum": [
-                    "celsius",
-                    "fahrenheit"
-                  ],
-                  "description": "A unit of temperature."
                 }
               }
             }"##]],
@@ -399,11 +387,7 @@ async fn all_arguments_as_one_struct() {
                   "description": "Words."
                 },
                 "limit": {
-                  "type": [
-                    "integer",
-                    "null"
-                  ],
-                  "default": null,
+                  "type": "integer",
                   "minimum": 0,
                   "maximum": 4294967295
                 }
@@ -694,10 +678,11 @@ async fn structured_results() {
     check(
         tools[1].output_schema.as_ref().unwrap(),
         expect![[r##"
-        {
-          "anyOf": [
             {
-              "type": "object",
+              "type": [
+                "object",
+                "null"
+              ],
               "properties": {
                 "name": {
                   "type": "string"
@@ -717,38 +702,33 @@ async fn structured_results() {
                 "name",
                 "size",
                 "children"
-              ]
-            },
-            {
-              "type": "null"
-            }
-          ],
-          "$defs": {
-            "Tree": {
-              "type": "object",
-              "properties": {
-                "name": {
-                  "type": "string"
-                },
-                "size": {
-                  "type": "integer",
-                  "minimum": 0
-                },
-                "children": {
-                  "type": "array",
-                  "items": {
-                    "$ref": "#/$defs/Tree"
-                  }
+              ],
+              "$defs": {
+                "Tree": {
+                  "type": "object",
+                  "properties": {
+                    "name": {
+                      "type": "string"
+                    },
+                    "size": {
+                      "type": "integer",
+                      "minimum": 0
+                    },
+                    "children": {
+                      "type": "array",
+                      "items": {
+                        "$ref": "#/$defs/Tree"
+                      }
+                    }
+                  },
+                  "required": [
+                    "name",
+                    "size",
+                    "children"
+                  ]
                 }
-              },
-              "required": [
-                "name",
-                "size",
-                "children"
-              ]
-            }
-          }
-        }"##]],
+              }
+            }"##]],
     );
     check(
         tools[2].output_schema.as_ref().unwrap(),

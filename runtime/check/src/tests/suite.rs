@@ -101,9 +101,33 @@ fn draft_2020_12() {
         "draft2020-12",
         None,
         &if cfg!(feature = "json-schema") {
-            expect![[""]]
+            expect![[r#"
+                defs: 1 of 1: another document
+                dynamicRef: 5 of 20: another document
+                ref: 1 of 35: another document
+                refRemote: 15 of 15: another document
+                vocabulary: 2 of 2: unknown dialect
+            "#]]
         } else {
-            expect![[""]]
+            expect![[r#"
+                anchor: 3 of 4: another document and needs the feature `json-schema`
+                defs: 1 of 1: another document
+                dynamicRef: 4 of 20: another document
+                dynamicRef: 12 of 20: another document and needs the feature `json-schema`
+                dynamicRef: 3 of 20: needs the feature `json-schema`
+                not: 1 of 9: needs the feature `json-schema`
+                ref: 3 of 35: a reference that leads nowhere and another document and needs the feature `json-schema`
+                ref: 1 of 35: another document
+                ref: 7 of 35: another document and needs the feature `json-schema`
+                ref: 2 of 35: needs the feature `json-schema`
+                refRemote: 12 of 15: another document
+                refRemote: 3 of 15: another document and needs the feature `json-schema`
+                unevaluatedItems: 1 of 27: another document and needs the feature `json-schema`
+                unevaluatedItems: 25 of 27: needs the feature `json-schema`
+                unevaluatedProperties: 1 of 41: another document and needs the feature `json-schema`
+                unevaluatedProperties: 39 of 41: needs the feature `json-schema`
+                vocabulary: 2 of 2: unknown dialect
+            "#]]
         },
     );
 }
@@ -115,9 +139,20 @@ fn draft_07() {
         "draft7",
         Some("http://json-schema.org/draft-07/schema#"),
         &if cfg!(feature = "json-schema") {
-            expect![[""]]
+            expect![[r#"
+                definitions: 1 of 1: another document
+                ref: 1 of 35: another document
+                refRemote: 11 of 11: another document
+            "#]]
         } else {
-            expect![[""]]
+            expect![[r#"
+                definitions: 1 of 1: another document
+                ref: 2 of 35: a reference that leads nowhere and another document and needs the feature `json-schema`
+                ref: 1 of 35: another document
+                ref: 8 of 35: another document and needs the feature `json-schema`
+                refRemote: 8 of 11: another document
+                refRemote: 3 of 11: another document and needs the feature `json-schema`
+            "#]]
         },
     );
 }
