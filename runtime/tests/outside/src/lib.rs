@@ -202,7 +202,7 @@ fn list(
     within: Option<Scope>,
     when: Option<When>,
     near: Option<std::net::IpAddr>,
-    #[schemars(range(exclusive_min = 0))] limit: Option<u32>,
+    #[schemars(extend("exclusiveMinimum" = 0))] limit: Option<u32>,
     pairs: Vec<(String, u8)>,
 ) -> String {
     format!("{scope:?} {order:?} {then:?} {within:?} {when:?} {near:?} {limit:?} {pairs:?}")
