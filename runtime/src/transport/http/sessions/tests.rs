@@ -160,9 +160,9 @@ fn a_full_table_lets_an_idle_one_go_and_keeps_the_busy() {
 }
 
 // Issue 8: somebody who opens sessions without end ends nobody's that is in use, and no more than 10 s of his own.
-#[test]
-fn newcomers_end_only_sessions_without_a_second_message() {
-    let mut sessions = Sessions::new(2, usize::MAX, Duration::from_secs(3600), None);
+#[tokio::test(start_paused = true)]
+async fn newcomers_end_only_sessions_without_a_second_message() {
+    let sessions = Sessions::new(2, usize::MAX, Duration::from_secs(3600), None);
     let (proven, opened) = session(None);
     drop(sessions.insert(opened).expect("room"));
     assert!(sessions.find(&proven, None).is_some());
@@ -171,7 +171,7 @@ fn newcomers_end_only_sessions_without_a_second_message() {
     for _ in 0..100 {
         assert_eq!(sessions.insert(session(None).1).err(), Some(Full));
     }
-    sessions.started -= UNPROVEN_KEPT;
+    tokio::time::advance(UNPROVEN_KEPT).await;
     for _ in 0..3 {
         drop(
             sessions
@@ -184,9 +184,9 @@ fn newcomers_end_only_sessions_without_a_second_message() {
             Some(Full),
             "the next one is new"
         );
-        sessions.started -= UNPROVEN_KEPT;
+        tokio::time::advance(UNPROVEN_KEPT).await;
     }
-    sessions.started -= Duration::from_secs(3000);
+    tokio::time::advance(Duration::from_secs(3000)).await;
     let (last, opened) = session(None);
     drop(
         sessions
@@ -194,13 +194,13 @@ fn newcomers_end_only_sessions_without_a_second_message() {
             .expect("in place of the unproven one"),
     );
     assert!(sessions.find(&last, None).is_some() && sessions.find(&proven, None).is_some());
-    sessions.started -= Duration::from_secs(3000);
+    tokio::time::advance(Duration::from_secs(3000)).await;
     assert_eq!(
         sessions.insert(session(None).1).err(),
         Some(Full),
         "both are proven"
     );
-    sessions.started -= Duration::from_secs(600);
+    tokio::time::advance(Duration::from_secs(600)).await;
     assert!(
         sessions.insert(session(None).1).is_ok(),
         "one of them is over"
@@ -208,8 +208,8 @@ fn newcomers_end_only_sessions_without_a_second_message() {
 }
 
 // Issue 8: all sessions together keep no more than the setting says.
-#[test]
-fn bounded_in_bytes() {
+#[tokio::test(start_paused = true)]
+async fn bounded_in_bytes() {
     let facts = |name: &str| PeerFacts {
         client_info: Some(Implementation::new(name, "1")),
         ..PeerFacts::default()
@@ -224,7 +224,7 @@ fn bounded_in_bytes() {
         session
     };
     let bytes = size_of::<Entry>() + opened("n").footprint();
-    let mut sessions = Sessions::new(100, 10 * bytes, Duration::from_secs(60), None);
+    let sessions = Sessions::new(100, 10 * bytes, Duration::from_secs(60), None);
     let all: Vec<_> = (0..10)
         .map(|_| sessions.insert(opened("n")).expect("room"))
         .collect();
@@ -237,7 +237,7 @@ fn bounded_in_bytes() {
     );
     let last = sessions.insert(opened("n")).expect("room again");
     drop((all, last));
-    sessions.started -= UNPROVEN_KEPT;
+    tokio::time::advance(UNPROVEN_KEPT).await;
     let large = "n".repeat(2 * bytes);
     sessions.full_until.store(0, Ordering::Relaxed);
     drop(
