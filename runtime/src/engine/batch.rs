@@ -34,7 +34,7 @@ impl Engine {
         let Some(revision) = session.revision().filter(|revision| has_batches(*revision)) else {
             return Self::no_batch(session.revision());
         };
-        // Of a byte stream that too is one channel.
+        // On a byte stream an array shares the channel of all other responses.
         let scope = match source.is_stream() {
             true => source.id_scope(),
             false => IdScope::Batch,
