@@ -289,7 +289,7 @@ mod tests {
             revision: Revision::LATEST_LEGACY,
             facts: Arc::default(),
         };
-        assert_eq!(session.open(negotiated), Opening::Refused);
+        assert!(session.open(Ok(negotiated)).is_err());
         assert!(session.ending.is_fired());
     }
 

@@ -278,11 +278,10 @@ fn what_is_at_work_in_a_session() {
     let sessions = Sessions::new(1, usize::MAX, Duration::from_secs(60), None);
     let active = sessions.insert(session(None).1).expect("room");
     let entry = active.entry().clone();
-    let again = active.again();
     assert!(entry.is_busy());
     drop(active);
     assert!(!entry.is_busy());
-    let active = again();
+    let active = entry.activate();
     assert!(entry.is_busy());
     drop(active);
     assert!(!entry.is_busy());
