@@ -103,3 +103,16 @@ impl Error for StoreError {
         Some(&*self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_its_cause() {
+        let error = StoreError::new("no disk");
+        assert_eq!(error.to_string(), "the store failed: no disk");
+        let cause = error.source().map(ToString::to_string);
+        assert_eq!(cause.as_deref(), Some("no disk"));
+    }
+}

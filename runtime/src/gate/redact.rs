@@ -205,6 +205,7 @@ mod tests {
                 r#"{"id":[<6 bytes>],"method":{"id":<6 bytes>}}"#,
             ),
             (r#"[{"id":"secret"}]"#, r#"[{"id":<6 bytes>}]"#),
+            (r#"{"id":""#, r#"{"id":<0 bytes>"#),
             (r#"{"a":"","b":1}"#, r#"{"a":<0 bytes>,"b":<1 bytes>}"#),
             (r#"{"a":"\"","b":"x"}"#, r#"{"a":<2 bytes>,"b":<1 bytes>}"#),
             (r#"{"a":"x\\","b":"x"}"#, r#"{"a":<3 bytes>,"b":<1 bytes>}"#),

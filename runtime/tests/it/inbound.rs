@@ -277,6 +277,14 @@ async fn refused_where_switched_off() {
             if !expected.is_empty() {
                 assert_eq!(error["data"]["expected"], expected, "{}", case.message);
             }
+            if !pointer.starts_with("/params") {
+                let problem = match rule {
+                    "null-members" => "is null",
+                    _ => "is not a member of a message",
+                };
+                let message = error["message"].as_str().expect("a text");
+                assert!(message.ends_with(problem), "{message}");
+            }
             assert_eq!(answer.unwrap()["id"], 1);
         }
     }

@@ -112,6 +112,16 @@ async fn a_header_that_leads_to_no_session() {
             assert!(message.contains(problem), "{message}");
         }
     }
+    // F-23
+    for request in named(&session) {
+        let request = request.without("mcp-protocol-version");
+        let got = app
+            .send(request.header("mcp-protocol-version", "1.0"))
+            .await;
+        assert_eq!((got.status, got.code()), (400, -32600), "{}", got.body);
+        let error = &got.json()["error"];
+        assert_eq!(error["data"]["rule"], "version", "{error}");
+    }
     let ping = Req::legacy(&session, "1", "ping", "{}");
     assert_eq!(app.send(ping).await.status, 200, "the session goes on");
 }
