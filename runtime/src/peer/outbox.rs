@@ -354,6 +354,32 @@ mod tests {
         assert!(room.is_ready());
     }
 
+    // What is woken may look into the outbox.
+    #[test]
+    fn wakes_without_the_lock() {
+        struct Looks(Arc<Outbox>, AtomicUsize);
+        impl Wake for Looks {
+            fn wake(self: Arc<Self>) {
+                let is_free = self.0.state.try_lock().is_ok();
+                self.1.fetch_add(usize::from(is_free), Ordering::SeqCst);
+            }
+        }
+        let outbox = Arc::new(Outbox::new());
+        let looks = Arc::new(Looks(outbox.clone(), AtomicUsize::new(0)));
+        let times = || looks.1.load(Ordering::SeqCst);
+        let waker = Waker::from(looks.clone());
+        let mut cx = Context::from_waker(&waker);
+        assert!(outbox.poll_next(&mut cx).is_pending());
+        outbox.push(message(&"x".repeat(OUTBOX_BYTES))).unwrap();
+        assert_eq!(times(), 1, "the reader");
+        assert!(outbox.poll_room(None, &mut cx).is_pending());
+        assert!(outbox.try_next().is_some());
+        assert_eq!(times(), 2, "the writer");
+        assert!(outbox.poll_next(&mut cx).is_pending());
+        outbox.close();
+        assert_eq!(times(), 3, "at the end");
+    }
+
     #[test]
     fn the_end_wakes_everybody() {
         let outbox = Outbox::new();

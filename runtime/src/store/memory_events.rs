@@ -436,9 +436,18 @@ mod tests {
         }
         assert_eq!(store.bytes(), DEFAULT_SESSION_BYTES);
 
+        let larger = Bytes::from(vec![b'x'; message.len() + 1]);
+        drop(store.append("b", id(2, 0), larger));
+        assert_eq!(store.bytes(), DEFAULT_SESSION_BYTES, "too large for one");
+
         for session in 0..1000 {
             drop(store.append(&session.to_string(), id(1, 0), message.clone()));
         }
+        let sessions = |shard: &Mutex<Shard>| lock(shard).sessions.len();
+        let sessions: usize = store.shards.iter().map(sessions).sum();
+        // Those that hold nothing any more are gone; `b` never held anything.
+        let room = DEFAULT_TOTAL_BYTES / DEFAULT_SESSION_BYTES;
+        assert!(sessions <= room + 1, "{sessions}");
         let kept = store.bytes();
         assert_eq!(kept, DEFAULT_TOTAL_BYTES, "each part is full");
     }

@@ -194,6 +194,8 @@ mod tests {
         now(store.save("a", record("one")));
         assert_eq!(now(store.load("a")), None);
 
+        let kept = MemorySessionStore::new().shard_records * SHARDS;
+        assert_eq!(kept, DEFAULT_MAX_RECORDS);
         let store = MemorySessionStore::new().max_records(16);
         for number in 0..200 {
             now(store.save(&number.to_string(), record("x")));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trueform::{client::ClientOptions, prelude::*, transport::StreamSettings};
+use trueform::{client::ClientOptions, prelude::*, schema::Revision, transport::StreamSettings};
 
 use crate::support::{conversation, initialize, joined, legacy, modern, raw, soon, staged};
 
@@ -367,4 +367,32 @@ async fn a_repeated_initialize_on_a_stream() {
         let answer = soon(client.next_message()).await.unwrap();
         assert!(answer.contains(r#""text":"2""#), "{answer}");
     }
+}
+
+// B-2, B-3, C-9: what the handshakes say is written for the revision that was agreed on, not for the one that was asked for.
+#[tokio::test]
+async fn what_handshakes_say() {
+    let server = |revisions: &[Revision]| {
+        let server = Server::new("t", "1").title("T").instructions("Use it.");
+        server.revisions(revisions.iter().copied()).build().unwrap()
+    };
+    let every = server(&Revision::ALL);
+    let newer = server(&[Revision::V2025_06_18, Revision::V2025_11_25]);
+    for (service, asked, agreed, has_title) in [
+        (&every, "2024-11-05", "2024-11-05", false),
+        (&every, "2025-06-18", "2025-06-18", true),
+        (&newer, "2024-11-05", "2025-11-25", true),
+        (&newer, "1999", "2025-11-25", true),
+    ] {
+        let [opening, _] = initialize(asked);
+        let said = conversation(service, opening + "\n").await;
+        let said: Value = serde_json::from_str(&said[0]).unwrap();
+        let result = &said["result"];
+        assert_eq!(result["protocolVersion"], agreed, "{asked}: {said}");
+        assert_eq!(result["instructions"], "Use it.");
+        assert_eq!(result["serverInfo"]["title"] == "T", has_title, "{asked}");
+    }
+    let said = conversation(&every, modern("1", "server/discover", "") + "\n").await;
+    let said: Value = serde_json::from_str(&said[0]).unwrap();
+    assert_eq!(said["result"]["instructions"], "Use it.", "{said}");
 }

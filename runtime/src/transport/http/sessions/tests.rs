@@ -59,6 +59,12 @@ fn ended_sessions_are_gone_and_closed() {
     }
     assert!(sessions.find(&id, None).is_none());
     assert!(matches!(opened.phase(), crate::peer::Phase::Closed));
+
+    let (_, opened) = session(None);
+    drop(sessions.insert(opened.clone()).expect("room"));
+    sessions.close_all();
+    assert!(matches!(opened.phase(), crate::peer::Phase::Closed));
+    assert_eq!(sessions.len(), 0);
 }
 
 #[test]
