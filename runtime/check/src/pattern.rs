@@ -209,7 +209,7 @@ fn code_point(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError>
     if !has_digits || rest.next() != Some('}') {
         return invalid("`\\u{` is followed by hexadecimal digits and `}`");
     }
-    if char::MAX as u32 + 1 <= code {
+    if u32::from(char::MAX) < code {
         return invalid("`\\u{…}` is at most `\\u{10FFFF}`");
     }
     match char::from_u32(code) {

@@ -410,7 +410,7 @@ mod tests {
     }
 
     /// `property` as the optional property of an object, which `rest` restricts further.
-    fn optional(property: Value, rest: Value) -> Value {
+    fn optional(property: &Value, rest: &Value) -> Value {
         let mut schema = json!({"type": "object", "properties": {"a": property}});
         for (keyword, value) in rest.as_object().unwrap() {
             schema[keyword] = value.clone();
@@ -460,7 +460,7 @@ mod tests {
                 json!({"additionalProperties": {"type": ["string", "null"]}}),
             ),
         ] {
-            check(optional(with, json!({})), &optional(without, json!({})));
+            check(optional(&with, &json!({})), &optional(&without, &json!({})));
         }
     }
 
@@ -479,7 +479,7 @@ mod tests {
             json!({"enum": [{"a": null}]}),
             json!({"oneOf": [{"properties": {"b": {}}}, {"required": ["b"]}]}),
         ] {
-            let schema = optional(maybe(), rest);
+            let schema = optional(&maybe(), &rest);
             check(schema.clone(), &schema);
         }
         for around in [
@@ -489,7 +489,7 @@ mod tests {
             |schema: Value| json!({"oneOf": [schema, {"type": "object"}]}),
             |schema: Value| json!({"oneOf": [schema, {"$ref": "#/$defs/D"}], "$defs": {"D": {"properties": {"a": {"type": ["string", "null"]}}}}}),
         ] {
-            let schema = around(optional(maybe(), json!({})));
+            let schema = around(optional(&maybe(), &json!({})));
             check(schema.clone(), &schema);
         }
     }
