@@ -251,7 +251,7 @@ fn of_types() -> impl Strategy<Value = Value> {
 fn record() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         3 => Just(Value::Null),
-        2 => select(vec![json!("a"), json!("b"), json!(1), json!(true)]),
+        2 => select(vec![json!("a"), json!("b"), json!(0), json!(1), json!(true)]),
     ];
     let nested = scalar.prop_recursive(2, 8, 3, |inner| {
         let names = select(vec!["a", "b", "ab", "kind"]);
