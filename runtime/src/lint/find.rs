@@ -400,11 +400,9 @@ mod tests {
         let mut listed: Vec<&str> = FACTS.iter().map(|fact| fact.code).collect();
         listed.dedup();
         assert_eq!(listed, rules);
+        let (code, _) = include_str!("find.rs").split_once("#[cfg(test)]").unwrap();
         for rule in rules {
-            assert!(
-                include_str!("find.rs").contains(&format!("\"{rule}\",")),
-                "{rule}"
-            );
+            assert!(code.contains(&format!("\"{rule}\",")), "{rule}");
         }
     }
 
