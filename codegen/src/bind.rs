@@ -31,7 +31,7 @@
 //! than `uri`, `uri-template` and `byte` are annotations too. Any other keyword that is not enforced is refused, `pattern`
 //! among them, unless it is one that the facts list as `unchecked`.
 //!
-//! Reading and the check of [conformity](https://docs.rs/trueform-schema) enforce all the rest. `minLength` and `maxLength` count
+//! Reading and the check of `trueform_schema::conform` enforce all the rest. `minLength` and `maxLength` count
 //! Unicode scalar values. `additionalProperties: false` refuses unknown members, but not `_meta` in params and results, nor
 //! `resultType` in results, which the protocol has in all of them. `oneOf` means what `anyOf` does, since the members of a
 //! union have to differ. An integer has 64 bits, and inside of lists and maps it is written without a fraction. As in the core, a
