@@ -81,7 +81,7 @@ impl CallFuture {
             true => Completion::Cancelled,
             false => Completion::Failed(Failure::Stopped),
         };
-        job.conclude(done)
+        concluded(job, done)
     }
 
     /// How the job ended, if it did.
@@ -129,9 +129,16 @@ impl Future for CallFuture {
                 true => Completion::Cancelled,
                 false => done,
             };
-            job.conclude(done)
+            concluded(job, done)
         }))
     }
+}
+
+/// What is sent at the end of `job`, counted among what waits for its readers.
+fn concluded(job: Box<dyn Job>, done: Completion) -> Option<Outgoing> {
+    let exchange = job.exchange().clone();
+    let response = job.conclude(done)?;
+    Some(response.counted(&exchange.host.unread))
 }
 
 impl fmt::Debug for CallFuture {

@@ -178,9 +178,9 @@ impl Engine {
     }
 
     /// What became of a call.
-    fn called(id: &RequestId, revision: Revision, called: Called) -> Reply {
+    fn called(&self, id: &RequestId, revision: Revision, called: Called) -> Reply {
         match called {
-            Called::Ready(response) => Reply::Ready(response),
+            Called::Ready(response) => Reply::Ready(response.counted(&self.host.unread)),
             Called::Silent => Reply::Silent,
             Called::Running(job) => Reply::Running(job),
             Called::Refused(error) => Reply::Ready(refused_call(id, revision, &error)),

@@ -22,6 +22,7 @@ mod redact;
 mod refusal;
 mod session;
 mod to_server;
+mod unread;
 mod version;
 
 #[cfg(feature = "testing")]
@@ -43,6 +44,7 @@ pub(crate) use self::{
     refusal::Refusal,
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
     to_server::ToServer,
+    unread::{Unread, UnreadBytes},
     version::VersionHeader,
 };
 use trueform_schema::Revision;

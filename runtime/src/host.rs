@@ -15,7 +15,7 @@ use std::{
 use trueform_schema::{At, Implementation, Revision, Revisions, View};
 
 use crate::{
-    gate::{Inbound, Policy},
+    gate::{Inbound, Policy, Unread},
     signal::Signal,
 };
 
@@ -35,6 +35,8 @@ pub(crate) struct Settings {
     /// Most requests to clients that are not answered yet: of all, and of one session.
     pub(crate) max_asks: usize,
     pub(crate) max_session_asks: usize,
+    /// Most bytes of messages that wait for their readers, before calls are refused.
+    pub(crate) max_unread: usize,
     /// Most steps of the check of one call's arguments, and of its result.
     pub(crate) max_check_steps: u64,
     /// Shortest time between two reports of progress of one call.
@@ -53,6 +55,8 @@ pub(crate) struct Host {
     states: States,
     /// How many requests to clients are not answered yet.
     pub(crate) asks: AtomicUsize,
+    /// What waits for its readers, over all connections.
+    pub(crate) unread: Arc<Unread>,
     /// Fired when the server is asked to stop: what runs is drained.
     pub(crate) shutdown: Signal,
     /// Fired when it is asked a second time: the drain ends (DEC-11).
@@ -99,6 +103,7 @@ impl Host {
     pub(crate) fn new(settings: Settings, states: States) -> Self {
         let info_json = At::new(&settings.info, Revision::LATEST).to_string().into();
         Self {
+            unread: Unread::new(settings.max_unread),
             settings,
             info_json,
             states,

@@ -56,6 +56,10 @@ pub const DEFAULT_MAX_ASKS: usize = 4096;
 /// Maximum number of requests to the client of one session that are not answered yet, unless [`Server::max_asks`] sets another.
 pub const DEFAULT_MAX_SESSION_ASKS: usize = 64;
 
+/// Bytes of messages that may wait for their clients to read them before calls are refused, unless [`Server::max_unread`] sets
+/// another number: 256 MiB.
+pub const DEFAULT_MAX_UNREAD: usize = 256 << 20;
+
 /// Builder of a server.
 ///
 /// ```
@@ -88,6 +92,7 @@ pub struct Server {
     ask_timeout: Duration,
     max_asks: usize,
     max_session_asks: usize,
+    max_unread: usize,
     max_check_steps: u64,
     outgoing: Policy,
     incoming: Inbound,
@@ -115,6 +120,7 @@ impl Server {
             ask_timeout: DEFAULT_ASK_TIMEOUT,
             max_asks: DEFAULT_MAX_ASKS,
             max_session_asks: DEFAULT_MAX_SESSION_ASKS,
+            max_unread: DEFAULT_MAX_UNREAD,
             max_check_steps: DEFAULT_MAX_CHECK_STEPS,
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
@@ -296,6 +302,18 @@ impl Server {
         self
     }
 
+    /// Sets how many bytes of messages may wait for their clients to read them, over all connections and transports, at least 1.
+    /// While they are reached, calls are refused, and so are requests whose answers would be counted: -32603, over HTTP with status
+    /// 503 and `Retry-After`. Responses, notifications, `ping` and other short answers pass.
+    ///
+    /// A message counts from the moment in which it is handed to a transport until all of its bytes are written or its connection
+    /// has ended, if it has at least 4 KiB. Calls that run already are still answered, so the memory that answers take is bounded by
+    /// this number and one answer for each call that may run. Default: [`DEFAULT_MAX_UNREAD`].
+    pub fn max_unread(mut self, bytes: usize) -> Self {
+        self.max_unread = bytes.max(1);
+        self
+    }
+
     /// Sets how much work it may be to check the arguments of one call against the input schema of its tool, and its result against
     /// the output schema, in [steps](crate::check::Steps): about one for each value and schema that is applied to it. Arguments
     /// that need more get a result with `isError`, results that need more are not sent (-32603). The words about arguments that do
@@ -402,6 +420,7 @@ impl Server {
             ask_timeout: self.ask_timeout,
             max_asks: self.max_asks,
             max_session_asks: self.max_session_asks,
+            max_unread: self.max_unread,
             max_check_steps: self.max_check_steps,
             outgoing: self.outgoing,
             incoming: self.incoming,

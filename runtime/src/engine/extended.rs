@@ -63,7 +63,7 @@ impl Engine {
         let admitted = Admitted::new(received, request.method, entered);
         let exchange = admitted.exchange(self, meta.as_mut());
         let called = request.call(exchange, &self.conditions(received.source));
-        Ok(Self::called(received.id, revision, called))
+        Ok(self.called(received.id, revision, called))
     }
 
     /// Takes a notification that the core does not have at `revision`: an extension may.

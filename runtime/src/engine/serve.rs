@@ -16,7 +16,7 @@ use crate::{
         listing::{Item, Listing},
         logging,
     },
-    gate::{Checked, Outgoing},
+    gate::{Checked, Outgoing, Refusal},
     jsonrpc,
 };
 
@@ -35,6 +35,7 @@ impl Engine {
         Conditions {
             layers: &self.layers,
             capacity: source.capacity(),
+            unread: &self.host.unread,
         }
     }
 
@@ -65,9 +66,13 @@ impl ServeMethods for Engine {
                 Outgoing::result(id, view, policy, M::METHOD.as_str(), &result)
             }),
             Answered::Page(page) => page.map(|page| Outgoing::written(id, revision, &page)),
-            Answered::Called(Ok(called)) => return Self::called(id, revision, called),
+            Answered::Called(Ok(called)) => return self.called(id, revision, called),
             Answered::Called(Err(error)) => Err(error),
         };
+        if response.as_ref().is_ok_and(Outgoing::is_counted) && !self.host.unread.has_room() {
+            return Refused::turned_away(&Refusal::Unread, revision).reply(id);
+        }
+        let response = response.map(|response| response.counted(&self.host.unread));
         match (response, cx.opening) {
             (Ok(response), None) => Reply::Ready(response),
             (Ok(response), Some(opening)) => match self.opened(&cx, opening) {

@@ -225,6 +225,7 @@ impl Context {
         }
         let mut answer = Answer::begin(exchange, session, limit)?;
         let message = Outgoing::request(answer.id(), method, Some(&written));
+        let message = message.counted(&exchange.host.unread);
         match exchange.outbox().push(message) {
             Ok(()) => Ok(answer),
             Err(Refused::Closed | Refused::Full) => {

@@ -70,7 +70,7 @@ impl<'c> Sent<'c> {
         subject: Option<Subject>,
         progress: Option<f64>,
     ) -> Self {
-        let mut message = Some(message);
+        let mut message = Some(message.counted(&exchange.host.unread));
         let pushed = exchange.outbox().try_push(&mut message, subject);
         Self {
             exchange,

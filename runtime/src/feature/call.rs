@@ -24,7 +24,7 @@ use super::{
 use crate::{
     contained::{Panic, contained, guarded, panic_text},
     exchange::{Context, Exchange, MessageSink, Ticket},
-    gate::{Outcome, Outgoing},
+    gate::{Outcome, Outgoing, Refusal, Unread},
     trace::{self, Unanswered},
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Conditions<'a> {
     pub(crate) layers: &'a Layers,
     /// What the transport has room for; `None` where the table of ids bounds the calls.
     pub(crate) capacity: Option<&'a dyn Capacity>,
+    /// What waits for its readers.
+    pub(crate) unread: &'a Unread,
 }
 
 /// Calls `callable` for the request `cx`.
@@ -55,6 +57,9 @@ pub(crate) fn run<C: Callable>(
             return Called::Silent;
         }
     };
+    if !conditions.unread.has_room() {
+        return Called::TurnedAway(Refusal::Unread);
+    }
     if let Some(capacity) = conditions.capacity
         && let Err(refusal) = capacity.call()
     {

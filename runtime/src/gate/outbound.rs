@@ -5,13 +5,18 @@ pub(super) mod write;
 
 use std::sync::Arc;
 
+#[cfg(feature = "http")]
+use bytes::Bytes;
 use trueform_schema::{
     Conform, Encode, Era, ErrorObject, Json, Method, RequestId, Revision, View, Violation, conform,
     methods::{AnyNotification, Rules},
     rewrite,
 };
 
-use super::codes::{self, Standing};
+use super::{
+    codes::{self, Standing},
+    unread::{COUNTED, Unread, UnreadBytes},
+};
 use crate::jsonrpc;
 
 /// A message that may be sent: one JSON text without a line end.
@@ -19,6 +24,8 @@ use crate::jsonrpc;
 pub(crate) struct Outgoing {
     kind: OutKind,
     bytes: Vec<u8>,
+    /// Counts the bytes; `None` for a short message, and before a transport has it.
+    unread: Option<Box<UnreadBytes>>,
 }
 
 /// What a message is, for transports that treat kinds differently.
@@ -64,7 +71,7 @@ pub(crate) enum Stage {
     Store,
     /// What the request says about itself: headers, version, required `_meta`.
     Claims,
-    /// It would be served, but as much as may be is open or at work.
+    /// It would be served, but as much as may be is open or at work, or too much waits for its readers.
     NoRoom,
     /// Everything after that, in a session or stateless.
     Call(Era),
@@ -102,6 +109,7 @@ impl Outgoing {
         Self {
             kind: OutKind::Response(Outcome::Result, Stage::Call(revision.era())),
             bytes,
+            unread: None,
         }
     }
 
@@ -148,6 +156,7 @@ impl Outgoing {
         Self {
             kind: OutKind::Response(outcome, stage),
             bytes,
+            unread: None,
         }
     }
 
@@ -178,6 +187,7 @@ impl Outgoing {
         Some(Self {
             kind: OutKind::Notification,
             bytes,
+            unread: None,
         })
     }
 
@@ -189,6 +199,7 @@ impl Outgoing {
         Self {
             kind: OutKind::Request(id.clone()),
             bytes,
+            unread: None,
         }
     }
 
@@ -213,8 +224,10 @@ impl Outgoing {
             ),
             false => (Outcome::Result, Stage::Call(Era::Legacy)),
         };
+        let counted = responses.iter().find_map(|one| one.unread.as_ref());
         Self {
             kind: OutKind::Response(outcome, stage),
+            unread: counted.map(|counted| Box::new(counted.another(bytes.len()))),
             bytes,
         }
     }
@@ -225,6 +238,7 @@ impl Outgoing {
         Self {
             kind: OutKind::Notification,
             bytes,
+            unread: None,
         }
     }
 
@@ -233,6 +247,49 @@ impl Outgoing {
         self.bytes.push(b'\n');
         self.bytes.extend_from_slice(&next.bytes);
         self
+    }
+
+    /// Counts the bytes of this message in `unread`, until they are written or dropped. A short one is not counted.
+    #[inline]
+    pub(crate) fn counted(mut self, unread: &Arc<Unread>) -> Self {
+        if self.is_counted() && self.unread.is_none() {
+            self.count(unread);
+        }
+        self
+    }
+
+    #[cold]
+    fn count(&mut self, unread: &Arc<Unread>) {
+        self.unread = Some(Box::new(unread.count(self.bytes.len())));
+    }
+
+    /// Whether the message is long enough to be counted.
+    #[inline]
+    pub(crate) fn is_counted(&self) -> bool {
+        COUNTED <= self.bytes.len()
+    }
+
+    /// The bytes, which are counted, if the message is, for as long as there is a part of them.
+    #[cfg(feature = "http")]
+    pub(crate) fn into_body(self) -> Bytes {
+        match self.unread {
+            None => self.bytes.into(),
+            Some(counted) => counted.around(self.bytes),
+        }
+    }
+
+    /// `text`, which was made of this message. It is counted if the message is.
+    #[cfg(feature = "http")]
+    pub(crate) fn as_text(&self, text: Vec<u8>) -> Bytes {
+        match &self.unread {
+            None => text.into(),
+            Some(counted) => counted.another(text.len()).around(text),
+        }
+    }
+
+    /// The bytes, and what counts them.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Option<Box<UnreadBytes>>) {
+        (self.bytes, self.unread)
     }
 
     #[cfg(feature = "http")]

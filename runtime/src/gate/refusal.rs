@@ -44,6 +44,8 @@ pub(crate) enum Refusal {
     Event,
     /// As many calls as may be are at work.
     Busy,
+    /// Too much waits for its readers, over all connections.
+    Unread,
     TooManySessions,
     Store,
     Stopping,
@@ -66,9 +68,11 @@ impl Refusal {
             | Self::Version
             | Self::Event => Stage::Envelope,
             Self::SessionUnknown | Self::Path(_) => Stage::NotFound,
-            Self::Busy | Self::TooManySessions | Self::TooManyStreams | Self::Stopping => {
-                Stage::NoRoom
-            }
+            Self::Busy
+            | Self::Unread
+            | Self::TooManySessions
+            | Self::TooManyStreams
+            | Self::Stopping => Stage::NoRoom,
             Self::Store => Stage::Store,
         }
     }
@@ -81,6 +85,7 @@ impl Refusal {
             Self::SessionHeaderUnusable => session::session_header_unusable(),
             Self::Version => session::session_version_unknown(),
             Self::Busy
+            | Self::Unread
             | Self::TooManySessions
             | Self::TooManyStreams
             | Self::Stopping
@@ -130,6 +135,7 @@ impl Refusal {
             | Self::SessionHeaderUnusable
             | Self::Version
             | Self::Busy
+            | Self::Unread
             | Self::TooManySessions
             | Self::TooManyStreams
             | Self::Store
@@ -170,6 +176,11 @@ impl Refusal {
                 .into(),
             Self::Event => {
                 "the `Last-Event-ID` header names no event that this session can resume from".into()
+            }
+            Self::Unread => {
+                "too many bytes of answers wait for clients to read them; the limit is \
+                             the server's `max_unread` setting; try again later"
+                    .into()
             }
             Self::Busy => {
                 "too many calls are at work; the limit is the server's `max_in_flight` setting"

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     drive::{Batch, CallFuture, Driving, Reply, Sorted},
     engine::{Engine, Shared, Source},
-    gate::Outgoing,
+    gate::{Outgoing, UnreadBytes},
     jsonrpc,
     peer::Session,
     principal::Principal,
@@ -140,6 +140,7 @@ pub(crate) async fn serve(
         out: Vec::new(),
         written: 0,
         unflushed: false,
+        unread: Vec::new(),
         calls: JoinSet::new(),
         ending: None,
     };
@@ -157,6 +158,8 @@ struct Connection {
     out: Vec<u8>,
     written: usize,
     unflushed: bool,
+    /// What counts the long messages among `out`.
+    unread: Vec<Box<UnreadBytes>>,
     /// With a peer that does not read.
     patience: Patience,
     /// Whether it has read since this was last looked at.
@@ -378,7 +381,8 @@ impl Connection {
     }
 
     fn append(&mut self, message: Outgoing) {
-        let message = message.into_bytes();
+        let (message, counted) = message.into_parts();
+        self.unread.extend(counted);
         tracing::trace!(message = %jsonrpc::WholeMessage(&message), "sent");
         if self.out.is_empty() && message.len() >= FULL {
             // Large messages are not copied.
@@ -420,6 +424,7 @@ impl Connection {
         }
         self.out.clear();
         self.written = 0;
+        self.unread.clear();
         if self.out.capacity() > WORTH_KEEPING {
             self.out.shrink_to(FULL);
         }

@@ -18,3 +18,4 @@ mod sessions;
 mod shared;
 mod streams;
 mod support;
+mod unread;

@@ -60,6 +60,7 @@ mod support;
 mod tools;
 #[cfg(feature = "http")]
 mod trace;
+mod unread;
 mod values;
 mod ways_out;
 mod writes;

@@ -29,6 +29,7 @@ use super::{
 use crate::{
     drive::CallEvent,
     engine::Shared,
+    gate::Outgoing,
     signal::Fired,
     store::{EventId, EventStore},
 };
@@ -54,13 +55,22 @@ pub(super) fn event_stream(
     headed(Body::new(body))
 }
 
-/// The response that consists of `events` and ends.
-pub(super) fn complete_stream(events: impl IntoIterator<Item = Bytes>) -> Response {
-    let mut whole = Vec::new();
-    for event in events {
-        whole.extend_from_slice(&event);
-    }
-    headed(Body::from(whole))
+/// The response that consists of an event for each of `messages` and ends.
+pub(super) fn complete_stream(messages: &[Outgoing]) -> Response {
+    let body = match messages {
+        [message] => sse::event(None, message),
+        _ => {
+            let mut whole = Vec::new();
+            for message in messages {
+                whole.extend_from_slice(&sse::event(None, message));
+            }
+            match messages.iter().find(|message| message.is_counted()) {
+                Some(message) => message.as_text(whole),
+                None => whole.into(),
+            }
+        }
+    };
+    headed(Body::from(body))
 }
 
 fn headed(body: Body) -> Response {

@@ -22,7 +22,7 @@ use super::{
     status,
 };
 use crate::{
-    gate::Refusal,
+    gate::{Refusal, Unread},
     peer::ShortId,
     store::{EventId, EventStore, Replay},
 };
@@ -135,6 +135,7 @@ async fn resume(
     let Resumable { store, .. } =
         Resumable::of(&entry, endpoint.event_store()).ok_or(Refusal::Event)?;
     let keep_alive = endpoint.config.keep_alive;
+    let unread = &endpoint.engine.host.unread;
 
     if entry.lock_standalone().number() == Some(last.stream) {
         let missed = replay(&*store, entry.id(), last).await?;
@@ -143,7 +144,7 @@ async fn resume(
         let source = Unrelated::new(active, reader, Some(store.clone()), endpoint.stopping());
         // The reader before may have taken one more message: looked at again after it cannot any more.
         let missed = replay(&*store, entry.id(), last).await.unwrap_or(missed);
-        let first = events(last.stream, missed, u64::MAX);
+        let first = events(last.stream, missed, u64::MAX, unread);
         return Ok(event_stream(first, source, keep_alive));
     }
 
@@ -163,7 +164,7 @@ async fn resume(
     if let (Err(_), Some((_, live))) = (&missed, &live) {
         live.detach();
     }
-    let first = events(last.stream, missed?, from);
+    let first = events(last.stream, missed?, from, unread);
     Ok(event_stream(
         first,
         Piped {
@@ -186,7 +187,7 @@ async fn replay(store: &dyn EventStore, session: &str, last: EventId) -> Result<
 }
 
 /// The events before position `until`; those from there on come by the pipe.
-fn events(stream: u64, replay: Replay, until: u64) -> VecDeque<Bytes> {
+fn events(stream: u64, replay: Replay, until: u64, unread: &Arc<Unread>) -> VecDeque<Bytes> {
     let missed = replay
         .events
         .into_iter()
@@ -197,7 +198,7 @@ fn events(stream: u64, replay: Replay, until: u64) -> VecDeque<Bytes> {
                 stream,
                 position: event.position,
             };
-            sse::replayed(id, &event)
+            sse::replayed(id, &event, unread)
         })
         .collect()
 }

@@ -45,8 +45,7 @@ pub(super) fn complete(responses: Responses, accepts: Accepts) -> Response {
     if responses.is_empty() {
         return status::accepted();
     }
-    let responses = responses.into_list();
-    complete_stream(responses.iter().map(|response| sse::event(None, response)))
+    complete_stream(&responses.into_list())
 }
 
 /// Calls that are at work, and how they are to be answered.

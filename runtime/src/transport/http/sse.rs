@@ -1,12 +1,12 @@
 //! Server-sent events: how a message becomes an event. One event is one buffer, so that it leaves in one write.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use memchr::memchr2_iter;
 
 use crate::{
-    gate::Outgoing,
+    gate::{Outgoing, Unread},
     jsonrpc,
     store::{EventId, StoredEvent},
 };
@@ -24,15 +24,15 @@ pub(super) const REPLACED: Bytes = Bytes::from_static(b"retry: 30000\n\n");
 /// A line end between the tokens of the JSON would end the `data` field, and inside strings JSON has none: it becomes a
 /// space. Letters that line splitters of some clients take for line ends occur inside strings only, and are escaped there.
 pub(super) fn event(id: Option<EventId>, message: &Outgoing) -> Bytes {
-    written(id, message.bytes())
+    message.as_text(written(id, message.bytes()))
 }
 
 /// An event that the store kept, as it was sent before.
-pub(super) fn replayed(id: EventId, event: &StoredEvent) -> Bytes {
-    written(Some(id), &event.message)
+pub(super) fn replayed(id: EventId, event: &StoredEvent, unread: &Arc<Unread>) -> Bytes {
+    unread.text(written(Some(id), &event.message))
 }
 
-fn written(id: Option<EventId>, message: &[u8]) -> Bytes {
+fn written(id: Option<EventId>, message: &[u8]) -> Vec<u8> {
     tracing::trace!(message = %jsonrpc::WholeMessage(message), "sent as an event");
     let mut out = Vec::with_capacity(message.len() + if id.is_some() { 80 } else { 24 });
     if let Some(id) = id {
@@ -50,7 +50,7 @@ fn written(id: Option<EventId>, message: &[u8]) -> Bytes {
         }
     }
     out.extend_from_slice(b"\n\n");
-    out.into()
+    out
 }
 
 /// Where the first of U+0085, U+2028 and U+2029 is.

@@ -85,7 +85,7 @@ pub(super) fn refused(refusal: &Refusal, id: Option<&RequestId>) -> Response {
 pub(super) fn json(message: Outgoing) -> Response {
     let status = of(&message);
     tracing::trace!(message = %jsonrpc::WholeMessage(message.bytes()), "sent");
-    let mut response = Response::new(Body::from(message.into_bytes()));
+    let mut response = Response::new(Body::from(message.into_body()));
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
