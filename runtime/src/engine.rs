@@ -222,7 +222,7 @@ impl Shared {
     pub(crate) fn notify(&self, topic: &'static Topic) {
         let is_offered = |offered: &'static Topic| std::ptr::eq(offered, topic);
         if self.features.topics().any(is_offered) {
-            self.subscriptions.notify(&self.host, topic);
+            self.subscriptions.notify(topic);
         }
     }
 

@@ -14,7 +14,7 @@ pub(crate) use self::{
     caller::{Caller, PeerFacts},
     inflight::{Cancel, Cancelled, Refused as IdRefused},
     level::is_known as is_known_level,
-    outbox::{Outbox, Refused, Subject},
+    outbox::{Due, Outbox, Refused, Subject},
     session::{Negotiated, Opening, Phase, Session, ShortId},
 };
 pub use self::{

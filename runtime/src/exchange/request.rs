@@ -20,7 +20,7 @@ use crate::{
     gate::{self, NotificationKind, Outgoing},
     host::HostRef,
     jsonrpc,
-    peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Refused, Session, Subject},
+    peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Session, Subject},
     principal::Principal,
     signal::Signal,
 };
@@ -241,27 +241,10 @@ impl Exchange {
 
     /// Sends a notification that belongs to this request, as its revision allows. False if it did not leave.
     pub(crate) fn notify(&self, kind: &NotificationKind, params: &dyn Conform) -> bool {
-        let push = |message| self.outbox().push(message);
-        self.push_notification(kind, params, push)
-    }
-
-    /// Sends a notification, unless one of its kind waits for the client already.
-    pub(crate) fn notify_once(&self, kind: &NotificationKind, params: &dyn Conform) -> bool {
-        let subject = self.subject(kind);
-        let push = |message| self.outbox().push_once(message, subject);
-        self.push_notification(kind, params, push)
-    }
-
-    fn push_notification(
-        &self,
-        kind: &NotificationKind,
-        params: &dyn Conform,
-        push: impl FnOnce(Outgoing) -> Result<(), Refused>,
-    ) -> bool {
         let Some(message) = self.notification(kind, params) else {
             return false;
         };
-        match push(message) {
+        match self.outbox().push(message.counted(&self.host.unread)) {
             Ok(()) => true,
             Err(refused) => {
                 let method = kind.method;

@@ -13,18 +13,18 @@ use std::{
 };
 
 use trueform_schema::{
-    CancelledNotificationParams, Method, NotificationMetaObject, NotificationParams, RequestId,
-    Revision, SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
-    SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
+    CancelledNotificationParams, Method, NotificationMetaObject, RequestId, Revision,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenResult,
+    SubscriptionsListenResultMetaObject,
 };
 
 use super::job::{Called, Capacity, Completion, Job, Pool};
 use crate::{
     exchange::{Exchange, MessageSink, Ticket},
     gate::{NotificationKind, Outgoing},
-    host::{Host, HostOwner},
+    host::HostOwner,
     jsonrpc,
-    peer::{Session, Subject},
+    peer::{Due, Outbox, Session},
     signal::Fired,
     trace::Unanswered,
 };
@@ -87,7 +87,7 @@ impl Subscriptions {
     }
 
     /// Notifies every peer that may hear of `topic` (I-3, U-2, U-4).
-    pub(crate) fn notify(&self, host: &Host, topic: &Topic) {
+    pub(crate) fn notify(&self, topic: &Topic) {
         let sessions: Vec<_> = lock(&self.sessions)
             .iter()
             .filter_map(Weak::upgrade)
@@ -100,14 +100,7 @@ impl Subscriptions {
             if !kind.exists() {
                 continue;
             }
-            let method = kind.method;
-            let message = Outgoing::notification(&kind, None, host.settings.outgoing);
-            // A client that does not read is sent nothing more: what waits already says the same.
-            let subject = Subject { method, request: 0 };
-            let push = |message| session.outbox.push_once(message, subject);
-            if let Some(Err(refused)) = message.map(push) {
-                tracing::debug!(method, ?refused, "a notification was dropped");
-            }
+            push(&session.outbox, kind, None);
         }
         let listening: Vec<_> = lock(&self.listeners)
             .iter()
@@ -115,8 +108,10 @@ impl Subscriptions {
             .filter_map(|listener| listener.exchange.upgrade())
             .collect();
         for exchange in listening {
-            let params = NotificationParams::default().with_meta(meta_of(&exchange.id));
-            exchange.notify_once(&topic.at(exchange.revision()), &params);
+            if exchange.is_open() {
+                let kind = topic.at(exchange.revision());
+                push(exchange.outbox(), kind, Some(exchange.id.clone()));
+            }
         }
     }
 
@@ -181,6 +176,13 @@ impl Subscriptions {
             other.is_some_and(|other| Arc::ptr_eq(other, session))
         };
         lock(&self.listeners).iter().filter(is_of).count()
+    }
+}
+
+/// Queues a notification for one peer. One that does not read is sent nothing more: what waits already says the same.
+fn push(outbox: &Outbox, kind: NotificationKind, subscription: Option<RequestId>) {
+    if let Err(refused) = outbox.push_due(Due { kind, subscription }) {
+        tracing::debug!(method = kind.method, ?refused, "a notification was dropped");
     }
 }
 

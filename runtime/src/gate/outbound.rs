@@ -8,7 +8,8 @@ use std::sync::Arc;
 #[cfg(feature = "http")]
 use bytes::Bytes;
 use trueform_schema::{
-    Conform, Encode, Era, ErrorObject, Json, Method, RequestId, Revision, View, Violation, conform,
+    Conform, Encode, Era, ErrorObject, Json, Method, NotificationMetaObject, NotificationParams,
+    RequestId, Revision, View, Violation, conform,
     methods::{AnyNotification, Rules},
     rewrite,
 };
@@ -191,6 +192,27 @@ impl Outgoing {
         })
     }
 
+    /// A notification that the library sends by itself, in the same words each time, at a revision that has it. `subscription` is
+    /// the request that asked for it.
+    pub(crate) fn fixed_notification(
+        kind: &NotificationKind,
+        subscription: Option<&RequestId>,
+    ) -> Self {
+        let params = subscription.map(|id| {
+            let mut meta = NotificationMetaObject::default();
+            meta.subscription_id = Some(id.clone());
+            NotificationParams::default().with_meta(meta)
+        });
+        let params = params.as_ref().map(|params| params as &dyn Encode);
+        let mut bytes = Vec::with_capacity(192);
+        write::write_notification(kind.method, params, View::at(kind.revision), &mut bytes);
+        Self {
+            kind: OutKind::Notification,
+            bytes,
+            unread: None,
+        }
+    }
+
     /// A request. `params` were checked and written before.
     pub(crate) fn request(id: &RequestId, method: &str, params: Option<&CheckedParams>) -> Self {
         let mut bytes = Vec::with_capacity(256);
@@ -315,7 +337,7 @@ impl Outgoing {
 }
 
 /// Which notification of a server is sent, and at which revision.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotificationKind {
     pub(crate) method: &'static str,
     pub(crate) revision: Revision,

@@ -9,7 +9,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use crate::gate::Outgoing;
+use trueform_schema::RequestId;
+
+use crate::gate::{NotificationKind, Outgoing};
 
 /// Most messages that wait in one outbox.
 ///
@@ -20,7 +22,8 @@ pub const OUTBOX_LIMIT: usize = 1024;
 /// Most bytes of messages that wait in one outbox: 4 MiB, or one message if that is larger.
 pub const OUTBOX_BYTES: usize = 4 << 20;
 
-/// A bounded queue of encoded messages.
+/// A bounded queue of messages. What many peers hear at once waits as a few bytes that say what it is, and is encoded when it is
+/// taken.
 pub(crate) struct Outbox {
     state: Mutex<State>,
 }
@@ -35,9 +38,20 @@ struct State {
     closed: bool,
 }
 
-struct Waiting {
-    message: Outgoing,
-    subject: Option<Subject>,
+enum Waiting {
+    Encoded {
+        message: Outgoing,
+        subject: Option<Subject>,
+    },
+    Due(Due),
+}
+
+/// A notification that says the same each time, so that one that waits is enough for one peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) kind: NotificationKind,
+    /// The request that asked for it, if one did.
+    pub(crate) subscription: Option<RequestId>,
 }
 
 /// What a message is about. A newer message about the same subject says all that an older one says.
@@ -45,7 +59,7 @@ struct Waiting {
 pub(crate) struct Subject {
     /// The name of the notification.
     pub(crate) method: &'static str,
-    /// The address of the request that it belongs to, or 0.
+    /// The address of the request that it belongs to.
     pub(crate) request: usize,
 }
 
@@ -87,17 +101,31 @@ impl Outbox {
         if state.closed {
             return Err(Refused::Closed);
         }
-        let Some(message) = message.take_if(|message| state.has_room_for(message)) else {
+        let Some(message) = message.take_if(|message| state.has_room_for(message.bytes().len()))
+        else {
             return Err(Refused::Full);
         };
         state.bytes += message.bytes().len();
-        state.queue.push_back(Waiting { message, subject });
-        let reader = state.reader.take();
-        drop(state);
-        // Waking runs foreign code, which must not find the lock held.
-        if let Some(reader) = reader {
-            reader.wake();
+        state.queue.push_back(Waiting::Encoded { message, subject });
+        wake_reader(state);
+        Ok(())
+    }
+
+    /// Appends `due` unless it waits already: a peer that does not read costs nothing more.
+    pub(crate) fn push_due(&self, due: Due) -> Result<(), Refused> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(Refused::Closed);
         }
+        let is_due = |waiting: &Waiting| matches!(waiting, Waiting::Due(other) if *other == due);
+        if state.queue.iter().any(is_due) {
+            return Ok(());
+        }
+        if !state.has_room_for(0) {
+            return Err(Refused::Full);
+        }
+        state.queue.push_back(Waiting::Due(due));
+        wake_reader(state);
         Ok(())
     }
 
@@ -105,29 +133,27 @@ impl Outbox {
     pub(crate) fn replace(&self, message: Outgoing, subject: Subject) -> bool {
         let mut state = self.lock();
         let mut waiting = state.queue.iter_mut().rev();
-        let Some(older) = waiting.find(|older| older.subject == Some(subject)) else {
+        let older = waiting.find_map(|older| match older {
+            Waiting::Encoded {
+                message,
+                subject: Some(about),
+            } if *about == subject => Some(message),
+            Waiting::Encoded { .. } | Waiting::Due(_) => None,
+        });
+        let Some(older) = older else {
             return false;
         };
-        let before = older.message.bytes().len();
+        let before = older.bytes().len();
         let after = message.bytes().len();
-        older.message = message;
+        *older = message;
         state.bytes = state.bytes - before + after;
         true
-    }
-
-    /// Appends `message` unless one about `subject` waits already: a peer that does not read costs nothing more.
-    pub(crate) fn push_once(&self, message: Outgoing, subject: Subject) -> Result<(), Refused> {
-        let is_said = |waiting: &Waiting| waiting.subject == Some(subject);
-        if self.lock().queue.iter().any(is_said) {
-            return Ok(());
-        }
-        self.try_push(&mut Some(message), Some(subject))
     }
 
     /// Ready when half of the outbox is free and there is room for `message`, or when it was closed.
     pub(crate) fn poll_room(&self, message: Option<&Outgoing>, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
-        let has_room = message.is_none_or(|message| state.has_room_for(message));
+        let has_room = message.is_none_or(|message| state.has_room_for(message.bytes().len()));
         if state.closed || has_room && state.is_half_empty() {
             return Poll::Ready(());
         }
@@ -166,14 +192,23 @@ impl Outbox {
     /// The next message that is there already.
     pub(crate) fn try_next(&self) -> Option<Outgoing> {
         let mut state = self.lock();
-        let message = state.queue.pop_front()?.message;
-        state.bytes -= message.bytes().len();
+        let waiting = state.queue.pop_front()?;
+        if let Waiting::Encoded { message, .. } = &waiting {
+            state.bytes -= message.bytes().len();
+        }
         if !state.writers.is_empty() && state.is_half_empty() {
             let writers = std::mem::take(&mut state.writers);
             drop(state);
             writers.into_iter().for_each(Waker::wake);
+        } else {
+            drop(state);
         }
-        Some(message)
+        Some(match waiting {
+            Waiting::Encoded { message, .. } => message,
+            Waiting::Due(Due { kind, subscription }) => {
+                Outgoing::fixed_notification(&kind, subscription.as_ref())
+            }
+        })
     }
 
     /// Whether nothing waits.
@@ -200,13 +235,22 @@ impl Outbox {
 }
 
 impl State {
-    fn has_room_for(&self, message: &Outgoing) -> bool {
+    fn has_room_for(&self, bytes: usize) -> bool {
         self.queue.is_empty()
-            || self.queue.len() < OUTBOX_LIMIT && self.bytes + message.bytes().len() <= OUTBOX_BYTES
+            || self.queue.len() < OUTBOX_LIMIT && self.bytes + bytes <= OUTBOX_BYTES
     }
 
     fn is_half_empty(&self) -> bool {
         self.queue.len() <= OUTBOX_LIMIT / 2 && self.bytes <= OUTBOX_BYTES / 2
+    }
+}
+
+fn wake_reader(mut state: MutexGuard<'_, State>) {
+    let reader = state.reader.take();
+    drop(state);
+    // Waking runs foreign code, which must not find the lock held.
+    if let Some(reader) = reader {
+        reader.wake();
     }
 }
 
@@ -230,6 +274,8 @@ mod tests {
         },
         task::Wake,
     };
+
+    use trueform_schema::{Method, Revision};
 
     use super::*;
 
@@ -296,10 +342,9 @@ mod tests {
             request,
         };
         assert!(!outbox.replace(message("1"), subject(1)), "nothing waits");
-        for request in [1, 1, 2] {
-            outbox
-                .push_once(message("first"), subject(request))
-                .unwrap();
+        for request in [1, 2] {
+            let mut first = Some(message("first"));
+            outbox.try_push(&mut first, Some(subject(request))).unwrap();
         }
         assert!(outbox.replace(message("a longer one"), subject(1)));
         let texts: Vec<_> = std::iter::from_fn(|| outbox.try_next())
@@ -400,5 +445,52 @@ mod tests {
         assert!(outbox.poll_next(&mut cx).is_pending());
         outbox.close();
         assert_eq!(woken.0.load(Ordering::SeqCst), 3, "the reader");
+    }
+
+    // Issue 8: what goes to many waits as a key, once for each peer, and keeps its place among the rest.
+    #[test]
+    fn what_many_hear_is_encoded_when_it_is_taken() {
+        let outbox = Outbox::new();
+        let due = |method, revision, subscription| Due {
+            kind: NotificationKind::core(method, revision),
+            subscription,
+        };
+        let changed = due(Method::ToolListChanged, Revision::V2025_06_18, None);
+        let asked = |id: &str| {
+            let id = Some(RequestId::from(id));
+            due(Method::ToolListChanged, Revision::V2026_07_28, id)
+        };
+        for _ in 0..3 {
+            outbox.push_due(changed.clone()).unwrap();
+            outbox.push_due(asked("a")).unwrap();
+        }
+        outbox.push(message("other")).unwrap();
+        outbox.push_due(asked("b")).unwrap();
+        outbox.push_due(changed.clone()).unwrap();
+        assert_eq!(outbox.lock().bytes, "other".len(), "keys have no text yet");
+        let of = |id| {
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":"{id}"}}}}}}"#
+            )
+        };
+        let texts: Vec<_> = std::iter::from_fn(|| outbox.try_next())
+            .map(|message| String::from_utf8(message.into_bytes()).unwrap())
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+                &of("a"),
+                "other",
+                &of("b"),
+            ]
+        );
+        // What was taken is due anew, within the bound on how much waits.
+        outbox.push_due(changed.clone()).unwrap();
+        while outbox.push(message("x")).is_ok() {}
+        assert_eq!(outbox.push_due(changed.clone()), Ok(()), "it waits");
+        assert_eq!(outbox.push_due(asked("c")), Err(Refused::Full));
+        outbox.close();
+        assert_eq!(outbox.push_due(changed), Err(Refused::Closed));
     }
 }
