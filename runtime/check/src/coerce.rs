@@ -104,5 +104,5 @@ impl Coerce<'_> {
 
 fn as_integer(number: &Number) -> Option<Number> {
     let float = number.as_f64().filter(|_| number.is_f64())?;
-    (float.fract() == 0.0 && float.abs() <= EXACT).then(|| Number::from(float as i64))
+    (float.fract() == 0.0 && float.abs() < EXACT).then(|| Number::from(float as i64))
 }

@@ -135,7 +135,7 @@ pub struct CompileOptions {
     /// keyword `limit`. Where a schema needs the feature `json-schema`, every value counts as one step, however many schemas
     /// are applied to it; depth, and how often a pattern may backtrack, are bounded.
     pub max_steps: u64,
-    /// Whether an integral float beyond ±2^53 is refused where only integers are allowed, because it may stand for several
+    /// Whether an integral float of ±2^53 or beyond is refused where only integers are allowed, because it may stand for several
     /// integers. Default: `false`, as JSON Schema has it. Not where `minimum` or `maximum` is beyond what 64 bits hold, because
     /// such integers are read as floats, however they are written; nor in schemas that need the feature `json-schema`.
     pub exact_integers: bool,
@@ -338,7 +338,7 @@ impl Schema {
         }
     }
 
-    /// Turns integral floats within ±2^53 into integers where the schema demands an integer.
+    /// Turns integral floats between −2^53 and 2^53 into integers where the schema demands an integer.
     ///
     /// Models send `30.0` for 30; JSON Schema calls that an integer, serde does not. A place that also allows fractions is left
     /// as it is. Returns the JSON pointers of what changed, at most [`MAX_VIOLATIONS`] of them.

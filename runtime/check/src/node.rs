@@ -126,7 +126,7 @@ pub(super) struct NumberRules {
     pub(super) exclusive_minimum: Option<Num>,
     pub(super) exclusive_maximum: Option<Num>,
     pub(super) multiple_of: Option<Num>,
-    /// Whether integers that are written as floats must be within ±2^53.
+    /// Whether integers that are written as floats must be below 2^53 and above −2^53.
     pub(super) exact: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Num {
     Float(f64),
 }
 
-/// The largest magnitude up to which every integer has a float of its own, 2^53.
+/// 2^53. A float of a smaller magnitude stands for one integer only; this one is what the text `9007199254740993.0` is read as too.
 pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Integral floats below this fit an `i128`; those above stay floats.

@@ -27,7 +27,7 @@ pub enum Leniency {
     /// asks for a refusal, as of an unknown log level, it is refused in any case. So is a result of a kind that the
     /// revision does not have, such as one that asks for input in the legacy era.
     UnknownValues,
-    /// An integer written with a fraction or an exponent, such as `1.0` or `1e3`, up to ±2^53. Beyond that not every integer has a
+    /// An integer written with a fraction or an exponent, such as `1.0` or `1e3`, below 2^53 and above −2^53. From there on not every integer has a
     /// float of its own: such a number is refused whatever this says, and the error asks for digits alone.
     IntegralFloats,
     /// A string that does not have the format it should, such as a path in place of a URI.

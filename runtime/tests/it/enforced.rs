@@ -107,7 +107,7 @@ async fn a_flattened_option_drops_nothing() {
             {"word":"a","limit":-1}
                 /limit: expected at least 0, found integer -1
             {"word":"a","limit":1e19}
-                /limit: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
+                /limit: expected an integer written in digits alone, because floats from ±2^53 on are not exact, found number 1e+19
             {"word":"a","limit":10000000000000000000}
                 Query { word: "a", paging: Some(Paging { limit: 10000000000000000000, offset: None }) }
             {"word":"a","limit":18446744073709551616}

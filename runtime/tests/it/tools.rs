@@ -264,7 +264,7 @@ async fn all_that_is_wrong_is_told() {
             json!({"a": 1e300, "b": 1}),
             expect![[r#"
             the arguments of tool `add` do not fit:
-            /a: expected an integer from -9223372036854775808 to 9223372036854775807, written in digits alone where it is beyond ±2^53, found 1e+300"#]],
+            /a: expected an integer from -9223372036854775808 to 9223372036854775807, written in digits alone from ±2^53 on, found 1e+300"#]],
         ),
         (
             json!({"a": 30.0, "b": u64::MAX}),

@@ -293,18 +293,35 @@ fn integers_may_be_written_as_floats_and_floats_as_integers() {
         "/ttlMs",
         "expected an integer",
     );
-    // Up to 2^53 every integer has a float of its own.
+    // Below 2^53 every integer has a float of its own. 2^53 is what the integer after it is read as too.
     let result: ListToolsResult =
         decode::from_str(r#"{"tools":[],"ttlMs":1816189213876457.0}"#).unwrap();
     assert_eq!(result.ttl_ms, Some(1_816_189_213_876_457));
+    for (text, exact) in [
+        ("9007199254740991.0", (1 << 53) - 1),
+        ("-9007199254740991.0", 1 - (1 << 53)),
+        ("9007199254740992", 1 << 53),
+        ("9007199254740993", (1 << 53) + 1),
+    ] {
+        let result: ListToolsResult =
+            decode::from_str(&format!(r#"{{"tools":[],"ttlMs":{text}}}"#)).unwrap();
+        assert_eq!(result.ttl_ms, Some(exact), "{text}");
+    }
     let result: ListToolsResult =
         decode::from_str(r#"{"tools":[],"ttlMs":9223372036854775807}"#).unwrap();
     assert_eq!(result.ttl_ms, Some(i64::MAX));
-    for beyond in ["1e16", "1e300", "-9007199254740994.0"] {
+    for beyond in [
+        "1e16",
+        "1e300",
+        "9007199254740992.0",
+        "9007199254740993.0",
+        "-9007199254740993.0",
+        "-9007199254740994.0",
+    ] {
         refused::<ListToolsResult>(
             &format!(r#"{{"tools":[],"ttlMs":{beyond}}}"#),
             "/ttlMs",
-            "expected an integer of 64 bits, in digits alone where it is beyond ±2^53",
+            "expected an integer of 64 bits, in digits alone from ±2^53 on",
         );
     }
     refused::<ListToolsResult>(

@@ -38,11 +38,11 @@ const OF_ONE_STATE: &str = "the schema has a type for each state of a task, and 
     anything; the model has one type for all states";
 
 /// Whether `error` is of a number in `value` that the type of its member cannot hold exactly, and the message names the remedy: an
-/// integer for a double, one beyond 64 bits, a float beyond ±2^53 for an integer.
+/// integer for a double, one beyond 64 bits, a float from ±2^53 on for an integer.
 pub(super) fn is_inexact(error: &DecodeError, value: &Value) -> bool {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let is_beyond = |number: &Value| {
-        let is_float = number.is_f64() && number.as_f64().is_some_and(|found| EXACT < found.abs());
+        let is_float = number.is_f64() && number.as_f64().is_some_and(|found| EXACT <= found.abs());
         is_float || number.is_u64() && !number.is_i64()
     };
     let expected = error.expected();

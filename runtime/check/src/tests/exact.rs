@@ -3,18 +3,35 @@
 use super::{CompileOptions, Schema, compiled, json, verdict};
 use crate::Steps;
 
-const INEXACT: &str =
-    "expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found";
+const INEXACT: &str = "expected an integer written in digits alone, because floats from ±2^53 on are not exact, found";
 
 #[test]
 fn exact_integers() {
     for (schema, value, expected) in [
         (r#"{"type":"integer"}"#, "3.0", String::new()),
-        (r#"{"type":"integer"}"#, "9007199254740992.0", String::new()),
+        (r#"{"type":"integer"}"#, "9007199254740991.0", String::new()),
         (
             r#"{"type":"integer"}"#,
-            "-9007199254740992.0",
+            "-9007199254740991.0",
             String::new(),
+        ),
+        (r#"{"type":"integer"}"#, "9007199254740992", String::new()),
+        (r#"{"type":"integer"}"#, "9007199254740993", String::new()),
+        // Both texts are read as this double.
+        (
+            r#"{"type":"integer"}"#,
+            "9007199254740992.0",
+            format!("(root): {INEXACT} number 9007199254740992.0"),
+        ),
+        (
+            r#"{"type":"integer"}"#,
+            "9007199254740993.0",
+            format!("(root): {INEXACT} number 9007199254740992.0"),
+        ),
+        (
+            r#"{"type":"integer"}"#,
+            "-9007199254740993.0",
+            format!("(root): {INEXACT} number -9007199254740992.0"),
         ),
         (
             r#"{"type":"integer"}"#,

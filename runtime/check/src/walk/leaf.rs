@@ -82,11 +82,11 @@ pub(super) fn numbers(
 
 /// What is expected in place of an integral float that may stand for several integers.
 const EXACTLY: &str =
-    "an integer written in digits alone, because floats beyond ±2^53 are not exact";
+    "an integer written in digits alone, because floats from ±2^53 on are not exact";
 
 /// Whether `float` has no fraction and is too large to say which integer is meant, where that matters.
 pub(crate) fn is_inexact(rules: &NumberRules, float: Option<f64>) -> bool {
-    rules.exact && float.is_some_and(|float| EXACT < float.abs() && float.fract() == 0.0)
+    rules.exact && float.is_some_and(|float| EXACT <= float.abs() && float.fract() == 0.0)
 }
 
 type Broken = Option<(&'static str, &'static str, Num)>;

@@ -93,7 +93,7 @@ fn unfit_integer(message: &str) -> Option<String> {
     let float = quoted(found, "invalid type: floating point `")?;
     // Smaller ones were taken as integers.
     Some(format!(
-        "expected an integer from {range}, written in digits alone where it is beyond ±2^53, found {float}"
+        "expected an integer from {range}, written in digits alone from ±2^53 on, found {float}"
     ))
 }
 

@@ -64,9 +64,9 @@ async fn messages_say_the_cure() {
             {"small":18446744073709551615}
                 18446744073709551615
             {"small":1e19}
-                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1e+19
+                /small: expected an integer from 0 to 18446744073709551615, written in digits alone from ±2^53 on, found 1e+19
             {"small":18446744073709551616}
-                /small: expected an integer from 0 to 18446744073709551615, written in digits alone where it is beyond ±2^53, found 1.8446744073709552e+19
+                /small: expected an integer from 0 to 18446744073709551615, written in digits alone from ±2^53 on, found 1.8446744073709552e+19
         "#]],
     )
     .await;
@@ -84,7 +84,7 @@ async fn messages_say_the_cure() {
         ],
         expect![[r#"
             {"small":1e19}
-                /small: expected an integer written in digits alone, because floats beyond ±2^53 are not exact, found number 1e+19
+                /small: expected an integer written in digits alone, because floats from ±2^53 on are not exact, found number 1e+19
             {"small":18446744073709551616}
                 /small: expected at most 18446744073709551615, found number 1.8446744073709552e+19
             {"small":1e3,"wide":1e3,"list":[1e3]}

@@ -80,10 +80,10 @@ pub fn integral(number: f64) -> Option<i64> {
         clippy::cast_possible_truncation,
         reason = "checked to be integral and in range"
     )]
-    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
-/// Up to this value every integer is exactly representable as a double.
+/// 2^53. A double below it stands for one integer only; this one is what `9007199254740993.0` is read as too.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// An [`Integral`] or null.
@@ -127,7 +127,7 @@ impl<'de> Deserialize<'de> for Integral {
                     return Ok(Integral(integer));
                 }
                 let expected = match number.fract() == 0.0 {
-                    true => "an integer of 64 bits, in digits alone where it is beyond ±2^53",
+                    true => "an integer of 64 bits, in digits alone from ±2^53 on",
                     false => "an integer",
                 };
                 Err(E::invalid_value(Unexpected::Float(number), &expected))
