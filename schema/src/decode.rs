@@ -69,7 +69,7 @@ impl DecodeError {
                 }
                 // It may have been at the end of the member's value, which is an object or array then: the innermost enclosing
                 // object that has the member is meant.
-                let has_it = |around: &&str| found(text, &format!("{around}{member}")).is_some();
+                let has_it = |around: &&str| value_at(text, &format!("{around}{member}")).is_some();
                 let around = std::iter::successors(Some(&*pointer), |inner| {
                     inner.rfind('/').map(|at| &inner[..at])
                 });
@@ -78,7 +78,13 @@ impl DecodeError {
                 Self::new(pointer, message)
             }
         };
-        located.found = found(text, &located.pointer);
+        let value = value_at(text, &located.pointer);
+        located.found = value.map(|value| (JsonKind::of(value.get()), value.get().len()));
+        if located.message == OUT_OF_RANGE
+            && let Some(value) = value
+        {
+            located.message = out_of_range(value.get());
+        }
         located
     }
 
@@ -148,7 +154,6 @@ impl DecodeError {
         let expected = match self.message.rsplit_once("expected ") {
             // `serde_json`'s message for unpaired surrogates in escapes.
             _ if self.message.ends_with("hex escape") => "text whose escapes are whole characters",
-            _ if self.message == "number out of range" => "a number of 64 bits",
             Some((_, expected)) => expected.split_once(", found ").map_or(expected, |(e, _)| e),
             None => &self.message,
         };
@@ -174,8 +179,28 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Type and size of the value at `pointer` in `text`.
-fn found(text: &str, pointer: &str) -> Option<(JsonKind, usize)> {
+/// The message of serde_json for a number that no double holds, or no integer of 128 bits.
+const OUT_OF_RANGE: &str = "number out of range";
+
+/// What is wrong with `number`, which serde_json calls out of range.
+fn out_of_range(number: &str) -> String {
+    /// Longest number that is repeated, in bytes.
+    const SHOWN: usize = 40;
+    let expected = match number.parse::<f64>() {
+        Ok(double) if double.is_infinite() => {
+            "a number that a double holds, up to ±1.7976931348623157e308"
+        }
+        // Of the integers, only those of 128 bits are read from their digits.
+        _ => return OUT_OF_RANGE.to_owned(),
+    };
+    match number.len() {
+        0..=SHOWN => format!("invalid value: number `{number}`, expected {expected}"),
+        length => format!("invalid value: number of {length} bytes, expected {expected}"),
+    }
+}
+
+/// The value at `pointer` in `text`.
+fn value_at<'t>(text: &'t str, pointer: &str) -> Option<&'t RawValue> {
     let mut value: &RawValue = serde_json::from_str(text).ok()?;
     for token in pointer.split('/').skip(1) {
         value = match JsonKind::of(value.get()) {
@@ -189,7 +214,7 @@ fn found(text: &str, pointer: &str) -> Option<(JsonKind, usize)> {
             }
         };
     }
-    Some((JsonKind::of(value.get()), value.get().len()))
+    Some(value)
 }
 
 const MEMBER: &str = "in member `";
@@ -392,6 +417,12 @@ mod tests {
                 "one of `name`, `list`, `inner`",
                 Some((JsonKind::Array, 6)),
             ),
+            (
+                r#"{"name": "", "list": [{"n": 1}, {"n": -1e400}]}"#,
+                "value",
+                "a number that a double holds, up to ±1.7976931348623157e308",
+                Some((JsonKind::Number, 6)),
+            ),
         ] {
             let error = from_str::<Outer>(text).unwrap_err();
             assert_eq!(
@@ -406,6 +437,48 @@ mod tests {
         assert_eq!(
             (error.rule(), error.expected(), error.found()),
             ("form", "a string or an integer", None)
+        );
+    }
+
+    /// Numbers that no double holds, wherever they are; a long one is not repeated.
+    #[test]
+    fn numbers_out_of_range() {
+        let expected = "expected a number that a double holds, up to ±1.7976931348623157e308";
+        let digits = format!("1{}", "0".repeat(400));
+        for (number, found) in [
+            ("1e400", "number `1e400`"),
+            ("-1.5E+309", "number `-1.5E+309`"),
+            (&*digits, "number of 401 bytes"),
+        ] {
+            for (text, pointer) in [
+                (number.to_owned(), ""),
+                (format!("[{number}]"), "/0"),
+                (format!("[0, {number} ,1]"), "/1"),
+                (format!(r#"{{"a": 1, "b/c": {number}}}"#), "/b~1c"),
+                (
+                    format!(r#"{{"a":{{"b":[{{}},{{"c":{number} }}]}}, "d":2}}"#),
+                    "/a/b/1/c",
+                ),
+            ] {
+                let error = from_str::<serde_json::Value>(&text).unwrap_err();
+                let message = format!("invalid value: {found}, {expected}");
+                assert_eq!(
+                    (error.pointer(), error.message()),
+                    (pointer, &*message),
+                    "{text}"
+                );
+                assert_eq!(
+                    error.found(),
+                    Some((JsonKind::Number, number.len())),
+                    "{text}"
+                );
+            }
+        }
+        let error = from_str::<u128>(&digits[..40]).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "number out of range",
+            "of an integer of 128 bits"
         );
     }
 

@@ -322,7 +322,7 @@ impl Schema {
         }
         match serde_json::from_str(text) {
             Ok(value) => self.check_within(&value, &streamed.anew()).map(drop),
-            Err(error) => Err(Violations::one(violation::not_json(&error))),
+            Err(error) => Err(Violations::one(violation::not_json(text, &error))),
         }
     }
 

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
+use trueform_schema::DecodeError;
 
 /// At most this many violations of one value are kept; the rest are counted.
 pub const MAX_VIOLATIONS: usize = 32;
@@ -345,8 +346,21 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// The violation of text that is not JSON at all.
-pub(super) fn not_json(error: &serde_json::Error) -> Violation {
+/// The violation of `text`, which is not JSON, or has a number that no double holds.
+pub(super) fn not_json(text: &str, error: &serde_json::Error) -> Violation {
+    let located = DecodeError::locate(text, error);
+    if located.rule() == "value" {
+        return Violation {
+            pointer: located.pointer().to_owned(),
+            keyword: "json",
+            expected: located.expected().to_owned(),
+            found: Found {
+                shape: Shape::Number,
+                shown: None,
+            },
+            suggestion: None,
+        };
+    }
     Violation {
         pointer: String::new(),
         keyword: "json",

@@ -73,7 +73,9 @@ fn shown(problem: &str) -> String {
 /// `error` in words for the model. For integers that their Rust type does not take, which is what is left when the schema finds
 /// nothing, it says what to do.
 fn worded(error: &DecodeError) -> String {
-    let problem = unfit_integer(error.message()).or_else(|| unfit_wide_integer(error.message()));
+    let problem = unfit_integer(error.message())
+        .or_else(|| unfit_wide_integer(error.message()))
+        .or_else(|| unfit_number(error.message()));
     let Some(problem) = problem else {
         return error.to_string();
     };
@@ -115,6 +117,14 @@ fn unfit_wide_integer(message: &str) -> Option<String> {
     Some(problem.to_owned())
 }
 
+/// The message for a number that no double holds.
+fn unfit_number(message: &str) -> Option<String> {
+    let (found, expected) = message
+        .strip_prefix("invalid value: number ")?
+        .rsplit_once(", expected ")?;
+    Some(format!("expected {expected}, found number {found}"))
+}
+
 fn quoted<'m>(message: &'m str, beginning: &str) -> Option<&'m str> {
     message.strip_prefix(beginning)?.strip_suffix('`')
 }
@@ -139,8 +149,9 @@ fn range(name: &str) -> Option<String> {
 /// The message for the model.
 pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<Called, String> {
     let located = DecodeError::locate(text, error);
-    if located.message().contains("out of range") {
-        return Err(located.to_string());
+    // Of texts that are JSON, only numbers that no double holds have a value that is wrong.
+    if located.rule() == "value" {
+        return Err(shown(&worded(&located)));
     }
     let fault = ErrorDetail::of_decoding(&located, "/params/arguments");
     let error = jsonrpc::params_error("tools/call", &fault);

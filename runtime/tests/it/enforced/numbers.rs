@@ -206,3 +206,101 @@ async fn an_untagged_number_stays_what_it_was() {
     )
     .await;
 }
+
+// The words say what, where and what would do, wherever the number is.
+#[tokio::test]
+async fn numbers_that_no_double_holds() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Point {
+        x: f64,
+        list: Option<Vec<i64>>,
+    }
+
+    /// Takes numbers.
+    #[tool]
+    fn each(whole: Option<i64>, number: Option<f64>, point: Option<Point>) -> String {
+        format!("{whole:?} {number:?} {point:?}")
+    }
+
+    check(
+        || tools![each],
+        &[
+            r#"{"whole":1e400}"#,
+            r#"{"number":-1e400}"#,
+            r#"{"point":{"x":1E+309}}"#,
+            r#"{"point":{"x":1,"list":[1,2e308]}}"#,
+            r#"{"number":1e308}"#,
+        ],
+        expect![[r#"
+            {"whole":1e400}
+                /whole: expected a number that a double holds, up to ±1.7976931348623157e308, found number `1e400`
+            {"number":-1e400}
+                /number: expected a number that a double holds, up to ±1.7976931348623157e308, found number `-1e400`
+            {"point":{"x":1E+309}}
+                /point/x: expected a number that a double holds, up to ±1.7976931348623157e308, found number `1E+309`
+            {"point":{"x":1,"list":[1,2e308]}}
+                /point/list/1: expected a number that a double holds, up to ±1.7976931348623157e308, found number `2e308`
+            {"number":1e308}
+                None Some(1e308) None
+        "#]],
+    )
+    .await;
+}
+
+// 2^53 as a float is what the text of the integer after it is read as: neither may run with the other.
+#[tokio::test]
+async fn floats_at_the_bound_of_exactness() {
+    /// Takes an integer.
+    #[tool]
+    fn plain(whole: i64) -> String {
+        format!("{whole}")
+    }
+
+    /// Takes an integer by a checked schema.
+    #[tool]
+    fn checked(#[schemars(range(min = -10000000000000000_i64))] whole: i64) -> String {
+        format!("{whole}")
+    }
+
+    let texts = [
+        r#"{"whole":9007199254740991.0}"#,
+        r#"{"whole":9007199254740992.0}"#,
+        r#"{"whole":9007199254740993.0}"#,
+        r#"{"whole":-9007199254740993.0}"#,
+        r#"{"whole":9007199254740993}"#,
+    ];
+    check(
+        || tools![plain],
+        &texts,
+        expect![[r#"
+            {"whole":9007199254740991.0}
+                9007199254740991
+            {"whole":9007199254740992.0}
+                /whole: expected an integer from -9223372036854775808 to 9223372036854775807, written in digits alone from ±2^53 on, found 9007199254740992.0
+            {"whole":9007199254740993.0}
+                /whole: expected an integer from -9223372036854775808 to 9223372036854775807, written in digits alone from ±2^53 on, found 9007199254740992.0
+            {"whole":-9007199254740993.0}
+                /whole: expected an integer from -9223372036854775808 to 9223372036854775807, written in digits alone from ±2^53 on, found -9007199254740992.0
+            {"whole":9007199254740993}
+                9007199254740993
+        "#]],
+    )
+    .await;
+    check(
+        || tools![checked],
+        &texts,
+        expect![[r#"
+            {"whole":9007199254740991.0}
+                9007199254740991
+            {"whole":9007199254740992.0}
+                /whole: expected an integer written in digits alone, because floats from ±2^53 on are not exact, found number 9007199254740992.0
+            {"whole":9007199254740993.0}
+                /whole: expected an integer written in digits alone, because floats from ±2^53 on are not exact, found number 9007199254740992.0
+            {"whole":-9007199254740993.0}
+                /whole: expected an integer written in digits alone, because floats from ±2^53 on are not exact, found number -9007199254740992.0
+            {"whole":9007199254740993}
+                9007199254740993
+        "#]],
+    )
+    .await;
+}
