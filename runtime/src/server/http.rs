@@ -82,7 +82,8 @@ impl Service {
     /// port 0 was given. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
     /// [settings](crate::HttpConfig) of the same name.
     ///
-    /// Any other path than the endpoint's is answered 404, with a JSON body that names the endpoint.
+    /// Any other path than the endpoint's is answered 404, with a JSON body that names the endpoint. A head that is
+    /// not HTTP/1.1 or larger than `max_head` is answered 400, 414 or 431 with an empty body: hyper lets nobody write another.
     ///
     /// Bind a loopback address unless a layer in front of the server authenticates callers.
     ///

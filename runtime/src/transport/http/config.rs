@@ -112,8 +112,8 @@ pub struct HttpConfig {
     /// How long calls may go on after the signal to stop. Those that did not end by then are answered with -32603. Default:
     /// [`DEFAULT_DRAIN`].
     pub drain: Duration,
-    /// Largest head of a request, in bytes; at least 8 KiB are taken. Default: [`DEFAULT_MAX_HEAD`]. For
-    /// [`serve_http`](crate::Server::serve_http) only.
+    /// Largest head of a request, in bytes: request line and headers with the empty line after them. A larger one is answered
+    /// 431, and its connection ends. Default: [`DEFAULT_MAX_HEAD`]. For [`serve_http`](crate::Server::serve_http) only.
     pub max_head: usize,
     /// How long a client may take to send the head of a request. Default: [`DEFAULT_HEAD_TIMEOUT`]. For
     /// [`serve_http`](crate::Server::serve_http) only.

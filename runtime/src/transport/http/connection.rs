@@ -28,7 +28,7 @@ use super::config::HttpConfig;
 use crate::transport::patience::Patience;
 
 /// Least size of the buffer that heads are read into; hyper takes no smaller one.
-const LEAST_HEAD: usize = 8 << 10;
+const LEAST_BUFFER: usize = 8 << 10;
 
 /// How long what is on its way in may still become a request when the server stops.
 const LAST_MOMENT: Duration = Duration::from_millis(100);
@@ -63,7 +63,9 @@ pub(super) async fn connection(
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(config.head_timeout)
-        .max_buf_size(config.max_head.max(LEAST_HEAD))
+        // Exact, unlike the size of the buffer: a head may end in what was read beyond that.
+        .max_header_size(config.max_head)
+        .max_buf_size(config.max_head.max(LEAST_BUFFER))
         .serve_connection(TokioIo::new(watched), service);
     let mut connection = std::pin::pin!(connection);
     let served = tokio::select! {

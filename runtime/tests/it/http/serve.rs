@@ -121,6 +121,16 @@ impl Connection {
         .await
     }
 
+    /// The next response, which says how long it is.
+    async fn whole(&mut self) -> String {
+        let head = self.until("\r\n\r\n").await;
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        let length = length.expect("a length").parse().expect("a number");
+        head + &self.take(length).await
+    }
+
     /// Everything up to the end.
     async fn rest(mut self) -> String {
         soon(async {
@@ -580,6 +590,48 @@ async fn heads_are_bounded() {
     );
     served.handle.shut_down();
     served.ended().await;
+}
+
+// Y-6: the bound of a head holds to the byte.
+#[tokio::test]
+async fn heads_at_their_bound() {
+    for limit in [1 << 10, 8 << 10, 64 << 10] {
+        let served = Served::with(HttpConfig::default().max_head(limit)).await;
+        let length = |padding: usize| {
+            let wire = add(1).header("x-pad", &"x".repeat(padding)).wire();
+            let head = wire.windows(4).position(|four| four == b"\r\n\r\n");
+            head.expect("a head") + 4
+        };
+        let fitting = limit - length(0);
+        assert_eq!(length(fitting), limit);
+        let mut used = served.connect().await;
+        used.send(&add(1)).await;
+        assert!(used.whole().await.starts_with("HTTP/1.1 200"));
+        // On a connection that was used before, and on one that was not.
+        for mut connection in [used, served.connect().await] {
+            connection
+                .send(&add(1).header("x-pad", &"x".repeat(fitting)))
+                .await;
+            let answer = connection.whole().await;
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            for over in [fitting + 1, fitting + limit / 8] {
+                let mut larger = served.connect().await;
+                larger
+                    .send(&add(1).header("x-pad", &"x".repeat(over)))
+                    .await;
+                let answer = larger.rest().await;
+                assert!(answer.starts_with("HTTP/1.1 431"), "{over}: {answer}");
+                assert!(answer.contains("connection: close\r\n"), "{answer}");
+            }
+            connection
+                .send(&add(1).header("x-pad", &"x".repeat(fitting + 1)))
+                .await;
+            let answer = connection.rest().await;
+            assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+        }
+        served.handle.shut_down();
+        served.ended().await;
+    }
 }
 
 // Y-6: a body that ends early, is too large or too slow spoils only its own connection.
