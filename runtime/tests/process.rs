@@ -57,11 +57,27 @@ fn sticks(context: Context) -> String {
     }
 }
 
+/// Waits for ever, and reports on standard error that it was dropped.
+#[tool]
+async fn guarded(context: Context) {
+    struct Guard;
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            eprintln!("the guard was dropped");
+        }
+    }
+
+    let _guard = Guard;
+    context.progress(1.0, None, None);
+    std::future::pending::<()>().await;
+}
+
 #[tokio::main]
 async fn serve(drain: &str) -> trueform::Result {
     let drain = Duration::from_millis(drain.parse().expect("the tests set a number"));
     let service = Server::new("process", "1")
-        .tools(tools![prints, reads, works, sticks])
+        .tools(tools![prints, reads, works, sticks, guarded])
         .build()?;
     service
         .serve_stdio_with(trueform::transport::StreamSettings::new().drain(drain))
@@ -142,6 +158,11 @@ const CASES: &[Case] = &[
     ),
     #[cfg(unix)]
     ("a_signal_drains", a_signal_drains),
+    #[cfg(unix)]
+    (
+        "a_signal_after_the_end_of_the_input_ends_it_at_once",
+        a_signal_after_the_end_of_the_input_ends_it_at_once,
+    ),
     #[cfg(unix)]
     ("sockets_work_too", sockets_work_too),
 ];
@@ -601,14 +622,76 @@ fn a_signal_drains() {
         let mut server = start(10_000);
         server.send(&call(1, "works", r#"{"milliseconds":200}"#));
         assert!(server.line().contains("notifications/progress"));
-        let killed = Command::new("kill")
-            .args([signal, &server.child.id().to_string()])
-            .status();
-        assert!(killed.expect("`kill` can be run").success());
+        send_signal(signal, &server.child);
         // The input stays open: the signal alone ends it.
         assert_result(&server.line(), 1, "done");
         assert_eq!(server.line(), "");
         assert!(wait(&mut server.child).success());
+    }
+}
+
+#[cfg(unix)]
+fn send_signal(signal: &str, child: &Child) {
+    let sent = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(sent.expect("`kill` can be run").success());
+}
+
+/// DEC-11: as clients end their servers. They close standard input, wait 2 s and send SIGTERM.
+#[cfg(unix)]
+fn a_signal_after_the_end_of_the_input_ends_it_at_once() {
+    const DRAIN: u64 = 60_000;
+    for signal in ["-TERM", "-INT"] {
+        let mut child = command(DRAIN)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("this program can be run");
+        let mut input = child.stdin.take().expect("it is piped");
+        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut line = || {
+            let mut line = String::new();
+            output
+                .read_line(&mut line)
+                .expect("the server writes UTF-8");
+            line
+        };
+        let listen = r#"{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+        for message in [listen, &call(1, "guarded", "{}")] {
+            input
+                .write_all(format!("{message}\n").as_bytes())
+                .expect("the server reads");
+        }
+        assert!(line().contains("notifications/subscriptions/acknowledged"));
+        assert!(line().contains("notifications/progress"));
+        drop(input);
+        // The subscription ends when the server has seen the end of the input.
+        let ended = line();
+        assert!(
+            ended.starts_with(r#"{"jsonrpc":"2.0","id":2,"result":"#),
+            "{ended}"
+        );
+        assert!(line().contains("notifications/cancelled"));
+        assert!(
+            child.try_wait().expect("it can be waited for").is_none(),
+            "it drains"
+        );
+        send_signal(signal, &child);
+        let begun = Instant::now();
+        let cut_off = line();
+        assert!(
+            cut_off.starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"#),
+            "{cut_off}"
+        );
+        assert_eq!(line(), "");
+        assert!(wait(&mut child).success());
+        let mut said = String::new();
+        let mut errors = child.stderr.take().expect("it is piped");
+        errors.read_to_string(&mut said).expect("UTF-8");
+        assert!(said.contains("the guard was dropped"), "{said:?}");
+        assert!(begun.elapsed() < Duration::from_millis(DRAIN / 2));
     }
 }
 
