@@ -24,7 +24,7 @@ pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Json, ErrorObject>> 
 ///     fn answer(&self, method: &str, _: Option<Json>) -> Answering<'_> {
 ///         let answer = match method {
 ///             "roots/list" => Ok(Json::from(serde_json::json!({ "roots": [] }))),
-///             other => Err(ErrorObject::new(-32601, format!("method `{other}` is not known here"))),
+///             other => Err(ErrorObject::new(-32601, format!("method `{other}` is not handled by this client"))),
 ///         };
 ///         Box::pin(std::future::ready(answer))
 ///     }
@@ -40,7 +40,7 @@ pub trait ClientHandler: Send + Sync {
         let _ = params;
         let error = ErrorObject::new(
             code::METHOD_NOT_FOUND,
-            format!("method `{method}` is not known here"),
+            format!("method `{method}` is not handled by this client"),
         );
         Box::pin(std::future::ready(Err(error)))
     }

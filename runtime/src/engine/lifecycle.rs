@@ -92,7 +92,14 @@ impl Engine {
         if opening == Opening::First {
             self.subscriptions.remember(session);
         }
-        tracing::info!(session = %ShortId::of(session.id()), revision = %cx.revision(), ?opening, "session opened");
+        let revision = cx.revision();
+        match session.id() {
+            Some(id) => {
+                tracing::info!(session = %ShortId(id), %revision, ?opening, "session opened");
+            }
+            // A byte stream is one session, which has no id.
+            None => tracing::info!(%revision, ?opening, "session opened on a byte stream"),
+        }
         Ok(())
     }
 

@@ -84,7 +84,7 @@ impl ServeMethods for Engine {
     }
 
     fn not_served(&self, cx: Admitted<'_>, method: Method) -> Reply {
-        let error = jsonrpc::method_not_found(method.as_str(), "is not served here");
+        let error = jsonrpc::method_not_found(method.as_str(), "is not offered by this server");
         Reply::Ready(refused_call(cx.id, cx.revision(), &error))
     }
 

@@ -43,7 +43,7 @@ pub enum AskError {
     /// As many requests to clients as may be open are not answered yet; the limit is
     /// [`Server::max_asks`](crate::Server::max_asks).
     TooMany(usize),
-    /// The client has gone, or does not read what it is sent, or the call was given up.
+    /// The client has disconnected, or does not read what it is sent, or no longer waits for the call.
     Gone,
 }
 
@@ -256,10 +256,15 @@ fn other_way(method: &str, revision: Revision) -> Option<&'static str> {
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAtThisRevision => {
-                f.write_str("a server does not send this at the revision of the client")
-            }
-            Self::TooSoon => f.write_str("the client is not ready yet"),
+            Self::NotAtThisRevision => f.write_str(
+                "servers do not send this at the protocol revision of this client; \
+                 from 2026-07-28 on no client can be sent a request: \
+                 take what is needed as an argument of the tool, \
+                 or have the client connect at 2025-11-25 or an older revision",
+            ),
+            Self::TooSoon => f.write_str(
+                "the client has not sent `notifications/initialized` yet; ask it after that",
+            ),
             Self::NotAllowed(problem) => f.write_str(problem),
             Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),
             Self::ExtensionNotDeclared(identifier) => {
@@ -276,7 +281,10 @@ impl fmt::Display for AskError {
                 f,
                 "{limit} requests to clients are not answered yet, which is the limit of this server"
             ),
-            Self::Gone => f.write_str("the client has gone"),
+            Self::Gone => f.write_str(
+                "the client cannot be reached from this call: it has disconnected, does not read \
+                 what it is sent, or no longer waits for the call; end the call",
+            ),
         }
     }
 }

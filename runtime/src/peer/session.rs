@@ -79,12 +79,6 @@ pub(crate) struct Session {
 /// The beginning of a session's id, for the log: who has the whole of it can end the session.
 pub(crate) struct ShortId<'a>(pub(crate) &'a str);
 
-impl<'a> ShortId<'a> {
-    pub(crate) fn of(id: Option<&'a str>) -> Self {
-        Self(id.unwrap_or_default())
-    }
-}
-
 impl fmt::Display for ShortId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// Enough to tell sessions apart, far too little to guess one.
@@ -258,7 +252,7 @@ impl Session {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("id", &ShortId::of(self.id()).to_string())
+            .field("id", &self.id().map(|id| ShortId(id).to_string()))
             .field("phase", &*self.lock())
             .finish_non_exhaustive()
     }

@@ -341,3 +341,19 @@ pub(crate) const MISSING: [(&str, &str); 3] = [
 
 /// What `needy` needs.
 pub(crate) const ENOUGH: &str = r#"{"sampling":{},"elicitation":{"url":{}}}"#;
+
+// The words of errors that authors meet first say what to do.
+#[test]
+fn words_that_help() {
+    for (error, cure) in [
+        (
+            AskError::NotAtThisRevision,
+            "take what is needed as an argument of the tool",
+        ),
+        (AskError::Gone, "end the call"),
+        (AskError::TooSoon, "`notifications/initialized`"),
+    ] {
+        let words = error.to_string();
+        assert!(words.contains(cure), "{words}");
+    }
+}

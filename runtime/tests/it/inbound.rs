@@ -433,7 +433,12 @@ async fn what_a_client_did_not_declare_is_not_asked() {
     let service = server().tools(tools).build().unwrap();
     for (capabilities, is_ready, tool, expected) in [
         ("{}", true, "ask", "`sampling`"),
-        (r#"{"sampling":{}}"#, false, "ask", "not ready"),
+        (
+            r#"{"sampling":{}}"#,
+            false,
+            "ask",
+            "notifications/initialized",
+        ),
         (
             r#"{"sampling":{}}"#,
             true,

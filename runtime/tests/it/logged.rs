@@ -492,3 +492,18 @@ async fn notifications_before_any_handshake() {
         assert_logged(&told.take(), "DEBUG", &[message, method]);
     }
 }
+
+// A byte stream is a session without an id, and the log shows no empty one.
+#[tokio::test]
+async fn a_session_of_a_byte_stream() {
+    let told = log();
+    conversation(&service(), joined(initialize("2025-06-18"))).await;
+    let told = told.take();
+    assert_logged(
+        &told,
+        "INFO",
+        &["session opened on a byte stream", "2025-06-18"],
+    );
+    let has_id = |line: &&String| line.contains("session opened") && line.contains("session=");
+    assert_eq!(told.iter().find(has_id), None);
+}

@@ -5,7 +5,7 @@ use std::future::IntoFuture;
 use serde_json::json;
 use tokio::sync::mpsc;
 use trueform::{
-    Client, Context, Server, Service,
+    AskError, Client, Context, Server, Service,
     client::{Answering, ClientError, ClientHandler, LocalError},
     schema::{
         ErrorObject, Json, Revision,
@@ -308,15 +308,14 @@ async fn a_session_without_the_extension_is_refused() {
 async fn the_handler_of_a_notification_reaches_its_client_where_there_is_a_way() {
     let returned =
         r#"{"jsonrpc":"2.0","method":"notifications/reading/returned","params":{"title":"A"}}"#;
+    let gone = AskError::Gone;
+    let unreached = format!("notifications/reading/returned: {gone}, {gone}");
     for (over, expected) in [
         (
             Over::Stream,
             "notifications/reading/returned: true, notified",
         ),
-        (
-            Over::Http,
-            "notifications/reading/returned: the client has gone, the client has gone",
-        ),
+        (Over::Http, &*unreached),
     ] {
         let (service, mut reports) = library();
         let client = opened(&service, over, "2025-11-25", DECLARED).await;

@@ -213,7 +213,9 @@ impl Drop for Calls {
         let runtime = tokio::runtime::Handle::try_current();
         match (self.era, runtime) {
             (Era::Legacy, Ok(runtime)) if !self.on_their_own => {
-                tracing::debug!("the client has gone; its calls go on");
+                tracing::debug!(
+                    "a connection closed before its calls were answered; in the legacy era they run on, and what they send is dropped"
+                );
                 let rest = Self {
                     calls: std::mem::take(&mut self.calls),
                     era: self.era,
