@@ -1,16 +1,17 @@
 //! Extensions: methods that the core does not have, served by the handlers that authors write over generated bindings.
 
+mod result;
+
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use serde_json::value::RawValue;
 use tracing::Span;
 use trueform_schema::{
-    ClientCapabilities, Conform, Encode, ErrorObject, Json, JsonObject, Map, Meta, Revision,
-    ServerCapabilities, View,
-    conform::{Flow, Path, Walk},
+    ClientCapabilities, Conform, Era, ErrorObject, JsonObject, Map, Revision, ServerCapabilities,
     methods::{Decoded, Methods, Response, Rules},
 };
 
+use self::result::Amended;
 use super::{
     Room,
     call::{Conditions, run},
@@ -342,79 +343,12 @@ impl Callable for Callee {
     ) -> Result<Outgoing, ErrorObject> {
         let output = outcome.map_err(|error| self.error(error))?;
         let exchange = &cx.0;
-        match exchange.take_result_meta() {
-            None => exchange.result(self.method, &*output.0),
-            Some(meta) => {
-                let result = WithMeta::new(&*output.0, *meta, exchange.view(), self.method)?;
-                exchange.result(self.method, &result)
-            }
+        let meta = exchange.take_result_meta();
+        if meta.is_none() && exchange.revision().era() == Era::Legacy {
+            return exchange.result(self.method, &*output.0);
         }
-    }
-}
-
-/// A result of an extension with members that its handler added to the `_meta`. The types of the extension need not have one.
-struct WithMeta<'a> {
-    result: &'a dyn Conform,
-    written: Json,
-}
-
-impl<'a> WithMeta<'a> {
-    /// `result` as `view` shows it, with those members of `meta` that its own `_meta` lacks.
-    ///
-    /// # Errors
-    /// -32603 for a key that `_meta` may not have, and for a result that cannot have a `_meta`. The log has the reason.
-    fn new(
-        result: &'a dyn Conform,
-        meta: Meta,
-        view: View<'_>,
-        method: &'static str,
-    ) -> Result<Self, ErrorObject> {
-        let held_back = || jsonrpc::internal(format!("the result of `{method}` cannot be sent"));
-        if let Some(key) = meta.keys().find(|key| gate::is_illegal_meta_key(key)) {
-            tracing::error!(
-                method,
-                key,
-                "a result whose `_meta` has a key that is reserved or illegal was held back"
-            );
-            return Err(held_back());
-        }
-        let mut text = Vec::with_capacity(128);
-        result.encode(view, &mut text);
-        match merged(&text, meta) {
-            Ok(written) => Ok(Self { result, written }),
-            Err(error) => {
-                tracing::error!(method, %error, "a result that cannot have a `_meta` was held back");
-                Err(held_back())
-            }
-        }
-    }
-}
-
-/// The object `text`, with those members of `meta` that its own `_meta` lacks.
-fn merged(text: &[u8], meta: Meta) -> serde_json::Result<Json> {
-    let mut members: Map<Json> = serde_json::from_slice(text)?;
-    let mut own: Meta = match members.get("_meta") {
-        Some(own) => own.parse()?,
-        None => Meta::new(),
-    };
-    for (key, value) in meta {
-        if !own.contains_key(&key) {
-            own.insert(key, value);
-        }
-    }
-    members.insert("_meta", Json::from_value(&own)?);
-    Json::from_value(&members)
-}
-
-impl Encode for WithMeta<'_> {
-    fn encode(&self, view: View<'_>, out: &mut Vec<u8>) {
-        self.written.encode(view, out);
-    }
-}
-
-impl Conform for WithMeta<'_> {
-    fn conform(&self, walk: &mut Walk<'_>, path: &Path<'_>) -> Flow {
-        self.result.conform(walk, path)
+        let result = Amended::new(&*output.0, meta, exchange.view(), self.method)?;
+        exchange.result(self.method, &result)
     }
 }
 

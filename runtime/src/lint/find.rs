@@ -184,7 +184,7 @@ impl Lint<'_> {
     fn reference(&mut self, target: &str, at: String) {
         if own_fragment(self.root, target).is_some() {
             let reason = format!(
-                "the reference `{target}` is not followed: the value is shown without its schema, or the tool fails"
+                "some clients do not follow the reference `{target}`: they show the value without its schema, or lose the tool; write the schema out in its place, or take a type that does not contain itself"
             );
             self.add("reference", at, Effect::LosesTool, reason);
         } else {

@@ -25,6 +25,7 @@ const NAMES: &[&str] = &[
     "own/panics",
     "own/waits",
     "notifications/own/held",
+    "own/typed",
 ];
 
 impl Methods<Context> for Own {
@@ -59,6 +60,7 @@ impl Methods<Context> for Own {
         let answer: Answer = match method {
             "own/ok" => |_, _, _| Box::pin(async { ok() }),
             "own/fails" => |_, _, _| Box::pin(async { Err(ErrorObject::new(7, "no")) }),
+            "own/typed" => |_, cx, params| Box::pin(async move { typed(&cx, &params) }),
             "own/panics" => |_, _, _| Box::pin(async { panic!("meant to") }),
             _ => |_, cx, _| {
                 Box::pin(async move {
@@ -84,6 +86,16 @@ impl Methods<Context> for Own {
             },
         ))
     }
+}
+
+/// The member `result` of `params`, with a `_meta` of its handler if they have a member `adds`.
+fn typed(cx: &Context, params: &RequestParams) -> Response {
+    let given = |key| params.extras().get(key);
+    if given("adds").is_some() {
+        cx.set_result_meta("com.example/added", 1);
+    }
+    let result = given("result").expect("the test sends one");
+    Ok(Box::new(result.clone()) as Box<dyn Conform + Send>)
 }
 
 fn ok() -> Response {

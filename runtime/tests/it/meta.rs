@@ -251,3 +251,45 @@ async fn a_protocol_version_of_another_type() {
         assert!(text.contains(found), "{text}");
     }
 }
+
+// A-17: an extension's type need not know of `resultType`; what leaves at a revision that requires it has one.
+#[tokio::test]
+async fn results_of_extensions_say_that_they_are_complete() {
+    use crate::extended::{Own, WAYS};
+
+    let service = trueform::Server::new("t", "1")
+        .extension(Own)
+        .build()
+        .unwrap();
+    for way in WAYS {
+        for (result, modern, legacy) in [
+            (r#"{}"#, r#"{"resultType":"complete"}"#, r#"{}"#),
+            (
+                r#"{"a":{"resultType":"x"}}"#,
+                r#"{"a":{"resultType":"x"},"resultType":"complete"}"#,
+                r#"{"a":{"resultType":"x"}}"#,
+            ),
+            (
+                r#"{"resultType":"task","a":1}"#,
+                r#"{"resultType":"task","a":1}"#,
+                r#"{"resultType":"task","a":1}"#,
+            ),
+        ] {
+            let expected = if way.modern { modern } else { legacy };
+            let mut expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+            for adds in ["", r#","adds":true"#] {
+                let params = format!(r#""result":{result}{adds}"#);
+                let request = way.request("1", "own/typed", &params);
+                let answers = way.answers(&service, &[request]).await;
+                if !adds.is_empty() {
+                    expected["_meta"]["com.example/added"] = 1.into();
+                }
+                assert_eq!(
+                    answers.last().unwrap()["result"],
+                    expected,
+                    "{way:?} {params}"
+                );
+            }
+        }
+    }
+}
