@@ -389,3 +389,72 @@ async fn null_counts_as_absent() {
     )
     .await;
 }
+
+// What is advertised is enforced: arguments are closed, and objects inside of them are as open as their schemas say.
+#[tokio::test]
+async fn unknown_members() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Open {
+        x: i64,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Closed {
+        x: i64,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Place {
+        open: Option<Open>,
+        closed: Option<Closed>,
+        list: Option<Vec<Closed>>,
+    }
+
+    /// Takes all arguments in one struct.
+    #[tool]
+    fn whole(Args(place): Args<Place>) -> String {
+        format!("{place:?}")
+    }
+
+    /// Takes structs.
+    #[tool]
+    fn each(open: Option<Open>, closed: Option<Closed>, list: Option<Vec<Closed>>) -> String {
+        format!("{:?}", Place { open, closed, list })
+    }
+
+    for set in [|| tools![whole], || tools![each]] {
+        let server = Server::new("test", "1").tools(set());
+        let client = server.connect().await.unwrap();
+        let tool = client.list_tools().await.unwrap().remove(0);
+        let schema = serde_json::to_value(&tool.input_schema).unwrap();
+        assert_eq!(schema["additionalProperties"], false, "{schema}");
+        let defs = &schema["$defs"];
+        assert_eq!(
+            defs["Open"]["additionalProperties"],
+            Value::Null,
+            "{schema}"
+        );
+        assert_eq!(defs["Closed"]["additionalProperties"], false, "{schema}");
+        check(
+            set,
+            &[
+                r#"{"open":{"x":1},"y":2}"#,
+                r#"{"open":{"x":1,"y":2}}"#,
+                r#"{"closed":{"x":1,"y":2}}"#,
+                r#"{"list":[{"x":1},{"x":1,"y":2}]}"#,
+            ],
+            expect![[r#"
+                {"open":{"x":1},"y":2}
+                    /y: expected only `open`, `closed`, `list`, found unknown property `y`
+                {"open":{"x":1,"y":2}}
+                    Place { open: Some(Open { x: 1 }), closed: None, list: None }
+                {"closed":{"x":1,"y":2}}
+                    /closed/y: expected only `x`, found unknown property `y`
+                {"list":[{"x":1},{"x":1,"y":2}]}
+                    /list/1/y: expected only `x`, found unknown property `y`
+            "#]],
+        )
+        .await;
+    }
+}

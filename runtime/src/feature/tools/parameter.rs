@@ -39,6 +39,9 @@ use super::{
 /// }
 /// # assert_eq!(add(Args(Add { a: 1, b: 2 })), 3);
 /// ```
+///
+/// Unknown arguments are refused. A struct in a field of this one takes unknown members, as its derived schema says, unless it has
+/// `#[serde(deny_unknown_fields)]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args<T>(pub T);
 
