@@ -569,7 +569,7 @@ async fn a_second_request_ends_the_drain_with_answers() {
 async fn heads_are_bounded() {
     let served = Served::with(
         HttpConfig::default()
-            .max_head(0)
+            .max_head(1 << 10)
             .head_timeout(Duration::from_millis(50)),
     )
     .await;
