@@ -159,7 +159,7 @@ struct Connection {
     written: usize,
     unflushed: bool,
     /// What counts the long messages among `out`.
-    unread: Vec<Box<UnreadBytes>>,
+    unread: Vec<UnreadBytes>,
     /// With a peer that does not read.
     patience: Patience,
     /// Whether it has read since this was last looked at.
@@ -382,7 +382,7 @@ impl Connection {
 
     fn append(&mut self, message: Outgoing) {
         let (message, counted) = message.into_parts();
-        self.unread.extend(counted);
+        self.unread.extend(counted.map(|counted| *counted));
         tracing::trace!(message = %jsonrpc::WholeMessage(&message), "sent");
         if self.out.is_empty() && message.len() >= FULL {
             // Large messages are not copied.
