@@ -331,6 +331,7 @@ impl Outgoing {
         &self.bytes
     }
 
+    #[cfg(any(feature = "http", test))]
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
