@@ -1,8 +1,11 @@
 //! Reading the result of a tool.
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
-use crate::{CallToolResult, ContentBlock, DecodeError, decode};
+use crate::{
+    CallToolResult, ContentBlock, DecodeError, Json, RawMembers, decode, rewrite::Wrapped,
+};
 
 impl CallToolResult {
     /// The text blocks, joined by line ends. Empty if there are none.
@@ -43,11 +46,6 @@ impl CallToolResult {
     /// # Errors
     /// The result has no structured content, or it does not have the form of a `T`.
     pub fn structured<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Wrapped<T> {
-            result: T,
-        }
         let Some(content) = &self.structured_content else {
             let problem = match self.is_error {
                 Some(true) => format!("the call failed: {}", self.text()),
@@ -55,17 +53,25 @@ impl CallToolResult {
             };
             return Err(DecodeError::new("/structuredContent", problem));
         };
-        decode::from_str(content.get()).or_else(|error| {
-            let wrapped = content.parse::<Wrapped<T>>();
-            wrapped.map(|wrapped| wrapped.result).map_err(|_| error)
+        decode::from_str(content.get()).or_else(|error| match wrapped(content) {
+            Some(value) => decode::from_str(value.get()),
+            None => Err(error),
         })
+    }
+}
+
+/// The value in `{"result": value}`; `None` if `content` is anything else.
+fn wrapped(content: &Json) -> Option<&RawValue> {
+    let RawMembers(members) = content.parse().ok()?;
+    match &members[..] {
+        [(name, value)] if name == Wrapped::MEMBER => Some(value),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Json;
 
     fn result(content: Option<&str>, is_error: bool) -> CallToolResult {
         let mut result = CallToolResult::new([crate::TextContent::new("why").into()]);

@@ -331,7 +331,6 @@ impl Outgoing {
         &self.bytes
     }
 
-    #[cfg(any(feature = "http", test))]
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

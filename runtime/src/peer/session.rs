@@ -290,12 +290,11 @@ mod tests {
     #[test]
     fn ids_are_shortened() {
         for (id, shown) in [
-            (None, ""),
-            (Some("12345678"), "12345678"),
-            (Some("123456789"), "12345678…"),
-            (Some("äöüäöüäöü"), "äöüäöüäö…"),
+            ("12345678", "12345678"),
+            ("123456789", "12345678…"),
+            ("äöüäöüäöü", "äöüäöüäö…"),
         ] {
-            assert_eq!(ShortId::of(id).to_string(), shown);
+            assert_eq!(ShortId(id).to_string(), shown);
         }
     }
 }
