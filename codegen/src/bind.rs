@@ -178,7 +178,7 @@ impl Extension {
         let text = store::read(&self.schema)?;
         let document: Value = serde_json::from_str(&text)
             .map_err(|error| Problem::at("", format!("not JSON: {error}")).in_file(&schema))?;
-        // Of a thread of its own, because the stack of the caller's may be small.
+        // It runs on its own thread, because the stack of the caller's may be small.
         let bound = thread::scope(|scope| {
             let bind = || self.bind(&document);
             let worker = thread::Builder::new().stack_size(STACK);

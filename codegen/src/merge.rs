@@ -86,7 +86,7 @@ struct Merger<'a> {
     used: BTreeSet<String>,
     /// The Rust names of the types of an extension.
     rust_names: RustNames,
-    /// The rules of unions that the overlay need not tell.
+    /// The rules of unions that the overlay need not contain.
     rules: BTreeMap<String, UnionRule>,
     /// How many lists, maps and nullable values the current position lies in.
     depth: usize,
@@ -457,7 +457,7 @@ impl RustNames {
                 }
             }
         }
-        // Two positions that are to share a type are named alike; none without a name may join them.
+        // Two positions that are to share a type are named alike; a position without a name must not share their type.
         for name in sources.type_names.values().chain(sources.roots.keys()) {
             rust.used.insert(name);
         }

@@ -172,7 +172,7 @@ fn check_facts(sources: &Sources<'_>, wire: &str, facts: &MethodFacts) -> Result
 
 /// The methods of an extension without a direction, with the pointers of their envelopes.
 ///
-/// A method that the core has too is none of the extension, and an envelope that another schema refers to is a value inside a message.
+/// A method that the core has too does not belong to the extension, and an envelope that another schema refers to is a value inside a message.
 pub(crate) fn undirected<'a>(
     sources: &'a Sources<'_>,
     model: &'a Model,

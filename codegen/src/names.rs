@@ -93,7 +93,7 @@ fn words(json: &str) -> Vec<String> {
     words
 }
 
-/// The name of a character that is no ASCII letter or digit.
+/// The name of a character that is not an ASCII letter or digit.
 fn symbol(c: char) -> String {
     let name = match c {
         ' ' => "space",

@@ -158,7 +158,7 @@ impl Engine {
     }
 
     /// What becomes of a message that is not a request and goes no further: over HTTP the refusal is the body of the response, without
-    /// an id, which would not be one of this client's. A byte stream has nothing for it (A-8, GAP-17).
+    /// an id, because the id is the server's own or belongs to nothing. A byte stream has nothing for it (A-8, GAP-17).
     fn not_taken(source: &Source<'_>, refused: Refused) -> Reply {
         match refused {
             Refused::With {
@@ -191,13 +191,7 @@ impl Engine {
 
 /// The refusal of a request that was looked at as a whole.
 fn refused_call(id: &RequestId, revision: Revision, error: &ErrorObject) -> Outgoing {
-    tracing::debug!(
-        code = error.code,
-        problem = &*error.message,
-        "request refused"
-    );
-    let stage = Stage::Call(revision.era());
-    Outgoing::refusal(Some(id), Some(revision), stage, error)
+    route::refused(id, Stage::Call(revision.era()), Some(revision), error)
 }
 
 impl Deref for Engine {

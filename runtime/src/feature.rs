@@ -17,7 +17,7 @@ mod slow;
 pub(crate) mod subscriptions;
 pub mod tools;
 
-use trueform_schema::{Era, ErrorObject, Method, Revision, ServerCapabilities};
+use trueform_schema::{Era, ErrorObject, Json, Method, Revision, ServerCapabilities};
 
 use self::{extension::Extensions, logging::Logging, subscriptions::Topic, tools::Tools};
 use crate::{
@@ -32,17 +32,16 @@ pub(crate) fn undeclared(era: Era, missing: impl Into<Undeclared>) -> ErrorObjec
     let Undeclared { what, required } = missing.into();
     match era {
         Era::Modern => jsonrpc::capability_missing(&what, &required),
-        Era::Legacy => jsonrpc::invalid_params(
-            format!(
+        Era::Legacy => {
+            let expected = format!("a client that declared {what}");
+            let detail = ErrorDetail::new("/method", "capability", expected, "one that did not");
+            let problem = format!(
                 "this request needs the client capability {what}, which this client did not declare"
-            ),
-            &ErrorDetail::new(
-                "/method",
-                "capability",
-                format!("a client that declared {what}"),
-                "one that did not",
-            ),
-        ),
+            );
+            let mut data = detail.data().to_value();
+            data["requiredCapabilities"] = required;
+            jsonrpc::invalid_params(problem, &detail).with_data(Json::from(data))
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub use self::{error::code, shown::MAX_REPEATED};
 pub(crate) use self::{
     error::{
         capability_missing, header_mismatch, internal, invalid_params, invalid_request,
-        method_not_found, params_error, unsupported_version,
+        method_not_found, not_a_request_of_client, params_error, unsupported_version,
     },
     error_detail::{ErrorDetail, NOTHING, described, sized},
     message::{EarlyParams, Incoming, Kind, Malformed, Message},
@@ -36,6 +36,27 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 )]
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
+/// Whether JSON allows `byte` between values. A form feed, which [`u8::is_ascii_whitespace`] takes for white space, is not JSON.
+pub(crate) const fn is_white_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// `text` without what JSON allows around a value.
+#[cfg(feature = "testing")]
+pub(crate) fn trimmed(mut text: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = text
+        && is_white_space(*first)
+    {
+        text = rest;
+    }
+    while let [rest @ .., last] = text
+        && is_white_space(*last)
+    {
+        text = rest;
+    }
+    text
 }
 
 /// Deepest nesting of arrays and objects in a message. Same as the limit of `serde_json`, which holds only where a value

@@ -4,7 +4,9 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
-use trueform_schema::{ClientCapabilities, JsonObject, Map, Method, Revision, View};
+use trueform_schema::{
+    ClientCapabilities, JsonObject, Map, Method, Revision, View, methods::Rules,
+};
 
 use crate::gate::shown;
 
@@ -79,18 +81,12 @@ impl RequiredCapabilities {
     /// What a client must have declared, beside that, to be asked to do `method` as a task, if these `params` ask for that
     /// (W-1).
     pub(crate) fn of_task(method: Method, revision: Revision, params: &str) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Asked {
-            task: Option<IgnoredAny>,
-        }
         let need = match Self::of_method(method) {
             Self::SAMPLING => Self::SAMPLING_TASKS,
             Self::ELICITATION => Self::ELICITATION_TASKS,
             _ => return Self::NONE,
         };
-        let asked = serde_json::from_str::<Asked>(params).unwrap_or_default();
-        match asked.task.is_some() && has_tasks(method, revision) {
+        match asks_for_task(method, revision, params) {
             true => need,
             false => Self::NONE,
         }
@@ -227,8 +223,25 @@ pub(crate) fn capability_of(method: Method) -> Option<&'static str> {
     revisions.find_map(|at| method.rules(at))?.capability
 }
 
+/// Whether the method with these `rules` is a request that a client may send. Notifications have no results.
+pub(crate) fn is_request_of_client(rules: &Rules) -> bool {
+    rules.direction.from_client() && !rules.results.is_empty()
+}
+
+/// Whether `params`, as JSON text, ask for a task, where `method` has tasks at `revision` (W-1).
+pub(crate) fn asks_for_task(method: Method, revision: Revision, params: &str) -> bool {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Asked {
+        task: Option<IgnoredAny>,
+    }
+    // Decoding reports malformed params.
+    has_tasks(method, revision)
+        && serde_json::from_str::<Asked>(params).is_ok_and(|asked| asked.task.is_some())
+}
+
 /// Whether a request of `method` may ask for a task at `revision` (W-1).
-pub(crate) fn has_tasks(method: Method, revision: Revision) -> bool {
+fn has_tasks(method: Method, revision: Revision) -> bool {
     let rules = method.rules(revision);
     rules.is_some_and(|rules| rules.results.contains(&"CreateTaskResult"))
 }

@@ -19,10 +19,10 @@ pub(crate) fn asked_to_end() -> impl Future<Output = ()> {
     #[cfg(unix)]
     let (mut terminate, mut interrupt) = {
         use tokio::signal::unix::{SignalKind, signal};
-        let told = |error| tracing::warn!(%error, "a signal cannot be listened for");
+        let log = |error| tracing::warn!(%error, "a signal cannot be listened for");
         (
-            signal(SignalKind::terminate()).map_err(told).ok(),
-            signal(SignalKind::interrupt()).map_err(told).ok(),
+            signal(SignalKind::terminate()).map_err(log).ok(),
+            signal(SignalKind::interrupt()).map_err(log).ok(),
         )
     };
     #[cfg(unix)]

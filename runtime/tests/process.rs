@@ -73,11 +73,27 @@ async fn guarded(context: Context) {
     std::future::pending::<()>().await;
 }
 
+/// Calls for the end of the server, and goes on for long.
+#[tool]
+async fn calls_for_the_end(context: Context) -> String {
+    context.server().shut_down();
+    context.progress(1.0, None, None);
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    "done".to_owned()
+}
+
 #[tokio::main]
 async fn serve(drain: &str) -> trueform::Result {
     let drain = Duration::from_millis(drain.parse().expect("the tests set a number"));
     let service = Server::new("process", "1")
-        .tools(tools![prints, reads, works, sticks, guarded])
+        .tools(tools![
+            calls_for_the_end,
+            prints,
+            reads,
+            works,
+            sticks,
+            guarded
+        ])
         .build()?;
     service
         .serve_stdio_with(trueform::transport::StreamSettings::new().drain(drain))
@@ -162,6 +178,11 @@ const CASES: &[Case] = &[
     (
         "a_signal_after_the_end_of_the_input_ends_it_at_once",
         a_signal_after_the_end_of_the_input_ends_it_at_once,
+    ),
+    #[cfg(unix)]
+    (
+        "a_signal_after_a_call_for_the_end_ends_it_at_once",
+        a_signal_after_a_call_for_the_end_ends_it_at_once,
     ),
     #[cfg(unix)]
     ("sockets_work_too", sockets_work_too),
@@ -636,6 +657,21 @@ fn send_signal(signal: &str, child: &Child) {
         .args([signal, &child.id().to_string()])
         .status();
     assert!(sent.expect("`kill` can be run").success());
+}
+
+/// DEC-11: calls for the end and signals are one series.
+#[cfg(unix)]
+fn a_signal_after_a_call_for_the_end_ends_it_at_once() {
+    let mut server = start(60_000);
+    server.send(&call(1, "calls_for_the_end", "{}"));
+    assert!(server.line().contains("notifications/progress"));
+    send_signal("-TERM", &server.child);
+    let cut_off = server.line();
+    assert!(
+        cut_off.starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"#),
+        "{cut_off}"
+    );
+    assert!(wait(&mut server.child).success());
 }
 
 /// DEC-11: as clients end their servers. They close standard input, wait 2 s and send SIGTERM.

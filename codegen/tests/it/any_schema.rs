@@ -9,7 +9,7 @@ use crate::values::Choices;
 /// The struct that holds a value of each definition; the type that the tests read and write.
 pub(crate) const PROBE: &str = "Probe";
 
-/// Names that are no Rust names, are taken, or clash with each other once they are.
+/// Names that are not Rust names, are taken, or clash with each other once they are.
 const NAMES: [&str; 52] = [
     "Self",
     "self",

@@ -248,7 +248,7 @@ fn code_unit(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError> 
     Ok(())
 }
 
-const LONE_SURROGATE: &str = "a lone surrogate is no character, so no text has one";
+const LONE_SURROGATE: &str = "a lone surrogate is not a character, so no text has one";
 
 /// Refuses what neither engine runs.
 fn invalid(reason: &str) -> Result<(), PatternError> {

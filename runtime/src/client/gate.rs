@@ -10,13 +10,12 @@ use std::{
     sync::{OnceLock, atomic::AtomicBool},
 };
 
-use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use trueform_schema::{
     At, ClientCapabilities, Conform, Era, ErrorObject, Json, JsonObject, Map, Method, RequestId,
     Revision, ServerCapabilities, ServerRequest, View, Violation,
     conform::{Path, Rule, Walk},
-    methods::{AnyNotification, AnyRequest, Direction, Rules},
+    methods::{AnyNotification, AnyRequest, Rules},
 };
 
 pub(super) use self::inbound::{Passed, Unfit, log_unfit_result};
@@ -27,7 +26,7 @@ use super::{
 use crate::{
     gate::{self, Inbound, Outgoing, Policy, Stage, ToServer},
     jsonrpc,
-    needs::{declares, declares_extension, has_tasks},
+    needs::{asks_for_task, declares, declares_extension},
 };
 
 /// The server's capability that a tool can be called as a task (2025-11-25).
@@ -143,7 +142,7 @@ impl ClientGate {
             return Ok(());
         }
         let Call { method, rules, .. } = *call;
-        if !rules.is_some_and(|rules| rules.direction != Direction::ServerToClient) {
+        if !rules.is_some_and(|rules| rules.direction.from_client()) {
             if self.outgoing == Policy::Enforce {
                 return Err(LocalError::Unavailable(method, revision).into());
             }
@@ -152,7 +151,7 @@ impl ClientGate {
         }
         // B-8
         let capability = rules
-            .filter(|rules| rules.direction == Direction::ClientToServer && !call.is_notification)
+            .filter(|_| !call.is_notification)
             .and_then(|rules| rules.capability);
         if let Some(capability) = capability.filter(|capability| !self.offers(capability)) {
             if self.outgoing == Policy::Enforce {
@@ -175,7 +174,12 @@ impl ClientGate {
                 "a method of an extension that the server did not declare"
             );
         }
-        if asks_for_task(method, revision, params) && !self.offers(TASKS_OF_TOOLS) {
+        let called = Method::from_wire(method).filter(|method| *method == Method::CallTool);
+        let asks = |method| {
+            let params = At::new(params, revision).to_json();
+            asks_for_task(method, revision, params.get())
+        };
+        if !self.offers(TASKS_OF_TOOLS) && called.is_some_and(asks) {
             if self.outgoing == Policy::Enforce {
                 return Err(LocalError::NotDeclared(TASKS_OF_TOOLS).into());
             }
@@ -281,21 +285,4 @@ impl ClientGate {
         let revision = self.revision.get().copied();
         Outgoing::refusal(Some(id), revision, Stage::Call(Era::Legacy), error).into()
     }
-}
-
-/// Whether a call that is about to leave asks for a task, at a revision that has them.
-fn asks_for_task(method: &str, revision: Revision, params: &dyn Conform) -> bool {
-    #[derive(Deserialize)]
-    struct Asked {
-        #[serde(default)]
-        task: Option<IgnoredAny>,
-    }
-    let called = Method::from_wire(method).filter(|method| *method == Method::CallTool);
-    if !called.is_some_and(|method| has_tasks(method, revision)) {
-        return false;
-    }
-    let params = At::new(params, revision).to_json();
-    params
-        .parse::<Asked>()
-        .is_ok_and(|asked| asked.task.is_some())
 }

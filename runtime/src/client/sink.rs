@@ -42,7 +42,7 @@ struct Message {
 struct Unread {
     bytes: AtomicUsize,
     /// Whether the log says already that there are too many.
-    told: AtomicBool,
+    reported: AtomicBool,
 }
 
 /// The other end was closed.
@@ -77,7 +77,7 @@ impl MessageSink {
     pub(super) fn answer(&self, message: ToServer) -> Result<(), Closed> {
         let unread = &self.unread;
         if unread.bytes.load(Ordering::Relaxed) > MOST_UNREAD {
-            if !unread.told.swap(true, Ordering::Relaxed) {
+            if !unread.reported.swap(true, Ordering::Relaxed) {
                 tracing::warn!("the server does not read its answers; they are no longer sent");
             }
             return Ok(());
@@ -154,7 +154,7 @@ async fn write(
         }
         writer.write_batch(&batch).await?;
         unread.bytes.fetch_sub(answers, Ordering::Relaxed);
-        unread.told.store(false, Ordering::Relaxed);
+        unread.reported.store(false, Ordering::Relaxed);
     }
     // The server may be gone already.
     let _ = writer.writer.shutdown().await;

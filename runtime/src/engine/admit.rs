@@ -377,8 +377,7 @@ impl Engine {
         let Claims::Undecoded(_) = claims else {
             return None;
         };
-        let declared: ClientCapabilities =
-            serde_json::from_str(claims.raw_capabilities()?.get()).ok()?;
+        let declared = claims.capabilities()?;
         self.lacking(method, revision, claims.name().as_deref(), Some(&declared))
     }
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     drive::Reply,
     exchange::Exchange,
-    feature::job::Capacity,
+    feature::{extension::Sent, job::Capacity},
     gate::{Claims, Inbound, Stage},
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Phase, Session},
@@ -41,18 +41,25 @@ impl Engine {
             Ok(meta) => (meta, None),
             Err(error) => (None, Some(error)),
         };
-        let declared = match (fault, &entered.negotiated) {
-            // Whether there is such a method comes first.
-            (Some(error), _) => Err(error),
-            (None, Some(negotiated)) => Ok(Some(&negotiated.facts.capabilities)),
-            (None, None) => Ok(meta
-                .as_ref()
-                .and_then(|meta| meta.client_capabilities.as_ref())),
+        let unfit;
+        let declared = match (&entered.negotiated, &meta) {
+            (Some(negotiated), _) => Some(&negotiated.facts.capabilities),
+            (None, Some(meta)) => meta.client_capabilities.as_ref(),
+            // The capability comes before the `_meta` (GAP-2).
+            (None, None) => {
+                unfit = claims.capabilities();
+                unfit.as_deref()
+            }
+        };
+        let sent = Sent {
+            params,
+            declared,
+            fault,
         };
         let found = self
             .features
             .extensions
-            .request(name, revision, params, declared, incoming);
+            .request(name, revision, sent, incoming);
         let Some(request) = found else {
             return Err(refuse(jsonrpc::method_not_found(
                 name,

@@ -4,7 +4,11 @@
 use serde_json::Value;
 use trueform_schema::{At, ErrorObject, Method, Revision};
 
-use crate::{feature::Features, jsonrpc, needs::declares};
+use crate::{
+    feature::Features,
+    jsonrpc,
+    needs::{declares, is_request_of_client},
+};
 
 /// What is known of a request by its method alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +47,7 @@ impl MethodTable {
 
 fn of(method: Method, revision: Revision, declared: &Value) -> Option<Availability> {
     let rules = method.rules(revision)?;
-    if method.is_notification() || !rules.direction.from_client() {
+    if !is_request_of_client(rules) {
         return Some(Availability::WrongDirection);
     }
     Some(match rules.capability {
@@ -57,13 +61,15 @@ fn of(method: Method, revision: Revision, declared: &Value) -> Option<Availabili
 impl Availability {
     /// -32601 with the reason, unless the request may be sent.
     pub(super) fn check(self, name: &str) -> Result<(), ErrorObject> {
-        let why = match self {
-            Self::Known => return Ok(()),
+        match self {
+            Self::Known => Ok(()),
             Self::NotDeclared(capability) => {
-                format!("needs the capability `{capability}`, which this server does not declare")
+                let why = format!(
+                    "needs the capability `{capability}`, which this server does not declare"
+                );
+                Err(jsonrpc::method_not_found(name, &why))
             }
-            Self::WrongDirection => "is not a request that a client sends".to_owned(),
-        };
-        Err(jsonrpc::method_not_found(name, &why))
+            Self::WrongDirection => Err(jsonrpc::not_a_request_of_client(name)),
+        }
     }
 }

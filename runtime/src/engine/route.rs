@@ -62,12 +62,20 @@ impl Refused {
                 stage,
                 revision,
                 error,
-            } => {
-                tracing::debug!(id = %jsonrpc::ShortRequestId(id), code = error.code, problem = &*error.message, "request refused");
-                Reply::Ready(Outgoing::refusal(Some(id), revision, stage, &error))
-            }
+            } => Reply::Ready(refused(id, stage, revision, &error)),
         }
     }
+}
+
+/// The refusal of the request `id`, which the log has too.
+pub(super) fn refused(
+    id: &RequestId,
+    stage: Stage,
+    revision: Option<Revision>,
+    error: &ErrorObject,
+) -> Outgoing {
+    tracing::debug!(id = %jsonrpc::ShortRequestId(id), code = error.code, problem = &*error.message, "request refused");
+    Outgoing::refusal(Some(id), revision, stage, error)
 }
 
 impl Engine {

@@ -16,7 +16,7 @@ use crate::{
         listing::{Item, Listing},
         logging,
     },
-    gate::{Checked, Outgoing, Refusal},
+    gate::{Checked, Outgoing},
     jsonrpc,
 };
 
@@ -69,8 +69,10 @@ impl ServeMethods for Engine {
             Answered::Called(Ok(called)) => return self.called(id, revision, called),
             Answered::Called(Err(error)) => Err(error),
         };
-        if response.as_ref().is_ok_and(Outgoing::is_counted) && !self.host.unread.has_room() {
-            return Refused::turned_away(&Refusal::Unread, revision).reply(id);
+        if response.as_ref().is_ok_and(Outgoing::is_counted)
+            && let Err(refusal) = self.host.unread.check()
+        {
+            return Refused::turned_away(&refusal, revision).reply(id);
         }
         let response = response.map(|response| response.counted(&self.host.unread));
         match (response, cx.opening) {

@@ -66,12 +66,9 @@ impl<'a> Source<'a> {
         self.http.is_none()
     }
 
-    /// What tells the responses to the requests from here apart.
+    /// What distinguishes the responses to the requests from here.
     pub(super) fn id_scope(&self) -> IdScope {
-        match self.is_stream() {
-            true => IdScope::Stream,
-            false => IdScope::Responses,
-        }
+        IdScope::of(self.is_stream())
     }
 
     pub(super) fn http(&self) -> Option<&HttpSource<'a>> {

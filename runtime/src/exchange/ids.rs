@@ -7,7 +7,7 @@ use crate::{
     jsonrpc::{self, ErrorDetail, ShortRequestId},
 };
 
-/// What tells the responses to two requests apart, beside their ids.
+/// What distinguishes the responses to two requests, beside their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdScope {
     /// Nothing: they share a byte stream.
@@ -19,6 +19,14 @@ pub(crate) enum IdScope {
 }
 
 impl IdScope {
+    /// The scope of requests that share one channel for their responses, or that do not.
+    pub(crate) fn of(is_stream: bool) -> Self {
+        match is_stream {
+            true => Self::Stream,
+            false => Self::Responses,
+        }
+    }
+
     /// Whether an id may be that of an earlier request (DEC-1).
     pub(crate) fn may_repeat(self, incoming: Inbound) -> bool {
         self == Self::Responses && incoming.allows_repeated_ids()

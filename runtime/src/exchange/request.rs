@@ -154,10 +154,7 @@ impl Exchange {
         };
         let limit = self.host.settings.max_in_flight;
         let request: Weak<Self> = Arc::downgrade(self);
-        let scope = match self.sink {
-            MessageSink::Own(_) => IdScope::Responses,
-            MessageSink::Link(_) => IdScope::Stream,
-        };
+        let scope = IdScope::of(matches!(self.sink, MessageSink::Link(_)));
         let may_repeat = scope.may_repeat(self.host.settings.incoming);
         match session
             .in_flight

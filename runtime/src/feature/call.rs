@@ -24,7 +24,7 @@ use super::{
 use crate::{
     contained::{Panic, contained, guarded, panic_text},
     exchange::{Context, Exchange, MessageSink, Ticket},
-    gate::{Outcome, Outgoing, Refusal, Unread},
+    gate::{Outcome, Outgoing, Unread},
     trace::{self, Unanswered},
 };
 
@@ -57,12 +57,12 @@ pub(crate) fn run<C: Callable>(
             return Called::Silent;
         }
     };
-    if !conditions.unread.has_room() {
-        return Called::TurnedAway(Refusal::Unread);
-    }
-    if let Some(capacity) = conditions.capacity
-        && let Err(refusal) = capacity.call()
-    {
+    let room = conditions.unread.check();
+    let room = room.and_then(|()| match conditions.capacity {
+        Some(capacity) => capacity.call(),
+        None => Ok(()),
+    });
+    if let Err(refusal) = room {
         return Called::TurnedAway(refusal);
     }
     let mut call = Call {

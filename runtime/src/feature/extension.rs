@@ -25,7 +25,7 @@ use crate::{
     exchange::{Context, Exchange},
     gate::{self, Inbound, Outgoing},
     jsonrpc::{self, ErrorDetail},
-    needs::{Undeclared, declares_extension},
+    needs::{self, Undeclared, declares_extension},
 };
 
 /// The methods of one extension, served with a [`Context`].
@@ -66,6 +66,15 @@ impl Extension {
             ),
         }
     }
+}
+
+/// What a request of an extension came with.
+pub(crate) struct Sent<'a> {
+    pub(crate) params: Option<&'a RawValue>,
+    /// What the client declared; `None` if it declared nothing that can be read.
+    pub(crate) declared: Option<&'a ClientCapabilities>,
+    /// What is wrong with the `_meta`.
+    pub(crate) fault: Option<ErrorObject>,
 }
 
 impl Extensions {
@@ -123,8 +132,7 @@ impl Extensions {
         self.find(method, revision)?.1.header_name
     }
 
-    /// A request of an extension, decoded and checked. `None` if no extension has `method` at `revision`. `declared` is what the
-    /// client can do, or what is wrong with the `_meta` that says so.
+    /// A request of an extension, decoded and checked. `None` if no extension has `method` at `revision`.
     ///
     /// # Errors
     /// -32601 if only the server sends it, -32021 or -32602 if the client did not declare the extension, -32602 for params
@@ -133,12 +141,11 @@ impl Extensions {
         &self,
         method: &str,
         revision: Revision,
-        params: Option<&RawValue>,
-        declared: Result<Option<&ClientCapabilities>, ErrorObject>,
+        sent: Sent<'_>,
         incoming: Inbound,
     ) -> Option<Result<Request, ErrorObject>> {
         let (extension, rules) = self.find(method, revision)?;
-        Some(extension.request(method, rules, revision, params, declared, incoming))
+        Some(extension.request(method, rules, revision, sent, incoming))
     }
 
     /// A notification of an extension, decoded and checked. `None` if no extension has `method` at `revision`. `declared` is
@@ -217,17 +224,23 @@ impl Extension {
         method: &str,
         rules: &Rules,
         revision: Revision,
-        params: Option<&RawValue>,
-        declared: Result<Option<&ClientCapabilities>, ErrorObject>,
+        sent: Sent<'_>,
         incoming: Inbound,
     ) -> Result<Request, ErrorObject> {
-        // Notifications have no results.
-        if !rules.direction.from_client() || rules.results.is_empty() {
-            let why = "is not a request that a client sends";
-            return Err(jsonrpc::method_not_found(method, why));
+        if !needs::is_request_of_client(rules) {
+            return Err(jsonrpc::not_a_request_of_client(method));
         }
-        if !declared?.is_some_and(|declared| self.is_in(declared)) {
-            return Err(self.undeclared(revision));
+        let Sent {
+            params,
+            declared,
+            fault,
+        } = sent;
+        // The capability comes before the `_meta` (GAP-2), where it can be read.
+        let is_declared = declared.map(|declared| self.is_in(declared));
+        match (is_declared, fault) {
+            (Some(true) | None, Some(fault)) => return Err(fault),
+            (Some(true), None) => {}
+            (Some(false) | None, _) => return Err(self.undeclared(revision)),
         }
         let text = params.map(RawValue::get);
         let name = self.name_of(method);

@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use trueform_schema::{ClientRequest, ErrorObject, Method, Revision};
+use trueform_schema::{ClientCapabilities, ClientRequest, ErrorObject, Method, Revision, decode};
 
 use super::Inbound;
 use crate::jsonrpc::{self, EarlyParams, Incoming, Malformed, Message};
@@ -147,6 +147,19 @@ impl<'a> Claims<'a> {
         match self {
             Self::Decoded(_) => None,
             Self::Undecoded(raw) => raw.capabilities,
+        }
+    }
+
+    /// The client capabilities in `_meta`, whatever else it has; `None` if they are absent or malformed.
+    pub(crate) fn capabilities(&self) -> Option<Cow<'_, ClientCapabilities>> {
+        match self {
+            Self::Decoded(request) => {
+                let declared = request.meta()?.client_capabilities.as_ref();
+                declared.map(Cow::Borrowed)
+            }
+            Self::Undecoded(raw) => decode::from_str(raw.capabilities?.get())
+                .ok()
+                .map(Cow::Owned),
         }
     }
 

@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 64;
 /// as do the method and the id, by which the message is found again. Of bytes that are not JSON only the number is shown.
 pub(crate) struct Redacted<'a>(pub(crate) &'a [u8]);
 
-/// Logs `message`, what it says left out, after the log has said what is wrong with it.
+/// Logs `message`, without its strings and numbers, after the log has said what is wrong with it.
 pub(crate) fn log_raw(message: &[u8]) {
     tracing::debug!(raw = %Redacted(message), "this was refused");
 }
@@ -110,7 +110,7 @@ fn is_number(token: &[u8]) -> bool {
 
 /// Whether what follows makes the string before it the name of a member.
 fn is_name(rest: &[u8]) -> bool {
-    rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
+    rest.iter().find(|byte| !jsonrpc::is_white_space(**byte)) == Some(&b':')
 }
 
 fn end_of_string(bytes: &[u8]) -> usize {

@@ -12,6 +12,8 @@ use std::sync::{
 #[cfg(feature = "http")]
 use bytes::Bytes;
 
+use super::Refusal;
+
 /// Least length of a message that is counted, in bytes: 4 KiB.
 pub(super) const COUNTED: usize = 4 << 10;
 
@@ -32,7 +34,7 @@ impl Unread {
     }
 
     /// Whether calls may begin: their answers will be added, however large they are.
-    pub(crate) fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) < self.most
     }
 
@@ -42,6 +44,14 @@ impl Unread {
         match text.len() < COUNTED {
             true => text.into(),
             false => self.count(text.len()).around(text),
+        }
+    }
+
+    /// Refuses what would add to what waits, if too much does.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        match self.has_room() {
+            true => Ok(()),
+            false => Err(Refusal::Unread),
         }
     }
 

@@ -55,6 +55,11 @@ pub(crate) fn invalid_params(problem: impl Into<String>, fault: &ErrorDetail) ->
     ErrorObject::new(code::INVALID_PARAMS, message).with_data(fault.data())
 }
 
+/// The error for a message with an id whose method is a notification, or one that only servers send.
+pub(crate) fn not_a_request_of_client(method: &str) -> ErrorObject {
+    method_not_found(method, "is not a request that a client sends")
+}
+
 /// Params of `method` that do not have its form.
 pub(crate) fn params_error(method: &str, fault: &ErrorDetail) -> ErrorObject {
     let ErrorDetail {

@@ -48,7 +48,7 @@ fn read<'a, E: EarlyParams<'a>>(
         );
         return Err(malformed_from(bytes, error));
     }
-    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+    match bytes.iter().find(|byte| !super::is_white_space(**byte)) {
         Some(b'[') => Ok((Incoming::Batch(batch(text)?), None)),
         _ => single(text, early).map(|(frame, params)| (Incoming::Single(frame), params)),
     }

@@ -241,7 +241,7 @@ fn keyword_with_null(members: &Map<String, Value>) -> Option<&'static str> {
             .flatten()
             .any(|branch| branch.as_object().is_some_and(is_null))
     };
-    // The schema of such a branch is no second finding.
+    // The schema of such a branch is not reported a second time.
     let is_only_null = is_null(members);
     [
         ("type", !is_only_null && allows(members, "null")),
@@ -325,7 +325,7 @@ mod tests {
             Input,
             &[("dialect", "/$schema")],
         );
-        // The document itself is no other document.
+        // A reference to the document itself does not count.
         check(
             &json!({"$id": "https://example.com/s#", "type": "object", "properties": {
                 "a": {"$ref": "https://example.com/s"}, "b": {"$ref": "https://example.com/s#/properties/a"}, "c": {"$ref": "https://example.com/t"}}}),

@@ -22,8 +22,7 @@ pub const OUTBOX_LIMIT: usize = 1024;
 /// Most bytes of messages that wait in one outbox: 4 MiB, or one message if that is larger.
 pub const OUTBOX_BYTES: usize = 4 << 20;
 
-/// A bounded queue of messages. What many peers hear at once waits as a few bytes that say what it is, and is encoded when it is
-/// taken.
+/// A bounded queue of messages. A notification for many peers is kept as its kind, and encoded when it is taken.
 pub(crate) struct Outbox {
     state: Mutex<State>,
 }
@@ -129,9 +128,11 @@ impl Outbox {
         Ok(())
     }
 
-    /// Puts `message` in the place of the one about `subject` that waits; false if none does.
+    /// Puts `message` in the place of the one about `subject` that waits. False if none waits, or if there is no room for a longer
+    /// one.
     pub(crate) fn replace(&self, message: Outgoing, subject: Subject) -> bool {
         let mut state = self.lock();
+        let (bytes, is_alone) = (state.bytes, state.queue.len() == 1);
         let mut waiting = state.queue.iter_mut().rev();
         let older = waiting.find_map(|older| match older {
             Waiting::Encoded {
@@ -145,6 +146,9 @@ impl Outbox {
         };
         let before = older.bytes().len();
         let after = message.bytes().len();
+        if before < after && !is_alone && OUTBOX_BYTES < bytes - before + after {
+            return false;
+        }
         *older = message;
         state.bytes = state.bytes - before + after;
         true

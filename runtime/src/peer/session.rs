@@ -142,8 +142,8 @@ impl Session {
         }
     }
 
-    /// Opens the session as `asked`, which is an error if the params of the `initialize` cannot be accepted. One that says what the
-    /// first one said changes nothing, and another one replaces the first until a request came in between (DEC-4).
+    /// Opens the session as `asked`, which is an error if the params of the `initialize` cannot be accepted. An `initialize`
+    /// with equal params changes nothing, and another one replaces the first until a request came in between (DEC-4).
     ///
     /// # Errors
     /// The session is in use or has ended, which comes before what is wrong with the params; else the error in `asked`.

@@ -240,8 +240,8 @@ impl<S> Recorded<S> {
     fn end_line(&mut self, turn: Turn) {
         let line = std::mem::take(&mut self.line);
         let line = match std::mem::take(&mut self.is_first_line) {
-            true => jsonrpc::without_mark(&line).trim_ascii(),
-            false => line.trim_ascii(),
+            true => jsonrpc::trimmed(jsonrpc::without_mark(&line)),
+            false => jsonrpc::trimmed(&line),
         };
         if !line.is_empty() {
             let record = Record {

@@ -12,7 +12,7 @@ use std::{
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::jsonrpc::BYTE_ORDER_MARK;
+use crate::jsonrpc::{self, BYTE_ORDER_MARK};
 
 /// Longest line taken by default, in bytes: 16 MiB.
 pub(crate) const DEFAULT_MAX_LINE: usize = 16 << 20;
@@ -199,8 +199,12 @@ impl Lines {
 /// The part of `bytes[start..end]` without white space around it; `None` if there is nothing else.
 fn trimmed(bytes: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
     let line = &bytes[start..end];
-    let first = line.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    let last = line.iter().rposition(|byte| !byte.is_ascii_whitespace())?;
+    let first = line
+        .iter()
+        .position(|byte| !jsonrpc::is_white_space(*byte))?;
+    let last = line
+        .iter()
+        .rposition(|byte| !jsonrpc::is_white_space(*byte))?;
     Some((start + first, start + last + 1))
 }
 

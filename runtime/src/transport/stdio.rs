@@ -32,7 +32,6 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
         diversion,
     } = streams::take()?;
     let mut asked = std::pin::pin!(asked_to_end());
-    let mut was_asked = false;
     // On a worker: the thread of `block_on` would be woken across threads for every message.
     let mut connection = Ended(tokio::spawn(stream::serve(
         engine.clone(),
@@ -46,11 +45,7 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
             () = &mut asked => {
                 let next = asked_to_end();
                 // The connection counts the end of its input too: after that, one signal ends it (DEC-11).
-                match was_asked {
-                    false => engine.host.shutdown.fire(),
-                    true => engine.host.at_once.fire(),
-                };
-                was_asked = true;
+                engine.shut_down();
                 asked.set(next);
             }
         }

@@ -162,6 +162,11 @@ async fn extensions_need_both_sides() {
                 assert_eq!(*named, json!({}), "{what}");
                 let refused: Value = serde_json::from_str(&said[1]).unwrap();
                 assert_eq!(refused["error"]["code"], -32602, "{what}: {refused}");
+                // DEC-9
+                let required = json!({ "extensions": { "com.example/own": {} } });
+                let data = &refused["error"]["data"];
+                assert_eq!(data["requiredCapabilities"], required, "{what}");
+                assert_eq!(data["pointer"], "/method", "{what}");
                 continue;
             }
             if !way.modern && !declared {

@@ -396,3 +396,21 @@ async fn what_handshakes_say() {
     let said: Value = serde_json::from_str(&said[0]).unwrap();
     assert_eq!(said["result"]["instructions"], "Use it.", "{said}");
 }
+
+// Issue 8 §3, DEC-11: every wait for a peer has an end, also where nobody sets one.
+#[test]
+fn default_limits_of_waits() {
+    let seconds = Duration::from_secs;
+    assert_eq!(trueform::DEFAULT_ASK_TIMEOUT, seconds(300));
+    assert_eq!(trueform::DEFAULT_MAX_UNREAD, 256 << 20);
+    assert_eq!(StreamSettings::DEFAULT_DRAIN, seconds(5));
+    assert_eq!(StreamSettings::DEFAULT_WRITE_TIMEOUT, seconds(60));
+    #[cfg(feature = "http")]
+    {
+        let config = trueform::HttpConfig::default();
+        assert_eq!(config.drain, seconds(8));
+        assert_eq!(config.write_timeout, seconds(60));
+        assert_eq!(config.body_timeout, seconds(60));
+        assert_eq!(config.head_timeout, seconds(30));
+    }
+}

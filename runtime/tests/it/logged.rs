@@ -47,6 +47,36 @@ async fn a_tool_that_runs_out_of_time() {
     }
 }
 
+/// Logs more than may wait, without waiting for the reader.
+#[tool]
+fn floods(context: Context) {
+    for line in 0..3000 {
+        context.log(LoggingLevel::Info, line);
+    }
+}
+
+// Issue 8 §3: what is lost is reported once for each call.
+#[tokio::test]
+async fn messages_that_are_lost_are_reported_once() {
+    let told = log();
+    let server = Server::new("t", "1").tools(tools![floods]);
+    let service = server.build().unwrap();
+    let calls = ["1", "2"].map(|id| {
+        modern(id, "tools/call", r#","name":"floods","arguments":{}"#).replacen(
+            r#""_meta":{"#,
+            r#""_meta":{"io.modelcontextprotocol/logLevel":"info","#,
+            1,
+        )
+    });
+    let said = conversation(&service, joined(calls)).await;
+    assert!(said.len() < 6002, "some are lost: {}", said.len());
+    let told = told.take();
+    for id in ["1", "2"] {
+        let id = format!("id={id}");
+        assert_logged(&told, "WARN", &["messages of a call are lost", &id]);
+    }
+}
+
 #[derive(serde::Serialize, JsonSchema)]
 struct Reading {
     #[schemars(range(max = 10))]
@@ -395,7 +425,7 @@ async fn what_a_client_refuses() {
             json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": 5, "data": "hunter2" } }),
             "WARN",
             &[
-                "an unfit notification",
+                "a notification that its revision does not allow",
                 r#"method="notifications/message""#,
                 "dropped=true",
             ],
@@ -404,13 +434,20 @@ async fn what_a_client_refuses() {
         (
             json!({ "jsonrpc": "2.0", "method": "notifications/initialized", "params": { "x": "hunter2" } }),
             "WARN",
-            &["an unfit notification", "no server sends it"],
+            &[
+                "a notification that its revision does not allow",
+                "no server sends it",
+            ],
             r#""params":{"x":<7 bytes>}}"#,
         ),
         (
             json!({ "jsonrpc": "2.0", "id": "q", "method": "roots/list", "params": { "x": "hunter2" } }),
             "WARN",
-            &["an unfit request", r#"method="roots/list""#, "code=-32601"],
+            &[
+                "a request that its revision does not allow",
+                r#"method="roots/list""#,
+                "code=-32601",
+            ],
             r#""id":"q","#,
         ),
         (
@@ -451,7 +488,7 @@ async fn what_a_client_refuses() {
         assert_logged(&told, "DEBUG", &["this was refused", raw]);
         // The answer as well.
         let parts = [
-            "an unfit result",
+            "a result that its revision does not allow",
             "method=tools/list",
             r#"pointer="/tools""#,
         ];

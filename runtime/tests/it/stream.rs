@@ -479,3 +479,24 @@ async fn the_caller_of_a_stream() {
         soon(serving).await.expect("no panic").expect("no error");
     }
 }
+
+// A-1: a form feed is not white space of JSON, so a line with one is not JSON.
+#[tokio::test]
+async fn a_form_feed_is_not_white_space() {
+    let add = add("1");
+    check(
+        [
+            format!("\u{c}{add}"),
+            format!("{add}\u{c}"),
+            "\u{c}".to_owned(),
+            format!("\t {add} \r"),
+        ],
+        expect![[r#"
+            {"jsonrpc":"2.0","error":{"code":-32700,"message":"parse error: expected value at line 1 column 1"}}
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"parse error: trailing characters at line 1 column 210"}}
+            {"jsonrpc":"2.0","error":{"code":-32700,"message":"parse error: expected value at line 1 column 1"}}
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.0.0"}},"content":[{"type":"text","text":"5"}]}}
+        "#]],
+    )
+    .await;
+}

@@ -235,6 +235,16 @@ async fn malformed_params_are_refused_with_a_pointer() {
                 "{over:?} {meta}: {answer}"
             );
         }
+        // GAP-2: the capability comes before the `_meta`.
+        let loud = modern(1, "bookmarks/list", "{}", "");
+        let loud = loud.replacen(
+            r#""_meta":{"#,
+            r#""_meta":{"io.modelcontextprotocol/logLevel":"loud","#,
+            1,
+        );
+        client.send_raw(loud).unwrap();
+        let answer = next(&client).await;
+        assert_eq!(answer["error"]["code"], -32021, "{over:?}: {answer}");
         // The method is checked before its params. A method that only the server sends is unknown as a request.
         for method in [
             "bookmarks/burn",

@@ -145,7 +145,7 @@ fn what_the_feature_does_not_cure_does_not_name_it() {
     for (schema, expected) in [
         (
             r#"{"pattern":"\\uD83D"}"#,
-            "Malformed /pattern: `\\uD83D` is not a usable pattern: a lone surrogate is no character, so no text has one",
+            "Malformed /pattern: `\\uD83D` is not a usable pattern: a lone surrogate is not a character, so no text has one",
         ),
         (
             r#"{"pattern":"\\c1"}"#,

@@ -45,7 +45,7 @@ impl ClientGate {
     /// decoded: it belongs to an extension, or the policy lets it pass.
     ///
     /// # Errors
-    /// It is not to be heard of.
+    /// It is dropped.
     pub(in crate::client) fn notification(
         &self,
         method: &str,
@@ -72,7 +72,12 @@ impl ClientGate {
         };
         let dropped = self.inbound.policy == Policy::Enforce;
         let problem = &*jsonrpc::sentence(&problem);
-        tracing::warn!(method, problem, dropped, "an unfit notification");
+        tracing::warn!(
+            method,
+            problem,
+            dropped,
+            "a notification that its revision does not allow"
+        );
         match dropped {
             true => Err(Unfit),
             false => Ok((Passed::Raw, sent())),
@@ -82,7 +87,7 @@ impl ClientGate {
     /// The result `text` of `method`, as `revision` allows it.
     ///
     /// # Errors
-    /// What is wrong with it; the log has the text, what it says left out.
+    /// What is wrong with it; the log has the text, without its strings and numbers.
     pub(in crate::client) fn result<T: Conform + for<'de> serde::Deserialize<'de>>(
         &self,
         method: &str,
@@ -154,7 +159,7 @@ impl ClientGate {
             method,
             code = problem.code,
             problem = &*problem.message,
-            "an unfit request"
+            "a request that its revision does not allow"
         );
         match self.inbound.policy {
             Policy::Warn => Ok((Passed::Raw, sent())),
@@ -166,7 +171,7 @@ impl ClientGate {
     ///
     /// # Errors
     /// Nothing judges it: it belongs to an extension, it came before the handshake, or the author wants no message judged. The
-    /// client takes it as what it is, as far as it can be decoded.
+    /// client uses it as far as it can be decoded.
     fn judged<T>(
         &self,
         method: &str,
@@ -248,7 +253,7 @@ impl ClientGate {
     }
 }
 
-/// The params as they came. Null stands for none (DEC-6).
+/// The params as they came. Null counts as absent (DEC-6).
 fn as_sent(params: Option<&RawValue>) -> Option<Json> {
     let params = params.filter(|params| params.get() != "null")?;
     Some(Json::from(params.to_owned()))
@@ -278,7 +283,7 @@ pub(in crate::client) fn log_unfit_result(method: &str, error: &DecodeError, tex
         rule = fault.rule,
         expected = &*fault.expected,
         found = &*fault.found,
-        "an unfit result"
+        "a result that its revision does not allow"
     );
     gate::log_raw(format!(r#"{{"result":{}}}"#, text.get()).as_bytes());
 }

@@ -274,7 +274,7 @@ impl Link {
             unfit: true,
         };
         match (kind, id) {
-            // The id is the server's: a request of ours that has the same is another matter.
+            // The id is the server's: a request of ours that has the same is unrelated.
             (Kind::Request, Some(id)) if self.gate.answers() => {
                 // One with that id may be at the handler, whose answer this would be taken for.
                 if !self.server_requests.contains(&id) {

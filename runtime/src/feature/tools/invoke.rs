@@ -258,7 +258,7 @@ impl ToolRoute {
         match self.decode(context, text) {
             Ok(called) => called,
             Err(Failure::Refused(Reason::Injected(error))) => Called::Ready(Err(error)),
-            Err(failure) => self.refuse(&failure.told(text, &self.definition.names)),
+            Err(failure) => self.refuse(&failure.worded(text, &self.definition.names)),
         }
     }
 

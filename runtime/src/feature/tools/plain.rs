@@ -94,7 +94,7 @@ mod tests {
         prop_oneof![3 => scalar(), 1 => list]
     }
 
-    /// Whether `value` has a number that JSON Schema calls an integer and 64 bits may not hold: an integral float from ±2^53 on, or an
+    /// Whether `value` has a number that JSON Schema calls an integer and that may not fit into 64 bits: an integral float from ±2^53 on, or an
     /// integer beyond `least` to `greatest`.
     fn is_an_exception(value: &Value, least: i128, greatest: i128) -> bool {
         match value {

@@ -35,7 +35,7 @@ impl From<Refused> for Failure {
 
 impl Failure {
     /// What is wrong where the schema finds nothing: the type is stricter than its schema. `text` are the arguments.
-    pub(super) fn told(self, text: &str, names: &Names) -> String {
+    pub(super) fn worded(self, text: &str, names: &Names) -> String {
         match self {
             Self::Names(ArgumentMismatch::Twice(name)) => format!("`{name}` is given twice"),
             Self::Names(ArgumentMismatch::Unknown) => {

@@ -164,7 +164,7 @@ fn is_json(text: &[u8]) -> bool {
 /// Whether it is a complete object or array.
 fn is_structure(text: &[u8]) -> bool {
     matches!(
-        jsonrpc::without_mark(text).trim_ascii_start(),
+        jsonrpc::trimmed(jsonrpc::without_mark(text)),
         [b'{' | b'[', ..]
     ) && is_json(text)
 }

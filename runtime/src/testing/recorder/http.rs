@@ -164,7 +164,7 @@ impl Exchange {
     }
 
     pub(super) fn message(&self, from: Side, text: &[u8], turn: Turn) {
-        let text = text.trim_ascii();
+        let text = crate::jsonrpc::trimmed(text);
         if !text.is_empty() {
             self.push(from, Event::sent(text), turn);
         }

@@ -207,7 +207,7 @@ async fn an_untagged_number_stays_what_it_was() {
     .await;
 }
 
-// The words say what, where and what would do, wherever the number is.
+// Messages say what is wrong, where, and what is expected, wherever the number is.
 #[tokio::test]
 async fn numbers_that_no_double_holds() {
     #[derive(Debug, Deserialize, JsonSchema)]
