@@ -60,7 +60,7 @@ use trueform_schema::{
 
 use self::{
     gate::Call,
-    handshake::Server,
+    handshake::ServerFacts,
     link::{Link, Outcome},
     request::RequestOptions,
 };
@@ -86,7 +86,7 @@ pub struct Client {
 struct Inner {
     link: Arc<Link>,
     options: ClientOptions,
-    server: Server,
+    server: ServerFacts,
     reading: Mutex<Option<JoinHandle<()>>>,
 }
 

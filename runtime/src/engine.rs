@@ -178,6 +178,7 @@ impl Engine {
     }
 
     /// What became of a call.
+    #[inline]
     fn called(&self, id: &RequestId, revision: Revision, called: Called) -> Reply {
         match called {
             Called::Ready(response) => Reply::Ready(response.counted(&self.host.unread)),

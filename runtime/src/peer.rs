@@ -12,9 +12,9 @@ mod session;
 pub(crate) use self::{
     asked::{Settled, Waiting},
     caller::{Caller, PeerFacts},
-    inflight::{Cancel, Cancelled, Refused as IdRefused},
+    inflight::{Cancel, Cancelled, IdRefused},
     level::is_known as is_known_level,
-    outbox::{Due, Outbox, Refused, Subject},
+    outbox::{Due, NotQueued, Outbox, Subject},
     session::{Negotiated, Opening, Phase, Session, ShortId},
 };
 pub use self::{

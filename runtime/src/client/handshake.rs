@@ -19,7 +19,7 @@ use crate::jsonrpc::code;
 
 /// What the client knows of the server.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
+pub(super) struct ServerFacts {
     pub(super) revision: Revision,
     pub(super) info: Option<Implementation>,
     pub(super) capabilities: ServerCapabilities,
@@ -30,9 +30,9 @@ pub(super) struct Server {
 pub(super) async fn negotiate(
     link: &Arc<Link>,
     options: &ClientOptions,
-) -> Result<Server, ClientError> {
+) -> Result<ServerFacts, ClientError> {
     match options.negotiation {
-        Negotiation::Nothing => Ok(Server {
+        Negotiation::Nothing => Ok(ServerFacts {
             revision: Revision::LATEST,
             info: None,
             capabilities: ServerCapabilities::default(),
@@ -50,7 +50,7 @@ pub(super) async fn negotiate(
 }
 
 // D-5, D-6, D-7, C-8
-async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<Server, ClientError> {
+async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<ServerFacts, ClientError> {
     let legacy = || initialize(link, options, Revision::LATEST_LEGACY, |_| true);
     match discover(link, options, Revision::LATEST, options.probe_timeout).await {
         Err(ClientError::Remote(error)) if error.code == code::UNSUPPORTED_VERSION => {
@@ -84,7 +84,7 @@ async fn discover(
     options: &ClientOptions,
     revision: Revision,
     timeout: Duration,
-) -> Result<Server, ClientError> {
+) -> Result<ServerFacts, ClientError> {
     let params = RequestParams::default();
     link.gate
         .let_out(&Call::of(Method::Discover, revision), revision, &params)?;
@@ -111,7 +111,7 @@ async fn discover(
     }
     link.gate.settle(revision, &result.capabilities);
     let info = result.meta.and_then(|meta| meta.server_info);
-    Ok(Server {
+    Ok(ServerFacts {
         revision,
         info,
         capabilities: result.capabilities,
@@ -125,7 +125,7 @@ async fn initialize(
     options: &ClientOptions,
     revision: Revision,
     accept: impl Fn(Revision) -> bool,
-) -> Result<Server, ClientError> {
+) -> Result<ServerFacts, ClientError> {
     let mut capabilities = options.capabilities.clone();
     if let Some(declared) = &mut capabilities.extensions {
         // GAP-12: sessions have the tasks of the core, and this extension begins after them.
@@ -157,7 +157,7 @@ async fn initialize(
             .result(Method::Initialize.as_str(), revision, &text)?;
     link.gate.settle(revision, &result.capabilities);
     link.notify(method_of::<methods::Initialized>(), None)?;
-    Ok(Server {
+    Ok(ServerFacts {
         revision,
         info: Some(result.server_info),
         capabilities: result.capabilities,

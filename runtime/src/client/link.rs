@@ -28,7 +28,7 @@ use super::{
     mailbox::Mailbox,
     notified::Notified,
     server_requests::ServerRequests,
-    sink::MessageSink,
+    sink::ClientSink,
 };
 use crate::{contained::contained, gate::ToServer};
 
@@ -49,7 +49,7 @@ pub(super) struct Link {
 }
 
 struct State {
-    out: Option<MessageSink>,
+    out: Option<ClientSink>,
     waiting: HashMap<RequestId, Waiter>,
     /// Who receives the notifications that belong to no subscription.
     listeners: Vec<Weak<Mailbox<Notified>>>,
@@ -80,7 +80,7 @@ impl Link {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         options: &ClientOptions,
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
-        let (out, writing) = MessageSink::new(writer, options.write_timeout);
+        let (out, writing) = ClientSink::new(writer, options.write_timeout);
         let state = State {
             out: Some(out),
             waiting: HashMap::new(),

@@ -27,9 +27,9 @@ use crate::{gate::ToServer, transport::patience::Patience};
 pub(super) const MOST_UNREAD: usize = 8 << 20;
 
 /// The queue to the server.
-pub(super) struct MessageSink {
+pub(super) struct ClientSink {
     queue: mpsc::UnboundedSender<Message>,
-    unread: Arc<Unread>,
+    unread: Arc<UnreadAnswers>,
 }
 
 struct Message {
@@ -39,7 +39,7 @@ struct Message {
 
 /// The answers that wait.
 #[derive(Default)]
-struct Unread {
+struct UnreadAnswers {
     bytes: AtomicUsize,
     /// Whether the log says already that there are too many.
     reported: AtomicBool,
@@ -48,14 +48,14 @@ struct Unread {
 /// The other end was closed.
 pub(super) struct Closed;
 
-impl MessageSink {
+impl ClientSink {
     /// A queue, and what writes it. That fails if the server takes nothing for `write_timeout`.
     pub(super) fn new<W: AsyncWrite + Unpin>(
         writer: W,
         write_timeout: Duration,
     ) -> (Self, impl Future<Output = io::Result<()>> + use<W>) {
         let (queue, messages) = mpsc::unbounded_channel();
-        let unread = Arc::<Unread>::default();
+        let unread = Arc::<UnreadAnswers>::default();
         let sink = Self {
             queue,
             unread: unread.clone(),
@@ -143,7 +143,7 @@ impl<W: AsyncWrite + Unpin> Patient<W> {
 async fn write(
     mut writer: Patient<impl AsyncWrite + Unpin>,
     mut messages: mpsc::UnboundedReceiver<Message>,
-    unread: Arc<Unread>,
+    unread: Arc<UnreadAnswers>,
 ) -> io::Result<()> {
     let mut batch = Vec::new();
     while let Some(message) = messages.recv().await {

@@ -12,7 +12,7 @@ use super::{Context, answer::Answer};
 use crate::{
     gate::{self, CheckedParams, NotificationKind, Outgoing},
     needs::{RequiredCapabilities, declares_extension},
-    peer::{Refused, Settled},
+    peer::{NotQueued, Settled},
     projection,
 };
 
@@ -228,7 +228,7 @@ impl Context {
         let message = message.counted(&exchange.host.unread);
         match exchange.outbox().push(message) {
             Ok(()) => Ok(answer),
-            Err(Refused::Closed | Refused::Full) => {
+            Err(NotQueued::Closed | NotQueued::Full) => {
                 answer.was_not_sent();
                 Err(AskError::Gone)
             }

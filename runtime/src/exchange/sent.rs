@@ -12,7 +12,7 @@ use super::Exchange;
 use crate::{
     gate::Outgoing,
     jsonrpc,
-    peer::{Refused, Subject},
+    peer::{NotQueued, Subject},
 };
 
 /// After so many awaited messages of a call that needed no wait, the next one lets other tasks run.
@@ -74,10 +74,10 @@ impl<'c> Sent<'c> {
         let pushed = exchange.outbox().try_push(&mut message, subject);
         Self {
             exchange,
-            refused: message.filter(|_| pushed == Err(Refused::Full)),
+            refused: message.filter(|_| pushed == Err(NotQueued::Full)),
             subject,
             progress,
-            was_sent: pushed != Err(Refused::Closed),
+            was_sent: pushed != Err(NotQueued::Closed),
         }
     }
 
@@ -122,7 +122,7 @@ impl Future for Sent<'_> {
                 return this.poll_turn(cx);
             }
             // Others may have been faster.
-            if outbox.try_push(&mut this.refused, this.subject) == Err(Refused::Closed) {
+            if outbox.try_push(&mut this.refused, this.subject) == Err(NotQueued::Closed) {
                 this.refused = None;
             }
         }

@@ -117,6 +117,7 @@ impl<'a> Claims<'a> {
     }
 
     /// The revision that `_meta` names; `None` if it names none that this library knows.
+    #[inline]
     pub(crate) fn revision(&self) -> Option<Revision> {
         Revision::from_wire(&self.version()?)
     }

@@ -20,7 +20,7 @@ pub(crate) fn log_raw(message: &[u8]) {
 
 /// What the next string or word is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// The name of a member.
     Name,
     /// What follows a name is its value, to be shown or not.
@@ -40,7 +40,7 @@ impl fmt::Display for Redacted<'_> {
         let mut bytes = self.0;
         // Of each open container, whether it is an object.
         let mut open: Vec<bool> = Vec::new();
-        let mut place = Place::Nowhere;
+        let mut place = Position::Nowhere;
         while let Some(first) = bytes.first() {
             if out.len() >= LONGEST {
                 out.push('…');
@@ -57,40 +57,40 @@ impl fmt::Display for Redacted<'_> {
                 b' ' | b'\t' | b'\r' | b'\n' => before,
                 b'{' => {
                     open.push(true);
-                    Place::Name
+                    Position::Name
                 }
                 b'[' => {
                     open.push(false);
-                    Place::Value { shown: false }
+                    Position::Value { shown: false }
                 }
                 b'}' | b']' => {
                     open.pop();
-                    Place::Nowhere
+                    Position::Nowhere
                 }
                 b',' => match open.last() {
-                    Some(true) => Place::Name,
-                    Some(false) => Place::Value { shown: false },
-                    None => Place::Nowhere,
+                    Some(true) => Position::Name,
+                    Some(false) => Position::Value { shown: false },
+                    None => Position::Nowhere,
                 },
                 b':' => match before {
-                    Place::Colon { shown } => Place::Value { shown },
-                    _ => Place::Nowhere,
+                    Position::Colon { shown } => Position::Value { shown },
+                    _ => Position::Nowhere,
                 },
-                b'"' if before == Place::Name && is_name(rest) => Place::Colon {
+                b'"' if before == Position::Name && is_name(rest) => Position::Colon {
                     shown: open.len() == 1 && matches!(token, b"\"id\"" | b"\"method\""),
                 },
-                _ => Place::Nowhere,
+                _ => Position::Nowhere,
             };
             match first {
                 b' ' | b'\t' | b'\r' | b'\n' => {}
                 b'{' | b'[' | b'}' | b']' | b',' | b':' => out.push(char::from(*first)),
-                b'"' if matches!(place, Place::Colon { .. }) => push_name(&mut out, token),
-                b'"' if before == (Place::Value { shown: true }) && is_closed(token) => {
+                b'"' if matches!(place, Position::Colon { .. }) => push_name(&mut out, token),
+                b'"' if before == (Position::Value { shown: true }) && is_closed(token) => {
                     push_name(&mut out, token);
                 }
                 b'"' => out.push_str(&format!("<{} bytes>", inside(token))),
                 _ if matches!(token, b"true" | b"false" | b"null")
-                    || before == (Place::Value { shown: true }) && is_number(token) =>
+                    || before == (Position::Value { shown: true }) && is_number(token) =>
                 {
                     push_name(&mut out, token);
                 }

@@ -34,7 +34,7 @@ struct Entry {
 
 /// Why an id was not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum IdRefused {
     /// A request with that id is not answered yet.
     Taken,
     /// As many requests as are allowed are not answered yet.
@@ -67,7 +67,7 @@ impl InFlight {
         request: Weak<dyn Cancel>,
         limit: usize,
         may_repeat: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), IdRefused> {
         let mut table = self.lock();
         let Table { by_id, requests } = &mut *table;
         // One look-up: this is on the path of every call.
@@ -75,10 +75,10 @@ impl InFlight {
         if let hash_map::Entry::Occupied(_) = &entry
             && !may_repeat
         {
-            return Err(Refused::Taken);
+            return Err(IdRefused::Taken);
         }
         if *requests >= limit {
-            return Err(Refused::Full);
+            return Err(IdRefused::Full);
         }
         *requests += 1;
         match entry {
@@ -182,9 +182,9 @@ mod tests {
         };
         let leave = |at: usize| table.leave(&id, Arc::as_ptr(&calls[at]).cast());
         assert_eq!(table.enter(&id, weak(0), 3, false), Ok(()));
-        assert_eq!(table.enter(&id, weak(1), 3, false), Err(Refused::Taken));
+        assert_eq!(table.enter(&id, weak(1), 3, false), Err(IdRefused::Taken));
         assert_eq!(table.enter(&id, weak(1), 3, true), Ok(()));
-        assert_eq!(table.enter(&id, weak(2), 2, true), Err(Refused::Full));
+        assert_eq!(table.enter(&id, weak(2), 2, true), Err(IdRefused::Full));
         assert_eq!(table.enter(&id, weak(2), 3, true), Ok(()));
         assert_eq!(table.cancel(&id), Cancelled::Ambiguous);
         leave(0);

@@ -64,7 +64,7 @@ pub(crate) struct Subject {
 
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum NotQueued {
     /// Too many messages wait already.
     Full,
     /// The reader of this outbox has gone.
@@ -85,7 +85,7 @@ impl Outbox {
     }
 
     /// Appends `message`.
-    pub(crate) fn push(&self, message: Outgoing) -> Result<(), Refused> {
+    pub(crate) fn push(&self, message: Outgoing) -> Result<(), NotQueued> {
         let mut message = Some(message);
         self.try_push(&mut message, None)
     }
@@ -95,14 +95,14 @@ impl Outbox {
         &self,
         message: &mut Option<Outgoing>,
         subject: Option<Subject>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), NotQueued> {
         let mut state = self.lock();
         if state.closed {
-            return Err(Refused::Closed);
+            return Err(NotQueued::Closed);
         }
         let Some(message) = message.take_if(|message| state.has_room_for(message.bytes().len()))
         else {
-            return Err(Refused::Full);
+            return Err(NotQueued::Full);
         };
         state.bytes += message.bytes().len();
         state.queue.push_back(Waiting::Encoded { message, subject });
@@ -111,17 +111,17 @@ impl Outbox {
     }
 
     /// Appends `due` unless it waits already: a peer that does not read costs nothing more.
-    pub(crate) fn push_due(&self, due: Due) -> Result<(), Refused> {
+    pub(crate) fn push_due(&self, due: Due) -> Result<(), NotQueued> {
         let mut state = self.lock();
         if state.closed {
-            return Err(Refused::Closed);
+            return Err(NotQueued::Closed);
         }
         let is_due = |waiting: &Waiting| matches!(waiting, Waiting::Due(other) if *other == due);
         if state.queue.iter().any(is_due) {
             return Ok(());
         }
         if !state.has_room_for(0) {
-            return Err(Refused::Full);
+            return Err(NotQueued::Full);
         }
         state.queue.push_back(Waiting::Due(due));
         wake_reader(state);
@@ -308,10 +308,10 @@ mod tests {
         for i in 0..OUTBOX_LIMIT {
             outbox.push(message(&i.to_string())).unwrap();
         }
-        assert_eq!(outbox.push(message("")), Err(Refused::Full));
+        assert_eq!(outbox.push(message("")), Err(NotQueued::Full));
         assert_eq!(outbox.try_next().unwrap().bytes(), b"0");
         outbox.close();
-        assert_eq!(outbox.push(message("")), Err(Refused::Closed));
+        assert_eq!(outbox.push(message("")), Err(NotQueued::Closed));
         let next = outbox.poll_next(&mut cx());
         assert!(matches!(next, Poll::Ready(Some(next)) if next.bytes() == b"1"));
         while outbox.try_next().is_some() {}
@@ -323,14 +323,14 @@ mod tests {
         let outbox = Outbox::new();
         let large = "x".repeat(OUTBOX_BYTES + 1);
         outbox.push(message(&large)).unwrap();
-        assert_eq!(outbox.push(message("")), Err(Refused::Full));
+        assert_eq!(outbox.push(message("")), Err(NotQueued::Full));
         assert!(outbox.try_next().is_some());
         let half = &large[..OUTBOX_BYTES / 2];
         outbox.push(message(half)).unwrap();
         outbox.push(message(half)).unwrap();
-        assert_eq!(outbox.push(message("x")), Err(Refused::Full));
+        assert_eq!(outbox.push(message("x")), Err(NotQueued::Full));
         let mut waits = Some(message("x"));
-        assert_eq!(outbox.try_push(&mut waits, None), Err(Refused::Full));
+        assert_eq!(outbox.try_push(&mut waits, None), Err(NotQueued::Full));
         assert!(waits.is_some(), "what is refused is given back");
         assert!(outbox.poll_room(waits.as_ref(), &mut cx()).is_pending());
         assert!(outbox.try_next().is_some());
@@ -493,8 +493,8 @@ mod tests {
         outbox.push_due(changed.clone()).unwrap();
         while outbox.push(message("x")).is_ok() {}
         assert_eq!(outbox.push_due(changed.clone()), Ok(()), "it waits");
-        assert_eq!(outbox.push_due(asked("c")), Err(Refused::Full));
+        assert_eq!(outbox.push_due(asked("c")), Err(NotQueued::Full));
         outbox.close();
-        assert_eq!(outbox.push_due(changed), Err(Refused::Closed));
+        assert_eq!(outbox.push_due(changed), Err(NotQueued::Closed));
     }
 }

@@ -266,7 +266,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{gate::Outgoing, peer::outbox::Refused};
+    use crate::{gate::Outgoing, peer::outbox::NotQueued};
 
     // F-21
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         let answer = Pin::new(&mut asked).poll(&mut Context::from_waker(Waker::noop()));
         assert!(matches!(answer, Poll::Ready(Settled::Closed)), "{answer:?}");
         let refused = session.outbox.push(Outgoing::unchecked(Vec::new()));
-        assert_eq!(refused, Err(Refused::Closed));
+        assert_eq!(refused, Err(NotQueued::Closed));
         let negotiated = Negotiated {
             revision: Revision::LATEST_LEGACY,
             facts: Arc::default(),

@@ -174,12 +174,12 @@ struct Connection {
 
 /// How the end of a connection is waited for.
 struct Ending {
-    stage: Stage,
+    stage: EndingStage,
     until: Pin<Box<Sleep>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum EndingStage {
     /// The input has ended: calls may still end.
     InputEnded,
     /// The server was asked to stop: calls may still end.
@@ -189,7 +189,7 @@ enum Stage {
 }
 
 impl Ending {
-    fn new(stage: Stage, time: Duration) -> Self {
+    fn new(stage: EndingStage, time: Duration) -> Self {
         Self {
             stage,
             until: Box::pin(tokio::time::sleep(time)),
@@ -222,7 +222,7 @@ impl Connection {
         loop {
             if self.ending.is_none() && Pin::new(&mut self.shutdown).poll(cx).is_ready() {
                 tracing::debug!("shutdown: no more requests are read");
-                self.drain(Stage::Asked);
+                self.drain(EndingStage::Asked);
             }
             let more = self.receive(cx);
             self.collect(cx);
@@ -243,7 +243,7 @@ impl Connection {
             match self.ending.as_ref().map(|ending| ending.stage) {
                 None => ready!(self.poll_read(cx)),
                 Some(_) if done => return Poll::Ready(Ok(())),
-                Some(Stage::InputEnded | Stage::Asked) => {
+                Some(EndingStage::InputEnded | EndingStage::Asked) => {
                     ready!(self.poll_drained(cx));
                     if !self.calls.is_empty() {
                         self.cut_off();
@@ -251,7 +251,7 @@ impl Connection {
                         return Poll::Ready(Ok(()));
                     }
                 }
-                Some(Stage::Cut) => {
+                Some(EndingStage::Cut) => {
                     ready!(self.poll_deadline(cx));
                     return Poll::Ready(Ok(()));
                 }
@@ -271,7 +271,7 @@ impl Connection {
     fn poll_drained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let reader = Pin::new(&mut *self.reader);
         let is_asked_again = match self.ending.as_ref().map(|ending| ending.stage) {
-            Some(Stage::InputEnded) => Pin::new(&mut self.shutdown).poll(cx).is_ready(),
+            Some(EndingStage::InputEnded) => Pin::new(&mut self.shutdown).poll(cx).is_ready(),
             _ => {
                 Pin::new(&mut self.at_once).poll(cx).is_ready()
                     || self.lines.poll_end(cx, reader).is_ready()
@@ -290,7 +290,7 @@ impl Connection {
         let is_asked = Pin::new(&mut self.shutdown).poll(cx).is_ready();
         let reads_on = std::mem::take(&mut self.was_read) && !is_asked;
         if reads_on {
-            self.ending = Some(Ending::new(Stage::InputEnded, self.settings.drain));
+            self.ending = Some(Ending::new(EndingStage::InputEnded, self.settings.drain));
         }
         reads_on
     }
@@ -303,7 +303,7 @@ impl Connection {
             "calls that did not end in time are cut off"
         );
         self.session.cut.fire();
-        self.ending = Some(Ending::new(Stage::Cut, LAST_WORDS));
+        self.ending = Some(Ending::new(EndingStage::Cut, LAST_WORDS));
     }
 
     /// Serves the lines that are there. True if it stopped because there is much to write.
@@ -446,12 +446,12 @@ impl Connection {
             let reply = reply_to(&self.engine, &self.session, line, self.settings.max_line);
             self.take(reply, cx);
         }
-        self.drain(Stage::InputEnded);
+        self.drain(EndingStage::InputEnded);
         Poll::Ready(())
     }
 
     /// From now on only what runs is waited for.
-    fn drain(&mut self, stage: Stage) {
+    fn drain(&mut self, stage: EndingStage) {
         self.session.end_input();
         self.was_read = false;
         self.ending = Some(Ending::new(stage, self.settings.drain));

@@ -8,7 +8,7 @@ use super::{
     config::HttpConfig,
     fields::{self, HttpHeaders, One},
     limit::Limit,
-    policy::{InvalidSetting, Policy},
+    policy::{CallerPolicy, InvalidSetting},
     sessions::{Active, Sessions},
 };
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) struct Endpoint {
     pub(super) at_work: Arc<Limit>,
     /// Streams that only listen.
     pub(super) listening: Arc<Limit>,
-    policy: Policy,
+    policy: CallerPolicy,
     /// Fired when calls have to end, because the server stops and they did not end in time (DEC-11).
     pub(super) cut: Arc<Signal>,
 }
@@ -42,7 +42,7 @@ impl Endpoint {
     ) -> Result<Arc<Self>, InvalidSetting> {
         Ok(Arc::new(Self {
             engine,
-            policy: Policy::new(&config, address)?,
+            policy: CallerPolicy::new(&config, address)?,
             sessions: Sessions::new(
                 config.max_sessions,
                 config.max_session_bytes,
@@ -68,7 +68,7 @@ impl Endpoint {
     }
 
     /// Who may call.
-    pub(super) fn policy(&self) -> &Policy {
+    pub(super) fn policy(&self) -> &CallerPolicy {
         &self.policy
     }
 

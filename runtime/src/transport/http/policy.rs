@@ -18,7 +18,7 @@ use crate::{gate::Refusal, jsonrpc};
 
 /// Which hosts and origins are served, compiled from the settings.
 #[derive(Debug)]
-pub(super) struct Policy {
+pub(super) struct CallerPolicy {
     any_host: bool,
     /// Any IP address is a good host: an attacker's DNS name is what rebinding needs.
     ip_hosts: bool,
@@ -75,7 +75,7 @@ impl InvalidSetting {
     }
 }
 
-impl Policy {
+impl CallerPolicy {
     /// The rules of `config`, and those that follow from the address that is listened on.
     pub(super) fn new(
         config: &HttpConfig,
@@ -297,18 +297,18 @@ fn same_host(scheme: &str, authority: &str, host: &str) -> bool {
 mod tests {
     use super::{super::fields::testing::headers, *};
 
-    fn policy(hosts: &[&str], origins: &[&str], address: Option<&str>) -> Policy {
+    fn policy(hosts: &[&str], origins: &[&str], address: Option<&str>) -> CallerPolicy {
         let config = HttpConfig::default()
             .allowed_hosts(hosts.iter().copied())
             .allowed_origins(origins.iter().copied());
-        Policy::new(
+        CallerPolicy::new(
             &config,
             address.map(|text| text.parse().expect("an address")),
         )
         .expect("good settings")
     }
 
-    fn status(policy: &Policy, pairs: &[(&'static str, &str)]) -> u16 {
+    fn status(policy: &CallerPolicy, pairs: &[(&'static str, &str)]) -> u16 {
         match policy.admit(&headers(pairs), &Uri::from_static("/mcp"), Version::HTTP_11) {
             Ok(()) => 200,
             Err(refusal) => crate::transport::http::status::refused(&refusal, None)
@@ -445,7 +445,7 @@ mod tests {
             let config = HttpConfig::default()
                 .allowed_hosts(hosts.iter().copied())
                 .allowed_origins(origins.iter().copied());
-            let error = Policy::new(&config, None)
+            let error = CallerPolicy::new(&config, None)
                 .expect_err("a bad entry")
                 .to_string();
             assert!(
