@@ -31,8 +31,9 @@
 //! than `uri`, `uri-template` and `byte` are annotations too. Any other keyword that is not enforced is refused, `pattern`
 //! among them, unless it is one that the facts list as `unchecked`.
 //!
-//! Reading and the check of `trueform_schema::conform` enforce all the rest. `minLength` and `maxLength` count
-//! Unicode scalar values. `additionalProperties: false` refuses unknown members, but not `_meta` in params and results, nor
+//! Reading and the check of `trueform_schema::conform` enforce all the rest; what a receiver lets in
+//! nevertheless has a name, such as `Leniency::UnknownValues`: a value that an `enum` does not have arrives as `Other`.
+//! `minLength` and `maxLength` count Unicode scalar values. `additionalProperties: false` refuses unknown members, but not `_meta` in params and results, nor
 //! `resultType` in results, which the protocol has in all of them. `oneOf` means what `anyOf` does, since the members of a
 //! union have to differ. An integer has 64 bits, and inside of lists and maps it is written without a fraction. As in the core, a
 //! member `resultType` that may be any string is the constant `complete`, and where `ttlMs` or `cacheScope` is required and not

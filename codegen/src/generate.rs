@@ -147,6 +147,10 @@ pub(crate) fn extension(
         outcomes: facts.outcomes.clone(),
         core: Some(core),
     };
+    if let Some((wire, other, pointer)) = methods::repeated(&sources) {
+        let message = format!("`{other}` has the method `{wire}` too; a method has one envelope");
+        return Err(Problem::at(pointer, message).in_file(&files.schema));
+    }
     let model = merge::merge(&sources)?;
     if let Some((wire, pointer)) = methods::undirected(&sources, &model, core).next() {
         let message = format!(

@@ -194,6 +194,26 @@ pub(crate) fn undirected<'a>(
     })
 }
 
+/// A method of an extension with two envelopes in one revision, of which one would get lost: the method, the first envelope, and the
+/// pointer of the second.
+pub(crate) fn repeated<'a>(sources: &'a Sources<'_>) -> Option<(&'a str, &'a str, String)> {
+    for definitions in &sources.revisions {
+        let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, schema) in definitions {
+            let Some((wire, _)) = envelope_of(name, schema) else {
+                continue;
+            };
+            if sources.shared.contains(name) || !sources.methods.contains_key(wire) {
+                continue;
+            }
+            if let Some(other) = first.insert(wire, name) {
+                return Some((wire, other, child("/$defs", name)));
+            }
+        }
+    }
+    None
+}
+
 /// What `direction` may be.
 const DIRECTIONS: [&str; 3] = ["client-to-server", "server-to-client", "both"];
 

@@ -1,5 +1,6 @@
 //! The rule of a union that its members suggest: they differ in their JSON type, or in a constant that all of them require.
 
+use super::position::MOST_MEMBERS;
 use std::collections::BTreeSet;
 
 use super::{Merger, Node};
@@ -56,16 +57,25 @@ impl<'a> Merger<'a> {
         if self.sources.core.is_none() {
             return node.members();
         }
+        let mut found = Vec::new();
+        self.collect_members(node, &mut found);
+        found
+    }
+
+    /// Appends the members of `node`, and of unions among them, to `found`. Unions that refer to others may have very many, so it
+    /// ends when there are more than may be.
+    fn collect_members(&self, node: &Node<'a>, found: &mut Vec<Node<'a>>) {
+        if MOST_MEMBERS < found.len() {
+            return;
+        }
         let node = self.resolve(node.clone());
         match node.schema {
             Schema::Union(_) => {
-                let members = node.members();
-                members
-                    .iter()
-                    .flat_map(|member| self.members(member))
-                    .collect()
+                for member in node.members() {
+                    self.collect_members(&member, found);
+                }
             }
-            _ => vec![node],
+            _ => found.push(node),
         }
     }
 }

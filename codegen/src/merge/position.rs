@@ -12,7 +12,7 @@ use crate::{
 const DEEPEST: usize = 32;
 
 /// Most members of a union.
-const MOST_MEMBERS: usize = 1_000;
+pub(super) const MOST_MEMBERS: usize = 1_000;
 
 impl<'a> Merger<'a> {
     /// The type at position `at`. Adds the nodes to the entries of that type. `default` is the name of a type that has no name
@@ -268,16 +268,16 @@ impl<'a> Merger<'a> {
             }
             one_each &= members.len() <= before + 1;
         }
+        if MOST_MEMBERS < members.len() {
+            let message = format!("a union of more than {MOST_MEMBERS} members");
+            return Err(self.problem(&nodes[0], message));
+        }
         if members.is_empty() {
             return Err(self.problem(&nodes[0], "only null is allowed here, so no type is needed"));
         }
         if nullable && (one_each || self.sources.core.is_none()) {
             let inner = self.position(at, default, members)?;
             return Ok(nullable_of(inner));
-        }
-        if MOST_MEMBERS < members.len() {
-            let message = format!("a union of more than {MOST_MEMBERS} members");
-            return Err(self.problem(&nodes[0], message));
         }
         let name = self.name(at, default, nodes);
         let nullability = |ty| match nullable {

@@ -217,6 +217,24 @@ fn with(definitions: serde_json::Value) -> String {
     schema.to_string()
 }
 
+/// Unions of two references to the next one: twice as many members at each level.
+fn nested_unions(levels: u32) -> serde_json::Value {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..levels {
+        let next = serde_json::json!({ "$ref": format!("#/$defs/C{}", level + 1) });
+        let union = serde_json::json!({ "anyOf": [next, next] });
+        definitions.insert(format!("C{level}"), union);
+    }
+    definitions.insert(
+        format!("C{levels}"),
+        serde_json::json!({ "type": "string" }),
+    );
+    let note =
+        serde_json::json!({ "type": "object", "properties": { "used": { "$ref": "#/$defs/C0" } } });
+    definitions.insert("Note".to_owned(), note);
+    definitions.into()
+}
+
 /// A definition that the params of the method refer to.
 #[expect(clippy::needless_pass_by_value, reason = "built anew for each case")]
 fn used(definition: serde_json::Value) -> serde_json::Value {
@@ -280,6 +298,11 @@ fn what_cannot_be_bound_is_refused_with_its_place() {
             json!({ "LoseNoteRequest": { "type": "object", "properties": { "method": { "const": "notes/lose" } } } }),
             "definition `LoseNoteRequest`, at `/$defs/LoseNoteRequest`: the method `notes/lose` has no direction",
         ),
+        (
+            json!({ "WriteNoteNotification": { "type": "object", "properties": { "method": { "const": "notes/take" } } } }),
+            "has the method `notes/take` too; a method has one envelope",
+        ),
+        (nested_unions(60), "a union of more than 1000 members"),
     ];
     for (definitions, expected) in cases {
         let problem = bind("refused", &with(definitions), FACTS).unwrap_err();

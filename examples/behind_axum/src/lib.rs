@@ -89,7 +89,9 @@ async fn authenticate(Held(tokens): Held<Tokens>, mut request: Request, next: Ne
     let value = request.headers().get(header::AUTHORIZATION);
     let token = value
         .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.strip_prefix("Bearer "));
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"))
+        .map(|(_, token)| token);
     let Some(caller) = token.and_then(|token| tokens.caller(token)) else {
         let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
         return (StatusCode::UNAUTHORIZED, challenge).into_response();

@@ -69,7 +69,9 @@ impl ServeMethods for Engine {
             Answered::Called(Ok(called)) => return self.called(id, revision, called),
             Answered::Called(Err(error)) => Err(error),
         };
-        if response.as_ref().is_ok_and(Outgoing::is_counted)
+        // A handshake is answered: the session that it opened would be there without its client.
+        if cx.opening.is_none()
+            && response.as_ref().is_ok_and(Outgoing::is_counted)
             && let Err(refusal) = self.host.unread.check()
         {
             return Refused::turned_away(&refusal, revision).reply(id);

@@ -21,7 +21,12 @@ pub(crate) fn session_missing() -> ErrorObject {
 pub(crate) fn session_unknown() -> ErrorObject {
     invalid_request(
         "there is no such session, or it has ended; `initialize` opens a new one",
-        &ErrorDetail::new("", "session", EXPECTED, "the id of another"),
+        &ErrorDetail::new(
+            "",
+            "session",
+            EXPECTED,
+            "an id that is not that of an open session",
+        ),
     )
 }
 

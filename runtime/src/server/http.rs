@@ -115,10 +115,11 @@ impl Service {
     }
 
     /// As [`Service::serve_http_on`], with the application's own layers and routes. `app` gets a router that serves only the
-    /// endpoint, and returns the one that is served. Paths without a route are the application's.
+    /// endpoint, and returns the one that is served. Paths without a route are the application's, its routes take any `Host`, and its
+    /// layers run before the endpoint looks at a request.
     ///
     /// ```no_run
-    /// use axum::{extract::Request, http::StatusCode, middleware::{self, Next}, response::Response, routing::get};
+    /// use axum::{extract::Request, http::StatusCode, middleware::{self, Next}, response::{IntoResponse, Response}, routing::get};
     /// use trueform::{Principal, prelude::*};
     ///
     /// /// Adds two integers.
@@ -128,10 +129,10 @@ impl Service {
     /// }
     ///
     /// /// Lets in callers with the right token, and says who they are.
-    /// async fn authenticated(mut request: Request, next: Next) -> Result<Response, StatusCode> {
+    /// async fn authenticated(mut request: Request, next: Next) -> Result<Response, impl IntoResponse> {
     ///     let authorization = request.headers().get("authorization");
     ///     if authorization.is_none_or(|value| value != "Bearer secret") {
-    ///         return Err(StatusCode::UNAUTHORIZED);
+    ///         return Err((StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")]));
     ///     }
     ///     request.extensions_mut().insert(Principal::new("ada"));
     ///     Ok(next.run(request).await)

@@ -98,7 +98,7 @@ pub(super) fn log_lint(engine: &Engine, select: impl Fn(&str) -> bool) {
         Effect::LosesServer => "and may drop all tools of the server",
     };
     tracing::warn!(
-        "some clients have {findings} with the schemas of {tools}, {effect}; `Service::lint` lists them, and `Profile::Portable` avoids most"
+        "some clients have {findings} with the schemas of {tools}, {effect}; `Service::lint` lists them"
     );
 }
 

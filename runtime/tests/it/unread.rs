@@ -63,6 +63,28 @@ impl Peer {
     }
 }
 
+// A handshake is answered whatever waits: refused after it opened the session, it would leave one that hears of no change.
+#[tokio::test]
+async fn a_handshake_beyond_the_bound() {
+    let server = Server::new("t", "1").tools(tools![large]);
+    let server = server.instructions("i".repeat(5000)).max_unread(LARGE);
+    let service = server.build().unwrap();
+    let mut slow = Peer::of(&service);
+    slow.call("large", LARGE).await;
+    let mut other = Peer::of(&service);
+    soon(async { while other.asked("large", 1).await["error"].is_null() {} }).await;
+    let mut peer = Peer::of(&service);
+    let [initialize, initialized] = crate::support::initialize("2025-06-18");
+    peer.send(&initialize).await;
+    assert!(peer.answer().await["result"].is_object());
+    peer.send(&initialized).await;
+    peer.send(&crate::support::legacy("1", "ping", "{}")).await;
+    assert!(peer.answer().await["result"].is_object());
+    service.handle().notify_tools_changed();
+    let changed = peer.answer().await;
+    assert_eq!(changed["method"], "notifications/tools/list_changed");
+}
+
 #[tokio::test]
 async fn of_all_connections() {
     let server = Server::new("t", "1").tools(tools![large, later]);

@@ -181,13 +181,16 @@ impl<'s> Walk<'s> {
             rules.types.intersection(of_literals)
         };
         match &rules.apply {
-            Some(apply) if 0 < depth => apply
-                .reference
-                .iter()
-                .chain(&apply.all)
-                .fold(own, |set, &id| {
-                    set.intersection(self.types_at(id, depth - 1))
-                }),
+            Some(apply) if 0 < depth => {
+                let of = |id: &NodeId| self.types_at(*id, depth - 1);
+                let all = apply.reference.iter().chain(&apply.all);
+                let all = all.fold(own, |set, id| set.intersection(of(id)));
+                let unions = apply.any.iter().chain(&apply.one);
+                unions.fold(all, |set, branches| {
+                    let branches = branches.iter().map(of);
+                    set.intersection(branches.fold(TypeSet::NONE, TypeSet::union))
+                })
+            }
             _ => own,
         }
     }

@@ -103,11 +103,11 @@ fn unfit_integer(message: &str) -> Option<String> {
 /// was read before is not.
 fn unfit_wide_integer(message: &str) -> Option<String> {
     let problem = match message {
-        "trailing characters"
-        | "expected `,` or `}`"
-        | "expected `,` or `]`"
-        | "number out of range" => {
+        "trailing characters" | "expected `,` or `}`" | "expected `,` or `]`" => {
             "expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent"
+        }
+        "number out of range" => {
+            "expected a number within the range of its type: an `f32` holds up to ±3.4028235e38, and an integer of 128 bits is written in digits alone"
         }
         "u128 is not supported" | "i128 is not supported" => {
             "no integer of 128 bits can be read here, whatever is sent, because of how the tool is written; its author can use 64 bits or a string"

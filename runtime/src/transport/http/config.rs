@@ -113,20 +113,20 @@ pub struct HttpConfig {
     /// [`DEFAULT_DRAIN`].
     pub drain: Duration,
     /// Largest head of a request, in bytes: request line and headers with the empty line after them. A larger one is answered
-    /// 431, and its connection ends. Default: [`DEFAULT_MAX_HEAD`]. For [`serve_http`](crate::Server::serve_http) only.
+    /// 431, and its connection ends. Default: [`DEFAULT_MAX_HEAD`]. Not for [`into_router`](crate::Server::into_router).
     pub max_head: usize,
-    /// How long a client may take to send the head of a request. Default: [`DEFAULT_HEAD_TIMEOUT`]. For
-    /// [`serve_http`](crate::Server::serve_http) only.
+    /// How long a client may take to send the head of a request. Default: [`DEFAULT_HEAD_TIMEOUT`]. For servers of
+    /// their own only: not for [`into_router`](crate::Server::into_router).
     pub head_timeout: Duration,
-    /// Connections open at once; more wait to be accepted. Default: [`DEFAULT_MAX_CONNECTIONS`]. For
-    /// [`serve_http`](crate::Server::serve_http) only.
+    /// Connections open at once; more wait to be accepted. Default: [`DEFAULT_MAX_CONNECTIONS`]. For servers of
+    /// their own only: not for [`into_router`](crate::Server::into_router).
     pub max_connections: usize,
     /// Streams open at once that only listen: a session's own stream, and subscriptions. They hold connections for long; with
     /// fewer of them than `max_connections` some are left for calls: [`serve_http`](crate::Server::serve_http) leaves at least
     /// one. One more is answered 503. Default: [`DEFAULT_MAX_LISTENERS`].
     pub max_listeners: usize,
     /// How long a client may take nothing of what is written to it; then its connection ends. Zero: for ever. Default:
-    /// [`DEFAULT_WRITE_TIMEOUT`]. For [`serve_http`](crate::Server::serve_http) only.
+    /// [`DEFAULT_WRITE_TIMEOUT`]. Not for [`into_router`](crate::Server::into_router).
     pub write_timeout: Duration,
     /// When answers may be event streams. Default: [`Streams::WhereAccepted`].
     pub streams: Streams,

@@ -136,6 +136,8 @@ async fn resume(
         Resumable::of(&entry, endpoint.event_store()).ok_or(Refusal::Event)?;
     let keep_alive = endpoint.config.keep_alive;
     let unread = &endpoint.engine.host.unread;
+    // What is replayed waits for its reader as an answer does.
+    unread.check()?;
 
     if entry.lock_standalone().number() == Some(last.stream) {
         let missed = replay(&*store, entry.id(), last).await?;

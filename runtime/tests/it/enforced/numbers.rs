@@ -96,7 +96,7 @@ async fn messages_say_the_cure() {
             {"wide":1e40}
                 /wide: expected at most 3.402823669209385e38, found number 1e+40
             {"wide":340282366920938463463374607431768211456}
-                /wide: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
+                /wide: expected a number within the range of its type: an `f32` holds up to ±3.4028235e38, and an integer of 128 bits is written in digits alone
             {"list":[1,-1e19]}
                 /list/1: expected an integer of at most 128 bits, written in digits alone: no fraction, no exponent
         "#]],
@@ -303,4 +303,44 @@ async fn floats_at_the_bound_of_exactness() {
         "#]],
     )
     .await;
+}
+
+/// Takes a small float.
+#[tool]
+fn small_float(f: f32) -> String {
+    f.to_string()
+}
+
+/// Takes an integer or a text, or neither.
+#[tool]
+fn either(v: Option<Either>) -> String {
+    format!("{v:?}")
+}
+
+#[derive(Debug, serde::Deserialize, trueform::schemars::JsonSchema)]
+#[serde(untagged)]
+enum Either {
+    Integer(i64),
+    Text(String),
+}
+
+// A number that its type cannot hold is not called an integer; an integral float is one also within nested unions.
+#[tokio::test]
+async fn floats_of_other_types() {
+    let server = Server::new("t", "1").tools(tools![small_float, either]);
+    let client = server.connect().await.unwrap();
+    for number in ["1e300", "-3.5e38"] {
+        let arguments: serde_json::Value =
+            serde_json::from_str(&format!(r#"{{"f":{number}}}"#)).unwrap();
+        let text = client
+            .call_tool("small_float", arguments)
+            .await
+            .unwrap()
+            .text();
+        let expected = "/f: expected a number within the range of its type: an `f32` holds up to";
+        assert!(text.contains(expected), "{text}");
+    }
+    let arguments: serde_json::Value = serde_json::from_str(r#"{"v":1.0}"#).unwrap();
+    let text = client.call_tool("either", arguments).await.unwrap().text();
+    assert_eq!(text, "Some(Integer(1))");
 }

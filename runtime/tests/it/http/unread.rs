@@ -205,3 +205,30 @@ async fn on_sockets() {
     handle.shut_down();
     soon(serving).await.expect("no panic").expect("no error");
 }
+
+// What a GET replays waits for its reader as an answer does.
+#[tokio::test]
+async fn replays() {
+    let app = App::serving(server(LARGE));
+    let session = app.session("2025-11-25").await;
+    let called = Req::call(&session, "5", "talks", r#"{"bytes":1}"#);
+    let answered = app.send(called).await;
+    let id = answered
+        .body
+        .lines()
+        .find_map(|line| line.strip_prefix("id: "));
+    let id = id.expect("the stream can be resumed").to_owned();
+    let resume = || Req::get(&session).header("last-event-id", &id);
+    let unread = app.open(call("large", LARGE)).await;
+    let refused = app.send(resume()).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (503, -32603),
+        "{refused:?}"
+    );
+    assert!(refused.body.contains("`max_unread`"), "{refused:?}");
+    soon(unread.whole()).await;
+    let resumed = app.send(resume()).await;
+    assert_eq!(resumed.status, 200, "{resumed:?}");
+    assert!(resumed.body.contains(r#""id":5,"result""#), "{resumed:?}");
+}
