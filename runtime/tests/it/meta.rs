@@ -253,6 +253,7 @@ async fn a_protocol_version_of_another_type() {
 }
 
 // an extension's type need not know of `resultType`; what leaves at a revision that requires it has one.
+#[cfg(feature = "http")]
 #[tokio::test]
 async fn results_of_extensions_say_that_they_are_complete() {
     use crate::extended::{Own, WAYS};
