@@ -168,49 +168,20 @@ impl Outbox {
 
     /// The next message; `None` once closed and empty. One reader at a time.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
-        if let Some(message) = self.try_next() {
-            return Poll::Ready(Some(message));
-        }
         let mut state = self.lock();
-        match state.closed || !state.queue.is_empty() {
-            // Closed, or a message came in between.
-            true => {
-                drop(state);
-                Poll::Ready(self.try_next())
-            }
-            false => {
-                if !state
-                    .reader
-                    .as_ref()
-                    .is_some_and(|reader| reader.will_wake(cx.waker()))
-                {
-                    state.reader = Some(cx.waker().clone());
-                }
-                Poll::Pending
-            }
+        if state.closed || !state.queue.is_empty() {
+            return Poll::Ready(take(state));
         }
+        let reader = state.reader.as_ref();
+        if !reader.is_some_and(|reader| reader.will_wake(cx.waker())) {
+            state.reader = Some(cx.waker().clone());
+        }
+        Poll::Pending
     }
 
     /// The next message that is there already.
     pub(crate) fn try_next(&self) -> Option<Outgoing> {
-        let mut state = self.lock();
-        let waiting = state.queue.pop_front()?;
-        if let Waiting::Encoded { message, .. } = &waiting {
-            state.bytes -= message.bytes().len();
-        }
-        if !state.writers.is_empty() && state.is_half_empty() {
-            let writers = std::mem::take(&mut state.writers);
-            drop(state);
-            writers.into_iter().for_each(Waker::wake);
-        } else {
-            drop(state);
-        }
-        Some(match waiting {
-            Waiting::Encoded { message, .. } => message,
-            Waiting::Due(Due { kind, subscription }) => {
-                Outgoing::fixed_notification(&kind, subscription.as_ref())
-            }
-        })
+        take(self.lock())
     }
 
     /// Whether nothing waits.
@@ -254,6 +225,27 @@ fn wake_reader(mut state: MutexGuard<'_, State>) {
     if let Some(reader) = reader {
         reader.wake();
     }
+}
+
+/// The message that is due next, if there is one. Who waits for room is woken without the lock.
+fn take(mut state: MutexGuard<'_, State>) -> Option<Outgoing> {
+    let waiting = state.queue.pop_front()?;
+    if let Waiting::Encoded { message, .. } = &waiting {
+        state.bytes -= message.bytes().len();
+    }
+    if !state.writers.is_empty() && state.is_half_empty() {
+        let writers = std::mem::take(&mut state.writers);
+        drop(state);
+        writers.into_iter().for_each(Waker::wake);
+    } else {
+        drop(state);
+    }
+    Some(match waiting {
+        Waiting::Encoded { message, .. } => message,
+        Waiting::Due(Due { kind, subscription }) => {
+            Outgoing::fixed_notification(&kind, subscription.as_ref())
+        }
+    })
 }
 
 impl fmt::Debug for Outbox {
