@@ -59,9 +59,9 @@ use trueform_schema::{
 };
 
 use self::{
-    gate::Call,
+    gate::ClientCall,
     handshake::ServerFacts,
-    link::{Link, Outcome},
+    link::{Link, ServerAnswer},
     request::RequestOptions,
 };
 
@@ -202,7 +202,7 @@ impl Client {
         N: methods::AnyNotification,
     {
         let gate = &self.inner.link.gate;
-        let call = Call::of_notification::<N>(self.revision());
+        let call = ClientCall::of_notification::<N>(self.revision());
         gate.let_out(&call, self.revision(), params)?;
         let params = At::new(params, self.revision()).to_json();
         self.inner.link.notify(N::METHOD, Some(&params))
@@ -226,7 +226,7 @@ impl Client {
         let asked = filter.clone();
         let params = SubscriptionsListenRequestParams::new(RequestMetaObject::new(), filter);
         let gate = &self.inner.link.gate;
-        let call = Call::of(Method::SubscriptionsListen, self.revision());
+        let call = ClientCall::of(Method::SubscriptionsListen, self.revision());
         gate.let_out(&call, self.revision(), &params)?;
         let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
         let id = self.inner.link.new_id();
@@ -285,10 +285,10 @@ impl Client {
     /// Sends a request; what it returns completes with the raw result.
     fn send(
         &self,
-        call: &Call,
+        call: &ClientCall,
         params: &dyn Conform,
         mut plan: RequestOptions,
-    ) -> Result<impl Future<Output = Outcome> + use<>, ClientError> {
+    ) -> Result<impl Future<Output = ServerAnswer> + use<>, ClientError> {
         let Inner { link, options, .. } = &*self.inner;
         link.gate.let_out(call, self.revision(), params)?;
         let id = link.new_id();

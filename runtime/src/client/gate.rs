@@ -35,7 +35,7 @@ const TASKS_OF_TOOLS: &str = "tasks.requests.tools.call";
 
 /// What the gate has to know of a method to let a request or a notification of it out.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call {
+pub(super) struct ClientCall {
     pub(super) method: &'static str,
     /// `None` if the revision does not have it.
     rules: Option<&'static Rules>,
@@ -43,7 +43,7 @@ pub(super) struct Call {
     extension: Option<&'static str>,
 }
 
-impl Call {
+impl ClientCall {
     /// A method of the core at `revision`.
     pub(super) fn of(method: Method, revision: Revision) -> Self {
         Self {
@@ -134,14 +134,14 @@ impl ClientGate {
     /// capability the server did not declare, [`LocalError::NotAllowed`] for params that the revision does not allow.
     pub(super) fn let_out(
         &self,
-        call: &Call,
+        call: &ClientCall,
         revision: Revision,
         params: &dyn Conform,
     ) -> Result<(), ClientError> {
         if self.outgoing == Policy::Off {
             return Ok(());
         }
-        let Call { method, rules, .. } = *call;
+        let ClientCall { method, rules, .. } = *call;
         if !rules.is_some_and(|rules| rules.direction.from_client()) {
             if self.outgoing == Policy::Enforce {
                 return Err(LocalError::Unavailable(method, revision).into());

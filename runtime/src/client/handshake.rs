@@ -11,7 +11,7 @@ use trueform_schema::{
 use super::{
     ClientOptions, Negotiation,
     error::{ClientError, LocalError},
-    gate::{Call, log_unfit_result},
+    gate::{ClientCall, log_unfit_result},
     link::Link,
     request::{method_of, stamped, wait},
 };
@@ -86,8 +86,11 @@ async fn discover(
     timeout: Duration,
 ) -> Result<ServerFacts, ClientError> {
     let params = RequestParams::default();
-    link.gate
-        .let_out(&Call::of(Method::Discover, revision), revision, &params)?;
+    link.gate.let_out(
+        &ClientCall::of(Method::Discover, revision),
+        revision,
+        &params,
+    )?;
     // They go with every request from here on.
     link.gate
         .let_introduction_out("clientInfo", revision, &options.info)?;
@@ -139,8 +142,11 @@ async fn initialize(
         options.info.clone(),
         revision.as_str().to_owned(),
     );
-    link.gate
-        .let_out(&Call::of(Method::Initialize, revision), revision, &params)?;
+    link.gate.let_out(
+        &ClientCall::of(Method::Initialize, revision),
+        revision,
+        &params,
+    )?;
     let params = stamped(&params, revision, options, None, None)?;
     link.gate.enter_legacy_era();
     let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;

@@ -33,7 +33,7 @@ use super::{
 use crate::{contained::contained, gate::ToServer};
 
 /// What a request waits for.
-pub(super) type Outcome = Result<Json, ClientError>;
+pub(super) type ServerAnswer = Result<Json, ClientError>;
 /// Called with each progress report of a request.
 pub(super) type OnProgress = Box<dyn FnMut(Notified) + Send>;
 
@@ -57,7 +57,7 @@ struct State {
     closed: bool,
 }
 struct Waiter {
-    answer: oneshot::Sender<Outcome>,
+    answer: oneshot::Sender<ServerAnswer>,
     progress: Option<OnProgress>,
     progressed: Arc<Notify>,
 }
@@ -66,7 +66,7 @@ struct Waiter {
 pub(super) struct Pending {
     pub(super) link: Arc<Link>,
     pub(super) id: RequestId,
-    pub(super) answer: oneshot::Receiver<Outcome>,
+    pub(super) answer: oneshot::Receiver<ServerAnswer>,
     /// Notified whenever progress is reported.
     pub(super) progressed: Arc<Notify>,
     cancellable: bool,
@@ -214,7 +214,7 @@ impl Link {
 
 impl Waiter {
     /// Hands the outcome to the request that waits, which may have gone in the meantime.
-    fn settle(self, outcome: Outcome) {
+    fn settle(self, outcome: ServerAnswer) {
         // Before the answer, after which nothing of the caller's runs any more.
         contained("a progress callback", || drop(self.progress));
         let _ = self.answer.send(outcome);

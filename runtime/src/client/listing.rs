@@ -10,7 +10,7 @@ use trueform_schema::{
 use super::{
     Client,
     error::{ClientError, LocalError},
-    gate::Call,
+    gate::ClientCall,
     request::RequestOptions,
 };
 use crate::{
@@ -40,7 +40,7 @@ impl Client {
         let mut bytes = 0;
         for pages in 1..=MOST_PAGES {
             let page = self.send(
-                &Call::of(Method::ListTools, self.revision()),
+                &ClientCall::of(Method::ListTools, self.revision()),
                 &params,
                 RequestOptions::default(),
             )?;

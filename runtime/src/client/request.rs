@@ -17,7 +17,7 @@ use trueform_schema::{
 use super::{
     Client, ClientOptions,
     error::{ClientError, LocalError},
-    gate::Call,
+    gate::ClientCall,
     link::{OnProgress, Pending},
     notified::Notified,
 };
@@ -102,7 +102,7 @@ where
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let client = self.client;
-            let call = Call::of_request::<M>(client.revision());
+            let call = ClientCall::of_request::<M>(client.revision());
             let result = client.send(&call, &self.params, self.plan)?.await?;
             client.received::<M::Result>(M::METHOD, &result)
         })

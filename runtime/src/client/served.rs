@@ -17,18 +17,18 @@ use crate::gate::{Outgoing, Policy, ToServer};
 pub(crate) struct Serving<'l>(pub(super) &'l Arc<Link>);
 
 /// A request of the server, on its way through the dispatch.
-pub(crate) struct Asked<'a> {
+pub(crate) struct ServerRequestContext<'a> {
     pub(super) id: &'a RequestId,
     /// The params as the handler sees them.
     pub(super) params: Option<Json>,
 }
 
 impl ServeMethods for Serving<'_> {
-    type Cx<'a> = Asked<'a>;
+    type Cx<'a> = ServerRequestContext<'a>;
     type Reply<M: Request> = M::Result;
     type Answer = ();
 
-    fn answer<M: Request>(&self, cx: Asked<'_>, result: M::Result) {
+    fn answer<M: Request>(&self, cx: ServerRequestContext<'_>, result: M::Result) {
         let revision = self.0.gate.revision().unwrap_or(Revision::LATEST_LEGACY);
         let view = View::at(revision);
         let method = M::METHOD.as_str();
@@ -39,11 +39,11 @@ impl ServeMethods for Serving<'_> {
     }
 
     /// Asks the [`ClientHandler`](super::ClientHandler). The gate lets in only what the client declared.
-    fn not_served(&self, cx: Asked<'_>, method: Method) {
+    fn not_served(&self, cx: ServerRequestContext<'_>, method: Method) {
         self.0.ask_handler(cx.id, method.as_str(), cx.params);
     }
 
-    fn ping(&self, _: &mut Asked<'_>, _: Box<RequestParams>) -> Option<EmptyResult> {
+    fn ping(&self, _: &mut ServerRequestContext<'_>, _: Box<RequestParams>) -> Option<EmptyResult> {
         Some(EmptyResult::default())
     }
 }

@@ -16,7 +16,7 @@ use trueform_schema::{
 use super::{
     Client,
     error::{ClientError, LocalError},
-    gate::Call,
+    gate::ClientCall,
     request::RequestOptions,
 };
 
@@ -83,7 +83,7 @@ impl ToolCall {
             mut plan,
         } = self;
         let mut params = params?;
-        let call = Call::of(Method::CallTool, client.revision());
+        let call = ClientCall::of(Method::CallTool, client.revision());
         for _ in 0..MOST_ROUNDS {
             let round = RequestOptions {
                 timeout: plan.timeout,

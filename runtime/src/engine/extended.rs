@@ -17,7 +17,7 @@ use super::{
 use crate::{
     drive::Reply,
     exchange::Exchange,
-    feature::{extension::Sent, job::Capacity},
+    feature::{extension::ExtensionParams, job::Capacity},
     gate::{Claims, Inbound, Stage},
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Phase, Session},
@@ -51,7 +51,7 @@ impl Engine {
                 unfit.as_deref()
             }
         };
-        let sent = Sent {
+        let sent = ExtensionParams {
             params,
             declared,
             fault,

@@ -69,7 +69,7 @@ impl Extension {
 }
 
 /// What a request of an extension came with.
-pub(crate) struct Sent<'a> {
+pub(crate) struct ExtensionParams<'a> {
     pub(crate) params: Option<&'a RawValue>,
     /// What the client declared; `None` if it declared nothing that can be read.
     pub(crate) declared: Option<&'a ClientCapabilities>,
@@ -141,9 +141,9 @@ impl Extensions {
         &self,
         method: &str,
         revision: Revision,
-        sent: Sent<'_>,
+        sent: ExtensionParams<'_>,
         incoming: Inbound,
-    ) -> Option<Result<Request, ErrorObject>> {
+    ) -> Option<Result<ExtensionRequest, ErrorObject>> {
         let (extension, rules) = self.find(method, revision)?;
         Some(extension.request(method, rules, revision, sent, incoming))
     }
@@ -224,13 +224,13 @@ impl Extension {
         method: &str,
         rules: &Rules,
         revision: Revision,
-        sent: Sent<'_>,
+        sent: ExtensionParams<'_>,
         incoming: Inbound,
-    ) -> Result<Request, ErrorObject> {
+    ) -> Result<ExtensionRequest, ErrorObject> {
         if !needs::is_request_of_client(rules) {
             return Err(jsonrpc::not_a_request_of_client(method));
         }
-        let Sent {
+        let ExtensionParams {
             params,
             declared,
             fault,
@@ -249,7 +249,7 @@ impl Extension {
             let (decoded, shorter) = read(method, revision, text, incoming, decode)?;
             let text = shorter.as_deref().or(text);
             incoming.check_decoded(decoded.params(), method, revision, text)?;
-            Ok(Request {
+            Ok(ExtensionRequest {
                 method: name,
                 identifier: self.identifier,
                 decoded,
@@ -300,13 +300,13 @@ fn read<T>(
 }
 
 /// A request that its extension can be called with.
-pub(crate) struct Request {
+pub(crate) struct ExtensionRequest {
     pub(crate) method: &'static str,
     identifier: &'static str,
     decoded: Decoded<Context, Response>,
 }
 
-impl Request {
+impl ExtensionRequest {
     /// Calls the handler for `exchange`.
     pub(crate) fn call(self, exchange: Arc<Exchange>, conditions: &Conditions<'_>) -> Called {
         let callee = Arc::new(Callee {

@@ -5,7 +5,7 @@ use trueform_schema::{Conform, Encode, Era, Revision, View, pointer};
 
 /// A place of a value that a revision does not get as it was written.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Loss {
+pub(crate) struct LostPart {
     pub(crate) pointer: String,
     /// Whether the revision gets nothing there. Otherwise it gets something else.
     pub(crate) is_left_out: bool,
@@ -13,7 +13,11 @@ pub(crate) struct Loss {
 
 /// The places of `written` that `sent` lacks or has otherwise. Below a place for which `is_whole` holds nothing is compared
 /// member by member.
-pub(crate) fn losses(written: &Value, sent: &Value, is_whole: &dyn Fn(&str) -> bool) -> Vec<Loss> {
+pub(crate) fn losses(
+    written: &Value,
+    sent: &Value,
+    is_whole: &dyn Fn(&str) -> bool,
+) -> Vec<LostPart> {
     let mut found = Vec::new();
     compare(written, sent, String::new(), is_whole, &mut found);
     found
@@ -24,7 +28,7 @@ fn compare(
     sent: &Value,
     pointer: String,
     is_whole: &dyn Fn(&str) -> bool,
-    found: &mut Vec<Loss>,
+    found: &mut Vec<LostPart>,
 ) {
     match (written, sent) {
         (Value::Object(written), Value::Object(sent)) if !is_whole(&pointer) => {
@@ -32,7 +36,7 @@ fn compare(
                 let pointer = format!("{pointer}/{}", pointer::escape(name));
                 match sent.get(name) {
                     Some(sent) => compare(value, sent, pointer, is_whole, found),
-                    None => found.push(Loss {
+                    None => found.push(LostPart {
                         pointer,
                         is_left_out: true,
                     }),
@@ -46,7 +50,7 @@ fn compare(
                 compare(written, sent, format!("{pointer}/{index}"), is_whole, found);
             }
         }
-        _ if written != sent => found.push(Loss {
+        _ if written != sent => found.push(LostPart {
             pointer,
             is_left_out: false,
         }),

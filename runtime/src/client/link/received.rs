@@ -13,14 +13,14 @@ use trueform_schema::{
     serve::client::{dispatch, dispatch_notification},
 };
 
-use super::{Link, Outcome};
+use super::{Link, ServerAnswer};
 use crate::{
     client::{
         ClientOptions,
         error::{ClientError, is_error_without_id, unfit_answer},
         gate::{Passed, Unfit},
         notified::Notified,
-        served::{Asked, Serving},
+        served::{ServerRequestContext, Serving},
         server_requests::Question,
     },
     contained::{contained, contained_future},
@@ -122,7 +122,11 @@ impl Link {
                 }
                 match self.gate.question(&method, params) {
                     Ok((Passed::Decoded(request), params)) => {
-                        dispatch(&Serving(self), Asked { id: &id, params }, request);
+                        dispatch(
+                            &Serving(self),
+                            ServerRequestContext { id: &id, params },
+                            request,
+                        );
                     }
                     Ok((Passed::Raw, params)) => self.ask_handler(&id, &method, params),
                     Err(error) => {
@@ -137,7 +141,7 @@ impl Link {
     /// Ends the only open request with `outcome`, which came under no id: it can be about nothing else. Returns whether there is
     /// exactly one.
     // A-7, GAP-7
-    fn settle_only(&self, outcome: Outcome) -> bool {
+    fn settle_only(&self, outcome: ServerAnswer) -> bool {
         let mut state = self.lock();
         let ids: Vec<RequestId> = state.waiting.keys().take(2).cloned().collect();
         let [id] = &ids[..] else {

@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    calls::Calls,
+    calls::HttpCalls,
     live::keep,
     pipe::Pipe,
     sessions::Active,
@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// Where the events of a stream come from.
-pub(super) trait Source: Send + Unpin + 'static {
+pub(super) trait EventSource: Send + Unpin + 'static {
     /// The next event; `None` at the end of the stream.
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
@@ -43,7 +43,7 @@ pub(super) trait Source: Send + Unpin + 'static {
 /// The response whose body is `source`, after the events in `first`.
 pub(super) fn event_stream(
     first: VecDeque<Bytes>,
-    source: impl Source,
+    source: impl EventSource,
     keep_alive: Duration,
 ) -> Response {
     let body = Events {
@@ -93,7 +93,7 @@ struct Events<S> {
     ended: bool,
 }
 
-impl<S: Source> http_body::Body for Events<S> {
+impl<S: EventSource> http_body::Body for Events<S> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -179,9 +179,9 @@ impl Silence {
 }
 
 /// Subscriptions, which are driven by their own response: dropping it drops them. No author's code runs in there.
-pub(super) struct Inline(pub(super) Calls);
+pub(super) struct Inline(pub(super) HttpCalls);
 
-impl Source for Inline {
+impl EventSource for Inline {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.0.poll_next(true, cx).map(|event| match event? {
             CallEvent::Message(message) | CallEvent::Response { message, .. } => {
@@ -198,7 +198,7 @@ pub(super) struct Piped {
     pub(super) _active: Option<Active>,
 }
 
-impl Source for Piped {
+impl EventSource for Piped {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.pipe.poll_next(cx)
     }
@@ -216,7 +216,7 @@ pub(super) struct Cancelling {
     pub(super) task: AbortHandle,
 }
 
-impl Source for Cancelling {
+impl EventSource for Cancelling {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.piped.poll_event(cx)
     }
@@ -262,7 +262,7 @@ impl Unrelated {
     }
 }
 
-impl Source for Unrelated {
+impl EventSource for Unrelated {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(keeping) = &mut self.keeping {
             let Poll::Ready(event) = keeping.as_mut().poll(cx) else {

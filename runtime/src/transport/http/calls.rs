@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Calls at work.
-pub(super) struct Calls {
+pub(super) struct HttpCalls {
     calls: drive::Calls,
     era: Era,
     /// Whether these calls have a task of their own, which nothing but the end of the process takes from them.
@@ -97,7 +97,7 @@ impl Occupied for Occupancy {
     }
 }
 
-impl Calls {
+impl HttpCalls {
     /// Calls that belong together, all of one era.
     pub(super) fn new(calls: drive::Calls, guards: RequestGuards) -> Self {
         let era = match calls.exchanges().next() {
@@ -205,7 +205,7 @@ impl Calls {
     }
 }
 
-impl Drop for Calls {
+impl Drop for HttpCalls {
     fn drop(&mut self) {
         if self.calls.have_ended() {
             return;

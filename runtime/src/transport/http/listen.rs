@@ -18,7 +18,7 @@ use super::{
     sessions::{Active, Entry},
     shared, sse,
     standalone::Reader,
-    state::State,
+    state::ResponseState,
     status,
 };
 use crate::{
@@ -31,20 +31,20 @@ use crate::{
 const LAST_EVENT: &str = "last-event-id";
 
 /// Opens the session's own stream, or resumes one of its streams.
-pub(super) fn get(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
+pub(super) fn get(endpoint: &Arc<Endpoint>, parts: Parts) -> ResponseState {
     let last = match fields::single(&parts.headers, LAST_EVENT) {
         One::Absent => None,
         One::Text(last) => Some(last.parse::<EventId>()),
-        One::Unusable => return State::refused(&Refusal::Event),
+        One::Unusable => return ResponseState::refused(&Refusal::Event),
     };
     if !media::accepts(&parts.headers).events {
-        return State::refused(&Refusal::Accept("`text/event-stream`"));
+        return ResponseState::refused(&Refusal::Accept("`text/event-stream`"));
     }
     if let Err(refusal) = legacy_only(endpoint, &parts) {
-        return State::refused(&refusal);
+        return ResponseState::refused(&refusal);
     }
     let endpoint = endpoint.clone();
-    State::waiting(async move {
+    ResponseState::waiting(async move {
         let served = async {
             let active = session(&endpoint, &parts).await?;
             match last {
@@ -60,12 +60,12 @@ pub(super) fn get(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
 }
 
 /// Ends a session (F-21, F-22).
-pub(super) fn delete(endpoint: &Arc<Endpoint>, parts: Parts) -> State {
+pub(super) fn delete(endpoint: &Arc<Endpoint>, parts: Parts) -> ResponseState {
     if let Err(refusal) = legacy_only(endpoint, &parts) {
-        return State::refused(&refusal);
+        return ResponseState::refused(&refusal);
     }
     let endpoint = endpoint.clone();
-    State::waiting(async move {
+    ResponseState::waiting(async move {
         let active = match session(&endpoint, &parts).await {
             Ok(active) => active,
             Err(refusal) => return status::refused(&refusal, None),

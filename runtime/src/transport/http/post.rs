@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, request::Parts};
 
 use super::{
-    calls::{Calls, RequestGuards},
+    calls::{HttpCalls, RequestGuards},
     config::Streams,
     endpoint::{Endpoint, named_session},
     fields::HttpHeaders,
@@ -20,7 +20,7 @@ use super::{
     reply::{self, Late, Resumable},
     sessions::{self, Active},
     shared,
-    state::State,
+    state::ResponseState,
     status,
 };
 use crate::{
@@ -41,12 +41,12 @@ pub(super) fn received(
     body: Bytes,
     accepts: Accepts,
     cx: &mut Context<'_>,
-) -> State {
+) -> ResponseState {
     if endpoint.config.session_store.is_none() {
         return serve(endpoint, parts, &body, accepts, cx);
     }
     let endpoint = endpoint.clone();
-    State::waiting(async move {
+    ResponseState::waiting(async move {
         if let Err(refusal) = shared::fetch(&endpoint, &parts).await {
             return status::refused(&refusal, None);
         }
@@ -57,8 +57,8 @@ pub(super) fn received(
             None => Poll::Pending,
         });
         let response = match served.await {
-            State::Done(response) => response.unwrap_or_else(status::accepted),
-            State::Waiting(waiting) => waiting.await,
+            ResponseState::Done(response) => response.unwrap_or_else(status::accepted),
+            ResponseState::Waiting(waiting) => waiting.await,
         };
         let opened = response
             .headers()
@@ -79,7 +79,7 @@ fn serve(
     body: &[u8],
     accepts: Accepts,
     cx: &mut Context<'_>,
-) -> State {
+) -> ResponseState {
     let parts = Arc::new(parts);
     let body = jsonrpc::without_mark(body);
     tracing::trace!(message = %jsonrpc::WholeMessage(body), "received");
@@ -185,7 +185,7 @@ struct Post<'a, 'cx> {
 }
 
 impl Post<'_, '_> {
-    fn reply(mut self, reply: Reply) -> State {
+    fn reply(mut self, reply: Reply) -> ResponseState {
         match reply {
             Reply::Silent => status::accepted().into(),
             // The most common case: one body, nothing to wait for.
@@ -200,7 +200,7 @@ impl Post<'_, '_> {
         }
     }
 
-    fn batch(mut self, sorted: Sorted) -> State {
+    fn batch(mut self, sorted: Sorted) -> ResponseState {
         let is_unanswered = sorted.is_unanswered();
         for job in sorted.background {
             self.unanswered(job);
@@ -229,9 +229,9 @@ impl Post<'_, '_> {
     }
 
     /// Gives the client the id of the session that its `initialize` opened (F-19).
-    fn opened(self, session: &Active, reply: Reply) -> State {
+    fn opened(self, session: &Active, reply: Reply) -> ResponseState {
         let state = self.reply(reply);
-        let State::Done(Some(mut response)) = state else {
+        let ResponseState::Done(Some(mut response)) = state else {
             return state;
         };
         // Ids are made of hexadecimal digits and dashes.
@@ -242,14 +242,14 @@ impl Post<'_, '_> {
         response.into()
     }
 
-    fn late(self, calls: drive::Calls, responses: Responses) -> State {
+    fn late(self, calls: drive::Calls, responses: Responses) -> ResponseState {
         let only_listens = calls.only_listen();
         let active = self.guards.active.as_ref();
         let resumable =
             active.and_then(|active| Resumable::of(active.entry(), self.endpoint.event_store()));
         let wanted = only_listens || self.endpoint.config.streams == Streams::WhereAccepted;
         let late = Late {
-            calls: Calls::new(calls, self.guards),
+            calls: HttpCalls::new(calls, self.guards),
             responses,
             accepts: self.accepts,
             may_stream: wanted && self.accepts.events,
@@ -260,7 +260,7 @@ impl Post<'_, '_> {
             Ok(response) => response.into(),
             Err(late) => {
                 let config = self.endpoint.config.clone();
-                State::waiting(async move { late.respond(&config).await })
+                ResponseState::waiting(async move { late.respond(&config).await })
             }
         }
     }

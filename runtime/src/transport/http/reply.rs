@@ -19,7 +19,7 @@ use trueform_schema::{Era, Revision};
 
 use super::{
     body::{Cancelling, Inline, Piped, complete_stream, event_stream},
-    calls::Calls,
+    calls::HttpCalls,
     config::HttpConfig,
     live::LiveStream,
     media::Accepts,
@@ -50,7 +50,7 @@ pub(super) fn complete(responses: Responses, accepts: Accepts) -> Response {
 
 /// Calls that are at work, and how they are to be answered.
 pub(super) struct Late {
-    pub(super) calls: Calls,
+    pub(super) calls: HttpCalls,
     /// Those that are there already.
     pub(super) responses: Responses,
     pub(super) accepts: Accepts,
@@ -271,7 +271,12 @@ enum Happened {
 const TURN: u32 = 32;
 
 /// Drives calls to completion, with or without a reader.
-async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink, cut: Fired<Signal>) {
+async fn pump(
+    mut events: VecDeque<CallEvent>,
+    mut calls: HttpCalls,
+    sink: Sink,
+    cut: Fired<Signal>,
+) {
     let mut cut = Some(cut);
     sink.open().await;
     let mut may_close_early = matches!(sink, Sink::Resumable { .. });
@@ -328,7 +333,7 @@ async fn pump(mut events: VecDeque<CallEvent>, mut calls: Calls, sink: Sink, cut
 }
 
 fn poll_happened(
-    calls: &mut Calls,
+    calls: &mut HttpCalls,
     sink: &Sink,
     may_close_early: bool,
     cx: &mut Context<'_>,

@@ -22,7 +22,7 @@ use super::{
     listen,
     media::{self, Accepts},
     post,
-    state::State,
+    state::ResponseState,
 };
 #[cfg(doc)]
 use crate::Principal;
@@ -78,7 +78,7 @@ pub struct HttpFuture(Progress);
 enum Progress {
     /// The body of a POST comes in.
     Receiving(Box<Receiving>),
-    Answering(State),
+    Answering(ResponseState),
 }
 
 impl fmt::Debug for HttpFuture {
@@ -97,15 +97,15 @@ impl Future for HttpFuture {
                 Progress::Receiving(receiving) => {
                     *progress = Progress::Answering(ready!(receiving.poll(cx)));
                 }
-                Progress::Answering(State::Done(response)) => {
+                Progress::Answering(ResponseState::Done(response)) => {
                     // Polled after completion: never ready again.
                     return response
                         .take()
                         .map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
                 }
-                Progress::Answering(State::Waiting(future)) => {
+                Progress::Answering(ResponseState::Waiting(future)) => {
                     let response = ready!(future.as_mut().poll(cx));
-                    *progress = Progress::Answering(State::Done(Some(response)));
+                    *progress = Progress::Answering(ResponseState::Done(Some(response)));
                 }
             }
         }
@@ -126,10 +126,10 @@ struct Receiving {
 }
 
 impl Receiving {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<State> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ResponseState> {
         let whole = match self.poll_whole(cx) {
             Poll::Ready(Ok(whole)) => whole,
-            Poll::Ready(Err(refusal)) => return Poll::Ready(State::refused(&refusal)),
+            Poll::Ready(Err(refusal)) => return Poll::Ready(ResponseState::refused(&refusal)),
             Poll::Pending => {
                 let timeout = self.endpoint.config.body_timeout;
                 let deadline = self
@@ -138,7 +138,7 @@ impl Receiving {
                 return deadline
                     .as_mut()
                     .poll(cx)
-                    .map(|()| State::refused(&Refusal::BodySlow(timeout)));
+                    .map(|()| ResponseState::refused(&Refusal::BodySlow(timeout)));
             }
         };
         // Taken once: the state that is returned replaces this one.
@@ -196,7 +196,7 @@ impl Endpoint {
             .policy()
             .admit(&parts.headers, &parts.uri, parts.version)
         {
-            return Progress::Answering(State::refused(&refusal));
+            return Progress::Answering(ResponseState::refused(&refusal));
         }
         Progress::Answering(match parts.method {
             Method::POST => match self.admit_post(&parts, &body) {
@@ -211,11 +211,11 @@ impl Endpoint {
                         accepts,
                     }));
                 }
-                Err(refusal) => State::refused(&refusal),
+                Err(refusal) => ResponseState::refused(&refusal),
             },
             Method::GET => listen::get(self, parts),
             Method::DELETE => listen::delete(self, parts),
-            _ => State::refused(&Refusal::Method),
+            _ => ResponseState::refused(&Refusal::Method),
         })
     }
 

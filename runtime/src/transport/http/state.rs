@@ -8,13 +8,13 @@ use super::status;
 use crate::gate::Refusal;
 
 /// How far the answer to a request is.
-pub(super) enum State {
+pub(super) enum ResponseState {
     Done(Option<Response>),
     /// There is something to wait for.
     Waiting(Pin<Box<dyn Future<Output = Response> + Send>>),
 }
 
-impl State {
+impl ResponseState {
     pub(super) fn waiting(future: impl Future<Output = Response> + Send + 'static) -> Self {
         Self::Waiting(Box::pin(future))
     }
@@ -24,7 +24,7 @@ impl State {
     }
 }
 
-impl From<Response> for State {
+impl From<Response> for ResponseState {
     fn from(response: Response) -> Self {
         Self::Done(Some(response))
     }
