@@ -115,11 +115,11 @@ pub struct HttpConfig {
     /// Largest head of a request, in bytes: request line and headers with the empty line after them. A larger one is answered
     /// 431, and its connection ends. Default: [`DEFAULT_MAX_HEAD`]. Not for [`into_router`](crate::Server::into_router).
     pub max_head: usize,
-    /// How long a client may take to send the head of a request. Default: [`DEFAULT_HEAD_TIMEOUT`]. For servers of
-    /// their own only: not for [`into_router`](crate::Server::into_router).
+    /// How long a client may take to send the head of a request. Default: [`DEFAULT_HEAD_TIMEOUT`]. Not for
+    /// [`into_router`](crate::Server::into_router).
     pub head_timeout: Duration,
-    /// Connections open at once; more wait to be accepted. Default: [`DEFAULT_MAX_CONNECTIONS`]. For servers of
-    /// their own only: not for [`into_router`](crate::Server::into_router).
+    /// Connections open at once; more wait to be accepted. Default: [`DEFAULT_MAX_CONNECTIONS`]. Not for
+    /// [`into_router`](crate::Server::into_router).
     pub max_connections: usize,
     /// Streams open at once that only listen: a session's own stream, and subscriptions. They hold connections for long; with
     /// fewer of them than `max_connections` some are left for calls: [`serve_http`](crate::Server::serve_http) leaves at least
