@@ -20,8 +20,8 @@ use trueform_schema::{ErrorObject, RequestId, Revision};
 
 pub(crate) use self::source::Source;
 #[cfg(feature = "http")]
-pub(crate) use self::source::{HttpSource, Named};
-use self::{admit::Received, methods::MethodTable, route::Refused};
+pub(crate) use self::source::{HttpSource, NamedSession};
+use self::{admit::Received, methods::MethodTable, route::RefusedMessage};
 use crate::{
     drive::Reply,
     feature::{
@@ -84,7 +84,7 @@ impl Engine {
     /// Serves one line or one body.
     pub(crate) fn receive(&self, source: &Source<'_>, bytes: &[u8]) -> Reply {
         let reply = match Read::from_bytes(bytes, self.host.settings.incoming) {
-            Ok(Read::Single(frame, claims)) => match frame {
+            Ok(Read::Single(message, claims)) => match message {
                 Message::Request { id, method, params } => {
                     let received = Received {
                         source,
@@ -99,7 +99,7 @@ impl Engine {
                 }
                 Message::Response { id, outcome } => self.response(source, id, outcome),
             },
-            Ok(Read::Batch(frames)) => self.batch(source, frames),
+            Ok(Read::Batch(messages)) => self.batch(source, messages),
             Err(malformed) => {
                 gate::log_raw(bytes);
                 return self.malformed(source, malformed);
@@ -140,7 +140,7 @@ impl Engine {
             session.asked.fail(id, error.message.clone());
         }
         if !kind.is_answered() {
-            return Self::not_taken(source, Refused::at(Stage::Envelope, None, error));
+            return Self::not_taken(source, RefusedMessage::at(Stage::Envelope, None, error));
         }
         let in_flight = session.filter(|_| source.is_stream());
         let is_taken =
@@ -159,9 +159,9 @@ impl Engine {
 
     /// What becomes of a message that is not a request and goes no further: over HTTP the refusal is the body of the response, without
     /// an id, because the id is the server's own or belongs to nothing. A byte stream has nothing for it (A-8, GAP-17).
-    fn not_taken(source: &Source<'_>, refused: Refused) -> Reply {
+    fn not_taken(source: &Source<'_>, refused: RefusedMessage) -> Reply {
         match refused {
-            Refused::With {
+            RefusedMessage::With {
                 stage,
                 revision,
                 error,
@@ -173,7 +173,7 @@ impl Engine {
                 );
                 Reply::Ready(Outgoing::refusal(None, revision, stage, &error))
             }
-            Refused::With { .. } | Refused::Silently => Reply::Silent,
+            RefusedMessage::With { .. } | RefusedMessage::Silently => Reply::Silent,
         }
     }
 
@@ -185,7 +185,9 @@ impl Engine {
             Called::Silent => Reply::Silent,
             Called::Running(job) => Reply::Running(job),
             Called::Refused(error) => Reply::Ready(refused_call(id, revision, &error)),
-            Called::TurnedAway(refusal) => Refused::turned_away(&refusal, revision).reply(id),
+            Called::TurnedAway(refusal) => {
+                RefusedMessage::turned_away(&refusal, revision).reply(id)
+            }
         }
     }
 }

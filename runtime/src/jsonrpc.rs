@@ -1,4 +1,4 @@
-//! The JSON-RPC envelope: which of the three kinds of message a frame is, and how answers are framed.
+//! The JSON-RPC envelope: which of the three kinds a message is, and how responses are written.
 //!
 //! Works on borrowed bytes and leaves `params`, `result` and `error` as raw JSON. Knows no method, no revision's types
 //! and no transport.

@@ -21,7 +21,7 @@ use crate::{
     exchange::Context,
     feature::{
         Features,
-        extension::{Extension, Extensions},
+        extension::{Extensions, RegisteredExtension},
         layer::CallLayer,
         subscriptions::Topic,
         tools::{self, IntoTools, SchemaSettings, ToolSet, Tools},
@@ -82,7 +82,7 @@ pub struct Server {
     instructions: Option<String>,
     tools: ToolSet,
     has_tools: bool,
-    extensions: Vec<Extension>,
+    extensions: Vec<RegisteredExtension>,
     layers: Vec<Arc<dyn CallLayer>>,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     revisions: Revisions,
@@ -230,7 +230,7 @@ impl Server {
         methods: impl Methods<Context> + 'static,
         settings: JsonObject,
     ) -> Self {
-        match Extension::new(Arc::new(methods), settings) {
+        match RegisteredExtension::new(Arc::new(methods), settings) {
             Ok(extension) => self.extensions.push(extension),
             Err(problem) => self.problems.push(problem),
         }

@@ -18,7 +18,7 @@ use trueform_schema::{
     methods::{AnyNotification, AnyRequest, Rules},
 };
 
-pub(super) use self::inbound::{Passed, Unfit, log_unfit_result};
+pub(super) use self::inbound::{Nonconforming, Passed, log_nonconforming_result};
 use super::{
     ClientOptions, Negotiation,
     error::{ClientError, LocalError},

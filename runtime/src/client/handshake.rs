@@ -11,7 +11,7 @@ use trueform_schema::{
 use super::{
     ClientOptions, Negotiation,
     error::{ClientError, LocalError},
-    gate::{ClientCall, log_unfit_result},
+    gate::{ClientCall, log_nonconforming_result},
     link::Link,
     request::{method_of, stamped, wait},
 };
@@ -152,7 +152,7 @@ async fn initialize(
     let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
     let text = result;
     let chosen: Chosen = decode::from_str(text.get())
-        .inspect_err(|error| log_unfit_result(Method::Initialize.as_str(), error, &text))?;
+        .inspect_err(|error| log_nonconforming_result(Method::Initialize.as_str(), error, &text))?;
     let offered = Revision::from_wire(&chosen.protocol_version)
         .filter(|offered| offered.era() == Era::Legacy && accept(*offered));
     let Some(revision) = offered else {

@@ -39,7 +39,7 @@ pub(super) type OnProgress = Box<dyn FnMut(Notified) + Send>;
 
 /// State that the client and its two tasks share.
 pub(super) struct Link {
-    state: Mutex<State>,
+    state: Mutex<LinkState>,
     next_id: AtomicI64,
     /// Messages that no waiting request claimed, as they were written.
     unclaimed: Mailbox<String>,
@@ -48,7 +48,7 @@ pub(super) struct Link {
     pub(super) gate: ClientGate,
 }
 
-struct State {
+struct LinkState {
     out: Option<ClientSink>,
     waiting: HashMap<RequestId, Waiter>,
     /// Who receives the notifications that belong to no subscription.
@@ -63,7 +63,7 @@ struct Waiter {
 }
 
 /// A request on its way. Dropped before its answer came, it is cancelled.
-pub(super) struct Pending {
+pub(super) struct PendingRequest {
     pub(super) link: Arc<Link>,
     pub(super) id: RequestId,
     pub(super) answer: oneshot::Receiver<ServerAnswer>,
@@ -81,7 +81,7 @@ impl Link {
         options: &ClientOptions,
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
         let (out, writing) = ClientSink::new(writer, options.write_timeout);
-        let state = State {
+        let state = LinkState {
             out: Some(out),
             waiting: HashMap::new(),
             listeners: Vec::new(),
@@ -114,7 +114,7 @@ impl Link {
         params: Option<&Json>,
         progress: Option<OnProgress>,
         cancellable: bool,
-    ) -> Result<Pending, ClientError> {
+    ) -> Result<PendingRequest, ClientError> {
         let message = ToServer::request(&id, method, params);
         let (sender, answer) = oneshot::channel();
         let progressed = Arc::new(Notify::new());
@@ -130,7 +130,7 @@ impl Link {
                 progressed: progressed.clone(),
             },
         );
-        let pending = Pending {
+        let pending = PendingRequest {
             link: self.clone(),
             id,
             answer,
@@ -206,7 +206,7 @@ impl Link {
         self.unclaimed.close();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinkState> {
         // Nothing that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -221,7 +221,7 @@ impl Waiter {
     }
 }
 
-impl State {
+impl LinkState {
     fn send(&self, message: ToServer) -> Result<(), ClientError> {
         match self.out.as_ref().map(|out| out.send(message)) {
             Some(Ok(())) => Ok(()),
@@ -230,14 +230,14 @@ impl State {
     }
 }
 
-impl Pending {
+impl PendingRequest {
     /// Notes that the answer is here, so that dropping cancels nothing.
     pub(super) fn done(&mut self) {
         self.done = true;
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if self.done {
             return;

@@ -25,13 +25,13 @@ pub(super) trait Weighs {
 
 /// Messages that wait for one reader.
 pub(super) struct Mailbox<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<MailboxState<T>>,
     arrived: Notify,
     /// What the log calls the messages, if it is to tell of those that are lost.
     named: Option<&'static str>,
 }
 
-struct State<T> {
+struct MailboxState<T> {
     waiting: VecDeque<T>,
     bytes: usize,
     /// How many were lost since the reader last took one.
@@ -42,7 +42,7 @@ struct State<T> {
 impl<T: Weighs> Mailbox<T> {
     /// Without messages. The log reports, once until it is read again, that messages called `named` are lost.
     pub(super) fn new(named: Option<&'static str>) -> Self {
-        let state = State {
+        let state = MailboxState {
             waiting: VecDeque::new(),
             bytes: 0,
             lost: 0,
@@ -109,7 +109,7 @@ impl<T: Weighs> Mailbox<T> {
         self.arrived.notify_one();
     }
 
-    fn taken(&self, state: &mut State<T>) -> Option<T> {
+    fn taken(&self, state: &mut MailboxState<T>) -> Option<T> {
         let message = state.waiting.pop_front()?;
         state.bytes -= message.bytes();
         let lost = std::mem::take(&mut state.lost);
@@ -119,7 +119,7 @@ impl<T: Weighs> Mailbox<T> {
         Some(message)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, MailboxState<T>> {
         // Nothing that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,7 +18,7 @@ use super::{
     Client, ClientOptions,
     error::{ClientError, LocalError},
     gate::ClientCall,
-    link::{OnProgress, Pending},
+    link::{OnProgress, PendingRequest},
     notified::Notified,
 };
 use crate::jsonrpc;
@@ -172,7 +172,7 @@ fn encode_error(error: serde_json::Error) -> ClientError {
 
 /// Waits for the answer, at most as long as `timeout`, and `longest` where progress resets the clock (O-6).
 pub(super) async fn wait(
-    mut pending: Pending,
+    mut pending: PendingRequest,
     timeout: Duration,
     longest: Option<Duration>,
 ) -> Result<Json, ClientError> {

@@ -28,11 +28,11 @@ pub(super) const MOST_UNREAD: usize = 8 << 20;
 
 /// The queue to the server.
 pub(super) struct ClientSink {
-    queue: mpsc::UnboundedSender<Message>,
+    queue: mpsc::UnboundedSender<SinkMessage>,
     unread: Arc<UnreadAnswers>,
 }
 
-struct Message {
+struct SinkMessage {
     message: ToServer,
     is_answer: bool,
 }
@@ -70,7 +70,7 @@ impl ClientSink {
     /// Sends a request or a notification.
     pub(super) fn send(&self, message: ToServer) -> Result<(), Closed> {
         let is_answer = false;
-        self.push(Message { message, is_answer })
+        self.push(SinkMessage { message, is_answer })
     }
 
     /// Sends an answer, unless too many wait.
@@ -86,10 +86,10 @@ impl ClientSink {
             .bytes
             .fetch_add(message.bytes().len(), Ordering::Relaxed);
         let is_answer = true;
-        self.push(Message { message, is_answer })
+        self.push(SinkMessage { message, is_answer })
     }
 
-    fn push(&self, message: Message) -> Result<(), Closed> {
+    fn push(&self, message: SinkMessage) -> Result<(), Closed> {
         self.queue.send(message).map_err(|_| Closed)
     }
 }
@@ -142,7 +142,7 @@ impl<W: AsyncWrite + Unpin> Patient<W> {
 
 async fn write(
     mut writer: Patient<impl AsyncWrite + Unpin>,
-    mut messages: mpsc::UnboundedReceiver<Message>,
+    mut messages: mpsc::UnboundedReceiver<SinkMessage>,
     unread: Arc<UnreadAnswers>,
 ) -> io::Result<()> {
     let mut batch = Vec::new();
@@ -162,7 +162,7 @@ async fn write(
 }
 
 /// How many bytes of it are an answer.
-fn append(batch: &mut Vec<u8>, message: &Message) -> usize {
+fn append(batch: &mut Vec<u8>, message: &SinkMessage) -> usize {
     let bytes = message.message.bytes();
     batch.extend_from_slice(bytes);
     batch.push(b'\n');

@@ -7,7 +7,7 @@ use trueform_schema::{DecodeError, SubscriptionFilter, methods};
 use super::{
     Client,
     error::{ClientError, LocalError},
-    link::Pending,
+    link::PendingRequest,
     mailbox::Mailbox,
     notified::Notified,
 };
@@ -17,7 +17,7 @@ use crate::gate::Policy;
 ///
 /// At most 1,024 wait to be read, and 8 MiB of them; a reader that is slower loses the oldest, and the log says so.
 pub struct Subscription {
-    pending: Pending,
+    pending: PendingRequest,
     notified: Arc<Mailbox<Notified>>,
     asked: SubscriptionFilter,
     honoured: SubscriptionFilter,
@@ -69,7 +69,7 @@ impl Subscription {
     /// Waits for the acknowledgement, which comes before anything else (U-3).
     pub(super) async fn acknowledged(
         client: Client,
-        mut pending: Pending,
+        mut pending: PendingRequest,
         notified: Arc<Mailbox<Notified>>,
         asked: SubscriptionFilter,
     ) -> Result<Self, ClientError> {

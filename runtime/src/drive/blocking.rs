@@ -21,8 +21,8 @@ pub const MAX_BLOCKING_QUEUE: usize = 1024;
 /// How long a thread without work stays.
 const KEEP: Duration = Duration::from_secs(10);
 
-static POOL: Pool = Pool {
-    state: Mutex::new(State {
+static POOL: BlockingPool = BlockingPool {
+    state: Mutex::new(PoolState {
         jobs: VecDeque::new(),
         threads: 0,
         idle: 0,
@@ -30,12 +30,12 @@ static POOL: Pool = Pool {
     work: Condvar::new(),
 };
 
-struct Pool {
-    state: Mutex<State>,
+struct BlockingPool {
+    state: Mutex<PoolState>,
     work: Condvar,
 }
 
-struct State {
+struct PoolState {
     jobs: VecDeque<PoolWork>,
     threads: usize,
     idle: usize,
@@ -53,7 +53,7 @@ pub(super) fn run(work: PoolWork) {
     POOL.push(PoolWork { run, caller });
 }
 
-impl Pool {
+impl BlockingPool {
     fn push(&'static self, job: PoolWork) {
         let mut state = self.lock();
         if state.jobs.len() >= MAX_BLOCKING_QUEUE {
@@ -121,7 +121,7 @@ impl Pool {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         // Jobs run without the lock, so it is never poisoned by them.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -174,8 +174,8 @@ mod tests {
     // A job whose caller is gone takes neither a thread nor a place in the queue.
     #[test]
     fn what_nobody_waits_for_is_dropped() {
-        static SMALL: Pool = Pool {
-            state: Mutex::new(State {
+        static SMALL: BlockingPool = BlockingPool {
+            state: Mutex::new(PoolState {
                 jobs: VecDeque::new(),
                 // As if all of them were busy.
                 threads: MAX_BLOCKING_THREADS,

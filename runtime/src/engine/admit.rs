@@ -12,7 +12,7 @@ use trueform_schema::{
 
 use super::{
     Engine, lifecycle,
-    route::{Door, Refused},
+    route::{Door, RefusedMessage},
     serve::Answered,
     source::Source,
 };
@@ -112,7 +112,7 @@ impl Engine {
         let reply = match self.admit(received, claims, &span) {
             Ok(reply) => reply,
             Err(refused) => {
-                if let Refused::Silently = refused {
+                if let RefusedMessage::Silently = refused {
                     trace::record_dropped(&span);
                 }
                 refused.reply(received.id)
@@ -129,7 +129,7 @@ impl Engine {
         received: &Received<'_>,
         claims: Claims<'_>,
         span: &tracing::Span,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RefusedMessage> {
         let Received {
             source,
             id,
@@ -145,12 +145,16 @@ impl Engine {
         let scope = source.id_scope();
         let may_repeat = scope.may_repeat(self.host.settings.incoming);
         if let Some(session) = ids.filter(|session| !may_repeat && session.in_flight.contains(id)) {
-            let error = scope.refusal(id, name).ok_or(Refused::Silently)?;
+            let error = scope.refusal(id, name).ok_or(RefusedMessage::Silently)?;
             let revision = session.revision();
             if let Some(revision) = revision {
                 trace::record_revision(span, revision);
             }
-            return Err(Refused::at(Stage::Call(Era::Legacy), revision, error));
+            return Err(RefusedMessage::at(
+                Stage::Call(Era::Legacy),
+                revision,
+                error,
+            ));
         }
         let method = claims.method().or_else(|| Method::from_wire(name));
         let entered = match door {
@@ -162,7 +166,7 @@ impl Engine {
             Door::Opening => return Ok(self.opening(received, claims)),
         };
         let revision = entered.revision;
-        let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
+        let refuse = |error| RefusedMessage::at(Stage::Call(revision.era()), Some(revision), error);
         let known = method.and_then(|method| Some((method, self.methods.get(method, revision)?)));
         let Some((method, availability)) = known else {
             return self.extended(received, &claims, entered);
@@ -191,10 +195,10 @@ impl Engine {
         method: Option<Method>,
         claims: &Claims<'_>,
         span: &tracing::Span,
-    ) -> Result<Entered, Refused> {
+    ) -> Result<Entered, RefusedMessage> {
         let (source, name) = (received.source, received.method);
         let newest = self.newest_modern();
-        let refuse = |error| Refused::at(Stage::Claims, Some(newest), error);
+        let refuse = |error| RefusedMessage::at(Stage::Claims, Some(newest), error);
         let claimed = claims.revision();
         let served = self.served_modern(claimed);
         // Before anything is refused, so that the span of a refusal has it too.
@@ -253,12 +257,18 @@ impl Engine {
         received: &Received<'_>,
         session: &Arc<Session>,
         method: Option<Method>,
-    ) -> Result<Option<Entered>, Refused> {
+    ) -> Result<Option<Entered>, RefusedMessage> {
         let revision = session.revision();
         if let Some(revision) = revision {
             trace::record_revision(&tracing::Span::current(), revision);
         }
-        let refuse = |error| Err(Refused::at(Stage::Call(Era::Legacy), revision, error));
+        let refuse = |error| {
+            Err(RefusedMessage::at(
+                Stage::Call(Era::Legacy),
+                revision,
+                error,
+            ))
+        };
         match session.phase() {
             Phase::Open { negotiated, .. } => {
                 if method != Some(Method::Ping) {
@@ -296,11 +306,11 @@ impl Engine {
         received: &Received<'_>,
         session: &Arc<Session>,
         claims: Claims<'_>,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RefusedMessage> {
         let revision = Revision::LATEST_LEGACY;
         let request = self
             .params(Method::Ping, revision, received.params, claims)
-            .map_err(|error| Refused::at(Stage::Call(Era::Legacy), Some(revision), error))?;
+            .map_err(|error| RefusedMessage::at(Stage::Call(Era::Legacy), Some(revision), error))?;
         let by = Entered {
             revision,
             session: Some(session.clone()),

@@ -7,7 +7,7 @@ use trueform_schema::{ErrorObject, Method, Revision};
 use super::{
     Engine,
     admit::Received,
-    source::{Named, Source},
+    source::{NamedSession, Source},
 };
 use crate::{
     drive::Reply,
@@ -22,12 +22,12 @@ impl Engine {
     pub(super) fn batch(
         &self,
         source: &Source<'_>,
-        frames: Vec<Result<Message<'_>, Malformed>>,
+        messages: Vec<Result<Message<'_>, Malformed>>,
     ) -> Reply {
-        let Named::Found(session) = source.named() else {
+        let NamedSession::Found(session) = source.named() else {
             return match source.named() {
                 // Without a session there is no revision at which an array is a message.
-                Named::Absent => Self::no_batch(source.revision()),
+                NamedSession::Absent => Self::no_batch(source.revision()),
                 missing => Self::not_taken(source, Self::no_session(source, missing)),
             };
         };
@@ -40,18 +40,18 @@ impl Engine {
             false => IdScope::Batch,
         };
         let may_repeat = scope.may_repeat(self.host.settings.incoming);
-        let nothing_good = frames.iter().all(Result::is_err);
+        let nothing_good = messages.iter().all(Result::is_err);
         let mut seen = Vec::new();
         let (mut replies, mut refused) = (Vec::new(), Vec::new());
-        for frame in frames {
-            let is_answered = match &frame {
+        for message in messages {
+            let is_answered = match &message {
                 Ok(message) => matches!(message, Message::Request { .. }),
                 Err(malformed) => malformed.kind.is_answered(),
             };
-            let reply = match frame {
-                Ok(frame) => {
-                    let claims = Claims::of(&frame, self.host.settings.incoming);
-                    match frame {
+            let reply = match message {
+                Ok(message) => {
+                    let claims = Claims::of(&message, self.host.settings.incoming);
+                    match message {
                         Message::Request { id, method, params } => {
                             // What goes on to the engine gets its own there.
                             let span = || {

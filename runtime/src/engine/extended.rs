@@ -11,7 +11,7 @@ use super::{
     Engine,
     admit::{Admitted, Entered, Received, check_log_level},
     notified::{log_dropped, log_unknown},
-    route::Refused,
+    route::RefusedMessage,
     source::Source,
 };
 use crate::{
@@ -31,11 +31,11 @@ impl Engine {
         received: &Received<'_>,
         claims: &Claims<'_>,
         entered: Entered,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RefusedMessage> {
         let (name, revision) = (received.method, entered.revision);
         let reread = reread(claims);
         let params = received.params.or(reread.as_deref());
-        let refuse = |error| Refused::at(Stage::Call(revision.era()), Some(revision), error);
+        let refuse = |error| RefusedMessage::at(Stage::Call(revision.era()), Some(revision), error);
         let incoming = self.host.settings.incoming;
         let (mut meta, fault) = match request_meta(name, revision, params, incoming) {
             Ok(meta) => (meta, None),
@@ -117,7 +117,7 @@ impl Engine {
             (meta.progress_token, meta.log_level) = (None, None);
         }
         if let Some(Err(refusal)) = source.capacity().map(Capacity::call) {
-            let refused = Refused::turned_away(&refusal, revision);
+            let refused = RefusedMessage::turned_away(&refusal, revision);
             return Self::not_taken(source, refused);
         }
         let caller = match &open {

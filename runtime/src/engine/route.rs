@@ -7,7 +7,7 @@ use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
 
 use super::{
     Engine,
-    source::{Named, Source},
+    source::{NamedSession, Source},
 };
 use crate::{
     drive::Reply,
@@ -30,7 +30,7 @@ pub(super) enum Door<'a> {
 
 /// A message that goes no further.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum RefusedMessage {
     /// Without an answer, which would be taken for that of another request (GAP-17).
     Silently,
     With {
@@ -40,7 +40,7 @@ pub(super) enum Refused {
     },
 }
 
-impl Refused {
+impl RefusedMessage {
     pub(super) fn at(stage: Stage, revision: Option<Revision>, error: ErrorObject) -> Self {
         Self::With {
             stage,
@@ -85,7 +85,7 @@ impl Engine {
         source: &Source<'a>,
         method: &str,
         claims: &Claims<'_>,
-    ) -> Result<Door<'a>, Refused> {
+    ) -> Result<Door<'a>, RefusedMessage> {
         if claims.is_modern() {
             return Ok(Door::Stateless);
         }
@@ -95,8 +95,8 @@ impl Engine {
         match source.named() {
             // A server of the modern era only: what the request says about itself is missing (D-4, F-24).
             _ if !self.host.serves_legacy() => Ok(Door::Stateless),
-            Named::Found(session) => self.door_of(source, session),
-            Named::Absent if !names_legacy_version(source) => Ok(Door::Stateless),
+            NamedSession::Found(session) => self.door_of(source, session),
+            NamedSession::Absent if !names_legacy_version(source) => Ok(Door::Stateless),
             missing => Err(Self::no_session(source, missing)),
         }
     }
@@ -106,7 +106,7 @@ impl Engine {
         &self,
         source: &Source<'a>,
         session: &'a Arc<Session>,
-    ) -> Result<Door<'a>, Refused> {
+    ) -> Result<Door<'a>, RefusedMessage> {
         if self.is_version_of_session(source.version_header()) {
             return Ok(Door::Session(session));
         }
@@ -115,7 +115,7 @@ impl Engine {
             trace::record_revision(&tracing::Span::current(), revision);
         }
         let error = gate::session_version_unknown();
-        Err(Refused::at(Stage::Envelope, revision, error))
+        Err(RefusedMessage::at(Stage::Envelope, revision, error))
     }
 
     /// Whether a version header may go with a message of a session: it is absent, or names a legacy revision that is served (F-23).
@@ -130,13 +130,15 @@ impl Engine {
     }
 
     /// The refusal of a message that needs a session and names `missing`.
-    pub(super) fn no_session(source: &Source<'_>, missing: &Named<'_>) -> Refused {
+    pub(super) fn no_session(source: &Source<'_>, missing: &NamedSession<'_>) -> RefusedMessage {
         let (stage, error) = match missing {
-            Named::Unknown => (Stage::NotFound, gate::session_unknown()),
-            Named::Unusable => (Stage::Envelope, gate::session_header_unusable()),
-            Named::Absent | Named::Found(_) => (Stage::Envelope, gate::session_missing()),
+            NamedSession::Unknown => (Stage::NotFound, gate::session_unknown()),
+            NamedSession::Unusable => (Stage::Envelope, gate::session_header_unusable()),
+            NamedSession::Absent | NamedSession::Found(_) => {
+                (Stage::Envelope, gate::session_missing())
+            }
         };
-        Refused::at(stage, source.revision(), error)
+        RefusedMessage::at(stage, source.revision(), error)
     }
 
     /// The door of a notification or a response, which have no claims of their own; `modern` says whether `_meta` of a
@@ -146,11 +148,11 @@ impl Engine {
         source: &Source<'a>,
         modern: bool,
         is_response: bool,
-    ) -> Result<Door<'a>, Refused> {
+    ) -> Result<Door<'a>, RefusedMessage> {
         match source.named() {
-            Named::Found(session) => self.door_of(source, session),
+            NamedSession::Found(session) => self.door_of(source, session),
             _ if !self.host.serves_legacy() => Ok(Door::Stateless),
-            Named::Absent if !is_response && (modern || !names_legacy_version(source)) => {
+            NamedSession::Absent if !is_response && (modern || !names_legacy_version(source)) => {
                 Ok(Door::Stateless)
             }
             missing => Err(Self::no_session(source, missing)),
@@ -186,7 +188,7 @@ impl Engine {
             ),
             Err(refused) => return Self::not_taken(source, refused),
         };
-        Self::not_taken(source, Refused::at(Stage::Envelope, None, error))
+        Self::not_taken(source, RefusedMessage::at(Stage::Envelope, None, error))
     }
 }
 

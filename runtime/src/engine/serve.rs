@@ -7,7 +7,7 @@ use trueform_schema::{
     serve::server::ServeMethods,
 };
 
-use super::{Engine, admit::Admitted, refused_call, route::Refused, source::Source};
+use super::{Engine, admit::Admitted, refused_call, route::RefusedMessage, source::Source};
 use crate::{
     drive::Reply,
     feature::{
@@ -74,14 +74,14 @@ impl ServeMethods for Engine {
             && response.as_ref().is_ok_and(Outgoing::is_counted)
             && let Err(refusal) = self.host.unread.check()
         {
-            return Refused::turned_away(&refusal, revision).reply(id);
+            return RefusedMessage::turned_away(&refusal, revision).reply(id);
         }
         let response = response.map(|response| response.counted(&self.host.unread));
         match (response, cx.opening) {
             (Ok(response), None) => Reply::Ready(response),
             (Ok(response), Some(opening)) => match self.opened(&cx, opening) {
                 Ok(()) => Reply::Ready(response),
-                Err(refusal) => Refused::turned_away(&refusal, revision).reply(id),
+                Err(refusal) => RefusedMessage::turned_away(&refusal, revision).reply(id),
             },
             (Err(error), _) => Reply::Ready(refused_call(id, revision, &error)),
         }

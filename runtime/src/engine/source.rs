@@ -13,7 +13,7 @@ use crate::{
 
 /// Where a message came from.
 pub(crate) struct Source<'a> {
-    session: Named<'a>,
+    session: NamedSession<'a>,
     http: Option<HttpSource<'a>>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Source<'a> {
     expect(dead_code, reason = "a byte stream always has its session")
 )]
 #[derive(Clone, Copy)]
-pub(crate) enum Named<'a> {
+pub(crate) enum NamedSession<'a> {
     /// The one of the byte stream, or the one that the header names.
     Found(&'a Arc<Session>),
     /// The request has no session header.
@@ -47,14 +47,14 @@ impl<'a> Source<'a> {
     /// A line of a byte stream, which both eras share.
     pub(crate) fn stream(session: &'a Arc<Session>) -> Self {
         Self {
-            session: Named::Found(session),
+            session: NamedSession::Found(session),
             http: None,
         }
     }
 
     /// The body of a POST.
     #[cfg(feature = "http")]
-    pub(crate) fn post(session: Named<'a>, http: HttpSource<'a>) -> Self {
+    pub(crate) fn post(session: NamedSession<'a>, http: HttpSource<'a>) -> Self {
         Self {
             session,
             http: Some(http),
@@ -80,14 +80,14 @@ impl<'a> Source<'a> {
         self.http.as_ref().map(|http| http.capacity)
     }
 
-    pub(super) fn named(&self) -> &Named<'a> {
+    pub(super) fn named(&self) -> &NamedSession<'a> {
         &self.session
     }
 
     pub(super) fn session(&self) -> Option<&'a Arc<Session>> {
         match self.session {
-            Named::Found(session) => Some(session),
-            Named::Absent | Named::Unusable | Named::Unknown => None,
+            NamedSession::Found(session) => Some(session),
+            NamedSession::Absent | NamedSession::Unusable | NamedSession::Unknown => None,
         }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
     /// Where messages of a request from here go.
     pub(super) fn sink(&self) -> MessageSink {
         match (&self.http, self.session) {
-            (None, Named::Found(session)) => MessageSink::Link(session.outbox.clone()),
+            (None, NamedSession::Found(session)) => MessageSink::Link(session.outbox.clone()),
             _ => MessageSink::Own(Outbox::new()),
         }
     }

@@ -65,7 +65,7 @@ pub(crate) fn run<C: Callable>(
     if let Err(refusal) = room {
         return Called::TurnedAway(refusal);
     }
-    let mut call = Call {
+    let mut call = RunningCall {
         callable: callable.clone(),
         cx,
         span,
@@ -89,7 +89,7 @@ pub(crate) fn run<C: Callable>(
 }
 
 /// One call, apart from what is left to do of it.
-struct Call<C: Callable> {
+struct RunningCall<C: Callable> {
     callable: Arc<C>,
     cx: Context,
     span: tracing::Span,
@@ -166,7 +166,7 @@ impl<C: Callable> Pending<C> {
     }
 }
 
-impl<C: Callable> Call<C> {
+impl<C: Callable> RunningCall<C> {
     /// Lets each layer look at the call, then runs it if all of them admit it at once.
     #[cold]
     fn enter_layers(&mut self, layers: &Layers, params: C::Params) -> Pending<C> {
@@ -227,11 +227,13 @@ impl<C: Callable> Call<C> {
         }
         let response = self.conclude(end);
         match &self.cx.0.sink {
-            MessageSink::Own(outbox) if !outbox.is_empty() => Called::Running(Box::new(Answered {
-                exchange: self.cx.0,
-                unanswered: Unanswered::new(self.span),
-                response,
-            })),
+            MessageSink::Own(outbox) if !outbox.is_empty() => {
+                Called::Running(Box::new(AnsweredCall {
+                    exchange: self.cx.0,
+                    unanswered: Unanswered::new(self.span),
+                    response,
+                }))
+            }
             MessageSink::Own(_) | MessageSink::Link(_) => Called::Ready(response),
         }
     }
@@ -308,7 +310,7 @@ fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
 
 /// A call that waits.
 struct PendingCall<C: Callable> {
-    call: Call<C>,
+    call: RunningCall<C>,
     pending: Pending<C>,
     polled: bool,
     unanswered: Unanswered,
@@ -485,13 +487,13 @@ fn drop_contained<T>(span: &tracing::Span, rest: T) {
 }
 
 /// A call that is answered, and whose messages go before the response.
-struct Answered {
+struct AnsweredCall {
     exchange: Arc<Exchange>,
     unanswered: Unanswered,
     response: Outgoing,
 }
 
-impl Job for Answered {
+impl Job for AnsweredCall {
     fn exchange(&self) -> &Arc<Exchange> {
         &self.exchange
     }

@@ -34,21 +34,21 @@ pub(crate) type Served = Arc<dyn Methods<Context>>;
 /// The extensions of a server.
 #[derive(Default)]
 pub(crate) struct Extensions {
-    served: Vec<Extension>,
+    served: Vec<RegisteredExtension>,
     /// Which of them has a method.
     by_method: HashMap<&'static str, usize>,
 }
 
 /// One extension.
 #[derive(Clone)]
-pub(crate) struct Extension {
+pub(crate) struct RegisteredExtension {
     identifier: &'static str,
     methods: Served,
     /// What the server says about the extension in its capabilities.
     settings: JsonObject,
 }
 
-impl Extension {
+impl RegisteredExtension {
     /// The extension that `methods` serve.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ pub(crate) struct ExtensionParams<'a> {
 
 impl Extensions {
     /// The extensions in `registered`; everything that is wrong with them is appended to `problems`.
-    pub(crate) fn build(registered: Vec<Extension>, problems: &mut Vec<String>) -> Self {
+    pub(crate) fn build(registered: Vec<RegisteredExtension>, problems: &mut Vec<String>) -> Self {
         let mut this = Self::default();
         for extension in registered {
             let identifier = extension.identifier;
@@ -121,7 +121,11 @@ impl Extensions {
     }
 
     /// The extension that has `method` at `revision`, and what it says about it.
-    fn find(&self, method: &str, revision: Revision) -> Option<(&Extension, &'static Rules)> {
+    fn find(
+        &self,
+        method: &str,
+        revision: Revision,
+    ) -> Option<(&RegisteredExtension, &'static Rules)> {
         let extension = &self.served[*self.by_method.get(method)?];
         let rules = extension.methods.rules(method, revision)?;
         Some((extension, rules))
@@ -198,7 +202,7 @@ impl Room for Extensions {
     }
 }
 
-impl Extension {
+impl RegisteredExtension {
     /// Whether the bindings have a method at `revision`. An extension without methods exists at every one.
     fn exists_at(&self, revision: Revision) -> bool {
         let names = self.methods.names();
@@ -436,7 +440,7 @@ impl fmt::Debug for Extensions {
     }
 }
 
-impl fmt::Debug for Extension {
+impl fmt::Debug for RegisteredExtension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Extension").field(&self.identifier).finish()
     }

@@ -28,7 +28,7 @@ mod set;
 mod spec;
 
 pub use self::{
-    call::Call,
+    call::ToolInvocation,
     content::{Audio, Blob, Image, IntoContent},
     dynamic::DynamicTool,
     injected::{Extension, FromContext, State},
@@ -53,7 +53,7 @@ pub(crate) fn failed(message: &str) -> CallToolResult {
 /// What expansions of the macros call, apart from the traits above.
 pub(crate) mod macro_support {
     pub use super::{
-        call::{Called, Outcome, Refused, blocking, later, ready},
+        call::{ParameterError, ToolOutcome, ToolStep, blocking, later, ready},
         input::InputSchema,
         output::OutputSchema,
         parameter::{Field, UnnamedParameter},

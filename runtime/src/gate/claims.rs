@@ -39,15 +39,15 @@ impl<'a> Read<'a> {
             true => (jsonrpc::parse(bytes)?, None),
         };
         match (incoming, decoded) {
-            (Incoming::Single(frame), Some(request)) => {
-                Ok(Self::Single(frame, Claims::Decoded(request)))
+            (Incoming::Single(message), Some(request)) => {
+                Ok(Self::Single(message, Claims::Decoded(request)))
             }
-            (Incoming::Single(frame), None) => {
-                inbound.envelope(&frame, bytes)?;
-                let claims = Claims::of(&frame, inbound);
-                Ok(Self::Single(frame, claims))
+            (Incoming::Single(message), None) => {
+                inbound.envelope(&message, bytes)?;
+                let claims = Claims::of(&message, inbound);
+                Ok(Self::Single(message, claims))
             }
-            (Incoming::Batch(frames), _) => Ok(Self::Batch(inbound.batch(frames, bytes))),
+            (Incoming::Batch(messages), _) => Ok(Self::Batch(inbound.batch(messages, bytes))),
         }
     }
 }
@@ -63,8 +63,8 @@ pub(crate) enum Claims<'a> {
 
 impl<'a> Claims<'a> {
     /// The claims of a message whose params are raw.
-    pub(crate) fn of(frame: &Message<'a>, inbound: Inbound) -> Self {
-        let (params, name_member) = match frame {
+    pub(crate) fn of(message: &Message<'a>, inbound: Inbound) -> Self {
+        let (params, name_member) = match message {
             Message::Request { method, params, .. } => {
                 // The member is the same at all revisions that have one.
                 let rules = Method::from_wire(method).and_then(|method| {

@@ -20,7 +20,7 @@ pub(crate) fn log_raw(message: &[u8]) {
 
 /// What the next string or word is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Position {
+enum MemberPosition {
     /// The name of a member.
     Name,
     /// What follows a name is its value, to be shown or not.
@@ -40,7 +40,7 @@ impl fmt::Display for Redacted<'_> {
         let mut bytes = self.0;
         // Of each open container, whether it is an object.
         let mut open: Vec<bool> = Vec::new();
-        let mut place = Position::Nowhere;
+        let mut place = MemberPosition::Nowhere;
         while let Some(first) = bytes.first() {
             if out.len() >= LONGEST {
                 out.push('…');
@@ -57,40 +57,40 @@ impl fmt::Display for Redacted<'_> {
                 b' ' | b'\t' | b'\r' | b'\n' => before,
                 b'{' => {
                     open.push(true);
-                    Position::Name
+                    MemberPosition::Name
                 }
                 b'[' => {
                     open.push(false);
-                    Position::Value { shown: false }
+                    MemberPosition::Value { shown: false }
                 }
                 b'}' | b']' => {
                     open.pop();
-                    Position::Nowhere
+                    MemberPosition::Nowhere
                 }
                 b',' => match open.last() {
-                    Some(true) => Position::Name,
-                    Some(false) => Position::Value { shown: false },
-                    None => Position::Nowhere,
+                    Some(true) => MemberPosition::Name,
+                    Some(false) => MemberPosition::Value { shown: false },
+                    None => MemberPosition::Nowhere,
                 },
                 b':' => match before {
-                    Position::Colon { shown } => Position::Value { shown },
-                    _ => Position::Nowhere,
+                    MemberPosition::Colon { shown } => MemberPosition::Value { shown },
+                    _ => MemberPosition::Nowhere,
                 },
-                b'"' if before == Position::Name && is_name(rest) => Position::Colon {
+                b'"' if before == MemberPosition::Name && is_name(rest) => MemberPosition::Colon {
                     shown: open.len() == 1 && matches!(token, b"\"id\"" | b"\"method\""),
                 },
-                _ => Position::Nowhere,
+                _ => MemberPosition::Nowhere,
             };
             match first {
                 b' ' | b'\t' | b'\r' | b'\n' => {}
                 b'{' | b'[' | b'}' | b']' | b',' | b':' => out.push(char::from(*first)),
-                b'"' if matches!(place, Position::Colon { .. }) => push_name(&mut out, token),
-                b'"' if before == (Position::Value { shown: true }) && is_closed(token) => {
+                b'"' if matches!(place, MemberPosition::Colon { .. }) => push_name(&mut out, token),
+                b'"' if before == (MemberPosition::Value { shown: true }) && is_closed(token) => {
                     push_name(&mut out, token);
                 }
                 b'"' => out.push_str(&format!("<{} bytes>", inside(token))),
                 _ if matches!(token, b"true" | b"false" | b"null")
-                    || before == (Position::Value { shown: true }) && is_number(token) =>
+                    || before == (MemberPosition::Value { shown: true }) && is_number(token) =>
                 {
                     push_name(&mut out, token);
                 }

@@ -1,4 +1,4 @@
-//! Bytes to frame: one pass, borrowed, duplicates refused.
+//! Bytes to message: one pass, borrowed; duplicate members are refused.
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ fn read<'a, E: EarlyParams<'a>>(
     }
     match bytes.iter().find(|byte| !super::is_white_space(**byte)) {
         Some(b'[') => Ok((Incoming::Batch(batch(text)?), None)),
-        _ => single(text, early).map(|(frame, params)| (Incoming::Single(frame), params)),
+        _ => single(text, early).map(|(message, params)| (Incoming::Single(message), params)),
     }
 }
 
@@ -100,9 +100,9 @@ fn single<'a, E: EarlyParams<'a>>(
     match outcome {
         Ok(()) => {
             let params = members.early_params.take();
-            members.classify().map(|frame| (frame, params))
+            members.classify().map(|message| (message, params))
         }
-        // The params may be what is wrong, and are reported after the envelope: read the frame without looking into them.
+        // The params may be what is wrong, and are reported after the envelope: read the message without looking into them.
         Err(_) if members.tried_early => single(text, false),
         // The error is about the first value. The text after it may still not be JSON.
         Err(problem) if problem.is_data() => {
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn what_is_a_message() {
         let parse = |text| match parse(text) {
-            Ok(Incoming::Single(frame)) => frame,
+            Ok(Incoming::Single(message)) => message,
             other => panic!("{other:?}"),
         };
         match parse(
@@ -470,14 +470,14 @@ mod tests {
     #[test]
     fn batches() {
         match parse(br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"id":2,"method":"ping"},5]"#) {
-            Ok(Incoming::Batch(frames)) => {
-                assert_eq!(frames.len(), 3);
-                assert!(frames[0].is_ok());
+            Ok(Incoming::Batch(messages)) => {
+                assert_eq!(messages.len(), 3);
+                assert!(messages[0].is_ok());
                 assert_eq!(
-                    frames[1].as_ref().unwrap_err().id,
+                    messages[1].as_ref().unwrap_err().id,
                     Some(trueform_schema::RequestId::from(2))
                 );
-                assert_eq!(frames[2].as_ref().unwrap_err().kind, Kind::Unknown);
+                assert_eq!(messages[2].as_ref().unwrap_err().kind, Kind::Unknown);
             }
             other => panic!("{other:?}"),
         }

@@ -1,4 +1,4 @@
-//! One pass over the bytes of a frame before anything parses them: how deep do they nest.
+//! One pass over the bytes of a message before anything parses them: how deep they nest.
 
 use memchr::memchr2;
 

@@ -20,13 +20,13 @@ pub(crate) struct InFlight(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    by_id: HashMap<RequestId, Entry>,
+    by_id: HashMap<RequestId, InflightEntry>,
     /// How many requests there are.
     requests: usize,
 }
 
 /// The requests with one id.
-struct Entry {
+struct InflightEntry {
     first: Weak<dyn Cancel>,
     /// The others, where ids may be repeated (DEC-1).
     more: Vec<Weak<dyn Cancel>>,
@@ -84,7 +84,7 @@ impl InFlight {
         match entry {
             hash_map::Entry::Occupied(mut taken) => taken.get_mut().more.push(request),
             hash_map::Entry::Vacant(free) => {
-                free.insert(Entry {
+                free.insert(InflightEntry {
                     first: request,
                     more: Vec::new(),
                 });

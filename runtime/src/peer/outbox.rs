@@ -24,12 +24,12 @@ pub const OUTBOX_BYTES: usize = 4 << 20;
 
 /// A bounded queue of messages. A notification for many peers is kept as its kind, and encoded when it is taken.
 pub(crate) struct Outbox {
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
 }
 
 #[derive(Default)]
-struct State {
-    queue: VecDeque<Waiting>,
+struct OutboxState {
+    queue: VecDeque<Queued>,
     bytes: usize,
     reader: Option<Waker>,
     /// Those who wait until there is room.
@@ -37,7 +37,7 @@ struct State {
     closed: bool,
 }
 
-enum Waiting {
+enum Queued {
     Encoded {
         message: Outgoing,
         subject: Option<Subject>,
@@ -74,7 +74,7 @@ pub(crate) enum NotQueued {
 impl Outbox {
     pub(crate) const fn new() -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(OutboxState {
                 queue: VecDeque::new(),
                 bytes: 0,
                 reader: None,
@@ -105,7 +105,7 @@ impl Outbox {
             return Err(NotQueued::Full);
         };
         state.bytes += message.bytes().len();
-        state.queue.push_back(Waiting::Encoded { message, subject });
+        state.queue.push_back(Queued::Encoded { message, subject });
         wake_reader(state);
         Ok(())
     }
@@ -116,12 +116,12 @@ impl Outbox {
         if state.closed {
             return Err(NotQueued::Closed);
         }
-        let is_due = |waiting: &Waiting| matches!(waiting, Waiting::Due(other) if *other == due);
+        let is_due = |waiting: &Queued| matches!(waiting, Queued::Due(other) if *other == due);
         if state.queue.iter().any(is_due) {
             return Ok(());
         }
         // Beside the bounds: it takes a few bytes, and waits once for each topic and subscription.
-        state.queue.push_back(Waiting::Due(due));
+        state.queue.push_back(Queued::Due(due));
         wake_reader(state);
         Ok(())
     }
@@ -133,11 +133,11 @@ impl Outbox {
         let (bytes, is_alone) = (state.bytes, state.queue.len() == 1);
         let mut waiting = state.queue.iter_mut().rev();
         let older = waiting.find_map(|older| match older {
-            Waiting::Encoded {
+            Queued::Encoded {
                 message,
                 subject: Some(about),
             } if *about == subject => Some(message),
-            Waiting::Encoded { .. } | Waiting::Due(_) => None,
+            Queued::Encoded { .. } | Queued::Due(_) => None,
         });
         let Some(older) = older else {
             return false;
@@ -201,13 +201,13 @@ impl Outbox {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OutboxState> {
         // No code that can panic runs under the lock, so a poisoned one still holds a whole queue.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl OutboxState {
     fn has_room_for(&self, bytes: usize) -> bool {
         self.queue.is_empty()
             || self.queue.len() < OUTBOX_LIMIT && self.bytes + bytes <= OUTBOX_BYTES
@@ -218,7 +218,7 @@ impl State {
     }
 }
 
-fn wake_reader(mut state: MutexGuard<'_, State>) {
+fn wake_reader(mut state: MutexGuard<'_, OutboxState>) {
     let reader = state.reader.take();
     drop(state);
     // Waking runs foreign code, which must not find the lock held.
@@ -228,9 +228,9 @@ fn wake_reader(mut state: MutexGuard<'_, State>) {
 }
 
 /// The message that is due next, if there is one. Who waits for room is woken without the lock.
-fn take(mut state: MutexGuard<'_, State>) -> Option<Outgoing> {
+fn take(mut state: MutexGuard<'_, OutboxState>) -> Option<Outgoing> {
     let waiting = state.queue.pop_front()?;
-    if let Waiting::Encoded { message, .. } = &waiting {
+    if let Queued::Encoded { message, .. } = &waiting {
         state.bytes -= message.bytes().len();
     }
     if !state.writers.is_empty() && state.is_half_empty() {
@@ -241,8 +241,8 @@ fn take(mut state: MutexGuard<'_, State>) -> Option<Outgoing> {
         drop(state);
     }
     Some(match waiting {
-        Waiting::Encoded { message, .. } => message,
-        Waiting::Due(Due { kind, subscription }) => {
+        Queued::Encoded { message, .. } => message,
+        Queued::Due(Due { kind, subscription }) => {
             Outgoing::fixed_notification(&kind, subscription.as_ref())
         }
     })

@@ -98,7 +98,7 @@ impl Service {
 
 impl Service {
     /// The client's side of a connection that the server serves until the client closes it.
-    pub(crate) fn served(&self, settings: StreamSettings) -> memory::Side {
+    pub(crate) fn served(&self, settings: StreamSettings) -> memory::MemorySide {
         let (near, far) = memory::pair();
         tokio::spawn(serve(
             self.engine.clone(),

@@ -31,13 +31,13 @@ pub fn envelope(bytes: &[u8]) {
         (plain, early) => panic!("read as {plain:?}, and in passing as {early:?}"),
     }
     match plain {
-        Ok(Incoming::Single(frame)) => {
+        Ok(Incoming::Single(message)) => {
             let text = std::str::from_utf8(bytes).expect("what is parsed is UTF-8");
-            says(&frame, text);
+            says(&message, text);
         }
-        Ok(Incoming::Batch(frames)) => {
-            assert!((1..=jsonrpc::MAX_BATCH).contains(&frames.len()));
-            frames.into_iter().for_each(|frame| match frame {
+        Ok(Incoming::Batch(messages)) => {
+            assert!((1..=jsonrpc::MAX_BATCH).contains(&messages.len()));
+            messages.into_iter().for_each(|message| match message {
                 Ok(Message::Request { id, .. }) => answerable(Some(&id)),
                 Ok(_) => {}
                 Err(malformed) => refused(&malformed),
@@ -47,14 +47,14 @@ pub fn envelope(bytes: &[u8]) {
     }
 }
 
-/// Whether `frame` agrees with `text`, compared through a JSON tree.
-fn says(frame: &Message<'_>, text: &str) {
+/// Whether `message` agrees with `text`, compared through a JSON tree.
+fn says(message: &Message<'_>, text: &str) {
     // Trees refuse some values that the parser skips, such as numbers beyond f64.
     let Ok(tree) = serde_json::from_str::<Value>(text) else {
         return;
     };
     assert_eq!(tree["jsonrpc"], "2.0");
-    match frame {
+    match message {
         Message::Request { id, method, params } => {
             assert_eq!(tree["method"], **method);
             same_id(id, &tree["id"]);

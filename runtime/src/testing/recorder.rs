@@ -39,27 +39,27 @@ pub use self::{
 /// UTF-8 are [`Event::Bytes`].
 #[derive(Clone)]
 pub struct Recorder {
-    shared: Arc<Shared>,
+    shared: Arc<RecorderShared>,
 }
 
-struct Shared {
+struct RecorderShared {
     began: Instant,
     next: AtomicU64,
-    records: Mutex<Vec<Entry>>,
+    records: Mutex<Vec<RecordedMessage>>,
     #[cfg(feature = "http")]
-    names: Mutex<http::Names>,
+    names: Mutex<http::SessionNumbers>,
 }
 
 /// The name of a session, once it is known.
-type Session = Arc<OnceLock<String>>;
+type RecordedSession = Arc<OnceLock<String>>;
 
 /// The stored form of a record.
 #[derive(Clone, Debug)]
-struct Entry {
+struct RecordedMessage {
     turn: Turn,
     record: Record,
     /// The session that it belongs to, which may become known later.
-    session: Option<Session>,
+    session: Option<RecordedSession>,
 }
 
 /// Time of an event, relative to the recording.
@@ -84,7 +84,7 @@ impl Recorder {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(RecorderShared {
                 began: Instant::now(),
                 next: AtomicU64::new(0),
                 records: Mutex::default(),
@@ -180,9 +180,9 @@ impl Recorder {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         entries.sort_by_key(|entry| entry.turn);
-        let named = |Entry {
+        let named = |RecordedMessage {
                          record, session, ..
-                     }: Entry| Record {
+                     }: RecordedMessage| Record {
             session: session.and_then(|session| session.get().cloned()),
             ..record
         };
@@ -206,8 +206,8 @@ impl Recorder {
         }
     }
 
-    fn push(&self, turn: Turn, record: Record, session: Option<Session>) {
-        let entry = Entry {
+    fn push(&self, turn: Turn, record: Record, session: Option<RecordedSession>) {
+        let entry = RecordedMessage {
             turn,
             record,
             session,

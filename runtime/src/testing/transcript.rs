@@ -148,7 +148,7 @@ impl FromStr for Record {
 
     fn from_str(line: &str) -> Result<Self, TranscriptError> {
         #[derive(Deserialize)]
-        struct Line<'a> {
+        struct TranscriptLine<'a> {
             at: Option<u64>,
             from: Side,
             #[serde(borrow)]
@@ -160,7 +160,7 @@ impl FromStr for Record {
             session: Option<String>,
         }
         let fail = |problem: String| TranscriptError { line: 1, problem };
-        let Line {
+        let TranscriptLine {
             at,
             from,
             message,

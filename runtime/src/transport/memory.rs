@@ -6,21 +6,21 @@ use tokio::io::DuplexStream;
 const CAPACITY: usize = 64 << 10;
 
 /// One side of a connection.
-pub(crate) struct Side {
+pub(crate) struct MemorySide {
     pub(crate) reader: DuplexStream,
     pub(crate) writer: DuplexStream,
 }
 
 /// The two sides of a connection. Dropping a writer ends the other side's reader.
-pub(crate) fn pair() -> (Side, Side) {
+pub(crate) fn pair() -> (MemorySide, MemorySide) {
     let (first_writer, second_reader) = tokio::io::duplex(CAPACITY);
     let (second_writer, first_reader) = tokio::io::duplex(CAPACITY);
     (
-        Side {
+        MemorySide {
             reader: first_reader,
             writer: first_writer,
         },
-        Side {
+        MemorySide {
             reader: second_reader,
             writer: second_writer,
         },

@@ -26,14 +26,14 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
             info.name, info.version
         );
     }
-    let streams::Streams {
+    let streams::StdioStreams {
         reader,
         writer,
         diversion,
     } = streams::take()?;
     let mut asked = std::pin::pin!(asked_to_end());
     // On a worker: the thread of `block_on` would be woken across threads for every message.
-    let mut connection = Ended(tokio::spawn(stream::serve(
+    let mut connection = EndedWithOwner(tokio::spawn(stream::serve(
         engine.clone(),
         reader,
         writer,
@@ -55,9 +55,9 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
 }
 
 /// A task that ends with its owner.
-struct Ended(tokio::task::JoinHandle<io::Result<()>>);
+struct EndedWithOwner(tokio::task::JoinHandle<io::Result<()>>);
 
-impl Drop for Ended {
+impl Drop for EndedWithOwner {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -50,7 +50,7 @@ impl ClientGate {
         &self,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<(Passed<ServerNotification>, Option<Json>), Unfit> {
+    ) -> Result<(Passed<ServerNotification>, Option<Json>), Nonconforming> {
         let sent = || as_sent(params);
         let (known, revision) = match self.judged(method, params, ServerNotification::decode) {
             Ok(judged) => judged,
@@ -79,7 +79,7 @@ impl ClientGate {
             "a notification that its revision does not allow"
         );
         match dropped {
-            true => Err(Unfit),
+            true => Err(Nonconforming),
             false => Ok((Passed::Raw, sent())),
         }
     }
@@ -96,7 +96,7 @@ impl ClientGate {
     ) -> Result<T, DecodeError> {
         let result = self.inbound.result(method, revision, text.get());
         if let Err(error) = &result {
-            log_unfit_result(method, error, text);
+            log_nonconforming_result(method, error, text);
         }
         result
     }
@@ -271,10 +271,10 @@ pub(in crate::client) enum Passed<T> {
 }
 
 /// A message that does not pass. The log has the reason.
-pub(in crate::client) struct Unfit;
+pub(in crate::client) struct Nonconforming;
 
 /// Logs a result that is refused, as the message that it was part of.
-pub(in crate::client) fn log_unfit_result(method: &str, error: &DecodeError, text: &Json) {
+pub(in crate::client) fn log_nonconforming_result(method: &str, error: &DecodeError, text: &Json) {
     // What decoding says may repeat what was found.
     let fault = ErrorDetail::of_decoding(error, "");
     tracing::warn!(

@@ -18,7 +18,7 @@ use crate::{
     client::{
         ClientOptions,
         error::{ClientError, is_error_without_id, unfit_answer},
-        gate::{Passed, Unfit},
+        gate::{Nonconforming, Passed},
         notified::Notified,
         served::{ServerRequestContext, Serving},
         server_requests::Question,
@@ -35,7 +35,7 @@ struct Leftover {
     /// No waiting request claimed it, or not all of it.
     unclaimed: bool,
     /// The log has said what is wrong with it, not yet what it looks like.
-    unfit: bool,
+    nonconforming: bool,
 }
 
 impl Link {
@@ -43,19 +43,19 @@ impl Link {
         let inbound = self.gate.inbound;
         let mut leftover = Leftover::default();
         match jsonrpc::parse(line) {
-            Ok(Incoming::Single(frame)) => match inbound.envelope(&frame, line) {
-                Ok(()) => self.dispatch(frame, &mut leftover),
+            Ok(Incoming::Single(message)) => match inbound.envelope(&message, line) {
+                Ok(()) => self.dispatch(message, &mut leftover),
                 Err(malformed) => self.malformed(malformed, &mut leftover),
             },
-            Ok(Incoming::Batch(frames)) => {
+            Ok(Incoming::Batch(messages)) => {
                 let admitted = self.gate.lets_in_batches();
-                for frame in inbound.batch(frames, line) {
-                    let frame = frame.and_then(|frame| match &admitted {
-                        Ok(()) => Ok(frame),
-                        Err(error) => Err(frame.refused(error.clone())),
+                for message in inbound.batch(messages, line) {
+                    let message = message.and_then(|message| match &admitted {
+                        Ok(()) => Ok(message),
+                        Err(error) => Err(message.refused(error.clone())),
                     });
-                    match frame {
-                        Ok(frame) => self.dispatch(frame, &mut leftover),
+                    match message {
+                        Ok(message) => self.dispatch(message, &mut leftover),
                         Err(malformed) => self.malformed(malformed, &mut leftover),
                     }
                 }
@@ -66,7 +66,7 @@ impl Link {
     }
 
     fn dispose(&self, line: &[u8], leftover: &Leftover) {
-        if leftover.unfit {
+        if leftover.nonconforming {
             gate::log_raw(line);
         }
         if leftover.unclaimed {
@@ -75,8 +75,8 @@ impl Link {
         }
     }
 
-    fn dispatch(self: &Arc<Self>, frame: Message<'_>, leftover: &mut Leftover) {
-        match frame {
+    fn dispatch(self: &Arc<Self>, message: Message<'_>, leftover: &mut Leftover) {
+        match message {
             Message::Response {
                 id: Some(id),
                 outcome,
@@ -104,20 +104,20 @@ impl Link {
                         let method = method.into();
                         self.notified(passed, Notified { method, params });
                     }
-                    Err(Unfit) => leftover.unfit = true,
+                    Err(Nonconforming) => leftover.nonconforming = true,
                 }
             }
             Message::Request { id, method, params } => {
                 leftover.unclaimed = true;
                 if !self.gate.answers() {
                     tracing::debug!(id = %jsonrpc::ShortRequestId(&id), method = &*jsonrpc::shortened(&method), "a request of the server is not answered");
-                    leftover.unfit = true;
+                    leftover.nonconforming = true;
                     return;
                 }
                 // an answer to the second would be taken for one to the first.
                 if self.server_requests.contains(&id) {
                     tracing::warn!(id = %jsonrpc::ShortRequestId(&id), "a request with the id of one that is being answered was dropped");
-                    leftover.unfit = true;
+                    leftover.nonconforming = true;
                     return;
                 }
                 match self.gate.question(&method, params) {
@@ -130,7 +130,7 @@ impl Link {
                     }
                     Ok((Passed::Raw, params)) => self.ask_handler(&id, &method, params),
                     Err(error) => {
-                        leftover.unfit = true;
+                        leftover.nonconforming = true;
                         self.respond(self.gate.refusal(&id, &error));
                     }
                 }
@@ -275,7 +275,7 @@ impl Link {
         );
         *leftover = Leftover {
             unclaimed: true,
-            unfit: true,
+            nonconforming: true,
         };
         match (kind, id) {
             // The id is the server's: a request of ours that has the same is unrelated.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// Which names a tool takes, and which parameter each belongs to.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ArgumentNames {
     /// Name on the wire of each parameter; empty for injected ones.
     pub(super) parameters: Vec<Box<str>>,
     /// Names that belong to no single parameter: the members of an `Args` struct.
@@ -29,14 +29,14 @@ pub(super) enum ArgumentMismatch {
     Malformed,
 }
 
-impl Names {
+impl ArgumentNames {
     /// Puts the text of each parameter's argument into its slot.
     pub(super) fn split<'a>(
         &self,
         text: &'a str,
         slots: &mut [Option<&'a str>],
     ) -> Result<(), ArgumentMismatch> {
-        let mut members = Members::of(text).ok_or(ArgumentMismatch::Malformed)?;
+        let mut members = ArgumentMembers::of(text).ok_or(ArgumentMismatch::Malformed)?;
         while let Some((name, value)) = members
             .next()
             .map_err(|Broken| ArgumentMismatch::Malformed)?
@@ -73,7 +73,7 @@ pub(super) fn rewritten(
     before: &Map<String, Value>,
     after: &Map<String, Value>,
 ) -> Option<String> {
-    let mut members = Members::of(text)?;
+    let mut members = ArgumentMembers::of(text)?;
     let mut out = String::with_capacity(text.len());
     out.push('{');
     while let Some((name, value)) = members.next().ok()? {
@@ -94,7 +94,7 @@ pub(super) fn rewritten(
 }
 
 /// The members of an object, one after the other.
-struct Members<'a> {
+struct ArgumentMembers<'a> {
     text: &'a str,
     at: usize,
     first: bool,
@@ -105,7 +105,7 @@ struct Broken;
 /// Bytes of a string that are looked at one by one before it is searched for its end.
 const NEAR: usize = 16;
 
-impl<'a> Members<'a> {
+impl<'a> ArgumentMembers<'a> {
     fn of(text: &'a str) -> Option<Self> {
         let mut this = Self {
             text,
@@ -255,8 +255,8 @@ fn unquoted(string: &str) -> Result<Cow<'_, str>, Broken> {
 mod tests {
     use super::*;
 
-    fn names(closed: bool) -> Names {
-        Names {
+    fn names(closed: bool) -> ArgumentNames {
+        ArgumentNames {
             parameters: vec!["a".into(), "".into(), "b".into()],
             others: vec!["other".into()],
             closed,

@@ -10,9 +10,9 @@ use crate::{
 };
 
 /// What a tool's code is called with: who asks, and the arguments as JSON text, split by parameter.
-pub struct Call<'a> {
+pub struct ToolInvocation<'a> {
     pub(super) context: &'a Context,
-    pub(super) server: &'a Server,
+    pub(super) server: &'a MethodReceiver,
     /// All arguments, an object.
     pub(super) text: &'a str,
     /// For each parameter, its argument.
@@ -22,19 +22,19 @@ pub struct Call<'a> {
 }
 
 /// The value whose methods are tools; a unit for functions.
-pub(super) type Server = std::sync::Arc<dyn Any + Send + Sync>;
+pub(super) type MethodReceiver = std::sync::Arc<dyn Any + Send + Sync>;
 
 /// The code of a tool: takes the parameters, calls the function, converts its result.
-pub(crate) type Handler = fn(&Call<'_>) -> Result<Called, Refused>;
+pub(crate) type Handler = fn(&ToolInvocation<'_>) -> Result<ToolStep, ParameterError>;
 
 /// What became of a call so far.
-pub type Called = Step<Outcome>;
+pub type ToolStep = Step<ToolOutcome>;
 
 /// How a call ends.
-pub type Outcome = Result<CallToolResult, ToolError>;
+pub type ToolOutcome = Result<CallToolResult, ToolError>;
 
 /// Why a parameter could not be made.
-pub struct Refused(Box<Reason>);
+pub struct ParameterError(Box<Reason>);
 
 pub(super) enum Reason {
     /// The argument of the parameter at this index does not decode. `text` is what was decoded.
@@ -48,7 +48,7 @@ pub(super) enum Reason {
     Injected(ToolError),
 }
 
-impl Call<'_> {
+impl ToolInvocation<'_> {
     /// The value whose method is called.
     ///
     /// # Panics
@@ -61,10 +61,10 @@ impl Call<'_> {
             .expect("a tool is registered with the value whose type its code names")
     }
 
-    /// Shared ownership of [`Call::server`].
+    /// Shared ownership of [`ToolInvocation::server`].
     ///
     /// # Panics
-    /// As [`Call::server`].
+    /// As [`ToolInvocation::server`].
     #[doc(hidden)]
     #[must_use]
     pub fn shared_server<S: Any + Send + Sync>(&self) -> std::sync::Arc<S> {
@@ -73,7 +73,7 @@ impl Call<'_> {
     }
 }
 
-impl fmt::Debug for Call<'_> {
+impl fmt::Debug for ToolInvocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
             .field("context", &self.context)
@@ -81,7 +81,7 @@ impl fmt::Debug for Call<'_> {
     }
 }
 
-impl Refused {
+impl ParameterError {
     #[cold]
     pub(super) fn argument(index: usize, error: serde_json::Error) -> Self {
         Self(Box::new(Reason::Argument { index, error }))
@@ -102,7 +102,7 @@ impl Refused {
     }
 }
 
-impl fmt::Debug for Refused {
+impl fmt::Debug for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Reason::Argument { index, error } => {
@@ -118,22 +118,26 @@ impl fmt::Debug for Refused {
 ///
 /// # Errors
 /// Never; the type is what a tool's code returns.
-pub fn ready(outcome: Outcome) -> Result<Called, Refused> {
-    Ok(Called::Ready(outcome))
+pub fn ready(outcome: ToolOutcome) -> Result<ToolStep, ParameterError> {
+    Ok(ToolStep::Ready(outcome))
 }
 
 /// The call goes on as a future.
 ///
 /// # Errors
 /// Never; the type is what a tool's code returns.
-pub fn later<F: Future<Output = Outcome> + Send + 'static>(future: F) -> Result<Called, Refused> {
-    Ok(Called::Later(Box::pin(future)))
+pub fn later<F: Future<Output = ToolOutcome> + Send + 'static>(
+    future: F,
+) -> Result<ToolStep, ParameterError> {
+    Ok(ToolStep::Later(Box::pin(future)))
 }
 
 /// The call goes on where it may hold its thread.
 ///
 /// # Errors
 /// Never; the type is what a tool's code returns.
-pub fn blocking<F: FnOnce() -> Outcome + Send + 'static>(work: F) -> Result<Called, Refused> {
-    Ok(Called::Blocking(Box::new(work)))
+pub fn blocking<F: FnOnce() -> ToolOutcome + Send + 'static>(
+    work: F,
+) -> Result<ToolStep, ParameterError> {
+    Ok(ToolStep::Blocking(Box::new(work)))
 }

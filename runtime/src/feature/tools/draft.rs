@@ -4,7 +4,7 @@ use serde_json::Value;
 use trueform_schema::JsonObject;
 
 use super::{
-    call::{Handler, Server},
+    call::{Handler, MethodReceiver},
     rejected::Rejected,
     route::{Definition, Enforced, ToolRoute},
 };
@@ -27,7 +27,7 @@ pub(crate) struct SchemaSettings {
 pub(super) struct Draft {
     pub(super) definition: Definition,
     pub(super) handler: Handler,
-    pub(super) server: Server,
+    pub(super) server: MethodReceiver,
 }
 
 impl Draft {

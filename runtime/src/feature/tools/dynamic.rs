@@ -6,8 +6,8 @@ use serde_json::Value;
 use trueform_schema::{Icon, Json, JsonObject, Meta, Tool, ToolAnnotations};
 
 use super::{
-    arguments::Names,
-    call::{Call, Called, Outcome, Refused},
+    arguments::ArgumentNames,
+    call::{ParameterError, ToolInvocation, ToolOutcome, ToolStep},
     draft::Draft,
     rejected::Rejected,
     result::IntoToolResult,
@@ -42,12 +42,13 @@ pub struct DynamicTool {
     profile: Option<Profile>,
     needs: RequiredCapabilities,
     place: Place,
-    handler: Option<Handler>,
+    handler: Option<DynamicHandler>,
     problems: Vec<String>,
 }
 
-type Handler =
-    Arc<dyn Fn(Context, JsonObject) -> Pin<Box<dyn Future<Output = Outcome> + Send>> + Send + Sync>;
+type DynamicHandler = Arc<
+    dyn Fn(Context, JsonObject) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send>> + Send + Sync,
+>;
 
 impl DynamicTool {
     /// A tool called `name` whose arguments `input_schema` describes: a JSON Schema of type `object`.
@@ -177,7 +178,7 @@ impl DynamicTool {
             tool: self.tool,
             place: self.place,
             // One parameter that is no argument.
-            names: Names {
+            names: ArgumentNames {
                 parameters: vec!["".into()],
                 others: Vec::new(),
                 closed: false,
@@ -206,10 +207,11 @@ impl DynamicTool {
     }
 }
 
-fn call(call: &Call<'_>) -> Result<Called, Refused> {
-    let handler = call.server::<Handler>();
-    let arguments: JsonObject = serde_json::from_str(call.text).map_err(Refused::arguments)?;
-    Ok(Called::Later(handler(call.context.clone(), arguments)))
+fn call(call: &ToolInvocation<'_>) -> Result<ToolStep, ParameterError> {
+    let handler = call.server::<DynamicHandler>();
+    let arguments: JsonObject =
+        serde_json::from_str(call.text).map_err(ParameterError::arguments)?;
+    Ok(ToolStep::Later(handler(call.context.clone(), arguments)))
 }
 
 fn object(

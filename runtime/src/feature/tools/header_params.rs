@@ -317,9 +317,9 @@ mod tests {
     }
 
     /// Every header is repeated, or has bytes that are no text.
-    struct Unreadable;
+    struct UnreadableHeader;
 
-    impl Headers for Unreadable {
+    impl Headers for UnreadableHeader {
         fn get(&self, _: &str) -> HeaderValue<'_> {
             HeaderValue::Bad
         }
@@ -335,8 +335,12 @@ mod tests {
         };
         for arguments in [r#"{"region":"eu"}"#, "{}", r#"{"region":null}"#] {
             let arguments = Json::from_text(arguments).unwrap();
-            let error = super::check(&Unreadable, std::slice::from_ref(&param), Some(&arguments))
-                .unwrap_err();
+            let error = super::check(
+                &UnreadableHeader,
+                std::slice::from_ref(&param),
+                Some(&arguments),
+            )
+            .unwrap_err();
             assert_eq!(error.code, -32020, "{}", error.message);
         }
     }

@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{
-    arguments::Names,
+    arguments::ArgumentNames,
     injected::RequiredState,
     route::Enforced,
     schema::{as_object, input_generator, with_bounds},
@@ -16,7 +16,7 @@ pub struct InputSchema {
     generator: SchemaGenerator,
     /// Name and description of the parameter whose turn it is.
     current: (&'static str, &'static str),
-    names: Names,
+    names: ArgumentNames,
     properties: Map<String, Value>,
     required: Vec<Value>,
     /// Whether decoding enforces everything that the schema of each argument says.
@@ -31,7 +31,7 @@ pub struct InputSchema {
 #[derive(Debug)]
 pub(super) struct Input {
     pub(super) schema: Map<String, Value>,
-    pub(super) names: Names,
+    pub(super) names: ArgumentNames,
     pub(super) enforced: Enforced,
     pub(super) states: Vec<RequiredState>,
     pub(super) problems: Vec<String>,
@@ -42,7 +42,7 @@ impl InputSchema {
         Self {
             generator: input_generator(),
             current: ("", ""),
-            names: Names::default(),
+            names: ArgumentNames::default(),
             properties: Map::new(),
             required: Vec::new(),
             plain: true,

@@ -11,8 +11,8 @@ use trueform_schema::{JsonObject, pointer};
 
 use super::{
     arguments::rewritten,
-    call::{Call, Called, Reason},
-    report::{self, Failure},
+    call::{Reason, ToolInvocation, ToolStep},
+    report::{self, ArgumentFailure},
     route::ToolRoute,
 };
 use crate::{
@@ -37,15 +37,15 @@ enum Examined {
     /// They are to be decoded, as this text if they were mended.
     Fit(Option<String>),
     /// What is wrong with them, in words for the model.
-    Unfit(String),
+    Mismatch(String),
     /// They cannot be read, which is an error of the protocol.
-    Unreadable(Called),
+    Unreadable(ToolStep),
     /// The look was broken off after as many steps as it may take.
     TooLong,
 }
 
 /// Why a tree of arguments did not pass.
-enum Unfit {
+enum CheckFailure {
     Found(Violations),
     TooLong,
 }
@@ -58,7 +58,7 @@ impl ToolRoute {
         self: &Arc<Self>,
         context: &Context,
         arguments: Option<&JsonObject>,
-    ) -> Called {
+    ) -> ToolStep {
         let text = arguments.map_or("{}", |arguments| arguments.get());
         match self.attempt(context, text) {
             Ok(called) => called,
@@ -66,7 +66,7 @@ impl ToolRoute {
         }
     }
 
-    fn attempt(&self, context: &Context, text: &str) -> Result<Called, Failure> {
+    fn attempt(&self, context: &Context, text: &str) -> Result<ToolStep, ArgumentFailure> {
         if self.definition.enforced.is_checked() {
             self.check_in_passing(context, text)?;
         }
@@ -75,7 +75,7 @@ impl ToolRoute {
 
     /// Splits and decodes arguments, and calls the function.
     #[inline(always)]
-    fn decode(&self, context: &Context, text: &str) -> Result<Called, Failure> {
+    fn decode(&self, context: &Context, text: &str) -> Result<ToolStep, ArgumentFailure> {
         let names = &self.definition.names;
         let (mut inline, mut heap);
         let slots: &mut [Option<&str>] = match names.parameters.len() {
@@ -89,36 +89,45 @@ impl ToolRoute {
             }
         };
         names.split(text, slots)?;
-        let call = Call {
+        let call = ToolInvocation {
             context,
             server: &self.server,
             text,
             slots,
             names: &names.parameters,
         };
-        (self.handler)(&call).map_err(Failure::from)
+        (self.handler)(&call).map_err(ArgumentFailure::from)
     }
 
     /// Holds arguments to the schema as far as that takes no tree.
     #[inline(never)]
-    fn check_in_passing(&self, context: &Context, text: &str) -> Result<(), Failure> {
+    fn check_in_passing(&self, context: &Context, text: &str) -> Result<(), ArgumentFailure> {
         let steps = Steps::new(INLINE_STEPS.min(limit(context)));
         match self.input.accepts_str_within(text, &steps) {
             // serde may take a float for no integer without a word, so it gets none.
-            Some(passed) if passed.has_integral_floats() => Err(Failure::Unchecked),
+            Some(passed) if passed.has_integral_floats() => Err(ArgumentFailure::Unchecked),
             Some(_) => Ok(()),
-            None if steps.are_spent() => Err(Failure::TooLong),
-            None => Err(Failure::Unchecked),
+            None if steps.are_spent() => Err(ArgumentFailure::TooLong),
+            None => Err(ArgumentFailure::Unchecked),
         }
     }
 
     /// What becomes of arguments that did not pass at once: `failure` is why.
     #[cold]
-    fn look_again(self: &Arc<Self>, context: &Context, text: &str, failure: Failure) -> Called {
+    fn look_again(
+        self: &Arc<Self>,
+        context: &Context,
+        text: &str,
+        failure: ArgumentFailure,
+    ) -> ToolStep {
         let examined = match failure {
-            Failure::Refused(Reason::Injected(error)) => return Called::Ready(Err(error)),
-            Failure::TooLong => Examined::TooLong,
-            Failure::Names(_) | Failure::Unchecked | Failure::Refused(_) => {
+            ArgumentFailure::Parameter(Reason::Injected(error)) => {
+                return ToolStep::Ready(Err(error));
+            }
+            ArgumentFailure::TooLong => Examined::TooLong,
+            ArgumentFailure::Names(_)
+            | ArgumentFailure::Unchecked
+            | ArgumentFailure::Parameter(_) => {
                 if INLINE_BYTES < text.len() {
                     return self.look_elsewhere(context, text);
                 }
@@ -134,9 +143,9 @@ impl ToolRoute {
     }
 
     /// Looks at arguments on a thread that may be held for long, and calls the function where it is called otherwise.
-    fn look_elsewhere(self: &Arc<Self>, context: &Context, text: &str) -> Called {
+    fn look_elsewhere(self: &Arc<Self>, context: &Context, text: &str) -> ToolStep {
         let (this, context, text) = (self.clone(), context.clone(), text.to_owned());
-        Called::Preparing(Box::new(move || -> Prepared<_> {
+        ToolStep::Preparing(Box::new(move || -> Prepared<_> {
             let examined = this.examine_at_length(&context, &text);
             Box::new(move || this.call_examined(&context, &text, examined))
         }))
@@ -158,7 +167,7 @@ impl ToolRoute {
             Err(error) => {
                 return match report::unreadable(text, &error) {
                     Ok(called) => Examined::Unreadable(called),
-                    Err(problem) => Examined::Unfit(problem),
+                    Err(problem) => Examined::Mismatch(problem),
                 };
             }
         };
@@ -169,8 +178,8 @@ impl ToolRoute {
         let mut value = sent.clone();
         let passed = match self.without_nulls(&mut value, checked, most) {
             Ok(passed) => passed,
-            Err(Unfit::TooLong) => return Examined::TooLong,
-            Err(Unfit::Found(violations)) => {
+            Err(CheckFailure::TooLong) => return Examined::TooLong,
+            Err(CheckFailure::Found(violations)) => {
                 tracing::debug!(
                     tool = self.name(),
                     violations = &*jsonrpc::one_line(&in_lines(&violations, |one| one
@@ -178,7 +187,7 @@ impl ToolRoute {
                         .to_string())),
                     "arguments that do not fit"
                 );
-                return Examined::Unfit(in_lines(&violations, Violation::to_string));
+                return Examined::Mismatch(in_lines(&violations, Violation::to_string));
             }
         };
         if passed.has_integral_floats() {
@@ -199,12 +208,12 @@ impl ToolRoute {
         }
     }
 
-    fn check(&self, arguments: &Value, most: u64) -> Result<Passed, Unfit> {
+    fn check(&self, arguments: &Value, most: u64) -> Result<Passed, CheckFailure> {
         let steps = Steps::new(most);
         let checked = self.input.check_within(arguments, &steps);
         checked.map_err(|violations| match steps.are_spent() {
-            true => Unfit::TooLong,
-            false => Unfit::Found(violations),
+            true => CheckFailure::TooLong,
+            false => CheckFailure::Found(violations),
         })
     }
 
@@ -213,10 +222,10 @@ impl ToolRoute {
     fn without_nulls(
         &self,
         arguments: &mut Value,
-        checked: Result<Passed, Unfit>,
+        checked: Result<Passed, CheckFailure>,
         most: u64,
-    ) -> Result<Passed, Unfit> {
-        let Err(Unfit::Found(violations)) = &checked else {
+    ) -> Result<Passed, CheckFailure> {
+        let Err(CheckFailure::Found(violations)) = &checked else {
             return checked;
         };
         let nulls = refused_nulls(arguments, violations);
@@ -232,8 +241,8 @@ impl ToolRoute {
                 *arguments = without;
                 return Ok(passed);
             }
-            Err(Unfit::TooLong) => return Err(Unfit::TooLong),
-            Err(Unfit::Found(violations)) => violations,
+            Err(CheckFailure::TooLong) => return Err(CheckFailure::TooLong),
+            Err(CheckFailure::Found(violations)) => violations,
         };
         members.retain(|name, _| {
             !nulls.contains(name) || violations.iter().any(|missing| is_at(missing, name))
@@ -242,10 +251,10 @@ impl ToolRoute {
     }
 
     /// Calls the function with arguments that were looked at.
-    fn call_examined(&self, context: &Context, text: &str, examined: Examined) -> Called {
+    fn call_examined(&self, context: &Context, text: &str, examined: Examined) -> ToolStep {
         let mended = match examined {
             Examined::Fit(mended) => mended,
-            Examined::Unfit(problem) => return self.refuse(&problem),
+            Examined::Mismatch(problem) => return self.refuse(&problem),
             Examined::Unreadable(called) => return called,
             Examined::TooLong => {
                 return self.refuse(&format!(
@@ -257,18 +266,18 @@ impl ToolRoute {
         let text = mended.as_deref().unwrap_or(text);
         match self.decode(context, text) {
             Ok(called) => called,
-            Err(Failure::Refused(Reason::Injected(error))) => Called::Ready(Err(error)),
+            Err(ArgumentFailure::Parameter(Reason::Injected(error))) => ToolStep::Ready(Err(error)),
             Err(failure) => self.refuse(&failure.worded(text, &self.definition.names)),
         }
     }
 
-    fn refuse(&self, problem: &str) -> Called {
+    fn refuse(&self, problem: &str) -> ToolStep {
         let text = format!(
             "the arguments of tool `{}` do not fit:\n{problem}",
             self.name()
         );
         // I-6: a result, so that the model can mend them.
-        Called::Ready(Err(ToolError::new(text)))
+        ToolStep::Ready(Err(ToolError::new(text)))
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{
 };
 
 use super::{
-    call::{Call, Refused},
+    call::{ParameterError, ToolInvocation},
     injected::FromContext,
     input::InputSchema,
     plain::is_plain,
@@ -62,7 +62,7 @@ pub trait ToolParameter<Kind>: Sized {
     fn describe(input: &mut InputSchema);
 
     #[doc(hidden)]
-    fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused>;
+    fn take(call: &ToolInvocation<'_>, index: usize) -> Result<Self, ParameterError>;
 }
 
 /// The kinds of parameters.
@@ -82,12 +82,12 @@ impl<T: DeserializeOwned + JsonSchema + 'static> ToolParameter<Argument> for T {
         input.argument(schema, absent::<T>().is_err(), is_plain::<T>());
     }
 
-    fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused> {
+    fn take(call: &ToolInvocation<'_>, index: usize) -> Result<Self, ParameterError> {
         let decoded = match call.slots[index] {
             Some(text) => serde_json::from_str(text),
             None => absent(),
         };
-        decoded.map_err(|error| Refused::argument(index, error))
+        decoded.map_err(|error| ParameterError::argument(index, error))
     }
 }
 
@@ -97,8 +97,8 @@ impl<T: FromContext> ToolParameter<Injected> for T {
         T::require(input.injected());
     }
 
-    fn take(call: &Call<'_>, _index: usize) -> Result<Self, Refused> {
-        T::from_context(call.context).map_err(Refused::injected)
+    fn take(call: &ToolInvocation<'_>, _index: usize) -> Result<Self, ParameterError> {
+        T::from_context(call.context).map_err(ParameterError::injected)
     }
 }
 
@@ -120,10 +120,10 @@ impl<T: ToolArgs> ToolParameter<Whole> for Args<T> {
         input.whole(schema, std::any::type_name::<T>());
     }
 
-    fn take(call: &Call<'_>, _index: usize) -> Result<Self, Refused> {
+    fn take(call: &ToolInvocation<'_>, _index: usize) -> Result<Self, ParameterError> {
         serde_json::from_str(call.text)
             .map(Args)
-            .map_err(Refused::arguments)
+            .map_err(ParameterError::arguments)
     }
 }
 
@@ -137,14 +137,14 @@ impl<T: DeserializeOwned + JsonSchema> ToolParameter<Attributed> for Field<T> {
         input.field(schema);
     }
 
-    fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused> {
+    fn take(call: &ToolInvocation<'_>, index: usize) -> Result<Self, ParameterError> {
         let member = OneMember {
             name: &call.names[index],
             text: call.slots[index],
         };
         T::deserialize(MapAccessDeserializer::new(member))
             .map(Field)
-            .map_err(|error| Refused::argument(index, error))
+            .map_err(|error| ParameterError::argument(index, error))
     }
 }
 
@@ -163,7 +163,7 @@ pub trait UnnamedParameter<Kind>: ToolParameter<Kind> {
 
     /// See [`ToolParameter::take`].
     #[doc(hidden)]
-    fn take(call: &Call<'_>, index: usize) -> Result<Self, Refused> {
+    fn take(call: &ToolInvocation<'_>, index: usize) -> Result<Self, ParameterError> {
         <Self as ToolParameter<Kind>>::take(call, index)
     }
 }

@@ -3,8 +3,8 @@
 use trueform_schema::{DecodeError, pointer};
 
 use super::{
-    arguments::{ArgumentMismatch, Names},
-    call::{Called, Reason, Refused},
+    arguments::{ArgumentMismatch, ArgumentNames},
+    call::{ParameterError, Reason, ToolStep},
 };
 use crate::{
     feature::failure::ToolError,
@@ -12,30 +12,30 @@ use crate::{
 };
 
 /// What kept a call from its function.
-pub(super) enum Failure {
+pub(super) enum ArgumentFailure {
     Names(ArgumentMismatch),
     /// The schema may not allow them, or the type may not take them as they are written.
     Unchecked,
     /// Their check needs more steps than a call may take before others have their turn.
     TooLong,
-    Refused(Reason),
+    Parameter(Reason),
 }
 
-impl From<ArgumentMismatch> for Failure {
+impl From<ArgumentMismatch> for ArgumentFailure {
     fn from(unfit: ArgumentMismatch) -> Self {
         Self::Names(unfit)
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused.into_reason())
+impl From<ParameterError> for ArgumentFailure {
+    fn from(refused: ParameterError) -> Self {
+        Self::Parameter(refused.into_reason())
     }
 }
 
-impl Failure {
+impl ArgumentFailure {
     /// What is wrong where the schema finds nothing: the type is stricter than its schema. `text` are the arguments.
-    pub(super) fn worded(self, text: &str, names: &Names) -> String {
+    pub(super) fn worded(self, text: &str, names: &ArgumentNames) -> String {
         match self {
             Self::Names(ArgumentMismatch::Twice(name)) => format!("`{name}` is given twice"),
             Self::Names(ArgumentMismatch::Unknown) => {
@@ -44,11 +44,11 @@ impl Failure {
             Self::Names(ArgumentMismatch::Malformed) | Self::Unchecked | Self::TooLong => {
                 "no object that can be read".to_owned()
             }
-            Self::Refused(Reason::Injected(error)) => error.to_string(),
-            Self::Refused(Reason::Arguments(error)) => {
+            Self::Parameter(Reason::Injected(error)) => error.to_string(),
+            Self::Parameter(Reason::Arguments(error)) => {
                 shown(&worded(&DecodeError::locate(text, &error)))
             }
-            Self::Refused(Reason::Argument { index, error }) => {
+            Self::Parameter(Reason::Argument { index, error }) => {
                 let mut slots = vec![None; names.parameters.len()];
                 // It was split before, or no argument would have been refused.
                 let _ = names.split(text, &mut slots);
@@ -147,7 +147,7 @@ fn range(name: &str) -> Option<String> {
 ///
 /// # Errors
 /// The message for the model.
-pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<Called, String> {
+pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<ToolStep, String> {
     let located = DecodeError::locate(text, error);
     // Of texts that are JSON, only numbers that no double holds have a value that is wrong.
     if located.rule() == "value" {
@@ -155,5 +155,5 @@ pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<Called
     }
     let fault = ErrorDetail::of_decoding(&located, "/params/arguments");
     let error = jsonrpc::params_error("tools/call", &fault);
-    Ok(Called::Ready(Err(ToolError::protocol(error))))
+    Ok(ToolStep::Ready(Err(ToolError::protocol(error))))
 }

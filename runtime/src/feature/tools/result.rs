@@ -10,7 +10,7 @@ use trueform_schema::{
 };
 
 use super::{
-    call::Outcome,
+    call::ToolOutcome,
     content::{Audio, Blob, Image, IntoContent},
     output::OutputSchema,
 };
@@ -85,7 +85,7 @@ pub trait IntoToolResult {
 macro_rules! content_result {
     ($($ty:ty)*) => {$(
         impl IntoToolResult for $ty {
-            fn into_tool_result(self) -> Outcome {
+            fn into_tool_result(self) -> ToolOutcome {
                 Ok(CallToolResult::new(vec![self.into_content()]))
             }
         }
@@ -97,20 +97,20 @@ content_result!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
 content_result!(ContentBlock TextContent ImageContent AudioContent ResourceLink EmbeddedResource Image Audio Blob);
 
 impl<T: IntoContent> IntoToolResult for Vec<T> {
-    fn into_tool_result(self) -> Outcome {
+    fn into_tool_result(self) -> ToolOutcome {
         let content: Vec<ContentBlock> = self.into_iter().map(IntoContent::into_content).collect();
         Ok(CallToolResult::new(content))
     }
 }
 
 impl IntoToolResult for () {
-    fn into_tool_result(self) -> Outcome {
+    fn into_tool_result(self) -> ToolOutcome {
         Ok(CallToolResult::new(Vec::<ContentBlock>::new()))
     }
 }
 
 impl IntoToolResult for CallToolResult {
-    fn into_tool_result(self) -> Outcome {
+    fn into_tool_result(self) -> ToolOutcome {
         Ok(self)
     }
 }
@@ -139,7 +139,7 @@ pub trait OutputSchemaOf: JsonSchema {}
 impl<T: JsonSchema> OutputSchemaOf for T {}
 
 impl<T: OutputValue + OutputSchemaOf> IntoToolResult for Json<T> {
-    fn into_tool_result(self) -> Outcome {
+    fn into_tool_result(self) -> ToolOutcome {
         structured(trueform_schema::Json::from_value(&self.0))
     }
 
@@ -149,7 +149,7 @@ impl<T: OutputValue + OutputSchemaOf> IntoToolResult for Json<T> {
 }
 
 /// Not generic over what was serialised.
-fn structured(json: serde_json::Result<trueform_schema::Json>) -> Outcome {
+fn structured(json: serde_json::Result<trueform_schema::Json>) -> ToolOutcome {
     let json = json.map_err(ToolError::internal)?;
     // The text that says the same is added when the result is finished.
     Ok(CallToolResult::new(Vec::<ContentBlock>::new()).with_structured_content(json))
@@ -157,7 +157,7 @@ fn structured(json: serde_json::Result<trueform_schema::Json>) -> Outcome {
 
 /// `None` is a result without content; where there is an output schema, `null`.
 impl<T: IntoToolResult> IntoToolResult for Option<T> {
-    fn into_tool_result(self) -> Outcome {
+    fn into_tool_result(self) -> ToolOutcome {
         match self {
             Some(result) => result.into_tool_result(),
             // With an output schema, the `null` is added when the result is finished.
@@ -185,7 +185,7 @@ pub trait IntoToolError: Into<ToolError> {}
 impl<E: Into<ToolError>> IntoToolError for E {}
 
 impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
-    fn into_tool_result(self) -> Outcome {
+    fn into_tool_result(self) -> ToolOutcome {
         match self {
             Ok(result) => result.into_tool_result(),
             Err(error) => Err(error.into()),

@@ -8,7 +8,7 @@ use trueform_schema::{
 };
 
 use super::{
-    call::Outcome,
+    call::ToolOutcome,
     draft::SchemaSettings,
     failed,
     route::ToolRoute,
@@ -285,7 +285,7 @@ impl Callable for ToolRoute {
     }
 
     #[inline(always)]
-    fn call(self: &Arc<Self>, cx: &Context, arguments: Option<JsonObject>) -> Step<Outcome> {
+    fn call(self: &Arc<Self>, cx: &Context, arguments: Option<JsonObject>) -> Step<ToolOutcome> {
         self.invoke(cx, arguments.as_ref())
     }
 
@@ -310,7 +310,7 @@ impl Callable for ToolRoute {
     fn respond(
         &self,
         cx: &Context,
-        outcome: Outcome,
+        outcome: ToolOutcome,
     ) -> std::result::Result<Outgoing, ErrorObject> {
         let mut result = match outcome {
             Ok(result) => result,

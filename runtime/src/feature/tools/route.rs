@@ -10,8 +10,8 @@ use trueform_schema::{
 };
 
 use super::{
-    arguments::Names,
-    call::{Handler, Server},
+    arguments::ArgumentNames,
+    call::{Handler, MethodReceiver},
     header_params::{HeaderParam, header_params},
     injected::RequiredState,
     lost::ReportedLosses,
@@ -35,7 +35,7 @@ use crate::{
 pub(crate) struct ToolRoute {
     pub(super) definition: Definition,
     pub(super) handler: Handler,
-    pub(super) server: Server,
+    pub(super) server: MethodReceiver,
     /// What arguments are held to. It accepts what the advertised schema does, and `null` where that leaves it out.
     pub(super) input: Schema,
     output: Option<Schema>,
@@ -50,7 +50,7 @@ pub(crate) struct ToolRoute {
 pub(super) struct Definition {
     pub(super) tool: Tool,
     pub(super) place: Place,
-    pub(super) names: Names,
+    pub(super) names: ArgumentNames,
     /// How arguments are held to the input schema.
     pub(super) enforced: Enforced,
     pub(super) states: Vec<RequiredState>,
@@ -114,7 +114,7 @@ impl ToolRoute {
         definition: Definition,
         checked: &Value,
         handler: Handler,
-        server: Server,
+        server: MethodReceiver,
         options: CompileOptions,
     ) -> Result<Self, Rejected> {
         let Definition { tool, place, .. } = &definition;

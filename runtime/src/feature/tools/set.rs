@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    call::Server,
+    call::MethodReceiver,
     draft::{Draft, SchemaSettings},
     injected::RequiredState,
     rejected::Rejected,
@@ -75,7 +75,7 @@ macro_rules! tools {
     };
 }
 
-/// What [`Server::tools`](crate::Server::tools) takes.
+/// What [`MethodReceiver::tools`](crate::MethodReceiver::tools) takes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no tools",
     label = "no tools",
@@ -115,10 +115,10 @@ impl ToolSet {
     #[must_use]
     pub fn from_specs(specs: Vec<ToolSpec>) -> Self {
         // Functions have no value; their code never asks for one.
-        Self::with_server(specs, &(Arc::new(()) as Server))
+        Self::with_server(specs, &(Arc::new(()) as MethodReceiver))
     }
 
-    fn with_server(specs: Vec<ToolSpec>, server: &Server) -> Self {
+    fn with_server(specs: Vec<ToolSpec>, server: &MethodReceiver) -> Self {
         Self(
             specs
                 .into_iter()
@@ -227,7 +227,7 @@ impl<S: ToolServer> IntoTools for S {
 /// Tools over a value that others hold too.
 impl<S: ToolServer> IntoTools for Arc<S> {
     fn into_tools(self) -> ToolSet {
-        ToolSet::with_server(S::specs(), &(self as Server))
+        ToolSet::with_server(S::specs(), &(self as MethodReceiver))
     }
 }
 

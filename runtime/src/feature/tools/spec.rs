@@ -6,7 +6,7 @@ use serde::Serialize;
 use trueform_schema::{Icon, IconTheme, Json, JsonObject, Meta, Tool, ToolAnnotations};
 
 use super::{
-    call::{Handler, Server},
+    call::{Handler, MethodReceiver},
     draft::Draft,
     input::{Input, InputSchema},
     output::OutputSchema,
@@ -175,7 +175,7 @@ impl ToolSpec {
     }
 
     /// Registers the tool; `server` is the value whose method it is.
-    pub(super) fn register(self, server: &Server) -> Result<Draft, Rejected> {
+    pub(super) fn register(self, server: &MethodReceiver) -> Result<Draft, Rejected> {
         let Input {
             schema,
             names,

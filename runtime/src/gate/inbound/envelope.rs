@@ -13,31 +13,31 @@ impl Inbound {
     /// Checks the envelopes of a batch; `bytes` are the whole of it.
     pub(crate) fn batch<'a>(
         self,
-        frames: Vec<Result<Message<'a>, Malformed>>,
+        messages: Vec<Result<Message<'a>, Malformed>>,
         bytes: &[u8],
     ) -> Vec<Result<Message<'a>, Malformed>> {
         if !self.needs_text() {
-            return frames;
+            return messages;
         }
         let texts: Vec<&RawValue> = serde_json::from_slice(bytes).unwrap_or_default();
         let texts = texts.into_iter().map(|text| text.get().as_bytes());
-        let checked = frames.into_iter().zip(texts).map(|(frame, text)| {
-            let frame = frame?;
-            self.envelope(&frame, text)?;
-            Ok(frame)
+        let checked = messages.into_iter().zip(texts).map(|(message, text)| {
+            let message = message?;
+            self.envelope(&message, text)?;
+            Ok(message)
         });
         checked.collect()
     }
 
-    /// Checks what of an envelope no frame holds any more; `text` is the message.
+    /// Checks the parts of an envelope that `message` no longer holds; `text` is its bytes.
     ///
     /// # Errors
     /// -32600.
-    pub(crate) fn envelope(self, frame: &Message<'_>, text: &[u8]) -> Result<(), Malformed> {
+    pub(crate) fn envelope(self, message: &Message<'_>, text: &[u8]) -> Result<(), Malformed> {
         if !self.needs_text() {
             return Ok(());
         }
-        let fault = match frame {
+        let fault = match message {
             Message::Response { id: None, .. } if self.forbids(Leniency::MissingErrorId) => {
                 let name = Leniency::MissingErrorId.name();
                 Some(ErrorDetail::new(
@@ -50,11 +50,11 @@ impl Inbound {
             _ => None,
         };
         let null = || match self.forbids(Leniency::NullMembers) {
-            true => null_outcome(frame, text),
+            true => null_outcome(message, text),
             false => None,
         };
         let unknown = || match self.forbids(Leniency::UnknownMembers) {
-            true => unknown_in_envelope(frame, text),
+            true => unknown_in_envelope(message, text),
             false => None,
         };
         let fault = fault.or_else(null).or_else(unknown);
@@ -66,14 +66,14 @@ impl Inbound {
                     "null-members" => format!("`{pointer}` is null"),
                     _ => format!("`{pointer}` is not a member of a message"),
                 };
-                frame.refused(jsonrpc::invalid_request(problem, &fault))
+                message.refused(jsonrpc::invalid_request(problem, &fault))
             })
     }
 }
 
 /// A member that a message of this kind does not have.
-fn unknown_in_envelope(frame: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
-    let known: &[&str] = match frame {
+fn unknown_in_envelope(message: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
+    let known: &[&str] = match message {
         Message::Request { .. } => &["jsonrpc", "id", "method", "params"],
         Message::Notification { .. } => &["jsonrpc", "method", "params"],
         Message::Response { outcome: Ok(_), .. } => &["jsonrpc", "id", "result"],
@@ -92,12 +92,12 @@ fn unknown_in_envelope(frame: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> 
 }
 
 /// A `result` or an `error` that is null in a message of another kind.
-fn null_outcome(frame: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
+fn null_outcome(message: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
     let RawMembers(members) = serde_json::from_slice(text).ok()?;
     let (name, _) = members
         .iter()
         .find(|(name, value)| is_null_outcome(name, value))?;
-    let expected = match frame {
+    let expected = match message {
         Message::Response { .. } => "either `result` or `error`",
         _ => "neither `result` nor `error`",
     };

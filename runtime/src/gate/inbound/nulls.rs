@@ -27,7 +27,7 @@ impl Inbound {
         error: DecodeError,
         revision: Revision,
         mut decode: impl FnMut(&str) -> Result<T, DecodeError>,
-    ) -> Result<Read<T>, DecodeError> {
+    ) -> Result<WithoutNulls<T>, DecodeError> {
         let attempt = |text: &str| {
             let decoded = decode(text)?;
             // What a later revision lets be null.
@@ -67,7 +67,7 @@ pub(super) fn is_null(fault: &ErrorDetail) -> bool {
 }
 
 /// What was decoded from a text without the members that may not be null.
-pub(super) struct Read<T> {
+pub(super) struct WithoutNulls<T> {
     pub(super) value: T,
     /// What the value was decoded from.
     pub(super) text: String,
@@ -85,7 +85,7 @@ pub(super) fn read_without<T>(
     text: &str,
     mut error: DecodeError,
     mut decode: impl FnMut(&str) -> Result<T, DecodeError>,
-) -> Result<Read<T>, DecodeError> {
+) -> Result<WithoutNulls<T>, DecodeError> {
     let name = Leniency::NullMembers.name();
     let mut first = None;
     let mut text = text.to_owned();
@@ -100,7 +100,7 @@ pub(super) fn read_without<T>(
         match decode(&shorter) {
             Ok(value) => {
                 let first = first.unwrap_or_else(|| unreachable!("set above"));
-                return Ok(Read {
+                return Ok(WithoutNulls {
                     value,
                     text: shorter,
                     first,
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::gate::{Leniencies, Policy};
 
-    fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<Read<T>, DecodeError> {
+    fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<WithoutNulls<T>, DecodeError> {
         let error = decode::from_str::<T>(text)
             .err()
             .expect("a null is refused at first");

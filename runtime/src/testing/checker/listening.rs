@@ -6,13 +6,13 @@ use super::Report;
 
 /// An open `subscriptions/listen`.
 #[derive(Debug)]
-pub(super) struct Listening {
+pub(super) struct OpenListens {
     asked: Value,
     /// The notifications that the server acknowledged; `None` before the acknowledgement.
     honoured: Option<Value>,
 }
 
-impl Listening {
+impl OpenListens {
     pub(super) fn new(params: &Value) -> Self {
         Self {
             asked: params.get("notifications").cloned().unwrap_or_default(),

@@ -5,11 +5,11 @@ use trueform_schema::{Era, Method, RequestId, Revision};
 
 use super::{
     Report, meta as metadata,
-    reading::{self, Text},
+    reading::{self, MessageText},
     requests::{id_in, meta, severity_of},
     responses::SUBSCRIPTION,
     shape,
-    traffic::{Sending, Sent, Traffic},
+    traffic::{Sending, SentRequests, Traffic},
 };
 use crate::testing::Side;
 
@@ -59,7 +59,7 @@ impl Traffic {
         &mut self,
         report: &mut Report<'_>,
         params: &Value,
-        text: &Text<'_>,
+        text: &MessageText<'_>,
     ) -> Option<Revision> {
         let from = report.now.from;
         if from == Side::Client && self.legacy.is_none() {
@@ -69,7 +69,7 @@ impl Traffic {
         let stream = report.now.stream.clone();
         let token = params.get("progressToken").and_then(id_in);
         let with_token = |sending: &&mut Sending| sending.token.is_some() && sending.token == token;
-        let Sent {
+        let SentRequests {
             requests,
             ended_tasks,
             ..

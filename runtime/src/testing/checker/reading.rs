@@ -18,7 +18,7 @@ const MOST: usize = 5;
 
 /// The JSON text of params or a result, all of which can be read.
 #[derive(Debug)]
-pub(super) struct Text<'a> {
+pub(super) struct MessageText<'a> {
     pub(super) json: Cow<'a, str>,
     /// Pointers to the stand-ins.
     hidden: Vec<String>,
@@ -26,7 +26,7 @@ pub(super) struct Text<'a> {
 
 /// A value that not every peer can read.
 #[derive(Debug)]
-pub(super) struct Unreadable {
+pub(super) struct UnreadableMessage {
     pub(super) pointer: String,
     /// The number as written; `None` for a string.
     number: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct Unreadable {
     is_name: bool,
 }
 
-impl Text<'_> {
+impl MessageText<'_> {
     /// Whether the value at `pointer` is, contains or is part of a stand-in.
     pub(super) fn hides(&self, pointer: &str) -> bool {
         let is_within = |inner: &str, outer: &str| {
@@ -51,7 +51,7 @@ impl Text<'_> {
     }
 }
 
-impl Unreadable {
+impl UnreadableMessage {
     pub(super) const fn requirements(&self) -> &'static [&'static str] {
         match self.number {
             Some(_) => &["A-1"],
@@ -60,7 +60,7 @@ impl Unreadable {
     }
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pointer = &self.pointer;
         match &self.number {
@@ -86,8 +86,8 @@ pub(super) fn read<'a>(
     report: &mut Report<'_>,
     what: &str,
     raw: Option<&'a str>,
-) -> (Value, Text<'a>) {
-    let whole = |json| Text {
+) -> (Value, MessageText<'a>) {
+    let whole = |json| MessageText {
         json: Cow::Borrowed(json),
         hidden: Vec::new(),
     };
@@ -102,7 +102,7 @@ pub(super) fn read<'a>(
             let hidden = vec![String::new()];
             return (
                 Value::Null,
-                Text {
+                MessageText {
                     json: "{}".into(),
                     hidden,
                 },
@@ -119,7 +119,7 @@ pub(super) fn read<'a>(
     for one in unreadable.iter().take(MOST) {
         report.warning(one.requirements(), format!("{what}{one}"));
     }
-    let text = Text {
+    let text = MessageText {
         json: Cow::Owned(value.to_string()),
         hidden: unreadable.into_iter().map(|one| one.pointer).collect(),
     };
@@ -127,7 +127,7 @@ pub(super) fn read<'a>(
 }
 
 /// The tree of the JSON `text` with stand-ins, and the values that they replace. `None` if it is not JSON, or nested too deeply.
-pub(super) fn tree(text: &str) -> Option<(Value, Vec<Unreadable>)> {
+pub(super) fn tree(text: &str) -> Option<(Value, Vec<UnreadableMessage>)> {
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     let mut unreadable = Vec::new();
     let value = branch(raw.get(), &mut String::new(), 0, &mut unreadable)?;
@@ -138,7 +138,7 @@ fn branch(
     raw: &str,
     pointer: &mut String,
     depth: usize,
-    unreadable: &mut Vec<Unreadable>,
+    unreadable: &mut Vec<UnreadableMessage>,
 ) -> Option<Value> {
     if let Ok(value) = serde_json::from_str(raw) {
         return Some(value);
@@ -147,7 +147,7 @@ fn branch(
         return None;
     }
     let length = pointer.len();
-    let mut below = |step: &str, raw: &RawValue, unreadable: &mut Vec<Unreadable>| {
+    let mut below = |step: &str, raw: &RawValue, unreadable: &mut Vec<UnreadableMessage>| {
         push(pointer, step.chars());
         let value = branch(raw.get(), pointer, depth + 1, unreadable);
         pointer.truncate(length);
@@ -161,7 +161,7 @@ fn branch(
             items.collect::<Option<_>>().map(Value::Array)
         }
         b'{' => {
-            let Members(members) = serde_json::from_str(raw).ok()?;
+            let MemberNames(members) = serde_json::from_str(raw).ok()?;
             let mut all = Map::new();
             let mut broken_name = false;
             for (Characters { text, is_whole }, member) in members {
@@ -170,7 +170,7 @@ fn branch(
                 all.insert(text, value);
             }
             if broken_name {
-                unreadable.push(Unreadable {
+                unreadable.push(UnreadableMessage {
                     pointer: pointer.clone(),
                     number: None,
                     is_name: true,
@@ -180,7 +180,7 @@ fn branch(
         }
         first => {
             let is_text = *first == b'"';
-            unreadable.push(Unreadable {
+            unreadable.push(UnreadableMessage {
                 pointer: pointer.clone(),
                 number: (!is_text).then(|| raw.to_owned()),
                 is_name: false,
@@ -229,13 +229,13 @@ impl<'de> Deserialize<'de> for Characters {
 }
 
 /// The members of an object, as they come.
-struct Members<'a>(Vec<(Characters, &'a RawValue)>);
+struct MemberNames<'a>(Vec<(Characters, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for MemberNames<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct V;
         impl<'de> Visitor<'de> for V {
-            type Value = Members<'de>;
+            type Value = MemberNames<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -246,7 +246,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(MemberNames(members))
             }
         }
         deserializer.deserialize_map(V)
@@ -272,7 +272,7 @@ mod tests {
             let found = match &unreadable[..] {
                 [] => "nothing".to_owned(),
                 [
-                    Unreadable {
+                    UnreadableMessage {
                         pointer,
                         number,
                         is_name,
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_is_hidden() {
-        let text = Text {
+        let text = MessageText {
             json: "".into(),
             hidden: vec!["/a/b".to_owned()],
         };

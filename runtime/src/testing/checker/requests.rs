@@ -5,11 +5,11 @@ use trueform_schema::{ClientCapabilities, Era, Method, RequestId, Revision};
 
 use super::{
     Report,
-    listening::Listening,
+    listening::OpenListens,
     meta as metadata,
-    reading::{self, Text},
+    reading::{self, MessageText},
     shape,
-    traffic::{Due, Handshake, Sending, Sent, Traffic, declares},
+    traffic::{DueAnswers, Handshake, Sending, SentRequests, Traffic, declares},
 };
 use crate::{jsonrpc::code, needs::RequiredCapabilities, testing::Side};
 
@@ -107,7 +107,7 @@ impl Traffic {
             params,
             stream: report.now.stream.clone(),
             last_progress: f64::NEG_INFINITY,
-            due: Due::Anything,
+            due: DueAnswers::Anything,
             is_extended,
             cancelled: None,
             answered: false,
@@ -133,7 +133,7 @@ impl Traffic {
         }
         // A request without a session, or with the id of another running request, is answered on its own stream, if at all.
         let is_elsewhere = self.legacy.is_none() || sending.is_modern();
-        let is_taken = |sent: &Sent| {
+        let is_taken = |sent: &SentRequests| {
             let other = sent.requests.get(&(None, id.clone()));
             other.is_some_and(Sending::is_open)
         };
@@ -148,7 +148,7 @@ impl Traffic {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &mut Sending,
-        text: &Text<'_>,
+        text: &MessageText<'_>,
     ) -> bool {
         let version = meta(&sending.params, VERSION).cloned();
         let is_ping = sending.known == Some(Method::Ping);
@@ -164,7 +164,8 @@ impl Traffic {
         match &self.legacy {
             None if is_ping => return false,
             None if self.modern => {
-                sending.due = Due::Error(&[code::INVALID_PARAMS, code::HEADER_MISMATCH], &["C-2"]);
+                sending.due =
+                    DueAnswers::Error(&[code::INVALID_PARAMS, code::HEADER_MISMATCH], &["C-2"]);
                 report.error(
                     &["C-1"],
                     format!("`{}` has no protocol version in `_meta`", sending.method),
@@ -198,7 +199,7 @@ impl Traffic {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &mut Sending,
-        raw: &Text<'_>,
+        raw: &MessageText<'_>,
     ) -> bool {
         if self.legacy.is_some() {
             report.error(&["B-1"], "`initialize` is sent twice");
@@ -266,7 +267,7 @@ impl Traffic {
             });
             if !is_right {
                 report.error(&["C-1"], format!("`_meta` lacks `{key}`"));
-                sending.due = Due::Error(
+                sending.due = DueAnswers::Error(
                     &[
                         code::INVALID_PARAMS,
                         code::HEADER_MISMATCH,
@@ -286,8 +287,8 @@ impl Traffic {
                 .and_then(Value::as_str)
                 .and_then(Revision::from_wire)
                 .is_some();
-            if is_legacy && sending.due == Due::Anything {
-                sending.due = Due::Error(
+            if is_legacy && sending.due == DueAnswers::Anything {
+                sending.due = DueAnswers::Error(
                     &[code::UNSUPPORTED_VERSION, code::HEADER_MISMATCH],
                     &["C-7"],
                 );
@@ -300,8 +301,8 @@ impl Traffic {
             .filter(|known| known.rules(Revision::V2026_07_28).is_none())
         {
             report.error(&["C-11"], format!("2026-07-28 has no `{}`", known.as_str()));
-            if sending.due == Due::Anything {
-                sending.due = Due::Error(
+            if sending.due == DueAnswers::Anything {
+                sending.due = DueAnswers::Error(
                     &[code::METHOD_NOT_FOUND, code::HEADER_MISMATCH],
                     &["C-11", "A-9"],
                 );
@@ -310,7 +311,7 @@ impl Traffic {
         }
         self.check_retry(report, id, sending);
         if sending.known == Some(Method::SubscriptionsListen) {
-            sending.listening = Some(Listening::new(&sending.params));
+            sending.listening = Some(OpenListens::new(&sending.params));
         }
         fits
     }
@@ -380,7 +381,8 @@ impl Traffic {
                 &["B-8"],
                 format!("{revision} has no `{}` from the {from}", sending.method),
             );
-            sending.due = Due::Error(&[code::METHOD_NOT_FOUND, code::INVALID_REQUEST], &["A-9"]);
+            sending.due =
+                DueAnswers::Error(&[code::METHOD_NOT_FOUND, code::INVALID_REQUEST], &["A-9"]);
             return false;
         };
         let undeclared = rules
@@ -459,7 +461,7 @@ impl Traffic {
             return;
         };
         let is_scoped = report.now.checker.http && sending.is_modern();
-        let Sent {
+        let SentRequests {
             requests,
             ended_tasks,
             ..

@@ -5,10 +5,10 @@ use trueform_schema::{Era, ErrorObject, Json, Method, RequestId, Revision};
 
 use super::{
     Report, meta as metadata,
-    reading::{self, Text},
+    reading::{self, MessageText},
     requests::{id_in, meta, requirements_of_needs, undeclared_needs},
     shape,
-    traffic::{Due, Handshake, Sending, Traffic},
+    traffic::{DueAnswers, Handshake, Sending, Traffic},
 };
 use crate::{
     gate::{self, Standing},
@@ -218,7 +218,7 @@ impl Traffic {
         let is_strict = sending.is_extended && *code == code::INVALID_REQUEST;
         match sending.due {
             _ if is_probe || is_strict => {}
-            Due::Error(codes, requirements) if !codes.contains(code) => {
+            DueAnswers::Error(codes, requirements) if !codes.contains(code) => {
                 report.error(
                     requirements,
                     format!(
@@ -254,7 +254,7 @@ impl Traffic {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &mut Sending,
-        raw: &Text<'_>,
+        raw: &MessageText<'_>,
         result: &Value,
     ) {
         // F-21
@@ -265,7 +265,7 @@ impl Traffic {
             );
             report.error(&["F-21"], message);
         }
-        if let Due::Error(codes, requirements) = sending.due {
+        if let DueAnswers::Error(codes, requirements) = sending.due {
             report.error(
                 requirements,
                 format!(
@@ -325,7 +325,7 @@ impl Traffic {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &Sending,
-        raw: &Text<'_>,
+        raw: &MessageText<'_>,
         result: &Value,
     ) -> bool {
         // C-4
@@ -374,7 +374,7 @@ impl Traffic {
         report: &mut Report<'_>,
         id: &RequestId,
         sending: &Sending,
-        raw: &Text<'_>,
+        raw: &MessageText<'_>,
         result: &Value,
     ) {
         let known_faults = report.findings.len();
@@ -440,7 +440,7 @@ impl Traffic {
     }
 
     /// B-2, B-3, TRAP-06
-    fn negotiated(&mut self, report: &mut Report<'_>, raw: &Text<'_>, result: &Value) {
+    fn negotiated(&mut self, report: &mut Report<'_>, raw: &MessageText<'_>, result: &Value) {
         let Some(handshake) = &mut self.legacy else {
             return;
         };

@@ -12,7 +12,7 @@ use trueform_schema::{
     pointer, types,
 };
 
-use super::{Report, reading::Text};
+use super::{Report, reading::MessageText};
 use crate::check::{CompileOptions, Schema};
 
 /// Output schemas of tools, as listed.
@@ -22,7 +22,12 @@ pub(super) struct Schemas {
 }
 
 /// Checks the params of a message that the revision has.
-pub(super) fn params(report: &mut Report<'_>, revision: Revision, known: Method, raw: &Text<'_>) {
+pub(super) fn params(
+    report: &mut Report<'_>,
+    revision: Revision,
+    known: Method,
+    raw: &MessageText<'_>,
+) {
     let requirements = requirements_of_params(revision);
     if let Some(encoded) = form_of_params(report, revision, known, raw, requirements) {
         check_members(report, revision, "params", raw, &encoded);
@@ -35,7 +40,7 @@ pub(super) fn form_of_params(
     report: &mut Report<'_>,
     revision: Revision,
     known: Method,
-    raw: &Text<'_>,
+    raw: &MessageText<'_>,
     requirements: &'static [&'static str],
 ) -> Option<String> {
     match encoded_params(revision, known, &raw.json)? {
@@ -60,7 +65,7 @@ pub(super) fn requirements_of_params(revision: Revision) -> &'static [&'static s
 }
 
 /// Checks a result that asks for input (T-2, T-3).
-pub(super) fn asked(report: &mut Report<'_>, raw: &Text<'_>) {
+pub(super) fn asked(report: &mut Report<'_>, raw: &MessageText<'_>) {
     let revision = Revision::V2026_07_28;
     match encoded::<InputRequiredResult>(revision, &raw.json) {
         Ok(encoded) => check_members(report, revision, "result", raw, &encoded),
@@ -83,7 +88,7 @@ pub(super) fn result(
     report: &mut Report<'_>,
     revision: Revision,
     known: Method,
-    raw: &Text<'_>,
+    raw: &MessageText<'_>,
     result: &Value,
 ) -> bool {
     if let Some((requirements, message)) = special(revision, known, result) {
@@ -298,7 +303,7 @@ fn check_members(
     report: &mut Report<'_>,
     revision: Revision,
     what: &str,
-    raw: &Text<'_>,
+    raw: &MessageText<'_>,
     encoded: &str,
 ) {
     let (Ok(said), Ok(kept)) = (
@@ -342,7 +347,7 @@ impl Schemas {
     }
 
     /// Whether parts of the schemas in a list, or of values to check against one, cannot be read. Then the schemas are dropped.
-    pub(super) fn is_beyond(&mut self, known: Method, raw: &Text<'_>) -> bool {
+    pub(super) fn is_beyond(&mut self, known: Method, raw: &MessageText<'_>) -> bool {
         match known {
             Method::ListTools if raw.hides("/tools") => {
                 self.forget();

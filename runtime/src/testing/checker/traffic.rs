@@ -6,7 +6,8 @@ use serde_json::{Value, value::RawValue};
 use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
 
 use super::{
-    Finding, Now, Report, Severity, envelope, envelope::Fault, listening::Listening, shape::Schemas,
+    Finding, Now, Report, Severity, envelope, envelope::Fault, listening::OpenListens,
+    shape::Schemas,
 };
 use crate::{
     jsonrpc::{self, Incoming, Message},
@@ -23,8 +24,8 @@ pub(super) struct Traffic {
     pub(super) server_is_modern: bool,
     /// Capabilities in the server's response to `server/discover`.
     pub(super) discovered: Option<Value>,
-    pub(super) client: Sent,
-    pub(super) server: Sent,
+    pub(super) client: SentRequests,
+    pub(super) server: SentRequests,
     /// `requestState` values that the server gave out, and the request of each.
     pub(super) states: HashMap<String, RequestId>,
     pub(super) schemas: Schemas,
@@ -52,7 +53,7 @@ pub(super) struct Handshake {
 
 /// The messages of one side that the other may answer.
 #[derive(Debug, Default)]
-pub(super) struct Sent {
+pub(super) struct SentRequests {
     /// Ids of its requests of the legacy era.
     pub(super) legacy_ids: HashSet<RequestId>,
     /// Its requests, the last one by each id. Over HTTP ids of the modern era belong to their exchange.
@@ -77,19 +78,19 @@ pub(super) struct Sending {
     pub(super) last_progress: f64,
     /// The least severe log message that it asked for.
     pub(super) level: Option<usize>,
-    pub(super) due: Due,
+    pub(super) due: DueAnswers,
     /// Whether its envelope has members that JSON-RPC does not define: a strict peer refuses it for that, whatever its other faults.
     pub(super) is_extended: bool,
     pub(super) cancelled: Option<u64>,
     pub(super) answered: bool,
-    pub(super) listening: Option<Listening>,
+    pub(super) listening: Option<OpenListens>,
     /// The task that it has become.
     pub(super) task: Option<String>,
 }
 
 /// The required response to a request, if it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum DueAnswers {
     Anything,
     /// An error with one of these codes, or else these requirements are not met.
     Error(&'static [i64], &'static [&'static str]),
@@ -132,7 +133,7 @@ pub(super) fn declares(capabilities: &Value, capability: &str) -> bool {
 }
 
 impl Traffic {
-    pub(super) fn sent(&mut self, side: Side) -> &mut Sent {
+    pub(super) fn sent(&mut self, side: Side) -> &mut SentRequests {
         match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
@@ -423,7 +424,7 @@ impl Traffic {
     pub(super) fn finish(self, findings: &mut Vec<Finding>) {
         // A peer that has disconnected answers nothing.
         let server = match self.ended {
-            Some(_) => Sent::default(),
+            Some(_) => SentRequests::default(),
             None => self.server,
         };
         for (side, sent) in [(Side::Client, self.client), (Side::Server, server)] {

@@ -115,11 +115,13 @@ fn asked(input: &[u8]) -> HashMap<String, usize> {
         match jsonrpc::parse(line) {
             Ok(Incoming::Single(Message::Request { id, .. })) => ask(Some(id)),
             Ok(Incoming::Single(_)) => {}
-            Ok(Incoming::Batch(frames)) => frames.into_iter().for_each(|frame| match frame {
-                Ok(Message::Request { id, .. }) => ask(Some(id)),
-                Ok(_) => {}
-                Err(malformed) => ask(malformed.id),
-            }),
+            Ok(Incoming::Batch(messages)) => {
+                messages.into_iter().for_each(|message| match message {
+                    Ok(Message::Request { id, .. }) => ask(Some(id)),
+                    Ok(_) => {}
+                    Err(malformed) => ask(malformed.id),
+                })
+            }
             Err(malformed) => ask(malformed.id),
         }
     }

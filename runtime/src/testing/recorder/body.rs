@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use super::{Turn, events::EventReader, http::Exchange};
+use super::{Turn, events::EventReader, http::RecordedExchange};
 use crate::{
     jsonrpc,
     testing::{Event, Side},
@@ -19,7 +19,7 @@ use crate::{
 pub struct RecordedBody<B> {
     inner: Pin<Box<B>>,
     taking: Taking,
-    exchange: Exchange,
+    exchange: RecordedExchange,
     /// When the last bytes passed.
     turn: Option<Turn>,
     /// Its length in bytes, if known.
@@ -45,7 +45,7 @@ pub(super) enum Taking {
 }
 
 impl<B: Body> RecordedBody<B> {
-    pub(super) fn new(inner: B, taking: Taking, exchange: Exchange) -> Self {
+    pub(super) fn new(inner: B, taking: Taking, exchange: RecordedExchange) -> Self {
         let mut body = Self {
             length: inner.size_hint().exact(),
             inner: Box::pin(inner),

@@ -16,7 +16,7 @@ pub(super) struct EventReader {
 
 /// An event that is a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct SseEvent {
     /// The id it came with, if it came with one.
     pub(super) id: Option<Vec<u8>>,
     /// Its data, lines joined by line feeds.
@@ -37,7 +37,7 @@ impl EventReader {
 
     /// Takes the next bytes and calls `event` with each message that they complete: not with events without data, with
     /// empty data, or of another type than `message`.
-    pub(super) fn take(&mut self, bytes: &[u8], mut event: impl FnMut(Event)) {
+    pub(super) fn take(&mut self, bytes: &[u8], mut event: impl FnMut(SseEvent)) {
         for &byte in bytes {
             let is_second_half = std::mem::take(&mut self.after_return) && byte == b'\n';
             match byte {
@@ -53,7 +53,7 @@ impl EventReader {
         }
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         let mut line = &*line;
         if std::mem::take(&mut self.is_first_line) {
@@ -83,12 +83,12 @@ impl EventReader {
         None
     }
 
-    fn end_event(&mut self) -> Option<Event> {
+    fn end_event(&mut self) -> Option<SseEvent> {
         let (data, id) = (self.data.take(), self.id.take());
         let kind = std::mem::take(&mut self.kind);
         let is_message = kind.is_empty() || kind == b"message";
         let data = data.filter(|data| is_message && !data.is_empty())?;
-        Some(Event { id, data })
+        Some(SseEvent { id, data })
     }
 }
 

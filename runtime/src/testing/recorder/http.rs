@@ -17,7 +17,7 @@ use http_body::Body;
 use tower::{Layer, Service};
 
 use super::{
-    Recorder, Session, Turn,
+    RecordedSession, Recorder, Turn,
     body::{RecordedBody, Taking},
     events::EventReader,
 };
@@ -47,7 +47,7 @@ pub struct RecordedResponse<F> {
 
 /// The pending head of a response. If it never comes, the side that broke off is recorded.
 struct Head {
-    exchange: Exchange,
+    exchange: RecordedExchange,
     is_done: bool,
     /// Whether the service is running right now.
     is_at_work: bool,
@@ -55,7 +55,7 @@ struct Head {
 
 /// The numbers of sessions in transcripts, and the recorded events.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct SessionNumbers {
     exchanges: u64,
     sessions: HashMap<Vec<u8>, String>,
     /// Ids of events, which no two events of a session have in common.
@@ -64,7 +64,7 @@ pub(super) struct Names {
 
 /// One request and all that belongs to it.
 #[derive(Clone, Debug)]
-pub(super) struct Exchange {
+pub(super) struct RecordedExchange {
     recorder: Recorder,
     shared: Arc<About>,
 }
@@ -72,7 +72,7 @@ pub(super) struct Exchange {
 #[derive(Debug)]
 struct About {
     stream: String,
-    session: Session,
+    session: RecordedSession,
     method: Method,
     /// Whether the client asks to resume an earlier stream.
     resumes: bool,
@@ -130,17 +130,17 @@ impl Recorder {
         }
     }
 
-    fn exchange(&self, method: &Method, headers: &HeaderMap) -> Exchange {
+    fn exchange(&self, method: &Method, headers: &HeaderMap) -> RecordedExchange {
         let stream = {
             let mut names = self.names();
             names.exchanges += 1;
             names.exchanges.to_string()
         };
-        let exchange = Exchange {
+        let exchange = RecordedExchange {
             recorder: self.clone(),
             shared: Arc::new(About {
                 stream,
-                session: Session::default(),
+                session: RecordedSession::default(),
                 method: method.clone(),
                 resumes: headers.contains_key("last-event-id"),
                 began: self.turn(),
@@ -150,7 +150,7 @@ impl Recorder {
         exchange
     }
 
-    fn names(&self) -> std::sync::MutexGuard<'_, Names> {
+    fn names(&self) -> std::sync::MutexGuard<'_, SessionNumbers> {
         self.shared
             .names
             .lock()
@@ -158,7 +158,7 @@ impl Recorder {
     }
 }
 
-impl Exchange {
+impl RecordedExchange {
     pub(super) fn turn(&self) -> Turn {
         self.recorder.turn()
     }

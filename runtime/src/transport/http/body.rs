@@ -24,7 +24,7 @@ use super::{
     pipe::Pipe,
     sessions::Active,
     sse,
-    standalone::{Over, Reader},
+    standalone::{Over, StreamReader},
 };
 use crate::{
     drive::CallEvent,
@@ -231,7 +231,7 @@ impl Drop for Cancelling {
 /// Messages of a session that belong to no request.
 pub(super) struct Unrelated {
     pub(super) active: Active,
-    pub(super) reader: Arc<Reader>,
+    pub(super) reader: Arc<StreamReader>,
     /// Another connection reads, and this one was informed of it.
     is_replaced: bool,
     /// Where events are kept, on streams that can be resumed.
@@ -247,7 +247,7 @@ type Keeping = Pin<Box<dyn Future<Output = Bytes> + Send>>;
 impl Unrelated {
     pub(super) fn new(
         active: Active,
-        reader: Arc<Reader>,
+        reader: Arc<StreamReader>,
         store: Option<Arc<dyn EventStore>>,
         stopping: Fired<Shared>,
     ) -> Self {

@@ -13,7 +13,7 @@ use trueform_schema::{Era, RequestId};
 
 use super::{
     limit::Permit,
-    sessions::{Active, Entry},
+    sessions::{Active, SessionEntry},
 };
 use crate::{
     drive::{self, CallEvent},
@@ -45,7 +45,7 @@ struct Occupancy {
     /// How many calls there are.
     calls: usize,
     /// `None` for stateless requests.
-    session: Option<Arc<Entry>>,
+    session: Option<Arc<SessionEntry>>,
 }
 
 struct Held {
@@ -87,7 +87,7 @@ impl Occupied for Occupancy {
             permit.resume();
         }
         if held.guards.active.is_none() {
-            held.guards.active = self.session.as_ref().map(Entry::activate);
+            held.guards.active = self.session.as_ref().map(SessionEntry::activate);
         }
     }
 

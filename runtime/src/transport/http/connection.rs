@@ -40,7 +40,7 @@ pub(super) async fn connection(
     config: Arc<HttpConfig>,
     mut stopping: watch::Receiver<()>,
 ) {
-    let state = Arc::new(State::default());
+    let state = Arc::new(ConnectionState::default());
     let watched = Watched {
         stream,
         state: state.clone(),
@@ -48,8 +48,8 @@ pub(super) async fn connection(
     };
     let seen = state.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let whole = Whole::new(seen.clone(), request.body());
-        let answered = Answered(seen.clone());
+        let whole = WholeBody::new(seen.clone(), request.body());
+        let answered = AnsweredBody(seen.clone());
         let request = request.map(|body| Arriving { body, whole });
         let response = tower::Service::call(&mut router.clone(), request);
         async move {
@@ -86,14 +86,14 @@ pub(super) async fn connection(
 
 /// What is known of the request that the connection is at.
 #[derive(Debug, Default)]
-struct State {
+struct ConnectionState {
     /// The request is whole and its answer is not.
     at_work: AtomicBool,
     /// The client does not take what is written to it.
     write_blocked: AtomicBool,
 }
 
-impl State {
+impl ConnectionState {
     /// Completes when no request is at work and nothing waits to be written; not before the last moment has passed.
     async fn unused(&self) {
         loop {
@@ -107,10 +107,10 @@ impl State {
 }
 
 /// Notes that the whole request is there once all of its body was read.
-struct Whole(Arc<State>);
+struct WholeBody(Arc<ConnectionState>);
 
-impl Whole {
-    fn new(state: Arc<State>, body: &Incoming) -> Self {
+impl WholeBody {
+    fn new(state: Arc<ConnectionState>, body: &Incoming) -> Self {
         let whole = http_body::Body::is_end_stream(body);
         state.at_work.store(whole, Ordering::Relaxed);
         Self(state)
@@ -120,7 +120,7 @@ impl Whole {
 /// The body of a request.
 struct Arriving {
     body: Incoming,
-    whole: Whole,
+    whole: WholeBody,
 }
 
 impl http_body::Body for Arriving {
@@ -149,9 +149,9 @@ impl http_body::Body for Arriving {
 }
 
 /// Notes, when dropped, that the response is complete or was given up.
-struct Answered(Arc<State>);
+struct AnsweredBody(Arc<ConnectionState>);
 
-impl Drop for Answered {
+impl Drop for AnsweredBody {
     fn drop(&mut self) {
         self.0.at_work.store(false, Ordering::Relaxed);
     }
@@ -160,7 +160,7 @@ impl Drop for Answered {
 /// The body of a response.
 struct Leaving {
     body: Body,
-    _answered: Answered,
+    _answered: AnsweredBody,
 }
 
 impl http_body::Body for Leaving {
@@ -186,7 +186,7 @@ impl http_body::Body for Leaving {
 /// The bytes of a connection. Notes whether the client takes what is written, and fails if it takes nothing for too long.
 struct Watched<S> {
     stream: S,
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     patience: Patience,
 }
 

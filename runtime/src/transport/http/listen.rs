@@ -15,9 +15,9 @@ use super::{
     media,
     pipe::Pipe,
     reply::Resumable,
-    sessions::{Active, Entry},
+    sessions::{Active, SessionEntry},
     shared, sse,
-    standalone::Reader,
+    standalone::StreamReader,
     state::ResponseState,
     status,
 };
@@ -118,7 +118,7 @@ async fn open(endpoint: &Arc<Endpoint>, active: Active) -> Result<Response, Refu
 }
 
 /// Makes a new connection the reader of the session's own stream.
-fn take_over(endpoint: &Endpoint, entry: &Entry) -> Result<Arc<Reader>, Refusal> {
+fn take_over(endpoint: &Endpoint, entry: &SessionEntry) -> Result<Arc<StreamReader>, Refusal> {
     let mut stream = entry.lock_standalone();
     stream
         .take_over(|| endpoint.listening.enter())

@@ -35,11 +35,11 @@ pub(super) fn new_stream_number() -> u64 {
 #[derive(Debug)]
 pub(super) struct LiveStream {
     number: u64,
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LiveState {
     /// Events before this position have been handed to the reader.
     sent: u64,
     reader: Option<Arc<Pipe>>,
@@ -49,9 +49,9 @@ struct State {
 impl LiveStream {
     /// A stream that `reader` reads from its beginning.
     pub(super) fn new(reader: Arc<Pipe>) -> Self {
-        let state = State {
+        let state = LiveState {
             reader: Some(reader),
-            ..State::default()
+            ..LiveState::default()
         };
         Self {
             number: new_stream_number(),
@@ -165,7 +165,7 @@ impl LiveStream {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LiveState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

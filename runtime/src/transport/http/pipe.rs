@@ -16,10 +16,10 @@ pub const PIPE_BYTES: usize = 4 << 20;
 
 /// A bounded queue with one reader.
 #[derive(Debug, Default)]
-pub(super) struct Pipe(Mutex<State>);
+pub(super) struct Pipe(Mutex<PipeState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct PipeState {
     queue: VecDeque<Bytes>,
     bytes: usize,
     reader: Option<Waker>,
@@ -119,13 +119,13 @@ impl Pipe {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PipeState> {
         // No code that can panic runs under the lock, so a poisoned one still holds a whole queue.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PipeState {
     fn has_room_for(&self, bytes: usize) -> bool {
         self.queue.is_empty() || self.queue.len() < PIPE_LIMIT && self.bytes + bytes <= PIPE_BYTES
     }
@@ -136,7 +136,7 @@ impl State {
     }
 }
 
-fn wake_writer(mut state: MutexGuard<'_, State>) {
+fn wake_writer(mut state: MutexGuard<'_, PipeState>) {
     let writer = state.writer.take();
     drop(state);
     if let Some(writer) = writer {
@@ -144,7 +144,7 @@ fn wake_writer(mut state: MutexGuard<'_, State>) {
     }
 }
 
-fn wake(mut state: MutexGuard<'_, State>) {
+fn wake(mut state: MutexGuard<'_, PipeState>) {
     let reader = state.reader.take();
     drop(state);
     if let Some(reader) = reader {

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     drive::{self, CallFuture, Reply, Responses, Sorted},
-    engine::{HttpSource, Named, Source},
+    engine::{HttpSource, NamedSession, Source},
     exchange::TransportData,
     feature::job::{Capacity, Job},
     gate::{Refusal, SESSION_HEADER},
@@ -85,15 +85,15 @@ fn serve(
     tracing::trace!(message = %jsonrpc::WholeMessage(body), "received");
     // A request that stands on its own may name a session that is not there.
     let (active, missing) = match endpoint.session_of(&parts) {
-        Ok(active) => (Some(active), Named::Absent),
-        Err(Refusal::SessionMissing) => (None, Named::Absent),
-        Err(Refusal::SessionHeaderUnusable) => (None, Named::Unusable),
-        Err(_) => (None, Named::Unknown),
+        Ok(active) => (Some(active), NamedSession::Absent),
+        Err(Refusal::SessionMissing) => (None, NamedSession::Absent),
+        Err(Refusal::SessionHeaderUnusable) => (None, NamedSession::Unusable),
+        Err(_) => (None, NamedSession::Unknown),
     };
     let session = active
         .as_ref()
         .map(|active| active.entry().session().clone());
-    let named = session.as_ref().map_or(missing, Named::Found);
+    let named = session.as_ref().map_or(missing, NamedSession::Found);
     let headers = HttpHeaders(&parts.headers);
     let taken = Taken {
         endpoint,

@@ -24,7 +24,7 @@ use super::{
     live::LiveStream,
     media::Accepts,
     pipe::{NotTaken, Pipe},
-    sessions::Entry,
+    sessions::SessionEntry,
     sse, status,
 };
 use crate::{
@@ -64,14 +64,17 @@ pub(super) struct Late {
 /// What a stream needs so that it can be resumed.
 #[derive(Debug)]
 pub(super) struct Resumable {
-    pub(super) entry: Arc<Entry>,
+    pub(super) entry: Arc<SessionEntry>,
     pub(super) store: Arc<dyn EventStore>,
 }
 
 impl Resumable {
     /// Streams of a session are resumable if events are kept, and from 2025-11-25 on: older clients may stumble over
     /// events without a message (F-11).
-    pub(super) fn of(entry: &Arc<Entry>, store: Option<&Arc<dyn EventStore>>) -> Option<Self> {
+    pub(super) fn of(
+        entry: &Arc<SessionEntry>,
+        store: Option<&Arc<dyn EventStore>>,
+    ) -> Option<Self> {
         let recent = entry
             .session()
             .revision()
@@ -250,7 +253,7 @@ enum Sink {
     /// To the store, and to whichever connection reads.
     Resumable {
         live: Arc<LiveStream>,
-        entry: Arc<Entry>,
+        entry: Arc<SessionEntry>,
         store: Arc<dyn EventStore>,
         retry: std::time::Duration,
     },

@@ -33,7 +33,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(30);
 /// A session that did send one never ends for a newcomer, so a flood of new sessions does not end those in use.
 pub const UNPROVEN_KEPT: Duration = Duration::from_secs(10);
 
-type Shard = HashMap<u128, Arc<Entry>>;
+type Shard = HashMap<u128, Arc<SessionEntry>>;
 
 /// All open sessions.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ pub(super) struct Sessions {
 
 /// One open session.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct SessionEntry {
     session: Arc<Session>,
     /// What it counts as in bytes.
     bytes: usize,
@@ -79,7 +79,7 @@ pub(super) struct Entry {
 
 /// Keeps a session from being idle until dropped.
 #[derive(Debug)]
-pub(super) struct Active(Arc<Entry>);
+pub(super) struct Active(Arc<SessionEntry>);
 
 /// The table is full, and no session in it may end for another.
 #[derive(Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Sessions {
             return Err(Full);
         };
         let now = self.now();
-        let bytes = size_of::<Entry>() + session.footprint();
+        let bytes = size_of::<SessionEntry>() + session.footprint();
         self.count.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         while self.is_over_full() {
@@ -139,7 +139,7 @@ impl Sessions {
                 return Err(Full);
             }
         }
-        let entry = Arc::new(Entry {
+        let entry = Arc::new(SessionEntry {
             session,
             bytes,
             proven: AtomicBool::new(false),
@@ -176,7 +176,7 @@ impl Sessions {
             if !ended.is_empty() {
                 break;
             }
-            let mut may_end = |entry: &Entry| {
+            let mut may_end = |entry: &SessionEntry| {
                 if entry.is_busy() || entry.proven.load(Ordering::Relaxed) {
                     return false;
                 }
@@ -210,7 +210,7 @@ impl Sessions {
             let mut shard = self.shard(key);
             self.sweep_sometimes(key, &mut shard, now, &mut ended);
             // Made active under the lock, so that nothing ends it in between.
-            shard.get(&key).map(Entry::activate)
+            shard.get(&key).map(SessionEntry::activate)
         };
         self.close("idle session ended", ended);
         let active = found?;
@@ -225,7 +225,7 @@ impl Sessions {
     }
 
     /// Ends a session that [`Sessions::find`] gave.
-    pub(super) fn end(&self, entry: &Entry) {
+    pub(super) fn end(&self, entry: &SessionEntry) {
         let key = entry.session.id().and_then(key);
         if key.is_some_and(|key| self.shard(key).remove(&key).is_some()) {
             self.uncount(entry);
@@ -245,7 +245,7 @@ impl Sessions {
     }
 
     /// The session `id`. Does not check who asks.
-    pub(super) fn peek(&self, id: &str) -> Option<Arc<Entry>> {
+    pub(super) fn peek(&self, id: &str) -> Option<Arc<SessionEntry>> {
         let key = key(id)?;
         self.shard(key).get(&key).cloned()
     }
@@ -256,7 +256,7 @@ impl Sessions {
     }
 
     /// Ends what was taken out of the table.
-    fn close(&self, why: &'static str, ended: Vec<Arc<Entry>>) {
+    fn close(&self, why: &'static str, ended: Vec<Arc<SessionEntry>>) {
         if ended.is_empty() {
             return;
         }
@@ -275,12 +275,18 @@ impl Sessions {
     }
 
     /// Counts `entry` no more, which was taken out of the table.
-    fn uncount(&self, entry: &Entry) {
+    fn uncount(&self, entry: &SessionEntry) {
         self.count.fetch_sub(1, Ordering::Relaxed);
         self.bytes.fetch_sub(entry.bytes, Ordering::Relaxed);
     }
 
-    fn sweep_sometimes(&self, key: u128, shard: &mut Shard, now: u64, ended: &mut Vec<Arc<Entry>>) {
+    fn sweep_sometimes(
+        &self,
+        key: u128,
+        shard: &mut Shard,
+        now: u64,
+        ended: &mut Vec<Arc<SessionEntry>>,
+    ) {
         let last = &self.swept[index(key)];
         let every = self.idle.min(SWEEP_EVERY).as_millis() as u64;
         if every <= now.saturating_sub(last.load(Ordering::Relaxed)) {
@@ -297,7 +303,7 @@ impl Sessions {
         }
     }
 
-    fn sweep(&self, shard: &mut Shard, now: u64, ended: &mut Vec<Arc<Entry>>) {
+    fn sweep(&self, shard: &mut Shard, now: u64, ended: &mut Vec<Arc<SessionEntry>>) {
         ended.extend(
             shard
                 .extract_if(|_, entry| self.is_over(entry, now))
@@ -305,7 +311,7 @@ impl Sessions {
         );
     }
 
-    fn is_over(&self, entry: &Entry, now: u64) -> bool {
+    fn is_over(&self, entry: &SessionEntry, now: u64) -> bool {
         let idle = now.saturating_sub(entry.touched.load(Ordering::Relaxed));
         !entry.is_busy() && self.idle.as_millis() as u64 <= idle
     }
@@ -333,7 +339,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Entry {
+impl SessionEntry {
     pub(super) fn session(&self) -> &Arc<Session> {
         &self.session
     }
@@ -406,7 +412,7 @@ impl Entry {
 }
 
 impl Active {
-    pub(super) fn entry(&self) -> &Arc<Entry> {
+    pub(super) fn entry(&self) -> &Arc<SessionEntry> {
         &self.0
     }
 }

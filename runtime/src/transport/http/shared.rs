@@ -11,7 +11,7 @@ use trueform_schema::{ClientCapabilities, Implementation, Revision};
 
 use super::{
     endpoint::{Endpoint, named_session},
-    sessions::{Entry, Full},
+    sessions::{Full, SessionEntry},
 };
 use crate::{
     Principal,
@@ -96,7 +96,7 @@ pub(super) async fn save(endpoint: &Endpoint, id: &str) {
 }
 
 /// Drops what stores keep of a session that has ended.
-pub(super) async fn forget(endpoint: &Endpoint, entry: &Entry) {
+pub(super) async fn forget(endpoint: &Endpoint, entry: &SessionEntry) {
     if let Some(events) = endpoint.event_store() {
         entry.forget_events(&**events).await;
     }

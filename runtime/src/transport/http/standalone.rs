@@ -15,7 +15,7 @@ use crate::signal::Signal;
 #[derive(Debug, Default)]
 pub(super) struct Standalone {
     /// The connection that reads.
-    reader: Option<Arc<Reader>>,
+    reader: Option<Arc<StreamReader>>,
     /// Counts the reader as a stream that only listens.
     permit: Option<Permit>,
     /// The number of the stream and the position of its next event, once it is read resumably.
@@ -24,7 +24,7 @@ pub(super) struct Standalone {
 
 /// Stands for a connection that reads the stream.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     /// Fired when the connection is to end.
     over: Signal,
     replaced: AtomicBool,
@@ -39,7 +39,7 @@ pub(super) enum Over {
     Ended,
 }
 
-impl Reader {
+impl StreamReader {
     /// Ready when the connection is to end; else the task of `cx` is woken then.
     pub(super) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<Over> {
         self.over
@@ -57,9 +57,9 @@ impl Standalone {
     pub(super) fn take_over(
         &mut self,
         room: impl FnOnce() -> Option<Permit>,
-    ) -> Option<Arc<Reader>> {
+    ) -> Option<Arc<StreamReader>> {
         self.permit = Some(self.permit.take().or_else(room)?);
-        let reader = Arc::<Reader>::default();
+        let reader = Arc::<StreamReader>::default();
         if let Some(earlier) = self.reader.replace(reader.clone()) {
             earlier.replaced.store(true, Ordering::Release);
             earlier.over.fire();
@@ -76,7 +76,7 @@ impl Standalone {
     }
 
     /// Notes that the connection that `reader` stands for has ended.
-    pub(super) fn leave(&mut self, reader: &Arc<Reader>) {
+    pub(super) fn leave(&mut self, reader: &Arc<StreamReader>) {
         if self
             .reader
             .as_ref()
@@ -109,7 +109,8 @@ mod tests {
     // DEC-3
     #[test]
     fn one_reader_at_a_time_the_newest() {
-        let over = |reader: &Reader| reader.poll_over(&mut Context::from_waker(Waker::noop()));
+        let over =
+            |reader: &StreamReader| reader.poll_over(&mut Context::from_waker(Waker::noop()));
         let limit = Limit::new(1);
         let mut stream = Standalone::default();
         let first = stream.take_over(|| limit.enter()).expect("room");

@@ -13,18 +13,18 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
+pub(super) type StdinReader = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// The streams of the protocol, and what undoes the taking when dropped.
-pub(super) struct Streams {
-    pub(super) reader: Reader,
+pub(super) struct StdioStreams {
+    pub(super) reader: StdinReader,
     pub(super) writer: Writer,
     pub(super) diversion: platform::Diversion,
 }
 
 /// Takes the standard streams.
-pub(super) fn take() -> io::Result<Streams> {
+pub(super) fn take() -> io::Result<StdioStreams> {
     platform::take()
 }
 
@@ -44,7 +44,7 @@ mod platform {
             socket::Socket,
             thread::{ThreadReader, ThreadWriter},
         },
-        Reader, Streams, Writer,
+        StdinReader, StdioStreams, Writer,
     };
 
     /// Puts file descriptors 0 and 1 back when dropped.
@@ -53,7 +53,7 @@ mod platform {
         stdout: OwnedFd,
     }
 
-    pub(super) fn take() -> io::Result<Streams> {
+    pub(super) fn take() -> io::Result<StdioStreams> {
         // What was printed before must not be printed to standard error.
         io::stdout().flush()?;
         let diversion = Diversion {
@@ -64,7 +64,7 @@ mod platform {
         let writer = writer(duplicate(&diversion.stdout)?)?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
         rustix::stdio::dup2_stdout(io::stderr())?;
-        Ok(Streams {
+        Ok(StdioStreams {
             reader,
             writer,
             diversion,
@@ -76,7 +76,7 @@ mod platform {
         Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
     }
 
-    fn reader(fd: OwnedFd) -> io::Result<Reader> {
+    fn reader(fd: OwnedFd) -> io::Result<StdinReader> {
         let file = File::from(fd);
         let kind = file.metadata()?.file_type();
         if kind.is_socket() {
@@ -130,14 +130,14 @@ mod platform {
 
     use super::{
         super::thread::{ThreadReader, ThreadWriter},
-        Streams,
+        StdioStreams,
     };
 
     /// Nothing is diverted here.
     pub(in super::super) struct Diversion;
 
-    pub(super) fn take() -> io::Result<Streams> {
-        Ok(Streams {
+    pub(super) fn take() -> io::Result<StdioStreams> {
+        Ok(StdioStreams {
             reader: Box::new(ThreadReader::start(io::stdin())?),
             writer: Box::new(ThreadWriter::start(io::stdout())?),
             diversion: Diversion,

@@ -229,7 +229,7 @@ async fn bounded_in_bytes() {
         assert!(opened.is_ok());
         session
     };
-    let bytes = size_of::<Entry>() + opened("n").footprint();
+    let bytes = size_of::<SessionEntry>() + opened("n").footprint();
     let sessions = Sessions::new(100, 10 * bytes, Duration::from_secs(60), None);
     let all: Vec<_> = (0..10)
         .map(|_| sessions.insert(opened("n")).expect("room"))
@@ -258,9 +258,9 @@ async fn bounded_in_bytes() {
 // Design §8: at most 4 KiB an idle session, most of which is what the client said of itself.
 #[test]
 fn sessions_are_small() {
-    let state = size_of::<Entry>() + size_of::<Session>();
+    let state = size_of::<SessionEntry>() + size_of::<Session>();
     assert!(state <= 1024, "{state}");
-    let whole = size_of::<Entry>() + session(None).1.footprint() + MAX_SESSION_FACTS;
+    let whole = size_of::<SessionEntry>() + session(None).1.footprint() + MAX_SESSION_FACTS;
     assert!(whole <= 4096, "{whole}");
 }
 
