@@ -79,15 +79,15 @@ fn input(index: usize, parameter: &Parameter) -> TokenStream {
     quote!(.input(#name, #description, #parameter::describe))
 }
 
-/// `<T as ToolParameter<_>>`, at the span of `T`.
+/// `<T as Parameter<_>>`, at the span of `T`.
 fn qualified(index: usize, parameter: &Parameter) -> TokenStream {
     let ty = &parameter.ty;
     let span = ty.span();
     match (&parameter.ident, parameter.attrs.is_empty()) {
-        (Some(_), true) => quote_spanned!(span=> <#ty as __tf::ToolParameter<_>>),
+        (Some(_), true) => quote_spanned!(span=> <#ty as __tf::Parameter<_>>),
         (Some(_), false) => {
             let hidden = hidden_name(index);
-            quote_spanned!(span=> <__tf::Field<#hidden> as __tf::ToolParameter<_>>)
+            quote_spanned!(span=> <__tf::Field<#hidden> as __tf::Parameter<_>>)
         }
         (None, _) => quote_spanned!(span=> <#ty as __tf::UnnamedParameter<_>>),
     }

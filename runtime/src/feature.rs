@@ -8,6 +8,7 @@ pub(crate) mod call;
 pub(crate) mod callable;
 pub(crate) mod extension;
 pub(crate) mod failure;
+pub(crate) mod function;
 pub(crate) mod job;
 pub mod layer;
 pub(crate) mod listing;

@@ -4,7 +4,10 @@
 pub use std::vec::Vec;
 
 pub use crate::{
-    feature::tools::{IntoToolResult, ToolParameter, ToolSet, macro_support::*},
+    feature::{
+        function::macro_support::*,
+        tools::{IntoToolResult, ToolSet, macro_support::*},
+    },
     lint::Profile,
     needs::RequiredCapabilities,
 };

@@ -11,12 +11,12 @@ impl ::trueform::__private::ToolFunction for add {
     fn spec() -> ::trueform::__private::ToolSpec {
         use ::trueform::__private as __tf;
         __tf::tool("add", "Add two numbers.", "add", ::core::file!(), ::core::line!())
-            .input("a", "", <i64 as __tf::ToolParameter<_>>::describe)
-            .input("b", "", <i64 as __tf::ToolParameter<_>>::describe)
+            .input("a", "", <i64 as __tf::Parameter<_>>::describe)
+            .input("b", "", <i64 as __tf::Parameter<_>>::describe)
             .returns(<i64 as __tf::IntoToolResult>::output_schema)
             .call(|__call| {
-                let __0 = <i64 as __tf::ToolParameter<_>>::take(__call, 0)?;
-                let __1 = <i64 as __tf::ToolParameter<_>>::take(__call, 1)?;
+                let __0 = <i64 as __tf::Parameter<_>>::take(__call, 0)?;
+                let __1 = <i64 as __tf::Parameter<_>>::take(__call, 1)?;
                 __tf::ready(
                     <i64 as __tf::IntoToolResult>::into_tool_result(add(__0, __1)),
                 )

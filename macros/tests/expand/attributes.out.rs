@@ -18,7 +18,7 @@ impl ::trueform::__private::ToolFunction for remove {
                 ::core::file!(),
                 ::core::line!(),
             )
-            .input("path", "", <String as __tf::ToolParameter<_>>::describe)
+            .input("path", "", <String as __tf::Parameter<_>>::describe)
             .title("Remove a file")
             .open_world(false)
             .destructive(true)
@@ -42,7 +42,7 @@ impl ::trueform::__private::ToolFunction for remove {
             .profile(__tf::Profile::Portable)
             .returns(<() as __tf::IntoToolResult>::output_schema)
             .call(|__call| {
-                let __0 = <String as __tf::ToolParameter<_>>::take(__call, 0)?;
+                let __0 = <String as __tf::Parameter<_>>::take(__call, 0)?;
                 __tf::later(async move {
                     <() as __tf::IntoToolResult>::into_tool_result(remove(__0).await)
                 })

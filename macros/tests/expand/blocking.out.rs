@@ -11,11 +11,11 @@ impl ::trueform::__private::ToolFunction for hash {
     fn spec() -> ::trueform::__private::ToolSpec {
         use ::trueform::__private as __tf;
         __tf::tool("hash", "Hashes a file.", "hash", ::core::file!(), ::core::line!())
-            .input("path", "", <PathBuf as __tf::ToolParameter<_>>::describe)
+            .input("path", "", <PathBuf as __tf::Parameter<_>>::describe)
             .timeout(300000, false, ::core::option::Option::None)
             .returns(<std::io::Result<String> as __tf::IntoToolResult>::output_schema)
             .call(|__call| {
-                let __0 = <PathBuf as __tf::ToolParameter<_>>::take(__call, 0)?;
+                let __0 = <PathBuf as __tf::Parameter<_>>::take(__call, 0)?;
                 __tf::blocking(move || <std::io::Result<
                     String,
                 > as __tf::IntoToolResult>::into_tool_result(hash(__0)))

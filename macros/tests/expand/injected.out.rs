@@ -22,18 +22,18 @@ impl ::trueform::__private::ToolFunction for greet {
                 ::core::file!(),
                 ::core::line!(),
             )
-            .input("name", "", <String as __tf::ToolParameter<_>>::describe)
+            .input("name", "", <String as __tf::Parameter<_>>::describe)
             .input("", "", <State<Greeting> as __tf::UnnamedParameter<_>>::describe)
-            .input("context", "", <Context as __tf::ToolParameter<_>>::describe)
+            .input("context", "", <Context as __tf::Parameter<_>>::describe)
             .returns(
                 <Result<Json<Greeted>, ToolError> as __tf::IntoToolResult>::output_schema,
             )
             .call(|__call| {
-                let __0 = <String as __tf::ToolParameter<_>>::take(__call, 0)?;
+                let __0 = <String as __tf::Parameter<_>>::take(__call, 0)?;
                 let __1 = <State<
                     Greeting,
                 > as __tf::UnnamedParameter<_>>::take(__call, 1)?;
-                let __2 = <Context as __tf::ToolParameter<_>>::take(__call, 2)?;
+                let __2 = <Context as __tf::Parameter<_>>::take(__call, 2)?;
                 __tf::later(async move {
                     <Result<
                         Json<Greeted>,

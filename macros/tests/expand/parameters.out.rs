@@ -38,27 +38,27 @@ impl ::trueform::__private::ToolFunction for search {
                 .input(
                     "query",
                     "What to look for.",
-                    <__tf::Field<Parameter0> as __tf::ToolParameter<_>>::describe,
+                    <__tf::Field<Parameter0> as __tf::Parameter<_>>::describe,
                 )
                 .input(
                     "limit",
                     "At most so many answers.",
-                    <__tf::Field<Parameter1> as __tf::ToolParameter<_>>::describe,
+                    <__tf::Field<Parameter1> as __tf::Parameter<_>>::describe,
                 )
-                .input("type", "", <Option<Kind> as __tf::ToolParameter<_>>::describe)
+                .input("type", "", <Option<Kind> as __tf::Parameter<_>>::describe)
                 .returns(<Vec<String> as __tf::IntoToolResult>::output_schema)
                 .call(|__call| {
                     let __0 = <__tf::Field<
                         Parameter0,
-                    > as __tf::ToolParameter<_>>::take(__call, 0)?
+                    > as __tf::Parameter<_>>::take(__call, 0)?
                         .0
                         .query;
                     let __1 = <__tf::Field<
                         Parameter1,
-                    > as __tf::ToolParameter<_>>::take(__call, 1)?
+                    > as __tf::Parameter<_>>::take(__call, 1)?
                         .0
                         .limit;
-                    let __2 = <Option<Kind> as __tf::ToolParameter<_>>::take(__call, 2)?;
+                    let __2 = <Option<Kind> as __tf::Parameter<_>>::take(__call, 2)?;
                     __tf::ready(
                         <Vec<
                             String,

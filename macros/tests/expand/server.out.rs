@@ -38,12 +38,12 @@ where
                     ::core::file!(),
                     ::core::line!(),
                 )
-                .input("id", "", <Id as __tf::ToolParameter<_>>::describe)
+                .input("id", "", <Id as __tf::Parameter<_>>::describe)
                 .read_only(true)
                 .returns(<Result<&'_ str, Error> as __tf::IntoToolResult>::output_schema)
                 .call(|__call| {
                     let __server = __call.shared_server::<Self>();
-                    let __0 = <Id as __tf::ToolParameter<_>>::take(__call, 0)?;
+                    let __0 = <Id as __tf::Parameter<_>>::take(__call, 0)?;
                     __tf::later(async move {
                         <Result<
                             &'_ str,

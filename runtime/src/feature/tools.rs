@@ -5,34 +5,23 @@
 //! transport. The `#[tool]` and `#[server]` macros emit calls to the builder in `spec`; everything else is in this
 //! module.
 
-mod arguments;
-mod call;
 mod content;
 mod draft;
 mod dynamic;
 pub(crate) mod header_params;
-mod injected;
-mod input;
 mod invoke;
 mod lost;
 mod output;
-mod parameter;
-mod plain;
 mod rejected;
-mod report;
 mod result;
 mod room;
 mod route;
-mod schema;
 mod set;
 mod spec;
 
 pub use self::{
-    call::ToolInvocation,
     content::{Audio, Blob, Image, IntoContent},
     dynamic::DynamicTool,
-    injected::{Extension, FromContext, State},
-    parameter::{Args, ToolArgs, ToolParameter},
     result::{IntoToolError, IntoToolResult, Json},
     set::{IntoTools, ToolSet},
 };
@@ -41,7 +30,10 @@ pub(crate) use self::{
     room::{TOPIC, Tools},
     route::ToolRoute,
 };
-pub use crate::feature::failure::ToolError;
+pub use crate::feature::{
+    failure::ToolError,
+    function::{Args, Arguments, Extension, FromContext, Invocation, Parameter, State},
+};
 
 use trueform_schema::{CallToolResult, ContentBlock, TextContent};
 
@@ -53,10 +45,7 @@ pub(crate) fn failed(message: &str) -> CallToolResult {
 /// What expansions of the macros call, apart from the traits above.
 pub(crate) mod macro_support {
     pub use super::{
-        call::{ParameterError, ToolOutcome, ToolStep, blocking, later, ready},
-        input::InputSchema,
         output::OutputSchema,
-        parameter::{Field, UnnamedParameter},
         set::{ToolFunction, ToolServer},
         spec::{ToolSpec, tool},
     };

@@ -1,15 +1,15 @@
 //! A tool before the server is built: its schemas are compiled when it is known how the server advertises them.
 
 use serde_json::Value;
-use trueform_schema::JsonObject;
+use trueform_schema::{CallToolResult, JsonObject};
 
 use super::{
-    call::{Handler, MethodReceiver},
     rejected::Rejected,
-    route::{Definition, Enforced, ToolRoute},
+    route::{Definition, ToolRoute},
 };
 use crate::{
     check::CompileOptions,
+    feature::function::{Enforced, Function},
     lint::{Position, Profile, portable},
     projection,
 };
@@ -26,8 +26,7 @@ pub(crate) struct SchemaSettings {
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) definition: Definition,
-    pub(super) handler: Handler,
-    pub(super) server: MethodReceiver,
+    pub(super) function: Function<CallToolResult>,
 }
 
 impl Draft {
@@ -39,8 +38,7 @@ impl Draft {
     pub(super) fn finished(self, settings: SchemaSettings) -> Result<ToolRoute, Rejected> {
         let Self {
             mut definition,
-            handler,
-            server,
+            function,
         } = self;
         let profile = definition.profile.or(settings.profile);
         let profile = profile.unwrap_or(definition.usual_profile);
@@ -59,7 +57,7 @@ impl Draft {
             let output = tool.output_schema.as_ref();
             tool.output_schema = output.map(|schema| rewritten(schema, Position::Output));
         }
-        ToolRoute::new(definition, &checked, handler, server, settings.compile)
+        ToolRoute::new(definition, &checked, function, settings.compile)
     }
 }
 

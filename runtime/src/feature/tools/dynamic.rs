@@ -3,19 +3,24 @@
 use std::{fmt, future::Future, panic::Location, pin::Pin, sync::Arc};
 
 use serde_json::Value;
-use trueform_schema::{Icon, Json, JsonObject, Meta, Tool, ToolAnnotations};
+use trueform_schema::{CallToolResult, Icon, Json, JsonObject, Meta, Tool, ToolAnnotations};
 
 use super::{
-    arguments::ArgumentNames,
-    call::{ParameterError, ToolInvocation, ToolOutcome, ToolStep},
     draft::Draft,
     rejected::Rejected,
     result::IntoToolResult,
-    route::{Definition, Enforced, Place},
+    route::Definition,
     set::{IntoTools, ToolSet},
 };
 use crate::{
-    exchange::Context, feature::callable::Timeout, lint::Profile, needs::RequiredCapabilities,
+    exchange::Context,
+    feature::{
+        callable::{Step, Timeout},
+        failure::ToolError,
+        function::{ArgumentNames, Begun, Enforced, Function, Invocation, ParameterError, Place},
+    },
+    lint::Profile,
+    needs::RequiredCapabilities,
 };
 
 /// A tool whose schema is not written as Rust types: loaded from a file, a database, another server.
@@ -47,7 +52,12 @@ pub struct DynamicTool {
 }
 
 type DynamicHandler = Arc<
-    dyn Fn(Context, JsonObject) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send>> + Send + Sync,
+    dyn Fn(
+            Context,
+            JsonObject,
+        ) -> Pin<Box<dyn Future<Output = Result<CallToolResult, ToolError>> + Send>>
+        + Send
+        + Sync,
 >;
 
 impl DynamicTool {
@@ -55,7 +65,7 @@ impl DynamicTool {
     #[track_caller]
     pub fn new(name: impl Into<String>, input_schema: Value) -> Self {
         let name = name.into();
-        let place = Place::dynamic(Location::caller());
+        let place = Place::value("dynamic tool", Location::caller());
         let mut problems = Vec::new();
         let input_schema = object(input_schema, "input", &name, &place, &mut problems);
         Self {
@@ -177,12 +187,6 @@ impl DynamicTool {
         let definition = Definition {
             tool: self.tool,
             place: self.place,
-            // One parameter that is no argument.
-            names: ArgumentNames {
-                parameters: vec!["".into()],
-                others: Vec::new(),
-                closed: false,
-            },
             enforced: Enforced::Advertised,
             states: Vec::new(),
             timeout: self.timeout,
@@ -192,8 +196,16 @@ impl DynamicTool {
         };
         Ok(Draft {
             definition,
-            handler: call,
-            server: Arc::new(handler),
+            function: Function {
+                // One parameter that is not an argument.
+                names: ArgumentNames {
+                    parameters: vec!["".into()],
+                    others: Vec::new(),
+                    closed: false,
+                },
+                handler: call,
+                receiver: Arc::new(handler),
+            },
         })
     }
 
@@ -207,11 +219,11 @@ impl DynamicTool {
     }
 }
 
-fn call(call: &ToolInvocation<'_>) -> Result<ToolStep, ParameterError> {
+fn call(call: &Invocation<'_>) -> Begun<CallToolResult> {
     let handler = call.server::<DynamicHandler>();
     let arguments: JsonObject =
         serde_json::from_str(call.text).map_err(ParameterError::arguments)?;
-    Ok(ToolStep::Later(handler(call.context.clone(), arguments)))
+    Ok(Step::Later(handler(call.context.clone(), arguments)))
 }
 
 fn object(

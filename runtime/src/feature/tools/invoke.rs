@@ -7,23 +7,23 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use trueform_schema::{JsonObject, pointer};
+use trueform_schema::{CallToolResult, ErrorObject, JsonObject, pointer};
 
-use super::{
-    arguments::rewritten,
-    call::{Reason, ToolInvocation, ToolStep},
-    report::{self, ArgumentFailure},
-    route::ToolRoute,
-};
+use super::route::ToolRoute;
 use crate::{
     check::{Passed, Steps, Violation, Violations},
     exchange::Context,
-    feature::{callable::Prepared, failure::ToolError},
+    feature::{
+        callable::{Prepared, Step},
+        failure::ToolError,
+        function::{
+            arguments::rewritten,
+            invocation::Reason,
+            report::{self, ArgumentFailure},
+        },
+    },
     jsonrpc,
 };
-
-/// Most parameters whose arguments are split without an allocation.
-const INLINE_SLOTS: usize = 8;
 
 /// Most steps of a check on the thread that reads messages: some milliseconds, with patterns some tens of them. A check that needs
 /// more begins anew on a thread for work that blocks.
@@ -32,6 +32,9 @@ const INLINE_STEPS: u64 = 50_000;
 /// Longest text of which a tree is made on that thread, in bytes.
 const INLINE_BYTES: usize = 256 << 10;
 
+/// What became of a call so far.
+type ToolStep = Step<Result<CallToolResult, ToolError>>;
+
 /// What a second look at arguments finds.
 enum Examined {
     /// They are to be decoded, as this text if they were mended.
@@ -39,7 +42,7 @@ enum Examined {
     /// What is wrong with them, in words for the model.
     Mismatch(String),
     /// They cannot be read, which is an error of the protocol.
-    Unreadable(ToolStep),
+    Unreadable(ErrorObject),
     /// The look was broken off after as many steps as it may take.
     TooLong,
 }
@@ -70,33 +73,7 @@ impl ToolRoute {
         if self.definition.enforced.is_checked() {
             self.check_in_passing(context, text)?;
         }
-        self.decode(context, text)
-    }
-
-    /// Splits and decodes arguments, and calls the function.
-    #[inline(always)]
-    fn decode(&self, context: &Context, text: &str) -> Result<ToolStep, ArgumentFailure> {
-        let names = &self.definition.names;
-        let (mut inline, mut heap);
-        let slots: &mut [Option<&str>] = match names.parameters.len() {
-            count @ ..=INLINE_SLOTS => {
-                inline = [None; INLINE_SLOTS];
-                &mut inline[..count]
-            }
-            count => {
-                heap = vec![None; count];
-                &mut heap
-            }
-        };
-        names.split(text, slots)?;
-        let call = ToolInvocation {
-            context,
-            server: &self.server,
-            text,
-            slots,
-            names: &names.parameters,
-        };
-        (self.handler)(&call).map_err(ArgumentFailure::from)
+        self.function.decode(context, text)
     }
 
     /// Holds arguments to the schema as far as that takes no tree.
@@ -122,7 +99,7 @@ impl ToolRoute {
     ) -> ToolStep {
         let examined = match failure {
             ArgumentFailure::Parameter(Reason::Injected(error)) => {
-                return ToolStep::Ready(Err(error));
+                return Step::Ready(Err(error));
             }
             ArgumentFailure::TooLong => Examined::TooLong,
             ArgumentFailure::Names(_)
@@ -145,7 +122,7 @@ impl ToolRoute {
     /// Looks at arguments on a thread that may be held for long, and calls the function where it is called otherwise.
     fn look_elsewhere(self: &Arc<Self>, context: &Context, text: &str) -> ToolStep {
         let (this, context, text) = (self.clone(), context.clone(), text.to_owned());
-        ToolStep::Preparing(Box::new(move || -> Prepared<_> {
+        Step::Preparing(Box::new(move || -> Prepared<_> {
             let examined = this.examine_at_length(&context, &text);
             Box::new(move || this.call_examined(&context, &text, examined))
         }))
@@ -166,7 +143,7 @@ impl ToolRoute {
             Ok(value) => value,
             Err(error) => {
                 return match report::unreadable(text, &error) {
-                    Ok(called) => Examined::Unreadable(called),
+                    Ok(error) => Examined::Unreadable(error),
                     Err(problem) => Examined::Mismatch(problem),
                 };
             }
@@ -255,7 +232,7 @@ impl ToolRoute {
         let mended = match examined {
             Examined::Fit(mended) => mended,
             Examined::Mismatch(problem) => return self.refuse(&problem),
-            Examined::Unreadable(called) => return called,
+            Examined::Unreadable(error) => return Step::Ready(Err(ToolError::protocol(error))),
             Examined::TooLong => {
                 return self.refuse(&format!(
                     "to check them takes more than {} steps; send less, or simpler values",
@@ -264,10 +241,10 @@ impl ToolRoute {
             }
         };
         let text = mended.as_deref().unwrap_or(text);
-        match self.decode(context, text) {
+        match self.function.decode(context, text) {
             Ok(called) => called,
-            Err(ArgumentFailure::Parameter(Reason::Injected(error))) => ToolStep::Ready(Err(error)),
-            Err(failure) => self.refuse(&failure.worded(text, &self.definition.names)),
+            Err(ArgumentFailure::Parameter(Reason::Injected(error))) => Step::Ready(Err(error)),
+            Err(failure) => self.refuse(&failure.worded(text, &self.function.names)),
         }
     }
 
@@ -277,7 +254,7 @@ impl ToolRoute {
             self.name()
         );
         // I-6: a result, so that the model can mend them.
-        ToolStep::Ready(Err(ToolError::new(text)))
+        Step::Ready(Err(ToolError::new(text)))
     }
 }
 

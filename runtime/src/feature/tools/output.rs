@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::schema::{as_object, finished, output_generator};
+use crate::feature::function::schema::{as_object, finished, output_generator};
 
 /// Collects what the result type of a tool says of itself.
 #[derive(Debug)]

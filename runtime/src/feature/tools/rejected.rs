@@ -1,9 +1,7 @@
 //! A tool that cannot be registered: what is kept of it, so that everything else that is wrong is reported too.
 
-use super::{
-    injected::RequiredState,
-    route::{Definition, Place},
-};
+use super::route::Definition;
+use crate::feature::function::{Place, RequiredState};
 
 /// What is known of a tool without its schemas.
 #[derive(Debug)]

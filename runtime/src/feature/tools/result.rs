@@ -10,7 +10,6 @@ use trueform_schema::{
 };
 
 use super::{
-    call::ToolOutcome,
     content::{Audio, Blob, Image, IntoContent},
     output::OutputSchema,
 };
@@ -38,6 +37,8 @@ use crate::feature::failure::ToolError;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Json<T>(pub T);
+
+type ToolOutcome = Result<CallToolResult, ToolError>;
 
 /// What a tool may return: text, numbers, content, [`Json`], a whole [`CallToolResult`]; `Option` of these, `Vec` of
 /// content, `Result` with any error, or nothing.

@@ -8,7 +8,6 @@ use trueform_schema::{
 };
 
 use super::{
-    call::ToolOutcome,
     draft::SchemaSettings,
     failed,
     route::ToolRoute,
@@ -21,6 +20,7 @@ use crate::{
         Room,
         call::{Conditions, run},
         callable::{Callable, Failure, Step, Timeout, stopped},
+        failure::ToolError,
         job::Called,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         subscriptions::Topic,
@@ -285,7 +285,11 @@ impl Callable for ToolRoute {
     }
 
     #[inline(always)]
-    fn call(self: &Arc<Self>, cx: &Context, arguments: Option<JsonObject>) -> Step<ToolOutcome> {
+    fn call(
+        self: &Arc<Self>,
+        cx: &Context,
+        arguments: Option<JsonObject>,
+    ) -> Step<Result<CallToolResult, ToolError>> {
         self.invoke(cx, arguments.as_ref())
     }
 
@@ -310,7 +314,7 @@ impl Callable for ToolRoute {
     fn respond(
         &self,
         cx: &Context,
-        outcome: ToolOutcome,
+        outcome: Result<CallToolResult, ToolError>,
     ) -> std::result::Result<Outgoing, ErrorObject> {
         let mut result = match outcome {
             Ok(result) => result,

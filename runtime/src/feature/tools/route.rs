@@ -1,19 +1,16 @@
 //! A registered tool: how it is called and how its result is finished.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use serde_json::Value;
 use trueform_schema::{
-    CallToolResult, ContentBlock, Era, ErrorObject, Json, JsonObject, Revision, TextContent, Tool,
+    CallToolResult, ContentBlock, Era, ErrorObject, Json, Revision, TextContent, Tool,
     ToolAnnotations, View,
     parts::{Part, Parts},
 };
 
 use super::{
-    arguments::ArgumentNames,
-    call::{Handler, MethodReceiver},
     header_params::{HeaderParam, header_params},
-    injected::RequiredState,
     lost::ReportedLosses,
     rejected::Rejected,
 };
@@ -23,6 +20,7 @@ use crate::{
     feature::{
         callable::Timeout,
         failure::{Chain, ToolError},
+        function::{Enforced, Function, Place, RequiredState},
     },
     gate::{is_illegal_meta_key, is_meta_key, is_reserved},
     jsonrpc,
@@ -34,8 +32,7 @@ use crate::{
 /// A tool, ready to be listed and called.
 pub(crate) struct ToolRoute {
     pub(super) definition: Definition,
-    pub(super) handler: Handler,
-    pub(super) server: MethodReceiver,
+    pub(super) function: Function<CallToolResult>,
     /// What arguments are held to. It accepts what the advertised schema does, and `null` where that leaves it out.
     pub(super) input: Schema,
     output: Option<Schema>,
@@ -50,7 +47,6 @@ pub(crate) struct ToolRoute {
 pub(super) struct Definition {
     pub(super) tool: Tool,
     pub(super) place: Place,
-    pub(super) names: ArgumentNames,
     /// How arguments are held to the input schema.
     pub(super) enforced: Enforced,
     pub(super) states: Vec<RequiredState>,
@@ -62,59 +58,13 @@ pub(super) struct Definition {
     pub(super) usual_profile: Profile,
 }
 
-/// What arguments are held to.
-#[derive(Debug)]
-pub(super) enum Enforced {
-    /// Decoding them enforces the input schema.
-    Decoded,
-    /// They are checked against the input schema.
-    Advertised,
-    /// They are checked against this schema: the input schema, and the bounds that the Rust types have by themselves.
-    Bounded(JsonObject),
-}
-
-impl Enforced {
-    /// Whether arguments are checked.
-    pub(super) fn is_checked(&self) -> bool {
-        !matches!(self, Self::Decoded)
-    }
-}
-
-/// Where a tool was written.
-#[derive(Clone, Debug)]
-pub(crate) struct Place(Arc<str>);
-
-impl Place {
-    pub(super) fn function(name: &str, file: &str, line: u32) -> Self {
-        Self(format!("fn `{name}` at {file}:{line}").into())
-    }
-
-    pub(super) fn dynamic(location: &std::panic::Location<'_>) -> Self {
-        Self(
-            format!(
-                "the dynamic tool at {}:{}",
-                location.file(),
-                location.line()
-            )
-            .into(),
-        )
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl ToolRoute {
     /// Compiles the schemas and checks what clients would stumble over. Arguments are held to `checked`, and `definition` has the
     /// schemas as they are advertised.
     pub(super) fn new(
         definition: Definition,
         checked: &Value,
-        handler: Handler,
-        server: MethodReceiver,
+        function: Function<CallToolResult>,
         options: CompileOptions,
     ) -> Result<Self, Rejected> {
         let Definition { tool, place, .. } = &definition;
@@ -187,8 +137,7 @@ impl ToolRoute {
                     input,
                     output: output.flatten(),
                     definition,
-                    handler,
-                    server,
+                    function,
                     header_params,
                     wraps_output,
                     reported: ReportedLosses::default(),

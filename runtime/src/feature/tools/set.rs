@@ -7,14 +7,15 @@ use std::{
 };
 
 use super::{
-    call::MethodReceiver,
     draft::{Draft, SchemaSettings},
-    injected::RequiredState,
     rejected::Rejected,
-    route::{Place, ToolRoute},
+    route::ToolRoute,
     spec::ToolSpec,
 };
-use crate::feature::listing::name_taken;
+use crate::feature::{
+    function::{MethodReceiver, Place, RequiredState},
+    listing::name_taken,
+};
 
 /// Tools to be registered, and what is wrong with them. Nothing here fails: building the server reports all problems.
 ///

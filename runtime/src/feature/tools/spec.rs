@@ -3,17 +3,19 @@
 use std::{fmt, time::Duration};
 
 use serde::Serialize;
-use trueform_schema::{Icon, IconTheme, Json, JsonObject, Meta, Tool, ToolAnnotations};
-
-use super::{
-    call::{Handler, MethodReceiver},
-    draft::Draft,
-    input::{Input, InputSchema},
-    output::OutputSchema,
-    rejected::Rejected,
-    route::{Definition, Place},
+use trueform_schema::{
+    CallToolResult, Icon, IconTheme, Json, JsonObject, Meta, Tool, ToolAnnotations,
 };
-use crate::{feature::callable::Timeout, lint::Profile, needs::RequiredCapabilities};
+
+use super::{draft::Draft, output::OutputSchema, rejected::Rejected, route::Definition};
+use crate::{
+    feature::{
+        callable::Timeout,
+        function::{Function, Handler, Input, InputSchema, MethodReceiver, Place},
+    },
+    lint::Profile,
+    needs::RequiredCapabilities,
+};
 
 /// A tool in the making.
 pub struct ToolSpec {
@@ -29,7 +31,7 @@ pub struct ToolSpec {
     timeout: Option<Timeout>,
     needs: RequiredCapabilities,
     profile: Option<Profile>,
-    handler: Option<Handler>,
+    handler: Option<Handler<CallToolResult>>,
 }
 
 /// Begins a tool: the function `function` of `file`.
@@ -80,7 +82,7 @@ impl ToolSpec {
 
     /// Sets the code.
     #[must_use]
-    pub fn call(mut self, handler: Handler) -> Self {
+    pub fn call(mut self, handler: Handler<CallToolResult>) -> Self {
         self.handler = Some(handler);
         self
     }
@@ -204,7 +206,6 @@ impl ToolSpec {
         let definition = Definition {
             tool,
             place: self.place,
-            names,
             enforced,
             states,
             timeout: self.timeout,
@@ -215,8 +216,11 @@ impl ToolSpec {
         let handler = self.handler.expect("expansions end with `call`");
         Ok(Draft {
             definition,
-            handler,
-            server: server.clone(),
+            function: Function {
+                names,
+                handler,
+                receiver: server.clone(),
+            },
         })
     }
 }

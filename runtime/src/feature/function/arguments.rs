@@ -9,18 +9,18 @@ use serde_json::{Map, Value};
 
 /// Which names a tool takes, and which parameter each belongs to.
 #[derive(Debug, Default)]
-pub(super) struct ArgumentNames {
+pub(crate) struct ArgumentNames {
     /// Name on the wire of each parameter; empty for injected ones.
-    pub(super) parameters: Vec<Box<str>>,
+    pub(crate) parameters: Vec<Box<str>>,
     /// Names that belong to no single parameter: the members of an `Args` struct.
-    pub(super) others: Vec<Box<str>>,
+    pub(crate) others: Vec<Box<str>>,
     /// Whether other names are refused.
-    pub(super) closed: bool,
+    pub(crate) closed: bool,
 }
 
 /// Why the text was not split.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ArgumentMismatch {
+pub(crate) enum ArgumentMismatch {
     /// A name that the tool does not take.
     Unknown,
     /// A name that is there twice.
@@ -31,7 +31,7 @@ pub(super) enum ArgumentMismatch {
 
 impl ArgumentNames {
     /// Puts the text of each parameter's argument into its slot.
-    pub(super) fn split<'a>(
+    pub(crate) fn split<'a>(
         &self,
         text: &'a str,
         slots: &mut [Option<&'a str>],
@@ -68,7 +68,7 @@ impl ArgumentNames {
 /// The arguments `text`, which are `before` as a tree, as `after`: without members that were `null` and are gone, and with new text
 /// for members that changed. All others stay as they are written, because a tree does not hold every number exactly. `None` if the
 /// text is not that of an object.
-pub(super) fn rewritten(
+pub(crate) fn rewritten(
     text: &str,
     before: &Map<String, Value>,
     after: &Map<String, Value>,

@@ -1,18 +1,15 @@
 //! Why arguments do not fit, in words for the model. All of it is off the path of calls that fit.
 
-use trueform_schema::{DecodeError, pointer};
+use trueform_schema::{DecodeError, ErrorObject, pointer};
 
 use super::{
     arguments::{ArgumentMismatch, ArgumentNames},
-    call::{ParameterError, Reason, ToolStep},
+    invocation::{ParameterError, Reason},
 };
-use crate::{
-    feature::failure::ToolError,
-    jsonrpc::{self, ErrorDetail},
-};
+use crate::jsonrpc::{self, ErrorDetail};
 
 /// What kept a call from its function.
-pub(super) enum ArgumentFailure {
+pub(crate) enum ArgumentFailure {
     Names(ArgumentMismatch),
     /// The schema may not allow them, or the type may not take them as they are written.
     Unchecked,
@@ -35,7 +32,7 @@ impl From<ParameterError> for ArgumentFailure {
 
 impl ArgumentFailure {
     /// What is wrong where the schema finds nothing: the type is stricter than its schema. `text` are the arguments.
-    pub(super) fn worded(self, text: &str, names: &ArgumentNames) -> String {
+    pub(crate) fn worded(self, text: &str, names: &ArgumentNames) -> String {
         match self {
             Self::Names(ArgumentMismatch::Twice(name)) => format!("`{name}` is given twice"),
             Self::Names(ArgumentMismatch::Unknown) => {
@@ -147,13 +144,12 @@ fn range(name: &str) -> Option<String> {
 ///
 /// # Errors
 /// The message for the model.
-pub(super) fn unreadable(text: &str, error: &serde_json::Error) -> Result<ToolStep, String> {
+pub(crate) fn unreadable(text: &str, error: &serde_json::Error) -> Result<ErrorObject, String> {
     let located = DecodeError::locate(text, error);
     // Of texts that are JSON, only numbers that no double holds have a value that is wrong.
     if located.rule() == "value" {
         return Err(shown(&worded(&located)));
     }
     let fault = ErrorDetail::of_decoding(&located, "/params/arguments");
-    let error = jsonrpc::params_error("tools/call", &fault);
-    Ok(ToolStep::Ready(Err(ToolError::protocol(error))))
+    Ok(jsonrpc::params_error("tools/call", &fault))
 }

@@ -7,7 +7,7 @@
 use std::any::TypeId;
 
 /// Whether `T` is on the list: `bool`, the integers of 8 to 64 bits, `String`, and `Option` and `Vec` of one of them.
-pub(super) fn is_plain<T: 'static>() -> bool {
+pub(crate) fn is_plain<T: 'static>() -> bool {
     macro_rules! listed {
         ($($plain:ty)*) => {
             [$(
@@ -35,7 +35,10 @@ mod tests {
     use serde_json::Value;
 
     use super::{
-        super::{input::InputSchema, parameter::ToolParameter, route::Enforced},
+        super::{
+            input::{Enforced, InputSchema},
+            parameter::Parameter,
+        },
         *,
     };
     use crate::{
@@ -122,7 +125,7 @@ mod tests {
         T: DeserializeOwned + Serialize + JsonSchema + Debug + 'static,
     {
         let mut input = InputSchema::new();
-        input.parameter("a", "", <T as ToolParameter<_>>::describe);
+        input.parameter("a", "", <T as Parameter<_>>::describe);
         let input = input.finish();
         assert!(matches!(input.enforced, Enforced::Decoded));
         let advertised = Value::Object(input.schema);

@@ -1,42 +1,37 @@
-//! One call of a tool, as the macros' code sees it, and how it may end.
+//! One call of an author's function, as the macros' code sees it, and how it may end.
 
 use std::{any::Any, fmt, future::Future};
-
-use trueform_schema::CallToolResult;
 
 use crate::{
     exchange::Context,
     feature::{callable::Step, failure::ToolError},
 };
 
-/// What a tool's code is called with: who asks, and the arguments as JSON text, split by parameter.
-pub struct ToolInvocation<'a> {
-    pub(super) context: &'a Context,
-    pub(super) server: &'a MethodReceiver,
+/// What an author's function is called with: who asks, and the arguments as JSON text, split by parameter.
+pub struct Invocation<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) server: &'a MethodReceiver,
     /// All arguments, an object.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
     /// For each parameter, its argument.
-    pub(super) slots: &'a [Option<&'a str>],
+    pub(crate) slots: &'a [Option<&'a str>],
     /// For each parameter, its name on the wire.
-    pub(super) names: &'a [Box<str>],
+    pub(crate) names: &'a [Box<str>],
 }
 
-/// The value whose methods are tools; a unit for functions.
-pub(super) type MethodReceiver = std::sync::Arc<dyn Any + Send + Sync>;
+/// The value whose methods are called; a unit for functions.
+pub(crate) type MethodReceiver = std::sync::Arc<dyn Any + Send + Sync>;
 
-/// The code of a tool: takes the parameters, calls the function, converts its result.
-pub(crate) type Handler = fn(&ToolInvocation<'_>) -> Result<ToolStep, ParameterError>;
+/// The code of a function that returns an `R`: takes the parameters, calls the function, converts its result.
+pub(crate) type Handler<R> = fn(&Invocation<'_>) -> Begun<R>;
 
-/// What became of a call so far.
-pub type ToolStep = Step<ToolOutcome>;
-
-/// How a call ends.
-pub type ToolOutcome = Result<CallToolResult, ToolError>;
+/// How a call began, unless a parameter could not be made.
+pub(crate) type Begun<R> = Result<Step<Result<R, ToolError>>, ParameterError>;
 
 /// Why a parameter could not be made.
 pub struct ParameterError(Box<Reason>);
 
-pub(super) enum Reason {
+pub(crate) enum Reason {
     /// The argument of the parameter at this index does not decode. `text` is what was decoded.
     Argument {
         index: usize,
@@ -48,7 +43,7 @@ pub(super) enum Reason {
     Injected(ToolError),
 }
 
-impl ToolInvocation<'_> {
+impl Invocation<'_> {
     /// The value whose method is called.
     ///
     /// # Panics
@@ -58,22 +53,22 @@ impl ToolInvocation<'_> {
     pub fn server<S: Any>(&self) -> &S {
         self.server
             .downcast_ref()
-            .expect("a tool is registered with the value whose type its code names")
+            .expect("a method is registered with the value whose type its code names")
     }
 
-    /// Shared ownership of [`ToolInvocation::server`].
+    /// Shared ownership of [`Invocation::server`].
     ///
     /// # Panics
-    /// As [`ToolInvocation::server`].
+    /// As [`Invocation::server`].
     #[doc(hidden)]
     #[must_use]
     pub fn shared_server<S: Any + Send + Sync>(&self) -> std::sync::Arc<S> {
         let server = self.server.clone().downcast();
-        server.expect("a tool is registered with the value whose type its code names")
+        server.expect("a method is registered with the value whose type its code names")
     }
 }
 
-impl fmt::Debug for ToolInvocation<'_> {
+impl fmt::Debug for Invocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
             .field("context", &self.context)
@@ -83,21 +78,21 @@ impl fmt::Debug for ToolInvocation<'_> {
 
 impl ParameterError {
     #[cold]
-    pub(super) fn argument(index: usize, error: serde_json::Error) -> Self {
+    pub(crate) fn argument(index: usize, error: serde_json::Error) -> Self {
         Self(Box::new(Reason::Argument { index, error }))
     }
 
     #[cold]
-    pub(super) fn arguments(error: serde_json::Error) -> Self {
+    pub(crate) fn arguments(error: serde_json::Error) -> Self {
         Self(Box::new(Reason::Arguments(error)))
     }
 
     #[cold]
-    pub(super) fn injected(error: ToolError) -> Self {
+    pub(crate) fn injected(error: ToolError) -> Self {
         Self(Box::new(Reason::Injected(error)))
     }
 
-    pub(super) fn into_reason(self) -> Reason {
+    pub(crate) fn into_reason(self) -> Reason {
         *self.0
     }
 }
@@ -117,27 +112,23 @@ impl fmt::Debug for ParameterError {
 /// The call ended at once.
 ///
 /// # Errors
-/// Never; the type is what a tool's code returns.
-pub fn ready(outcome: ToolOutcome) -> Result<ToolStep, ParameterError> {
-    Ok(ToolStep::Ready(outcome))
+/// Never; the type is what the code of a function returns.
+pub fn ready<R>(outcome: Result<R, ToolError>) -> Begun<R> {
+    Ok(Step::Ready(outcome))
 }
 
 /// The call goes on as a future.
 ///
 /// # Errors
-/// Never; the type is what a tool's code returns.
-pub fn later<F: Future<Output = ToolOutcome> + Send + 'static>(
-    future: F,
-) -> Result<ToolStep, ParameterError> {
-    Ok(ToolStep::Later(Box::pin(future)))
+/// Never; the type is what the code of a function returns.
+pub fn later<R, F: Future<Output = Result<R, ToolError>> + Send + 'static>(future: F) -> Begun<R> {
+    Ok(Step::Later(Box::pin(future)))
 }
 
 /// The call goes on where it may hold its thread.
 ///
 /// # Errors
-/// Never; the type is what a tool's code returns.
-pub fn blocking<F: FnOnce() -> ToolOutcome + Send + 'static>(
-    work: F,
-) -> Result<ToolStep, ParameterError> {
-    Ok(ToolStep::Blocking(Box::new(work)))
+/// Never; the type is what the code of a function returns.
+pub fn blocking<R, F: FnOnce() -> Result<R, ToolError> + Send + 'static>(work: F) -> Begun<R> {
+    Ok(Step::Blocking(Box::new(work)))
 }

@@ -8,12 +8,12 @@ use schemars::{
 use serde_json::{Map, Number, Value};
 
 /// A generator for what is read.
-pub(super) fn input_generator() -> SchemaGenerator {
+pub(crate) fn input_generator() -> SchemaGenerator {
     settings().for_deserialize().into_generator()
 }
 
 /// A generator for what is written.
-pub(super) fn output_generator() -> SchemaGenerator {
+pub(crate) fn output_generator() -> SchemaGenerator {
     settings().for_serialize().into_generator()
 }
 
@@ -22,12 +22,12 @@ fn settings() -> SchemaSettings {
 }
 
 /// Finishes the schema of a type: definitions to its root, no formats that only Rust knows.
-pub(super) fn finished(schema: Value, generator: &mut SchemaGenerator) -> Value {
+pub(crate) fn finished(schema: Value, generator: &mut SchemaGenerator) -> Value {
     without_number_formats(with_definitions(schema, generator), Bounds::Narrow)
 }
 
 /// As [`finished`], and the same schema with the bounds of all integer types.
-pub(super) fn with_bounds(schema: Value, generator: &mut SchemaGenerator) -> (Value, Value) {
+pub(crate) fn with_bounds(schema: Value, generator: &mut SchemaGenerator) -> (Value, Value) {
     let schema = with_definitions(schema, generator);
     let bounded = without_number_formats(schema.clone(), Bounds::All);
     (without_number_formats(schema, Bounds::Narrow), bounded)
@@ -50,7 +50,7 @@ fn without_number_formats(mut schema: Value, bounds: Bounds) -> Value {
 }
 
 /// The object form of a schema: `true` and `false` have one too.
-pub(super) fn as_object(schema: Value) -> Map<String, Value> {
+pub(crate) fn as_object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(schema) => schema,
         Value::Bool(false) => Map::from_iter([("not".to_owned(), Value::Object(Map::new()))]),

@@ -2,13 +2,31 @@
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use trueform_schema::JsonObject;
 
 use super::{
     arguments::ArgumentNames,
     injected::RequiredState,
-    route::Enforced,
     schema::{as_object, input_generator, with_bounds},
 };
+
+/// What arguments are held to.
+#[derive(Debug)]
+pub(crate) enum Enforced {
+    /// Decoding them enforces the input schema.
+    Decoded,
+    /// They are checked against the input schema.
+    Advertised,
+    /// They are checked against this schema: the input schema, and the bounds that the Rust types have by themselves.
+    Bounded(JsonObject),
+}
+
+impl Enforced {
+    /// Whether arguments are checked.
+    pub(crate) fn is_checked(&self) -> bool {
+        !matches!(self, Self::Decoded)
+    }
+}
 
 /// Collects what the parameters of a tool say of themselves.
 #[derive(Debug)]
@@ -29,16 +47,16 @@ pub struct InputSchema {
 
 /// A finished input schema and what the call path needs to know of it.
 #[derive(Debug)]
-pub(super) struct Input {
-    pub(super) schema: Map<String, Value>,
-    pub(super) names: ArgumentNames,
-    pub(super) enforced: Enforced,
-    pub(super) states: Vec<RequiredState>,
-    pub(super) problems: Vec<String>,
+pub(crate) struct Input {
+    pub(crate) schema: Map<String, Value>,
+    pub(crate) names: ArgumentNames,
+    pub(crate) enforced: Enforced,
+    pub(crate) states: Vec<RequiredState>,
+    pub(crate) problems: Vec<String>,
 }
 
 impl InputSchema {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             generator: input_generator(),
             current: ("", ""),
@@ -53,7 +71,7 @@ impl InputSchema {
     }
 
     /// The next parameter describes itself.
-    pub(super) fn parameter(
+    pub(crate) fn parameter(
         &mut self,
         name: &'static str,
         description: &'static str,
@@ -141,7 +159,7 @@ impl InputSchema {
         }
     }
 
-    pub(super) fn finish(mut self) -> Input {
+    pub(crate) fn finish(mut self) -> Input {
         let schema = match self.whole.take() {
             Some(_) if !self.properties.is_empty() => {
                 let names: Vec<_> = self

@@ -1,4 +1,4 @@
-//! The parameters of a tool: arguments, all arguments as one struct, and what is injected. The type decides which.
+//! The parameters of a function: arguments, all arguments as one struct, and what is injected. The type decides which.
 
 use schemars::JsonSchema;
 use serde::{
@@ -10,9 +10,9 @@ use serde::{
 };
 
 use super::{
-    call::{ParameterError, ToolInvocation},
     injected::FromContext,
     input::InputSchema,
+    invocation::{Invocation, ParameterError},
     plain::is_plain,
 };
 
@@ -45,24 +45,24 @@ use super::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args<T>(pub T);
 
-/// What may be the parameter of a tool.
+/// What may be a parameter of a tool, a prompt or a resource.
 ///
 /// `Kind` says in which way and is always inferred: an argument, all arguments ([`Args`]), or injected
 /// ([`FromContext`]). Implemented for all types that can be any of them; not to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of a tool",
+    message = "`{Self}` cannot be a parameter of a tool, prompt or resource",
     label = "neither an argument nor injected",
     note = "an argument, and what `Args` holds, implements both `serde::Deserialize` and `schemars::JsonSchema`: \
             `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait",
-    note = "what a tool gets without asking its caller implements `trueform::FromContext`, as `Context` and `State<T>` do"
+    note = "what a function gets without asking its caller implements `trueform::FromContext`, as `Context` and `State<T>` do"
 )]
-pub trait ToolParameter<Kind>: Sized {
+pub trait Parameter<Kind>: Sized {
     #[doc(hidden)]
     fn describe(input: &mut InputSchema);
 
     #[doc(hidden)]
-    fn take(call: &ToolInvocation<'_>, index: usize) -> Result<Self, ParameterError>;
+    fn take(call: &Invocation<'_>, index: usize) -> Result<Self, ParameterError>;
 }
 
 /// The kinds of parameters.
@@ -76,13 +76,13 @@ pub enum Whole {}
 pub enum Injected {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema + 'static> ToolParameter<Argument> for T {
+impl<T: DeserializeOwned + JsonSchema + 'static> Parameter<Argument> for T {
     fn describe(input: &mut InputSchema) {
         let schema = input.generator().subschema_for::<T>();
         input.argument(schema, absent::<T>().is_err(), is_plain::<T>());
     }
 
-    fn take(call: &ToolInvocation<'_>, index: usize) -> Result<Self, ParameterError> {
+    fn take(call: &Invocation<'_>, index: usize) -> Result<Self, ParameterError> {
         let decoded = match call.slots[index] {
             Some(text) => serde_json::from_str(text),
             None => absent(),
@@ -92,35 +92,35 @@ impl<T: DeserializeOwned + JsonSchema + 'static> ToolParameter<Argument> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: FromContext> ToolParameter<Injected> for T {
+impl<T: FromContext> Parameter<Injected> for T {
     fn describe(input: &mut InputSchema) {
         T::require(input.injected());
     }
 
-    fn take(call: &ToolInvocation<'_>, _index: usize) -> Result<Self, ParameterError> {
+    fn take(call: &Invocation<'_>, _index: usize) -> Result<Self, ParameterError> {
         T::from_context(call.context).map_err(ParameterError::injected)
     }
 }
 
 /// What [`Args`] may hold.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot hold the arguments of a tool",
+    message = "`{Self}` cannot hold arguments",
     label = "`serde::Deserialize` or `schemars::JsonSchema` is not implemented",
     note = "derive both: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
 )]
-pub trait ToolArgs: DeserializeOwned + JsonSchema {}
+pub trait Arguments: DeserializeOwned + JsonSchema {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> ToolArgs for T {}
+impl<T: DeserializeOwned + JsonSchema> Arguments for T {}
 
-impl<T: ToolArgs> ToolParameter<Whole> for Args<T> {
+impl<T: Arguments> Parameter<Whole> for Args<T> {
     fn describe(input: &mut InputSchema) {
         let schema = T::json_schema(input.generator());
         input.whole(schema, std::any::type_name::<T>());
     }
 
-    fn take(call: &ToolInvocation<'_>, _index: usize) -> Result<Self, ParameterError> {
+    fn take(call: &Invocation<'_>, _index: usize) -> Result<Self, ParameterError> {
         serde_json::from_str(call.text)
             .map(Args)
             .map_err(ParameterError::arguments)
@@ -131,13 +131,13 @@ impl<T: ToolArgs> ToolParameter<Whole> for Args<T> {
 #[derive(Debug)]
 pub struct Field<T>(pub T);
 
-impl<T: DeserializeOwned + JsonSchema> ToolParameter<Attributed> for Field<T> {
+impl<T: DeserializeOwned + JsonSchema> Parameter<Attributed> for Field<T> {
     fn describe(input: &mut InputSchema) {
         let schema = T::json_schema(input.generator());
         input.field(schema);
     }
 
-    fn take(call: &ToolInvocation<'_>, index: usize) -> Result<Self, ParameterError> {
+    fn take(call: &Invocation<'_>, index: usize) -> Result<Self, ParameterError> {
         let member = OneMember {
             name: &call.names[index],
             text: call.slots[index],
@@ -150,27 +150,27 @@ impl<T: DeserializeOwned + JsonSchema> ToolParameter<Attributed> for Field<T> {
 
 /// A parameter that is a pattern, and so has no name that could be an argument's.
 #[diagnostic::on_unimplemented(
-    message = "an argument of a tool needs a name",
+    message = "an argument needs a name",
     label = "this pattern has none",
     note = "name the parameter and take it apart in the function, or take all arguments as one `Args<T>`"
 )]
-pub trait UnnamedParameter<Kind>: ToolParameter<Kind> {
-    /// See [`ToolParameter::describe`].
+pub trait UnnamedParameter<Kind>: Parameter<Kind> {
+    /// See [`Parameter::describe`].
     #[doc(hidden)]
     fn describe(input: &mut InputSchema) {
-        <Self as ToolParameter<Kind>>::describe(input);
+        <Self as Parameter<Kind>>::describe(input);
     }
 
-    /// See [`ToolParameter::take`].
+    /// See [`Parameter::take`].
     #[doc(hidden)]
-    fn take(call: &ToolInvocation<'_>, index: usize) -> Result<Self, ParameterError> {
-        <Self as ToolParameter<Kind>>::take(call, index)
+    fn take(call: &Invocation<'_>, index: usize) -> Result<Self, ParameterError> {
+        <Self as Parameter<Kind>>::take(call, index)
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: FromContext> UnnamedParameter<Injected> for T {}
-impl<T: ToolArgs> UnnamedParameter<Whole> for Args<T> {}
+impl<T: Arguments> UnnamedParameter<Whole> for Args<T> {}
 
 /// What an absent argument is: for `Option` and its like a value, else an error.
 fn absent<T: DeserializeOwned>() -> serde_json::Result<T> {

@@ -1,0 +1,25 @@
+//! Where what a feature offers was written, for messages to the author.
+
+use std::{fmt, sync::Arc};
+
+/// Where what a feature offers was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(Arc<str>);
+
+impl Place {
+    pub(crate) fn function(name: &str, file: &str, line: u32) -> Self {
+        Self(format!("fn `{name}` at {file}:{line}").into())
+    }
+
+    /// What is not a function: `what` it is, such as `dynamic tool`.
+    pub(crate) fn value(what: &str, location: &std::panic::Location<'_>) -> Self {
+        let (file, line) = (location.file(), location.line());
+        Self(format!("the {what} at {file}:{line}").into())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
