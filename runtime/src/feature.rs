@@ -6,6 +6,7 @@
 
 pub(crate) mod call;
 pub(crate) mod callable;
+pub(crate) mod content;
 pub(crate) mod extension;
 pub(crate) mod failure;
 pub(crate) mod function;

@@ -12,6 +12,7 @@ mod place;
 mod plain;
 pub(crate) mod report;
 pub(crate) mod schema;
+pub(crate) mod text;
 
 pub(crate) use self::{
     arguments::ArgumentNames,
@@ -19,6 +20,7 @@ pub(crate) use self::{
     input::{Enforced, Input, InputSchema},
     invocation::{Begun, Handler, MethodReceiver, ParameterError},
     place::Place,
+    text::{TextFunction, TextParameter, Wording},
 };
 pub use self::{
     injected::{Extension, FromContext, State},

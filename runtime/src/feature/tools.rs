@@ -5,7 +5,6 @@
 //! transport. The `#[tool]` and `#[server]` macros emit calls to the builder in `spec`; everything else is in this
 //! module.
 
-mod content;
 mod draft;
 mod dynamic;
 pub(crate) mod header_params;
@@ -19,18 +18,18 @@ mod route;
 mod set;
 mod spec;
 
-pub use self::{
-    content::{Audio, Blob, Image, IntoContent},
-    dynamic::DynamicTool,
-    result::{IntoToolError, IntoToolResult, Json},
-    set::{IntoTools, ToolSet},
-};
 pub(crate) use self::{
     draft::SchemaSettings,
     room::{TOPIC, Tools},
     route::ToolRoute,
 };
+pub use self::{
+    dynamic::DynamicTool,
+    result::{IntoToolError, IntoToolResult, Json},
+    set::{IntoTools, ToolSet},
+};
 pub use crate::feature::{
+    content::{Audio, Blob, Image, IntoContent},
     failure::ToolError,
     function::{Args, Arguments, Extension, FromContext, Invocation, Parameter, State},
 };

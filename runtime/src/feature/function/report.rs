@@ -6,7 +6,10 @@ use super::{
     arguments::{ArgumentMismatch, ArgumentNames},
     invocation::{ParameterError, Reason},
 };
-use crate::jsonrpc::{self, ErrorDetail};
+use crate::{
+    check::{Violation, Violations},
+    jsonrpc::{self, ErrorDetail},
+};
 
 /// What kept a call from its function.
 pub(crate) enum ArgumentFailure {
@@ -80,6 +83,23 @@ fn worded(error: &DecodeError) -> String {
         "" => problem,
         pointer => format!("{pointer}: {problem}"),
     }
+}
+
+/// A line for each violation, as `line` writes it. Names and values in it are the caller's.
+pub(crate) fn in_lines(violations: &Violations, line: impl Fn(&Violation) -> String) -> String {
+    let mut lines: Vec<_> = violations
+        .iter()
+        .map(|violation| {
+            let mut short = violation.clone();
+            short.pointer = jsonrpc::shortened(&short.pointer).into_owned();
+            jsonrpc::one_line(&line(&short)).into_owned()
+        })
+        .collect();
+    match violations.total() - lines.len() {
+        0 => {}
+        more => lines.push(format!("and {more} more")),
+    }
+    lines.join("\n")
 }
 
 /// The message of serde for an integer that is out of range or written as a float, with what to send instead.

@@ -19,7 +19,7 @@ use crate::{
         function::{
             arguments::rewritten,
             invocation::Reason,
-            report::{self, ArgumentFailure},
+            report::{self, ArgumentFailure, in_lines},
         },
     },
     jsonrpc,
@@ -260,23 +260,6 @@ impl ToolRoute {
 
 fn limit(context: &Context) -> u64 {
     context.0.host.settings.max_check_steps
-}
-
-/// A line for each violation, as `line` writes it. Names and values in it are the caller's.
-fn in_lines(violations: &Violations, line: impl Fn(&Violation) -> String) -> String {
-    let mut lines: Vec<_> = violations
-        .iter()
-        .map(|violation| {
-            let mut short = violation.clone();
-            short.pointer = jsonrpc::shortened(&short.pointer).into_owned();
-            jsonrpc::one_line(&line(&short)).into_owned()
-        })
-        .collect();
-    match violations.total() - lines.len() {
-        0 => {}
-        more => lines.push(format!("and {more} more")),
-    }
-    lines.join("\n")
 }
 
 /// The arguments that are `null` and that the schema refuses for it.

@@ -9,11 +9,11 @@ use trueform_schema::{
     TextContent,
 };
 
-use super::{
+use super::output::OutputSchema;
+use crate::feature::{
     content::{Audio, Blob, Image, IntoContent},
-    output::OutputSchema,
+    failure::ToolError,
 };
-use crate::feature::failure::ToolError;
 
 /// A structured result: any value with a schema, which becomes the tool's `outputSchema`.
 ///
