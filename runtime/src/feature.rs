@@ -15,6 +15,7 @@ pub mod layer;
 pub(crate) mod listing;
 pub(crate) mod logging;
 pub(crate) mod metrics;
+pub(crate) mod offered;
 mod slow;
 pub(crate) mod subscriptions;
 pub mod tools;

@@ -55,6 +55,12 @@ pub(crate) struct Input {
     pub(crate) problems: Vec<String>,
 }
 
+impl Default for InputSchema {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl InputSchema {
     pub(crate) fn new() -> Self {
         Self {

@@ -21,8 +21,10 @@ use crate::{
         call::{Conditions, run},
         callable::{Callable, Failure, Step, Timeout, stopped},
         failure::ToolError,
+        function::Place,
         job::Called,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
+        offered::Named,
         subscriptions::Topic,
         undeclared,
     },
@@ -188,6 +190,11 @@ fn lacking(
     Callable::respond(tool, cx, Ok(result)).map(Called::Ready)
 }
 
+fn named<'a>(name: &'a str, place: &'a Place) -> Named<'a> {
+    let kind = ToolRoute::KIND;
+    Named { kind, name, place }
+}
+
 fn gathered(
     set: ToolSet,
     schemas: SchemaSettings,
@@ -197,44 +204,15 @@ fn gathered(
 ) -> Gathered {
     let mut gathered = set.gathered(schemas);
     problems.append(&mut gathered.problems);
-    problems.extend(stateless(&gathered, states));
-    problems.extend(uncallable(&gathered, revisions));
+    for (name, place, needed) in gathered.required_states() {
+        problems.extend(named(name, place).missing_states(needed, states));
+    }
+    for tool in &gathered.routes {
+        let named = named(tool.name(), tool.place());
+        problems.extend(named.undeclarable(tool.needs(), revisions));
+    }
     problems.extend(unlistable(gathered.listable(), revisions));
     gathered
-}
-
-/// The tools that need what no client of a served revision can declare.
-fn uncallable(tools: &Gathered, revisions: Revisions) -> Vec<String> {
-    let newest_first = || Revision::ALL.into_iter().rev();
-    let routes = tools.routes.iter().filter(|tool| !tool.needs().is_empty());
-    let uncallable = routes.filter_map(|tool| {
-        let served = newest_first().filter(|revision| revisions.contains(*revision));
-        let mut unknown = served.map(|revision| tool.needs().unknown_at(revision));
-        let newest = unknown.next().filter(|unknown| !unknown.is_empty())?;
-        let nowhere = unknown.all(|unknown| !unknown.is_empty());
-        nowhere.then(|| {
-            format!(
-                "tool `{}` ({}) needs the client capability {newest}, which no client can declare at a revision that is served; serve one that has it",
-                tool.name(),
-                tool.place()
-            )
-        })
-    });
-    uncallable.collect()
-}
-
-/// The states that tools take and that are not registered.
-fn stateless(tools: &Gathered, states: &States) -> Vec<String> {
-    tools
-        .required_states()
-        .filter(|(_, _, needed)| !states.contains_key(&needed.id))
-        .map(|(name, place, needed)| {
-            format!(
-                "tool `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`",
-                needed.name
-            )
-        })
-        .collect()
 }
 
 impl Item for ToolRoute {

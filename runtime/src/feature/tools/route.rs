@@ -6,7 +6,6 @@ use serde_json::Value;
 use trueform_schema::{
     CallToolResult, ContentBlock, Era, ErrorObject, Json, Revision, TextContent, Tool,
     ToolAnnotations, View,
-    parts::{Part, Parts},
 };
 
 use super::{
@@ -21,8 +20,9 @@ use crate::{
         callable::Timeout,
         failure::{Chain, ToolError},
         function::{Enforced, Function, Place, RequiredState},
+        listing::Item,
+        offered::Named,
     },
-    gate::{is_illegal_meta_key, is_meta_key, is_reserved},
     jsonrpc,
     lint::Profile,
     needs::RequiredCapabilities,
@@ -112,19 +112,8 @@ impl ToolRoute {
             }
         };
         if let Some(meta) = &tool.meta {
-            problems.extend(meta.keys().filter_map(|key| {
-                let problem = match (is_reserved(key), is_meta_key(key)) {
-                    (true, _) => "is reserved for the protocol",
-                    (false, false) => {
-                        "is not a key: it has an optional prefix of dotted labels and `/`, then letters, digits, `-`, `_` and `.`"
-                    }
-                    (false, true) => return None,
-                };
-                Some(format!(
-                    "`{key}` in the `_meta` of tool `{}` ({place}) {problem}",
-                    tool.name
-                ))
-            }));
+            let (kind, name) = (ToolRoute::KIND, &tool.name);
+            problems.extend(Named { kind, name, place }.illegal_meta(meta));
         }
         match (input, output, problems.is_empty()) {
             (Some(input), output, true) => {
@@ -220,15 +209,8 @@ impl ToolRoute {
                 .content
                 .push(ContentBlock::Text(TextContent::new(structured.get())));
         }
-        if let Some(meta) = context.0.take_result_meta() {
-            let own = result.meta.get_or_insert_default();
-            for (key, value) in *meta {
-                if own.extras().get(&key).is_none() {
-                    own.extras_mut().insert(key, value);
-                }
-            }
-        }
-        self.check_meta(result)
+        let (kind, name, place) = (Self::KIND, self.name(), self.place());
+        Named { kind, name, place }.finish_meta(&context.0, result, |result| &mut result.meta)
     }
 
     /// Logs what `revision` loses of `result`, which is sent to it; `wraps` as [`wraps`](Self::wraps) has it.
@@ -242,32 +224,6 @@ impl ToolRoute {
     /// Whether `revision` sees the structured content of `result` wrapped in an object.
     pub(crate) fn wraps(&self, result: &CallToolResult, revision: Revision) -> bool {
         projection::wraps(result, self.wraps_output, revision)
-    }
-
-    /// Z-10, Z-11: what the members of `_meta` may be called, in a result and in its content.
-    fn check_meta(&self, result: &CallToolResult) -> Result<(), ErrorObject> {
-        let mut first = None;
-        result.each_part(&mut |part| {
-            if let Part::MetaKey(key) = part
-                && first.is_none()
-                && is_illegal_meta_key(key)
-            {
-                first = Some(key);
-            }
-        });
-        let Some(key) = first else {
-            return Ok(());
-        };
-        tracing::error!(
-            tool = self.name(),
-            place = %self.place(),
-            key,
-            "a result whose `_meta` has a key that is reserved or illegal was held back"
-        );
-        Err(jsonrpc::internal(format!(
-            "tool `{}` returned a result that cannot be sent",
-            self.name()
-        )))
     }
 
     /// I-7: nothing leaves that the output schema forbids.

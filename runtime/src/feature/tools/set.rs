@@ -198,8 +198,8 @@ impl Gathered {
         self.routes.iter().chain(&self.clashing)
     }
 
-    /// State that the server must have, and which tool wants it: its name and place.
-    pub(crate) fn required_states(&self) -> impl Iterator<Item = (&str, &Place, RequiredState)> {
+    /// The states that the server must have for each tool, with its name and place.
+    pub(crate) fn required_states(&self) -> impl Iterator<Item = (&str, &Place, &[RequiredState])> {
         let whole = self
             .listable()
             .map(|route| (route.name(), route.place(), route.required_states()));
@@ -207,9 +207,7 @@ impl Gathered {
             .rejected
             .iter()
             .map(|tool| (&*tool.name, &tool.place, &*tool.states));
-        whole
-            .chain(rejected)
-            .flat_map(|(name, place, states)| states.iter().map(move |&state| (name, place, state)))
+        whole.chain(rejected)
     }
 }
 
