@@ -2,10 +2,11 @@
 //! capability (`declare`), keeps one [`Listing`](listing::Listing) for each of its lists, and reports changes to
 //! [`subscriptions`]. Writing the capabilities for a revision leaves out what that revision does not have.
 //!
-//! [`call`] runs what a feature looks up, if it is [`Callable`](callable::Callable): a tool, a method of an extension.
+//! [`call`] runs what a feature looks up, if it is [`Callable`](callable::Callable): a tool, a prompt, a method of an extension.
 
 pub(crate) mod call;
 pub(crate) mod callable;
+pub mod completion;
 pub(crate) mod content;
 pub(crate) mod extension;
 pub(crate) mod failure;
@@ -14,15 +15,20 @@ pub(crate) mod job;
 pub mod layer;
 pub(crate) mod listing;
 pub(crate) mod logging;
+pub(crate) mod methods;
 pub(crate) mod metrics;
 pub(crate) mod offered;
+pub mod prompts;
 mod slow;
 pub(crate) mod subscriptions;
 pub mod tools;
 
 use trueform_schema::{Era, ErrorObject, Json, Method, Revision, ServerCapabilities};
 
-use self::{extension::Extensions, logging::Logging, subscriptions::Topic, tools::Tools};
+use self::{
+    completion::Completions, extension::Extensions, logging::Logging, prompts::Prompts,
+    subscriptions::Topic, tools::Tools,
+};
 use crate::{
     jsonrpc::{self, ErrorDetail},
     needs::{RequiredCapabilities, Undeclared},
@@ -70,6 +76,10 @@ pub(crate) trait Room {
 pub(crate) struct Features {
     /// `None` if the server offers no tools.
     pub(crate) tools: Option<Tools>,
+    /// `None` if the server offers no prompts.
+    pub(crate) prompts: Option<Prompts>,
+    /// `None` if nothing suggests values for an argument.
+    pub(crate) completions: Option<Completions>,
     pub(crate) extensions: Extensions,
 }
 
@@ -78,6 +88,8 @@ impl Features {
         let rooms: [Option<&dyn Room>; _] = [
             Some(&Logging),
             self.tools.as_ref().map(|room| room as _),
+            self.prompts.as_ref().map(|room| room as _),
+            self.completions.as_ref().map(|room| room as _),
             Some(&self.extensions),
         ];
         rooms.into_iter().flatten()

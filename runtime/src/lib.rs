@@ -58,7 +58,7 @@ mod trace;
 pub mod transport;
 
 #[doc(inline)]
-pub use feature::{layer, tools as tool};
+pub use feature::{completion, layer, prompts as prompt, tools as tool};
 pub use schemars;
 pub use serde;
 pub use trueform_check as check;

@@ -5,7 +5,10 @@ pub use std::vec::Vec;
 
 pub use crate::{
     feature::{
+        completion::macro_support::*,
         function::macro_support::*,
+        methods::ServerMethods,
+        prompts::{IntoPromptResult, PromptSet, macro_support::*},
         tools::{IntoToolResult, ToolSet, macro_support::*},
     },
     lint::Profile,

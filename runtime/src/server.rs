@@ -21,8 +21,10 @@ use crate::{
     exchange::Context,
     feature::{
         Features,
+        completion::Completions,
         extension::{Extensions, RegisteredExtension},
         layer::CallLayer,
+        prompts::{self, IntoPrompts, PromptSet, Prompts},
         subscriptions::Topic,
         tools::{self, IntoTools, SchemaSettings, ToolSet, Tools},
     },
@@ -82,6 +84,8 @@ pub struct Server {
     instructions: Option<String>,
     tools: ToolSet,
     has_tools: bool,
+    prompts: PromptSet,
+    has_prompts: bool,
     extensions: Vec<RegisteredExtension>,
     layers: Vec<Arc<dyn CallLayer>>,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
@@ -110,6 +114,8 @@ impl Server {
             instructions: None,
             tools: ToolSet::new(),
             has_tools: false,
+            prompts: PromptSet::new(),
+            has_prompts: false,
             extensions: Vec::new(),
             layers: Vec::new(),
             states: HashMap::new(),
@@ -166,6 +172,14 @@ impl Server {
     pub fn tools(mut self, tools: impl IntoTools) -> Self {
         self.tools.extend(tools.into_tools());
         self.has_tools = true;
+        self
+    }
+
+    /// Adds prompts: a [`prompts!`](crate::prompts) list, a value whose `impl` is marked `#[server]`, a
+    /// [`DynamicPrompt`](crate::prompt::DynamicPrompt). The capability is declared even for an empty set.
+    pub fn prompts(mut self, prompts: impl IntoPrompts) -> Self {
+        self.prompts.extend(prompts.into_prompts());
+        self.has_prompts = true;
         self
     }
 
@@ -369,6 +383,8 @@ impl Server {
     pub fn merge(mut self, other: Self) -> Self {
         self.tools.extend(other.tools);
         self.has_tools |= other.has_tools;
+        self.prompts.extend(other.prompts);
+        self.has_prompts |= other.has_prompts;
         self.extensions.extend(other.extensions);
         self.problems.extend(other.problems);
         for (type_id, value) in other.states {
@@ -377,9 +393,10 @@ impl Server {
         self
     }
 
-    /// Adds all features of `other`, with its tools renamed to `prefix_name`.
+    /// Adds all features of `other`, with its tools and prompts renamed to `prefix_name`.
     pub fn nest(self, prefix: &str, mut other: Self) -> Self {
         other.tools = other.tools.prefixed(prefix);
+        other.prompts = other.prompts.prefixed(prefix);
         self.merge(other)
     }
 
@@ -394,6 +411,14 @@ impl Server {
         let tools = Tools::build(
             self.tools,
             self.schemas,
+            self.page_size,
+            &self.states,
+            self.revisions,
+            &mut problems,
+        );
+        let prompts = Prompts::build(
+            self.prompts,
+            self.schemas.compile,
             self.page_size,
             &self.states,
             self.revisions,
@@ -428,6 +453,8 @@ impl Server {
         };
         let features = Features {
             tools: self.has_tools.then_some(tools),
+            completions: prompts.completes().then_some(Completions),
+            prompts: self.has_prompts.then_some(prompts),
             extensions,
         };
         let service = Service {
@@ -531,6 +558,52 @@ impl ServerHandle {
     /// Notifies clients that the list of tools changed, for changes that only the author knows of.
     pub fn notify_tools_changed(&self) {
         self.engine.notify(&tools::TOPIC);
+    }
+
+    /// Adds prompts.
+    ///
+    /// # Errors
+    /// As [`Server::build`]; then nothing is added. The server was built without prompts, or without anything to complete where a
+    /// new prompt has such an argument.
+    pub fn add_prompts(&self, prompts: impl IntoPrompts) -> Result {
+        let features = &self.engine.features;
+        let Some(room) = &features.prompts else {
+            return Err(Error::registration(vec![
+                "the server was built without prompts, so it did not declare the capability to clients; call `Server::prompts` first".to_owned(),
+            ]));
+        };
+        let host = &self.engine.host;
+        room.add(
+            prompts.into_prompts(),
+            features.completions.is_some(),
+            host.states(),
+            host.settings.revisions,
+        )?;
+        self.engine.notify(&prompts::TOPIC);
+        Ok(())
+    }
+
+    /// Removes the prompt `name`. Returns `false` if there is no such prompt. Running calls continue.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        let room = self.engine.features.prompts.as_ref();
+        self.changed(room.is_some_and(|room| room.remove(name)), &prompts::TOPIC)
+    }
+
+    /// Enables or disables the prompt `name`; a disabled prompt is neither listed nor callable. Returns `false` if there is no such
+    /// prompt, or if nothing changed.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn enable_prompt(&self, name: &str, enabled: bool) -> bool {
+        let room = self.engine.features.prompts.as_ref();
+        self.changed(
+            room.is_some_and(|room| room.enable(name, enabled)),
+            &prompts::TOPIC,
+        )
+    }
+
+    /// Notifies clients that the list of prompts changed, for changes that only the author knows of.
+    pub fn notify_prompts_changed(&self) {
+        self.engine.notify(&prompts::TOPIC);
     }
 
     /// Ends open subscriptions and asks the transports to drain and stop. The second call ends the drain, as it would after a

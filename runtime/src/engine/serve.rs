@@ -1,8 +1,9 @@
 //! What this server answers: one function for each request of the protocol that it serves. The generated dispatch calls them.
 
 use trueform_schema::{
-    CallToolRequestParams, EmptyResult, ErrorObject, InitializeRequestParams, Method,
-    PaginatedRequestParams, RequestParams, SetLevelRequestParams, SubscriptionsListenRequestParams,
+    CallToolRequestParams, CompleteRequestParams, CompletionReference, EmptyResult, ErrorObject,
+    GetPromptRequestParams, InitializeRequestParams, Method, PaginatedRequestParams, RequestParams,
+    SetLevelRequestParams, SubscriptionsListenRequestParams,
     methods::{self, Request},
     serve::server::ServeMethods,
 };
@@ -12,12 +13,13 @@ use crate::{
     drive::Reply,
     feature::{
         call::Conditions,
+        completion::{Argument, Completions},
         job::Called,
         listing::{Item, Listing},
         logging,
     },
     gate::{Checked, Outgoing},
-    jsonrpc,
+    jsonrpc::{self, ErrorDetail},
 };
 
 /// The answer to a request of method `M`.
@@ -50,6 +52,25 @@ impl Engine {
         let policy = self.host.settings.outgoing;
         Answered::Page(listing.page(cursor, view, policy))
     }
+
+    /// The argument that `params` are about (L-3).
+    fn argument(&self, params: &CompleteRequestParams) -> Result<Argument, ErrorObject> {
+        let name = &params.argument.name;
+        match (&params.reference, &self.features.prompts) {
+            (CompletionReference::Prompt(prompt), Some(prompts)) => {
+                prompts.argument(&prompt.name, name)
+            }
+            _ => Err(unknown_reference()),
+        }
+    }
+}
+
+/// The error for something that has no arguments to be completed here.
+#[cold]
+fn unknown_reference() -> ErrorObject {
+    let expected = "a prompt or a resource template of this server";
+    let detail = ErrorDetail::new("/params/ref", "known-reference", expected, "something else");
+    jsonrpc::invalid_params("`ref` names nothing that this server has", &detail)
 }
 
 impl ServeMethods for Engine {
@@ -147,6 +168,40 @@ impl ServeMethods for Engine {
             exchange,
             &conditions,
         )))
+    }
+
+    fn list_prompts(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<PaginatedRequestParams>,
+    ) -> Option<Answered<methods::ListPrompts>> {
+        let listing = self.features.prompts.as_ref()?.now();
+        Some(self.page(cx, &listing, params.cursor.as_deref()))
+    }
+
+    fn get_prompt(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<GetPromptRequestParams>,
+    ) -> Option<Answered<methods::GetPrompt>> {
+        let prompts = self.features.prompts.as_ref()?;
+        let exchange =
+            |params: &mut GetPromptRequestParams| cx.exchange(self, params.meta.as_mut());
+        let conditions = self.conditions(cx.source);
+        Some(Answered::Called(prompts.get(params, exchange, &conditions)))
+    }
+
+    fn complete(
+        &self,
+        cx: &mut Admitted<'_>,
+        mut params: Box<CompleteRequestParams>,
+    ) -> Option<Answered<methods::Complete>> {
+        self.features.completions.as_ref()?;
+        let called = self.argument(&params).map(|argument| {
+            let exchange = cx.exchange(self, params.meta.as_mut());
+            Completions::complete(argument, *params, exchange, &self.conditions(cx.source))
+        });
+        Some(Answered::Called(called))
     }
 
     fn subscriptions_listen(

@@ -145,6 +145,19 @@ impl ToolError {
     }
 }
 
+/// The error of a function: whatever converts into [`ToolError`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool, prompt or resource",
+    label = "does not convert into `trueform::ToolError`",
+    note = "what implements `std::error::Error + Send + Sync + 'static` does, and so do `Box<dyn Error + Send + Sync>`, \
+            `anyhow::Error`, `String` and `&'static str`",
+    note = "implement `std::error::Error` for it, or say what the model reads: `.map_err(|error| ToolError::new(…))`"
+)]
+pub trait IntoToolError: Into<ToolError> {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<ToolError>> IntoToolError for E {}
+
 /// An error and its causes, outermost first, for the log.
 pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + Send + Sync + 'static));
 

@@ -20,7 +20,7 @@ pub(crate) use self::{
     input::{Enforced, Input, InputSchema},
     invocation::{Begun, Handler, MethodReceiver, ParameterError},
     place::Place,
-    text::{TextFunction, TextParameter, Wording},
+    text::{TextFunction, Wording},
 };
 pub use self::{
     injected::{Extension, FromContext, State},

@@ -157,7 +157,19 @@ impl<T: Item> Listing<T> {
     /// # Errors
     /// -32602 with the names that there are (I-5). The name of a disabled item is unknown.
     pub(crate) fn find(&self, name: &str) -> Result<&Arc<T>, ErrorObject> {
-        self.get(name).ok_or_else(|| self.unknown(name))
+        self.find_at(name, T::POINTER)
+    }
+
+    /// As [`find`](Self::find), where the name stands at `pointer` in the request.
+    ///
+    /// # Errors
+    /// Those of [`find`](Self::find).
+    pub(crate) fn find_at(
+        &self,
+        name: &str,
+        pointer: &'static str,
+    ) -> Result<&Arc<T>, ErrorObject> {
+        self.get(name).ok_or_else(|| self.unknown(name, pointer))
     }
 
     /// The page that `cursor` asks for (P-1, P-3), as `view` shows it.
@@ -219,7 +231,7 @@ impl<T: Item> Listing<T> {
     }
 
     #[cold]
-    fn unknown(&self, name: &str) -> ErrorObject {
+    fn unknown(&self, name: &str, pointer: &'static str) -> ErrorObject {
         /// Most names that an error lists.
         const LISTED: usize = 20;
         let kind = T::KIND;
@@ -243,7 +255,7 @@ impl<T: Item> Listing<T> {
             }
         }
         let found = format!("string of {} bytes", name.len() + 2);
-        let fault = ErrorDetail::new(T::POINTER, T::RULE, format!("the name of a {kind}"), found);
+        let fault = ErrorDetail::new(pointer, T::RULE, format!("the name of a {kind}"), found);
         jsonrpc::invalid_params(message, &fault)
     }
 }

@@ -25,12 +25,12 @@ pub(crate) use self::{
 };
 pub use self::{
     dynamic::DynamicTool,
-    result::{IntoToolError, IntoToolResult, Json},
+    result::{IntoToolResult, Json},
     set::{IntoTools, ToolSet},
 };
 pub use crate::feature::{
     content::{Audio, Blob, Image, IntoContent},
-    failure::ToolError,
+    failure::{IntoToolError, ToolError},
     function::{Args, Arguments, Extension, FromContext, Invocation, Parameter, State},
 };
 
@@ -45,7 +45,7 @@ pub(crate) fn failed(message: &str) -> CallToolResult {
 pub(crate) mod macro_support {
     pub use super::{
         output::OutputSchema,
-        set::{ToolFunction, ToolServer},
+        set::ToolFunction,
         spec::{ToolSpec, tool},
     };
 }

@@ -50,8 +50,6 @@ pub(crate) struct Wording<'a> {
     pub(crate) name: &'a str,
     /// JSON pointer to the arguments in the request.
     pub(crate) pointer: &'static str,
-    /// The method of the request.
-    pub(crate) method: &'static str,
 }
 
 impl<R> TextFunction<R> {

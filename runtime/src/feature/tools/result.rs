@@ -12,7 +12,7 @@ use trueform_schema::{
 use super::output::OutputSchema;
 use crate::feature::{
     content::{Audio, Blob, Image, IntoContent},
-    failure::ToolError,
+    failure::{IntoToolError, ToolError},
 };
 
 /// A structured result: any value with a schema, which becomes the tool's `outputSchema`.
@@ -171,19 +171,6 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
         output.nullable();
     }
 }
-
-/// The error of a tool: whatever converts into [`ToolError`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the error of a tool",
-    label = "does not convert into `trueform::ToolError`",
-    note = "what implements `std::error::Error + Send + Sync + 'static` does, and so do `Box<dyn Error + Send + Sync>`, \
-            `anyhow::Error`, `String` and `&'static str`",
-    note = "implement `std::error::Error` for it, or say what the model reads: `.map_err(|error| ToolError::new(…))`"
-)]
-pub trait IntoToolError: Into<ToolError> {}
-
-#[diagnostic::do_not_recommend]
-impl<E: Into<ToolError>> IntoToolError for E {}
 
 impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> ToolOutcome {

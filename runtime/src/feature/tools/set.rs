@@ -1,7 +1,6 @@
 //! Sets of tools, and what can be made one.
 
 use std::{
-    any::Any,
     collections::{HashMap, hash_map},
     sync::Arc,
 };
@@ -15,6 +14,7 @@ use super::{
 use crate::feature::{
     function::{MethodReceiver, Place, RequiredState},
     listing::name_taken,
+    methods::ServerMethods,
 };
 
 /// Tools to be registered, and what is wrong with them. Nothing here fails: building the server reports all problems.
@@ -94,17 +94,6 @@ pub trait ToolFunction {
     fn spec() -> ToolSpec;
 }
 
-/// What `#[server]` implements.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` has no tools",
-    label = "not a server",
-    note = "mark its `impl` block `#[server]` and its methods `#[tool]`"
-)]
-pub trait ToolServer: Any + Send + Sync {
-    /// The tools.
-    fn specs() -> Vec<ToolSpec>;
-}
-
 impl ToolSet {
     /// No tools.
     #[must_use]
@@ -116,14 +105,14 @@ impl ToolSet {
     #[must_use]
     pub fn from_specs(specs: Vec<ToolSpec>) -> Self {
         // Functions have no value; their code never asks for one.
-        Self::with_server(specs, &(Arc::new(()) as MethodReceiver))
+        Self::with_receiver(specs, &(Arc::new(()) as MethodReceiver))
     }
 
-    fn with_server(specs: Vec<ToolSpec>, server: &MethodReceiver) -> Self {
+    fn with_receiver(specs: Vec<ToolSpec>, receiver: &MethodReceiver) -> Self {
         Self(
             specs
                 .into_iter()
-                .map(|spec| spec.register(server))
+                .map(|spec| spec.register(receiver))
                 .collect(),
         )
     }
@@ -217,16 +206,16 @@ impl IntoTools for ToolSet {
     }
 }
 
-impl<S: ToolServer> IntoTools for S {
+impl<S: ServerMethods> IntoTools for S {
     fn into_tools(self) -> ToolSet {
         Arc::new(self).into_tools()
     }
 }
 
 /// Tools over a value that others hold too.
-impl<S: ToolServer> IntoTools for Arc<S> {
+impl<S: ServerMethods> IntoTools for Arc<S> {
     fn into_tools(self) -> ToolSet {
-        ToolSet::with_server(S::specs(), &(self as MethodReceiver))
+        ToolSet::with_receiver(S::tools(), &(self as MethodReceiver))
     }
 }
 

@@ -1,0 +1,24 @@
+//! Suggestions for the arguments of prompts and the variables of resource templates, while a user types them.
+//!
+//! An argument says where its suggestions come from: a function, or a fixed list, which the values of an enumeration are too.
+
+mod query;
+mod room;
+mod source;
+
+pub use self::{
+    query::CompletionQuery,
+    source::{CompletionFunction, IntoCompletion},
+};
+pub(crate) use self::{
+    room::{Argument, Completions, unknown_argument},
+    source::Completer,
+};
+
+/// Most suggestions that one answer holds (L-2).
+pub const MAX_SUGGESTIONS: usize = 100;
+
+/// What expansions of the macros call.
+pub(crate) mod macro_support {
+    pub use super::source::{Completer, completer, values};
+}

@@ -1,0 +1,125 @@
+//! The room of completion: which argument is meant, and the call of what suggests values for it.
+
+use std::{fmt::Display, sync::Arc};
+
+use trueform_schema::{
+    CompleteRequestParams, CompleteResult, Completion, ErrorObject, JsonObject, Map, Revision,
+    ServerCapabilities,
+};
+
+use super::{
+    CompletionQuery,
+    source::{Completer, limited},
+};
+use crate::{
+    exchange::{Context, Exchange},
+    feature::{
+        Room,
+        call::{Conditions, run},
+        callable::{Callable, Step},
+        failure::ToolError,
+        function::Place,
+        job::Called,
+    },
+    gate::Outgoing,
+    jsonrpc::{self, ErrorDetail},
+};
+
+/// The capability to complete arguments. The arguments are in the rooms of prompts and resources.
+#[derive(Debug)]
+pub(crate) struct Completions;
+
+impl Room for Completions {
+    fn declare(&self, _: Revision, capabilities: &mut ServerCapabilities) {
+        capabilities.completions = Some(JsonObject::empty());
+    }
+}
+
+/// An argument whose values are suggested.
+#[derive(Debug)]
+pub(crate) struct Argument {
+    /// Of what it is an argument, for the log.
+    pub(crate) owner: String,
+    pub(crate) place: Place,
+    /// `None` if nothing suggests values for it.
+    pub(crate) completer: Option<Completer>,
+}
+
+/// The error for an argument `name` that `kind` `owner` does not take (L-3). `names` are those that it takes.
+#[cold]
+pub(crate) fn unknown_argument<'a>(
+    kind: &str,
+    owner: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> ErrorObject {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let has = match names.is_empty() {
+        true => "it takes none".to_owned(),
+        false => format!("it takes {}", names.join(", ")),
+    };
+    let (owner, name) = (jsonrpc::shortened(owner), jsonrpc::shortened(name));
+    let detail = ErrorDetail::new(
+        "/params/argument/name",
+        "known-argument",
+        "the name of an argument",
+        format!("string of {} bytes", name.len() + 2),
+    );
+    jsonrpc::invalid_params(
+        format!("{kind} `{owner}` has no argument `{name}`; {has}"),
+        &detail,
+    )
+}
+
+impl Completions {
+    /// Answers `completion/complete` for `argument`.
+    pub(crate) fn complete(
+        argument: Argument,
+        params: CompleteRequestParams,
+        exchange: Arc<Exchange>,
+        conditions: &Conditions<'_>,
+    ) -> Called {
+        let cx = Context(exchange);
+        let arguments = params.context.and_then(|context| context.arguments);
+        let query = CompletionQuery {
+            value: params.argument.value,
+            arguments: arguments.unwrap_or_else(Map::new),
+            context: cx.clone(),
+        };
+        run(&Arc::new(argument), cx, query, conditions)
+    }
+}
+
+impl Callable for Argument {
+    type Params = CompletionQuery;
+    type Output = Completion;
+
+    fn name(&self) -> &str {
+        &self.owner
+    }
+
+    fn place(&self) -> &dyn Display {
+        &self.place
+    }
+
+    fn call(
+        self: &Arc<Self>,
+        _: &Context,
+        query: CompletionQuery,
+    ) -> Step<Result<Completion, ToolError>> {
+        match &self.completer {
+            Some(completer) => completer.begin(query),
+            None => Step::Ready(Ok(Completion::new(Vec::new()))),
+        }
+    }
+
+    fn respond(
+        &self,
+        cx: &Context,
+        outcome: Result<Completion, ToolError>,
+    ) -> Result<Outgoing, ErrorObject> {
+        let completion = outcome.map_err(|error| self.error(error))?;
+        let result = CompleteResult::new(limited(completion));
+        cx.0.result("completion/complete", &result)
+    }
+}

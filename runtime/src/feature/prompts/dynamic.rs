@@ -1,0 +1,247 @@
+//! Prompts that are known only at run time: a list of arguments and a closure.
+
+use std::{fmt, future::Future, panic::Location, pin::Pin, sync::Arc, time::Duration};
+
+use serde_json::{Map as JsonMap, Value, json};
+use trueform_schema::{GetPromptResult, Icon, Json, Map, Meta, Prompt, PromptArgument};
+
+use super::{
+    result::IntoPromptResult,
+    route::{PromptDraft, PromptRoute},
+    set::{IntoPrompts, PromptSet},
+};
+use crate::{
+    exchange::Context,
+    feature::{
+        callable::{Step, Timeout},
+        completion::{Completer, CompletionFunction},
+        failure::ToolError,
+        function::{
+            ArgumentNames, Begun, Enforced, Function, Input, Invocation, ParameterError, Place,
+        },
+    },
+    needs::RequiredCapabilities,
+};
+
+/// A prompt whose arguments are not written as Rust types: loaded from a file, a database, another server.
+///
+/// Arguments that it does not have, and the absence of required ones, are refused before the handler is called (K-2).
+///
+/// ```
+/// use trueform::{prelude::*, prompt::DynamicPrompt};
+///
+/// let poem = DynamicPrompt::new("poem")
+///     .description("Asks for a poem.")
+///     .argument("about", "What the poem is about.", true)
+///     .complete("about", |_| ["the sea", "the sky"])
+///     .handler(|_, arguments| async move { format!("Write a poem about {}.", arguments.get("about").unwrap()) });
+/// let server = Server::new("poet", "1.0.0").prompts(poem);
+/// # let _ = server.build().unwrap();
+/// ```
+#[must_use = "a prompt does nothing until a server has it"]
+pub struct DynamicPrompt {
+    prompt: Prompt,
+    arguments: Vec<PromptArgument>,
+    completers: Vec<(String, Completer)>,
+    timeout: Option<Duration>,
+    needs: RequiredCapabilities,
+    place: Place,
+    handler: Option<DynamicHandler>,
+}
+
+type DynamicHandler = Arc<
+    dyn Fn(
+            Context,
+            Map<String>,
+        ) -> Pin<Box<dyn Future<Output = Result<GetPromptResult, ToolError>> + Send>>
+        + Send
+        + Sync,
+>;
+
+impl DynamicPrompt {
+    /// A prompt called `name`, without arguments and without code.
+    #[track_caller]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            prompt: Prompt::new(name),
+            arguments: Vec::new(),
+            completers: Vec::new(),
+            timeout: None,
+            needs: RequiredCapabilities::NONE,
+            place: Place::value("dynamic prompt", Location::caller()),
+            handler: None,
+        }
+    }
+
+    /// Sets what the prompt is for. A second call replaces the first, as for the other settings here.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.prompt.description = Some(description.into());
+        self
+    }
+
+    /// Sets the name that people are shown.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.prompt.title = Some(title.into());
+        self
+    }
+
+    /// Sets the pictures that stand for the prompt.
+    pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        self.prompt.icons = Some(icons.into_iter().collect());
+        self
+    }
+
+    /// Adds a member to `_meta`.
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Json>) -> Self {
+        self.prompt
+            .meta
+            .get_or_insert_with(Meta::new)
+            .insert(key.into(), value.into());
+        self
+    }
+
+    /// Adds an argument.
+    pub fn argument(
+        mut self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        required: bool,
+    ) -> Self {
+        let mut argument = PromptArgument::new(name);
+        argument.description = Some(description.into()).filter(|text: &String| !text.is_empty());
+        argument.required = Some(required);
+        self.arguments.push(argument);
+        self
+    }
+
+    /// Sets what suggests values for the argument `name`: a function of a
+    /// [`CompletionQuery`](crate::completion::CompletionQuery), `async` or not.
+    pub fn complete<K>(
+        mut self,
+        name: impl Into<String>,
+        function: impl CompletionFunction<K>,
+    ) -> Self {
+        let completer = crate::feature::completion::macro_support::completer(function);
+        self.completers.push((name.into(), completer));
+        self
+    }
+
+    /// Sets how long a call may take.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// Sets what the client must be able to do.
+    pub fn needs(mut self, needs: RequiredCapabilities) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    /// Sets the code. It is given the arguments, the required ones among them, and may return what functions marked `#[prompt]` may.
+    pub fn handler<F, R>(
+        mut self,
+        handler: impl Fn(Context, Map<String>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoPromptResult,
+    {
+        self.handler = Some(Arc::new(move |context, arguments| {
+            let future = handler(context, arguments);
+            Box::pin(async move { future.await.into_prompt_result() })
+        }));
+        self
+    }
+
+    fn draft(mut self) -> PromptDraft {
+        let mut problems = Vec::new();
+        let (name, place) = (&self.prompt.name, &self.place);
+        if let Some(twice) = PromptRoute::repeated(self.arguments.iter().map(|one| &*one.name)) {
+            problems.push(format!(
+                "prompt `{name}` ({place}) has two arguments named `{twice}`"
+            ));
+        }
+        if self.handler.is_none() {
+            problems.push(format!("prompt `{name}` ({place}) has no handler"));
+        }
+        let input = Input {
+            schema: schema(&self.arguments),
+            names: ArgumentNames::default(),
+            enforced: Enforced::Advertised,
+            states: Vec::new(),
+            problems: Vec::new(),
+        };
+        // One parameter that is not an argument, and names that are checked with the schema.
+        let names = ArgumentNames {
+            parameters: vec!["".into()],
+            others: self
+                .arguments
+                .iter()
+                .map(|one| (*one.name).into())
+                .collect(),
+            closed: true,
+        };
+        if !self.arguments.is_empty() {
+            self.prompt.arguments = Some(self.arguments);
+        }
+        PromptDraft {
+            prompt: self.prompt,
+            place: self.place,
+            timeout: self.timeout.map(Timeout::of),
+            needs: self.needs,
+            completers: self.completers,
+            input,
+            function: Function {
+                names,
+                handler: call,
+                receiver: Arc::new(self.handler),
+            },
+            problems,
+        }
+    }
+}
+
+/// The schema of an object of texts.
+fn schema(arguments: &[PromptArgument]) -> JsonMap<String, Value> {
+    let properties = arguments
+        .iter()
+        .map(|one| (one.name.clone(), json!({"type": "string"})));
+    let properties: JsonMap<String, Value> = properties.collect();
+    let required = arguments.iter().filter(|one| one.required == Some(true));
+    let required: Vec<&str> = required.map(|one| &*one.name).collect();
+    let schema = json!({
+        "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+    });
+    match schema {
+        Value::Object(schema) => schema,
+        _ => JsonMap::new(),
+    }
+}
+
+fn call(call: &Invocation<'_>) -> Begun<GetPromptResult> {
+    let arguments: Map<String> =
+        serde_json::from_str(call.text).map_err(ParameterError::arguments)?;
+    match call.server::<Option<DynamicHandler>>() {
+        Some(handler) => Ok(Step::Later(handler(call.context.clone(), arguments))),
+        // Registration refuses such a prompt.
+        None => Ok(Step::Ready(Err(ToolError::internal("no handler")))),
+    }
+}
+
+impl IntoPrompts for DynamicPrompt {
+    fn into_prompts(self) -> PromptSet {
+        let mut set = PromptSet::new();
+        set.add(self.draft());
+        set
+    }
+}
+
+impl fmt::Debug for DynamicPrompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicPrompt")
+            .field("prompt", &self.prompt)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
