@@ -1,7 +1,8 @@
-//! The keys of `#[tool(…)]` and `#[server(…)]` and their values.
+//! The keys of `#[tool(…)]`, `#[prompt(…)]`, `#[resource(…)]` and `#[server(…)]`, and their values.
 //!
 //! Nothing here returns an error: faults are reported to [`Diagnostics`], and valid keys are still used.
 
+mod resource;
 mod timeout;
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -13,20 +14,19 @@ use syn::{
 
 use crate::{
     diagnostics::Diagnostics,
+    kind::Kind,
     text::{is_tool_name, near_miss, quoted},
 };
 
-pub(crate) use self::timeout::Timeout;
 use self::timeout::timeout;
+pub(crate) use self::{resource::ResourceKeys, timeout::Timeout};
 
-/// The arguments of `#[tool(…)]`.
-#[derive(Default)]
-pub(crate) struct ToolAttr {
+/// The arguments of the attribute.
+pub(crate) struct Attr {
+    pub(crate) kind: Kind,
     pub(crate) name: Option<LitStr>,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
-    /// The annotations: name, value, span.
-    pub(crate) hints: Vec<(&'static str, bool, Span)>,
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Vec<(String, Lit, bool)>,
     pub(crate) timeout: Option<Timeout>,
@@ -34,9 +34,18 @@ pub(crate) struct ToolAttr {
     pub(crate) blocking: Option<Span>,
     /// Names of constants of `RequiredCapabilities`.
     pub(crate) needs: Vec<Ident>,
+    pub(crate) krate: Option<Path>,
+    pub(crate) tool: ToolKeys,
+    pub(crate) resource: ResourceKeys,
+}
+
+/// The keys of tools only.
+#[derive(Default)]
+pub(crate) struct ToolKeys {
+    /// The annotations: name, value, span.
+    pub(crate) hints: Vec<(&'static str, bool, Span)>,
     /// The name of a variant of `Profile`.
     pub(crate) profile: Option<Ident>,
-    pub(crate) krate: Option<Path>,
 }
 
 #[derive(Default)]
@@ -47,22 +56,6 @@ pub(crate) struct Icon {
     pub(crate) theme: Option<LitStr>,
 }
 
-const KEYS: &[&str] = &[
-    "name",
-    "title",
-    "description",
-    "read_only",
-    "destructive",
-    "idempotent",
-    "open_world",
-    "icons",
-    "meta",
-    "timeout",
-    "blocking",
-    "needs",
-    "profile",
-    "crate",
-];
 const NEEDS: &[&str] = &[
     "sampling",
     "sampling_tools",
@@ -74,12 +67,35 @@ const NEEDS: &[&str] = &[
 const PROFILES: &[(&str, &str)] = &[("as_written", "AsWritten"), ("portable", "Portable")];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
 
-impl ToolAttr {
-    pub(crate) fn parse(tokens: TokenStream, diag: &mut Diagnostics) -> Self {
-        let mut attr = Self::default();
+impl Attr {
+    /// `ident` is the function's name.
+    pub(crate) fn parse(
+        kind: Kind,
+        tokens: TokenStream,
+        ident: &Ident,
+        diag: &mut Diagnostics,
+    ) -> Self {
+        let mut attr = Self {
+            kind,
+            name: None,
+            title: None,
+            description: None,
+            icons: Vec::new(),
+            meta: Vec::new(),
+            timeout: None,
+            blocking: None,
+            needs: Vec::new(),
+            krate: None,
+            tool: ToolKeys::default(),
+            resource: ResourceKeys::default(),
+        };
+        let mut pieces = pieces(tokens);
+        if kind == Kind::Resource {
+            attr.resource.uri = resource::take_uri(&mut pieces, ident, diag);
+        }
         let mut seen = Vec::new();
-        for meta in metas(tokens, diag) {
-            let Some(key) = known(meta.path(), KEYS, ("key", "keys"), diag) else {
+        for meta in metas(pieces, diag) {
+            let Some(key) = key(kind, meta.path(), diag) else {
                 continue;
             };
             if seen.contains(&key) {
@@ -95,7 +111,7 @@ impl ToolAttr {
 
     fn set(&mut self, key: &'static str, meta: &Meta, diag: &mut Diagnostics) {
         match key {
-            "name" => self.name = tool_name(meta, diag),
+            "name" => self.name = name(self.kind, meta, diag),
             "title" => self.title = string(meta, diag),
             "description" => self.description = string(meta, diag),
             "icons" => self.icons = icons(meta, diag),
@@ -107,11 +123,12 @@ impl ToolAttr {
                 }
             }
             "needs" => self.needs = needs(meta, diag),
-            "profile" => self.profile = profile(meta, diag),
+            "profile" => self.tool.profile = profile(meta, diag),
             "crate" => self.krate = path(meta, diag),
+            key if self.kind == Kind::Resource => self.resource.set(key, meta, diag),
             hint => {
                 if let Some(value) = flag(meta, diag) {
-                    self.hints.push((hint, value, span_of(meta.path())));
+                    self.tool.hints.push((hint, value, span_of(meta.path())));
                 }
             }
         }
@@ -119,7 +136,8 @@ impl ToolAttr {
 
     fn check(&self, diag: &mut Diagnostics) {
         let set = |hint| {
-            self.hints
+            self.tool
+                .hints
                 .iter()
                 .find(|(name, value, _)| *name == hint && *value)
         };
@@ -129,13 +147,14 @@ impl ToolAttr {
                 "a tool that is `read_only` destroys nothing: drop one of the two",
             );
         }
+        self.resource.check(diag);
     }
 }
 
 /// The arguments of `#[server(…)]`: the path of the crate.
 pub(crate) fn server_attr(tokens: TokenStream, diag: &mut Diagnostics) -> Option<Path> {
     let mut krate = None;
-    for meta in metas(tokens, diag) {
+    for meta in metas(pieces(tokens), diag) {
         if known(meta.path(), &["crate"], ("key", "keys"), diag).is_some() {
             krate = path(&meta, diag);
         }
@@ -143,10 +162,10 @@ pub(crate) fn server_attr(tokens: TokenStream, diag: &mut Diagnostics) -> Option
     krate
 }
 
-/// The comma-separated items of `tokens`. Items that do not parse are reported.
-fn metas(tokens: TokenStream, diag: &mut Diagnostics) -> Vec<Meta> {
+/// `pieces` as items. Those that do not parse are reported.
+pub(crate) fn metas(pieces: Vec<TokenStream>, diag: &mut Diagnostics) -> Vec<Meta> {
     let mut metas = Vec::new();
-    for piece in pieces(tokens) {
+    for piece in pieces {
         match syn::parse2(piece.clone()) {
             Ok(meta) => metas.push(meta),
             Err(_) => diag.error(piece, "expected `key`, `key = value` or `key(…)`"),
@@ -156,7 +175,7 @@ fn metas(tokens: TokenStream, diag: &mut Diagnostics) -> Vec<Meta> {
 }
 
 /// `tokens`, split at commas.
-fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
+pub(crate) fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
     let mut pieces = vec![TokenStream::new()];
     for token in tokens {
         match &token {
@@ -168,8 +187,28 @@ fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
     pieces
 }
 
+/// Looks up `path` among the keys of `kind`.
+fn key(kind: Kind, path: &Path, diag: &mut Diagnostics) -> Option<&'static str> {
+    let keys = kind.keys();
+    let owner = path.get_ident().and_then(|word| {
+        let mut others = Kind::ALL.into_iter().filter(|other| *other != kind);
+        others.find(|other| other.keys().iter().any(|key| word == key))
+    });
+    match owner {
+        Some(owner) if !keys.iter().any(|key| path.is_ident(key)) => {
+            let (word, list) = (path.to_token_stream(), quoted(keys.iter().copied()));
+            diag.error(
+                path,
+                format_args!("`{word}` is for {owner}s, not for {kind}s\nknown keys: {list}"),
+            );
+            None
+        }
+        _ => known(path, keys, ("key", "keys"), diag),
+    }
+}
+
 /// Looks up `path` among `allowed`; the message describes them in the singular and the plural.
-fn known(
+pub(crate) fn known(
     path: &Path,
     allowed: &[&'static str],
     (one, many): (&str, &str),
@@ -253,9 +292,9 @@ fn path(meta: &Meta, diag: &mut Diagnostics) -> Option<Path> {
     None
 }
 
-fn tool_name(meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
+fn name(kind: Kind, meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
     let name = string(meta, diag)?;
-    if !is_tool_name(&name.value()) {
+    if kind == Kind::Tool && !is_tool_name(&name.value()) {
         diag.error(&name, illegal_name(&name.value()));
         return None;
     }
@@ -296,7 +335,7 @@ fn icons(meta: &Meta, diag: &mut Diagnostics) -> Vec<Icon> {
 
 fn icon(tokens: &TokenStream, at: &Path, diag: &mut Diagnostics) -> Option<Icon> {
     let mut icon = Icon::default();
-    for meta in metas(tokens.clone(), diag) {
+    for meta in metas(pieces(tokens.clone()), diag) {
         match known(meta.path(), ICON_KEYS, ("icon key", "icon keys"), diag)? {
             "src" => icon.src = string(&meta, diag),
             "mime_type" => icon.mime_type = string(&meta, diag),
@@ -369,7 +408,7 @@ fn needs(meta: &Meta, diag: &mut Diagnostics) -> Vec<Ident> {
         return Vec::new();
     };
     let mut needs = Vec::new();
-    for meta in metas(list.tokens.clone(), diag) {
+    for meta in metas(pieces(list.tokens.clone()), diag) {
         if let Some(need) = known(
             meta.path(),
             NEEDS,

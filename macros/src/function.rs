@@ -1,4 +1,4 @@
-//! `#[tool]` on a free function: the function, and a type of the same name that carries the tool.
+//! `#[tool]`, `#[prompt]` or `#[resource]` on a free function: the function, and a type of the same name that carries its spec.
 //!
 //! The type is a struct with braces: those do not take the value namespace, so the function stays callable, and one
 //! `use` brings both.
@@ -11,14 +11,15 @@ use syn::{
 };
 
 use crate::{
-    attr::ToolAttr,
+    attr::Attr,
+    callable::{Callable, take_attr, twice},
     diagnostics::Diagnostics,
+    kind::Kind,
     render,
     scope::Scope,
-    tool::{Tool, take_attr},
 };
 
-pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
+pub(crate) fn expand(kind: Kind, args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut diag = Diagnostics::default();
     let mut function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
@@ -26,22 +27,19 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
             // The item survives, so that the rest of the crate and the editor still see it.
             diag.push(syn::Error::new(
                 error.span(),
-                format_args!("`#[tool]` makes functions tools: {error}"),
+                format_args!("`#[{kind}]` makes functions {kind}s: {error}"),
             ));
             let errors = diag.into_tokens();
             return quote!(#item #errors);
         }
     };
-    if take_attr(&mut function.attrs, &mut diag).is_some() {
-        diag.error(
-            &function.sig.ident,
-            "a function is one tool: `#[tool]` is given twice",
-        );
+    if let Some((other, _)) = take_attr(&mut function.attrs, &mut diag) {
+        diag.error(&function.sig.ident, twice(kind, other));
     }
-    let attr = ToolAttr::parse(args, &mut diag);
+    let attr = Attr::parse(kind, args, &function.sig.ident, &mut diag);
     let krate = render::crate_path(attr.krate.as_ref());
     let is_method = function.sig.receiver().is_some();
-    let tool = Tool::lower(
+    let callable = Callable::lower(
         attr,
         &function.attrs,
         &mut function.sig,
@@ -51,7 +49,7 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let carrier = match is_method {
         // An `impl` block cannot contain a type.
         true => TokenStream::new(),
-        false => carrier(&function, tool.as_ref(), &krate),
+        false => carrier(kind, &function, callable.as_ref(), &krate),
     };
     let errors = diag.into_tokens();
     let owns_arguments = render::owns_arguments();
@@ -64,18 +62,24 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     quote!(#owns_arguments #(#attrs)* #vis #sig #body #carrier #errors)
 }
 
-fn carrier(function: &Function, tool: Option<&Tool>, krate: &TokenStream) -> TokenStream {
+fn carrier(
+    kind: Kind,
+    function: &Function,
+    callable: Option<&Callable>,
+    krate: &TokenStream,
+) -> TokenStream {
     let (vis, ident) = (&function.vis, &function.sig.ident);
     let cfgs: Vec<&Attribute> = function
         .attrs
         .iter()
         .filter(|attr| attr.path().is_ident("cfg"))
         .collect();
-    let spec = match tool {
-        Some(tool) => render::spec(tool, &callee(ident), None, krate),
-        // The error is reported already; the type exists so that `tools!` does not add another.
+    let spec = match callable {
+        Some(callable) => render::spec(callable, &callee(ident), None, krate),
+        // The error is reported already; the type exists so that `tools!` and its like do not add another.
         None => quote!(::core::unreachable!()),
     };
+    let (function_trait, spec_type) = (kind.type_name("Function"), kind.type_name("Spec"));
     quote! {
         #(#cfgs)*
         #[doc(hidden)]
@@ -83,8 +87,8 @@ fn carrier(function: &Function, tool: Option<&Tool>, krate: &TokenStream) -> Tok
         #vis struct #ident {}
         #(#cfgs)*
         #[allow(warnings)]
-        impl #krate::__private::ToolFunction for #ident {
-            fn spec() -> #krate::__private::ToolSpec {
+        impl #krate::__private::#function_trait for #ident {
+            fn spec() -> #krate::__private::#spec_type {
                 use #krate::__private as __tf;
                 #spec
             }

@@ -1,26 +1,27 @@
-//! `tools![add, module::sub]`: a `ToolSet` of functions marked `#[tool]`.
+//! `tools![add, module::sub]`: a `ToolSet` of functions marked `#[tool]`. `prompts!` and `resources!` likewise.
 //!
-//! The macro that users call is a `macro_rules!` in the runtime: it knows its own crate as `$crate` and passes it on.
+//! The macros that users call are `macro_rules!` in the runtime: they know their own crate as `$crate` and pass it on.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{
     Attribute, Path, Token,
-    parse::{Parse, ParseStream},
-    punctuated::Punctuated,
+    parse::{ParseStream, Parser},
 };
 
-use crate::{attr::span_of, diagnostics::Diagnostics};
+use crate::{attr::span_of, diagnostics::Diagnostics, kind::Kind};
 
-pub(crate) fn expand(input: TokenStream) -> TokenStream {
+pub(crate) fn expand(kind: Kind, input: TokenStream) -> TokenStream {
     let mut diag = Diagnostics::default();
-    let List { krate, tools } = match syn::parse2(input) {
+    let parser = |input: ParseStream<'_>| List::parse(kind, input);
+    let List { krate, listed } = match parser.parse2(input) {
         Ok(list) => list,
         Err(error) => return error.into_compile_error(),
     };
+    let (function_trait, set) = (kind.type_name("Function"), kind.type_name("Set"));
     let mut specs = Vec::new();
     let mut seen: Vec<String> = Vec::new();
-    for Listed { attrs, path } in &tools {
+    for Listed { attrs, path } in &listed {
         let name = path.to_token_stream().to_string();
         if attrs.is_empty() && seen.contains(&name) {
             diag.error(
@@ -31,19 +32,19 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
         }
         seen.push(name);
         let spec =
-            quote_spanned!(span_of(path)=> <#path as #krate::__private::ToolFunction>::spec());
+            quote_spanned!(span_of(path)=> <#path as #krate::__private::#function_trait>::spec());
         specs.push(quote!(#(#attrs)* #spec));
     }
     let errors = diag.into_tokens();
     quote!({
         #errors
-        #krate::__private::ToolSet::from_specs(#krate::__private::Vec::from([#(#specs),*]))
+        #krate::__private::#set::from_specs(#krate::__private::Vec::from([#(#specs),*]))
     })
 }
 
 struct List {
     krate: TokenStream,
-    tools: Punctuated<Listed, Token![,]>,
+    listed: Vec<Listed>,
 }
 
 struct Listed {
@@ -52,8 +53,8 @@ struct Listed {
     path: Path,
 }
 
-impl Parse for List {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+impl List {
+    fn parse(kind: Kind, input: ParseStream<'_>) -> syn::Result<Self> {
         let mut krate = TokenStream::new();
         while !input.peek(Token![;]) {
             krate.extend([input.parse::<proc_macro2::TokenTree>()?]);
@@ -61,19 +62,30 @@ impl Parse for List {
         input.parse::<Token![;]>()?;
         Ok(Self {
             krate,
-            tools: Punctuated::parse_terminated(input)?,
+            listed: listed(kind, input)?,
         })
     }
 }
 
-impl Parse for Listed {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+fn listed(kind: Kind, input: ParseStream<'_>) -> syn::Result<Vec<Listed>> {
+    let mut listed = Vec::new();
+    while !input.is_empty() {
+        listed.push(Listed::parse(kind, input)?);
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+    }
+    Ok(listed)
+}
+
+impl Listed {
+    fn parse(kind: Kind, input: ParseStream<'_>) -> syn::Result<Self> {
         let attrs = input.call(Attribute::parse_outer)?;
         match input.parse() {
             Ok(path) => Ok(Self { attrs, path }),
             Err(error) => Err(syn::Error::new(
                 error.span(),
-                "expected the path of a function marked `#[tool]`",
+                format_args!("expected the path of a function marked `#[{kind}]`"),
             )),
         }
     }

@@ -1,13 +1,19 @@
-//! One parameter of a tool. Whether it is an argument or injected is decided by its type, later, by trait.
+//! One parameter of a tool, prompt or resource. Whether it is an argument or injected is decided by its type, later, by trait.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    Attribute, GenericParam, Generics, Meta, Pat, PatIdent, PatType, Token, Type, ext::IdentExt,
-    punctuated::Punctuated,
+    Attribute, GenericParam, Generics, Meta, MetaNameValue, Pat, PatIdent, PatType, Token, Type,
+    ext::IdentExt, punctuated::Punctuated,
 };
 
-use crate::{diagnostics::Diagnostics, scope::Scope, text::Text};
+use crate::{
+    arg::{Completion, completion},
+    diagnostics::Diagnostics,
+    kind::Kind,
+    scope::Scope,
+    text::{Text, literal},
+};
 
 pub(crate) struct Parameter {
     /// `None` for a pattern, which is allowed for injected parameters only.
@@ -16,10 +22,11 @@ pub(crate) struct Parameter {
     pub(crate) ty: Type,
     /// `#[serde]` and `#[schemars]` attributes.
     pub(crate) attrs: Vec<Attribute>,
+    pub(crate) completion: Option<Completion>,
 }
 
 impl Parameter {
-    /// The name the peer uses; empty for a pattern.
+    /// The name in the signature; empty for a pattern.
     pub(crate) fn name(&self) -> String {
         self.ident
             .as_ref()
@@ -27,8 +34,19 @@ impl Parameter {
             .unwrap_or_default()
     }
 
-    /// Takes the docs and the schema attributes of `input`.
+    /// The name that the peer uses if this is an argument: attributes may rename it. `None` for a pattern.
+    pub(crate) fn argument_name(&self) -> Option<String> {
+        let renamed = ["schemars", "serde"].into_iter().find_map(|derive| {
+            let mut attrs = self.attrs.iter();
+            attrs.find_map(|attr| renamed(attr.path().is_ident(derive).then_some(attr)?))
+        });
+        let ident = self.ident.as_ref()?;
+        Some(renamed.unwrap_or_else(|| ident.unraw().to_string()))
+    }
+
+    /// Takes the docs and the attributes of `input` that are for the expansion.
     pub(crate) fn lower(
+        kind: Kind,
         input: &mut PatType,
         scope: Scope<'_>,
         diag: &mut Diagnostics,
@@ -38,11 +56,15 @@ impl Parameter {
         let (attrs, mut rest): (Vec<_>, Vec<_>) = std::mem::take(&mut input.attrs)
             .into_iter()
             .partition(is_schema_attr);
+        let args: Vec<_> = rest
+            .extract_if(.., |attr| attr.path().is_ident("arg"))
+            .collect();
         rest.retain(|attr| !attr.path().is_ident("doc"));
         input.attrs = rest;
         for attr in &input.attrs {
-            check_attr(attr, &mut own);
+            check_attr(kind, attr, &mut own);
         }
+        let completion = completion(kind, &args, &mut own);
         for attr in &attrs {
             check_schema_attr(attr, &mut own);
         }
@@ -55,13 +77,13 @@ impl Parameter {
             }) => Some(ident.clone()),
             _ => None,
         };
-        if let (None, Some(attr)) = (&ident, attrs.first()) {
+        if let (None, Some(attr)) = (&ident, attrs.first().or(args.first())) {
             own.error(
                 attr,
                 "a pattern has no name that this could describe: name the parameter",
             );
         }
-        check_type(&input.ty, &mut own);
+        check_type(kind, &input.ty, &mut own);
         if let (Scope::Impl(generics), Some(attr)) = (scope, attrs.first())
             && let Some(outer) = outer_name(&input.ty.to_token_stream(), generics)
         {
@@ -82,6 +104,7 @@ impl Parameter {
             description,
             ty: (*input.ty).clone(),
             attrs,
+            completion,
         })
     }
 }
@@ -90,11 +113,32 @@ fn is_schema_attr(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-fn check_attr(attr: &Attribute, diag: &mut Diagnostics) {
+/// The value of `rename` in `#[serde(…)]` or `#[schemars(…)]`.
+fn renamed(attr: &Attribute) -> Option<String> {
+    let metas = attr
+        .parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
+        .ok()?;
+    metas.iter().find_map(|meta| match meta {
+        Meta::NameValue(pair) if pair.path.is_ident("rename") => literal(&pair.value),
+        Meta::List(list) if list.path.is_ident("rename") => {
+            let pairs = list
+                .parse_args_with(Punctuated::<MetaNameValue, Token![,]>::parse_terminated)
+                .ok()?;
+            let mut pairs = pairs.iter();
+            let pair = pairs.find(|pair| pair.path.is_ident("deserialize"))?;
+            literal(&pair.value)
+        }
+        _ => None,
+    })
+}
+
+fn check_attr(kind: Kind, attr: &Attribute, diag: &mut Diagnostics) {
     if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
         diag.error(
             attr,
-            "the parameters of a tool are the same in every build: put `#[cfg]` on two tools instead",
+            format_args!(
+                "the parameters of a {kind} are the same in every build: put `#[cfg]` on two {kind}s instead"
+            ),
         );
     }
 }
@@ -125,23 +169,29 @@ fn check_schema_attr(attr: &Attribute, diag: &mut Diagnostics) {
     }
 }
 
-fn check_type(ty: &Type, diag: &mut Diagnostics) {
+fn check_type(kind: Kind, ty: &Type, diag: &mut Diagnostics) {
     match ty {
         Type::Reference(reference) => {
             let owned = owned(&reference.elem);
-            diag.error(ty, format_args!("tools own their arguments: use `{owned}`"));
+            diag.error(
+                ty,
+                format_args!("{kind}s own their arguments: use `{owned}`"),
+            );
         }
-        Type::Paren(inner) => check_type(&inner.elem, diag),
-        Type::Group(inner) => check_type(&inner.elem, diag),
+        Type::Paren(inner) => check_type(kind, &inner.elem, diag),
+        Type::Group(inner) => check_type(kind, &inner.elem, diag),
         Type::ImplTrait(_) => diag.error(
             ty,
-            "a tool has one schema, so its parameters have one type: name it",
+            format_args!(
+                "a {kind} has one {}, so its parameters have one type: name it",
+                kind.signature()
+            ),
         ),
         _ => {
             if let Some(lifetime) = named_lifetime(ty.to_token_stream()) {
                 diag.error(
                     ty,
-                    format_args!("tools own their arguments: nothing lives for `'{lifetime}`"),
+                    format_args!("{kind}s own their arguments: nothing lives for `'{lifetime}`"),
                 );
             }
         }

@@ -1,4 +1,4 @@
-//! A checked tool as code. Reports nothing.
+//! A checked function as code. Reports nothing.
 //!
 //! User tokens keep their spans. Generated code that may cause a compiler error has the span of its cause: a parameter's type, the
 //! result type, the name of the function.
@@ -8,9 +8,11 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Path, parse_quote, spanned::Spanned as _};
 
 use crate::{
-    attr::{Icon, span_of},
+    arg::{Completion, Source},
+    attr::{Icon, ResourceKeys, span_of},
+    callable::{Callable, Mode},
+    kind::Kind,
     parameter::Parameter,
-    tool::{Mode, Tool},
 };
 
 /// The path of the crate that the expansion calls.
@@ -21,46 +23,56 @@ pub(crate) fn crate_path(krate: Option<&Path>) -> TokenStream {
     }
 }
 
-/// The attribute added to a tool function. Arguments are decoded from a peer's text, so a tool must own them, and
+/// The attribute added to a marked function. Arguments are decoded from a peer's text, so the function must own them, and
 /// `clippy::needless_pass_by_value` does not apply. It precedes the attributes of the user, which take priority.
 pub(crate) fn owns_arguments() -> Attribute {
     parse_quote!(#[allow(clippy::needless_pass_by_value)])
 }
 
-/// An expression of type `ToolSpec`, in a scope where `__tf` is `trueform::__private`. `callee` is the function's path.
+/// An expression of type `ToolSpec`, `PromptSpec` or `ResourceSpec`, in a scope where `__tf` is `trueform::__private`. `callee` is the function's path.
 pub(crate) fn spec(
-    tool: &Tool,
+    callable: &Callable,
     callee: &TokenStream,
     owner: Option<&str>,
     krate: &TokenStream,
 ) -> TokenStream {
-    let Tool {
+    let Callable {
+        kind,
         ident,
         name,
         description,
         ..
-    } = tool;
+    } = callable;
     let function = match owner {
         Some(owner) => format!("{owner}::{ident}"),
         None => ident.to_string(),
     };
     // Has the span of the name, so that the location is that of the function, not of the attribute.
     let place = quote_spanned!(ident.span()=> ::core::file!(), ::core::line!());
-    let inputs = tool
+    let inputs = callable
         .parameters
         .iter()
         .enumerate()
         .map(|(index, parameter)| input(index, parameter));
-    let options = options(tool);
-    let output = &tool.output;
-    let output = quote_spanned!(span_of(output)=> <#output as __tf::IntoToolResult>::output_schema);
-    let handler = handler(tool, callee);
-    let hidden = hidden_types(tool, krate);
+    let completions = callable.parameters.iter().filter_map(complete);
+    let options = options(callable);
+    let returns = (*kind == Kind::Tool).then(|| {
+        let output = &callable.output;
+        let schema =
+            quote_spanned!(span_of(output)=> <#output as __tf::IntoToolResult>::output_schema);
+        quote!(.returns(#schema))
+    });
+    let handler = handler(callable, callee);
+    let hidden = hidden_types(callable, krate);
+    let begin = kind.begin();
+    let uri = callable.attr.resource.uri.as_ref().map(|uri| &uri.text);
+    let uri = uri.map(|uri| quote!(#uri,));
     let spec = quote! {
-        __tf::tool(#name, #description, #function, #place)
+        __tf::#begin(#uri #name, #description, #function, #place)
             #(#inputs)*
+            #(#completions)*
             #options
-            .returns(#output)
+            #returns
             .call(#handler)
     };
     match hidden.is_empty() {
@@ -77,6 +89,18 @@ fn input(index: usize, parameter: &Parameter) -> TokenStream {
     };
     let parameter = qualified(index, parameter);
     quote!(.input(#name, #description, #parameter::describe))
+}
+
+/// `.complete(…)`, if the argument has completion.
+fn complete(parameter: &Parameter) -> Option<TokenStream> {
+    let Completion { at, source } = parameter.completion.as_ref()?;
+    let name = parameter.argument_name()?;
+    let completer = match source {
+        // The span is that of the path, so that a function that cannot complete is underlined.
+        Source::Function(path) => quote_spanned!(path.span()=> __tf::completer(#path)),
+        Source::Values(values) => quote_spanned!(*at=> __tf::values(&[#(#values),*])),
+    };
+    Some(quote!(.complete(#name, #completer)))
 }
 
 /// `<T as Parameter<_>>`, at the span of `T`.
@@ -98,13 +122,13 @@ fn hidden_name(index: usize) -> Ident {
 }
 
 /// A struct for each parameter with attributes: its one field carries them, and serde and schemars do the rest.
-fn hidden_types(tool: &Tool, krate: &TokenStream) -> TokenStream {
+fn hidden_types(callable: &Callable, krate: &TokenStream) -> TokenStream {
     let krate = krate.to_string().replace(' ', "");
     let (serde, schemars) = (
         format!("{krate}::__private::serde"),
         format!("{krate}::__private::schemars"),
     );
-    let structs = tool
+    let structs = callable
         .parameters
         .iter()
         .enumerate()
@@ -129,16 +153,17 @@ fn hidden_types(tool: &Tool, krate: &TokenStream) -> TokenStream {
         .collect()
 }
 
-fn options(tool: &Tool) -> TokenStream {
-    let attr = &tool.attr;
+fn options(callable: &Callable) -> TokenStream {
+    let attr = &callable.attr;
     let mut options = TokenStream::new();
     if let Some(title) = &attr.title {
         options.extend(quote!(.title(#title)));
     }
-    for (hint, value, span) in &attr.hints {
+    for (hint, value, span) in &attr.tool.hints {
         let hint = Ident::new(hint, *span);
         options.extend(quote!(.#hint(#value)));
     }
+    options.extend(resource_options(&attr.resource));
     for Icon {
         src,
         mime_type,
@@ -162,8 +187,48 @@ fn options(tool: &Tool) -> TokenStream {
     for need in &attr.needs {
         options.extend(quote!(.needs(__tf::RequiredCapabilities::#need)));
     }
-    if let Some(profile) = &attr.profile {
+    if let Some(profile) = &attr.tool.profile {
         options.extend(quote!(.profile(__tf::Profile::#profile)));
+    }
+    options
+}
+
+fn resource_options(keys: &ResourceKeys) -> TokenStream {
+    let ResourceKeys {
+        uri: _,
+        mime_type,
+        size,
+        audience,
+        priority,
+        last_modified,
+        ttl,
+        public,
+    } = keys;
+    let mut options = TokenStream::new();
+    if let Some(mime_type) = mime_type {
+        options.extend(quote!(.mime_type(#mime_type)));
+    }
+    if let Some((size, _)) = size {
+        let size = Literal::u64_unsuffixed(*size);
+        options.extend(quote!(.size(#size)));
+    }
+    for role in audience {
+        let method = format_ident!("audience_{role}");
+        options.extend(quote!(.#method()));
+    }
+    if let Some(priority) = priority {
+        let priority = Literal::f64_unsuffixed(*priority);
+        options.extend(quote!(.priority(#priority)));
+    }
+    if let Some(last_modified) = last_modified {
+        options.extend(quote!(.last_modified(#last_modified)));
+    }
+    if let Some(ttl) = ttl {
+        let ttl = Literal::u64_unsuffixed(*ttl);
+        options.extend(quote!(.ttl(#ttl)));
+    }
+    if *public {
+        options.extend(quote!(.public()));
     }
     options
 }
@@ -176,14 +241,14 @@ fn option(value: &Option<impl ToTokens>) -> TokenStream {
 }
 
 /// The closure that takes the parameters, calls the function and converts its result.
-fn handler(tool: &Tool, callee: &TokenStream) -> TokenStream {
+fn handler(callable: &Callable, callee: &TokenStream) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     // A constant of the same name in scope would turn a binding into a comparison, so the names must be unused ones.
     let (call, server) = (local("__call"), local("__server"));
-    let arguments: Vec<Ident> = (0..tool.parameters.len())
+    let arguments: Vec<Ident> = (0..callable.parameters.len())
         .map(|index| local(&format!("__{index}")))
         .collect();
-    let takes = tool
+    let takes = callable
         .parameters
         .iter()
         .enumerate()
@@ -197,27 +262,29 @@ fn handler(tool: &Tool, callee: &TokenStream) -> TokenStream {
             }
             quote!(let #argument = #take;)
         });
-    let span = tool.ident.span();
-    let by_reference = match tool.mode {
+    let span = callable.ident.span();
+    let by_reference = match callable.mode {
         Mode::Ready => quote!(#call.server::<Self>()),
         Mode::Later | Mode::Blocking => quote!(&#server),
     };
-    let receiver = tool.receiver.then(|| quote!(#by_reference,));
-    let shared = (tool.receiver && tool.mode != Mode::Ready)
+    let receiver = callable.receiver.then(|| quote!(#by_reference,));
+    let shared = (callable.receiver && callable.mode != Mode::Ready)
         .then(|| quote!(let #server = #call.shared_server::<Self>();));
     let called = quote_spanned!(span=> #callee(#receiver #(#arguments),*));
-    let called = match tool.mode {
+    let called = match callable.mode {
         Mode::Later => quote_spanned!(span=> #called.await),
         Mode::Ready | Mode::Blocking => called,
     };
-    let output = &tool.output;
-    let outcome = quote_spanned!(span_of(output)=> <#output as __tf::IntoToolResult>::into_tool_result(#called));
-    let finish = match tool.mode {
+    let output = &callable.output;
+    let output_span = span_of(output);
+    let (conversion, convert) = callable.kind.conversion(output_span);
+    let outcome = quote_spanned!(output_span=> <#output as __tf::#conversion>::#convert(#called));
+    let finish = match callable.mode {
         Mode::Ready => quote!(__tf::ready(#outcome)),
         Mode::Later => quote_spanned!(span=> __tf::later(async move { #outcome })),
         Mode::Blocking => quote_spanned!(span=> __tf::blocking(move || #outcome)),
     };
-    let call = match tool.receiver || !tool.parameters.is_empty() {
+    let call = match callable.receiver || !callable.parameters.is_empty() {
         true => call.to_token_stream(),
         false => quote!(_),
     };

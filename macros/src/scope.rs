@@ -1,4 +1,4 @@
-//! Where a tool function is declared.
+//! Where a marked function is declared.
 
 use syn::Generics;
 

@@ -1,7 +1,7 @@
-//! `#[server]` on an `impl` block: the block, and an implementation of `ToolServer` that lists its tools.
+//! `#[server]` on an `impl` block: the block, and an implementation of `ServerMethods` that lists its tools, prompts and resources.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{
     Attribute, Generics, ImplItem, Path, Token, Type, Visibility, braced,
     ext::IdentExt,
@@ -10,12 +10,13 @@ use syn::{
 };
 
 use crate::{
-    attr::{ToolAttr, server_attr},
+    attr::{Attr, server_attr},
+    callable::{Callable, take_attr},
     diagnostics::Diagnostics,
     function::Function,
+    kind::Kind,
     render,
     scope::Scope,
-    tool::{Tool, take_attr},
 };
 
 pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
@@ -32,33 +33,35 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     if let Some((path, _)) = &block.trait_ {
         diag.error(
             path,
-            "`#[server]` goes on the inherent `impl` block of a type: its tools are methods of that type",
+            "`#[server]` goes on the inherent `impl` block of a type: its tools, prompts and resources are methods of that type",
         );
     }
-    let tools = tools(&mut block, &mut diag);
-    check_names(&tools, &mut diag);
-    let listing = listing(&block, &tools, &krate);
+    let callables = callables(&mut block, &mut diag);
+    for (index, callable) in callables.iter().enumerate() {
+        check_name(callable, &callables[..index], &mut diag);
+    }
+    let listing = listing(&block, &callables, &krate);
     let errors = diag.into_tokens();
     quote!(#block #listing #errors)
 }
 
-fn tools(block: &mut Block, diag: &mut Diagnostics) -> Vec<Tool> {
-    let mut tools = Vec::new();
+fn callables(block: &mut Block, diag: &mut Diagnostics) -> Vec<Callable> {
+    let mut callables = Vec::new();
     let mut marked = 0;
     for item in &mut block.items {
         let Item::Fn(function) = item else { continue };
-        let Some(args) = take_attr(&mut function.attrs, diag) else {
+        let Some((kind, args)) = take_attr(&mut function.attrs, diag) else {
             continue;
         };
         marked += 1;
-        let attr = ToolAttr::parse(args, diag);
+        let attr = Attr::parse(kind, args, &function.sig.ident, diag);
         if let Some(krate) = &attr.krate {
             diag.error(
                 krate,
                 "`crate` is given once for all: `#[server(crate = …)]`",
             );
         }
-        tools.extend(Tool::lower(
+        callables.extend(Callable::lower(
             attr,
             &function.attrs,
             &mut function.sig,
@@ -70,31 +73,38 @@ fn tools(block: &mut Block, diag: &mut Diagnostics) -> Vec<Tool> {
     if marked == 0 {
         diag.error(
             &block.self_ty,
-            "this `#[server]` has no tools: mark its methods `#[tool]`",
+            "this `#[server]` has nothing to serve: mark its methods `#[tool]`, `#[prompt]` or `#[resource]`",
         );
     }
-    tools
+    callables
 }
 
-/// Reports two tools of one block with the same name, unless `#[cfg]` may exclude one of them.
-fn check_names(tools: &[Tool], diag: &mut Diagnostics) {
-    for (index, tool) in tools.iter().enumerate() {
-        let twin = tools[..index].iter().find(|other| other.name == tool.name);
-        let Some(twin) = twin.filter(|twin| twin.cfgs.is_empty() || tool.cfgs.is_empty()) else {
-            continue;
-        };
-        let message = format!(
-            "`{}` and `{}` are both the tool `{}`",
-            twin.ident, tool.ident, tool.name
-        );
-        match &tool.attr.name {
-            Some(name) => diag.error(name, message),
-            None => diag.error(&tool.ident, message),
-        }
+/// Reports that one of `earlier` has the name of `callable`, unless `#[cfg]` may exclude one of them. Resources are named by their URIs.
+fn check_name(callable: &Callable, earlier: &[Callable], diag: &mut Diagnostics) {
+    let Callable { kind, ident, .. } = callable;
+    let key = key(callable);
+    let twin = earlier.iter().find(|other| {
+        let excluded = !other.cfgs.is_empty() && !callable.cfgs.is_empty();
+        other.kind == *kind && self::key(other) == key && !excluded
+    });
+    let Some(twin) = twin else { return };
+    let message = format!("`{}` and `{ident}` are both the {kind} `{key}`", twin.ident);
+    match (&callable.attr.resource.uri, &callable.attr.name) {
+        (Some(uri), _) => diag.error(&uri.text, message),
+        (None, Some(name)) => diag.error(name, message),
+        (None, None) => diag.error(ident, message),
     }
 }
 
-fn listing(block: &Block, tools: &[Tool], krate: &TokenStream) -> TokenStream {
+/// What clients call it by.
+fn key(callable: &Callable) -> String {
+    match &callable.attr.resource.uri {
+        Some(uri) => uri.text.value(),
+        None => callable.name.clone(),
+    }
+}
+
+fn listing(block: &Block, callables: &[Callable], krate: &TokenStream) -> TokenStream {
     let (generics, _, where_clause) = block.generics.split_for_impl();
     let self_ty = &block.self_ty;
     let cfgs: Vec<&Attribute> = block
@@ -103,19 +113,32 @@ fn listing(block: &Block, tools: &[Tool], krate: &TokenStream) -> TokenStream {
         .filter(|attr| attr.path().is_ident("cfg"))
         .collect();
     let owner = owner(self_ty);
-    let specs = tools.iter().map(|tool| {
-        let (cfgs, ident) = (&tool.cfgs, &tool.ident);
-        let spec = render::spec(tool, &quote!(Self::#ident), owner.as_deref(), krate);
-        quote!(#(#cfgs)* #spec)
+    let methods = Kind::ALL.map(|kind| {
+        let specs = callables.iter().filter(|callable| callable.kind == kind);
+        let specs: Vec<TokenStream> = specs
+            .map(|callable| {
+                let (cfgs, ident) = (&callable.cfgs, &callable.ident);
+                let spec = render::spec(callable, &quote!(Self::#ident), owner.as_deref(), krate);
+                quote!(#(#cfgs)* #spec)
+            })
+            .collect();
+        let (method, spec_type) = (format_ident!("{kind}s"), kind.type_name("Spec"));
+        let body = match specs.is_empty() {
+            true => quote!(#krate::__private::Vec::new()),
+            false => quote! {
+                use #krate::__private as __tf;
+                __tf::Vec::from([#(#specs),*])
+            },
+        };
+        quote! {
+            fn #method() -> #krate::__private::Vec<#krate::__private::#spec_type> { #body }
+        }
     });
     quote! {
         #(#cfgs)*
         #[allow(warnings)]
-        impl #generics #krate::__private::ToolServer for #self_ty #where_clause {
-            fn specs() -> #krate::__private::Vec<#krate::__private::ToolSpec> {
-                use #krate::__private as __tf;
-                __tf::Vec::from([#(#specs),*])
-            }
+        impl #generics #krate::__private::ServerMethods for #self_ty #where_clause {
+            #(#methods)*
         }
     }
 }

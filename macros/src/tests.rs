@@ -8,6 +8,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Attribute, File, Item, Meta, Stmt};
 
+use crate::kind::Kind;
+
 macro_rules! goldens {
     ($($name:ident)*) => {$(
         #[test]
@@ -18,7 +20,10 @@ macro_rules! goldens {
     )*};
 }
 
-goldens!(add injected attributes parameters server blocking list mistakes);
+goldens!(
+    add injected attributes parameters server blocking list mistakes
+    prompt resource resource_attributes server_of_all prompt_mistakes resource_mistakes
+);
 
 #[track_caller]
 fn check(source: &str, golden: &expect_test::ExpectFile) {
@@ -41,10 +46,18 @@ fn expand(source: &str, extra: Option<TokenStream>) -> TokenStream {
 
 fn expand_item(mut item: Item, extra: Option<&TokenStream>) -> TokenStream {
     match &mut item {
-        Item::Fn(function) => match remove(&mut function.attrs, "tool") {
-            Some(args) => crate::function::expand(with(args, extra), &item.to_token_stream()),
-            None => item.to_token_stream(),
-        },
+        Item::Fn(function) => {
+            let mut kinds = Kind::ALL.into_iter();
+            let marked = kinds.find_map(|kind| {
+                let args = remove(&mut function.attrs, kind.word())?;
+                Some((kind, args))
+            });
+            let item = item.to_token_stream();
+            match marked {
+                Some((kind, args)) => crate::function::expand(kind, with(args, extra), &item),
+                None => item,
+            }
+        }
         Item::Impl(block) => match remove(&mut block.attrs, "server") {
             Some(args) => crate::server::expand(with(args, extra), &item.to_token_stream()),
             None => item.to_token_stream(),
@@ -59,9 +72,12 @@ fn expand_item(mut item: Item, extra: Option<&TokenStream>) -> TokenStream {
             let Stmt::Macro(list) = syn::parse2(quote!(#list;)).unwrap() else {
                 panic!("not a macro call")
             };
+            let mut kinds = Kind::ALL.into_iter();
+            let kind = kinds.find(|kind| list.mac.path.is_ident(&format!("{kind}s")));
             let list = list.mac.tokens;
-            let expanded = crate::list::expand(quote!(#krate; #list));
-            quote!(const TOOLS: () = #expanded;)
+            let expanded = crate::list::expand(kind.unwrap(), quote!(#krate; #list));
+            let name = &constant.ident;
+            quote!(const #name: () = #expanded;)
         }
         other => other.to_token_stream(),
     }
@@ -101,13 +117,17 @@ fn mentions_trueform(tokens: TokenStream) -> bool {
 #[test]
 fn every_message_has_a_ui_test() {
     let sources = [
+        include_str!("arg.rs"),
         include_str!("attr.rs"),
+        include_str!("attr/resource.rs"),
         include_str!("attr/timeout.rs"),
+        include_str!("callable.rs"),
         include_str!("function.rs"),
+        include_str!("kind.rs"),
         include_str!("list.rs"),
         include_str!("parameter.rs"),
         include_str!("server.rs"),
-        include_str!("tool.rs"),
+        include_str!("variables.rs"),
     ];
     let reported = answers(Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),

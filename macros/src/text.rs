@@ -1,4 +1,6 @@
-//! Text: near misses, lists of names, doc comments, durations, tool names.
+//! Text: near misses, lists of names, doc comments, durations, dates, tool names.
+
+use std::ops::RangeInclusive;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -21,19 +23,27 @@ pub(crate) fn near_miss<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance <= best.len().max(3) / 3).then_some(best)
 }
 
-/// Levenshtein distance in bytes; all words here are ASCII.
+/// Edits between `a` and `b`, in bytes, as all words here are ASCII: letters added, left out, replaced, or swapped with the next.
 fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = match (i, j) {
+                (0, _) => j,
+                (_, 0) => i,
+                _ => {
+                    let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                    match 1 < i && 1 < j && a[i - 2] == b[j - 1] && a[i - 1] == b[j - 2] {
+                        true => best.min(rows[i - 2][j - 2] + 1),
+                        false => best,
+                    }
+                }
+            };
         }
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 /// A text for the model: an expression of type `&'static str`.
@@ -73,7 +83,8 @@ fn doc_value(attr: &Attribute) -> Option<&Expr> {
     }
 }
 
-fn literal(expr: &Expr) -> Option<String> {
+/// The text of a string literal.
+pub(crate) fn literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(ExprLit {
             lit: Lit::Str(text),
@@ -110,6 +121,67 @@ pub(crate) fn milliseconds(text: &str) -> Option<u64> {
         .filter(|milliseconds| 0 < *milliseconds)
 }
 
+/// Whether `text` is a date, or a date and time with an offset, as ISO 8601 writes them: `2026-01-31` or `2026-01-31T15:00:58Z`.
+pub(crate) fn is_date(text: &str) -> bool {
+    let (date, time) = match text.split_once('T') {
+        Some((date, time)) => (date, Some(time)),
+        None => (text, None),
+    };
+    let date = date.split('-').collect::<Vec<_>>();
+    let [year, month, day] = *date else {
+        return false;
+    };
+    let is_date = is_number(year, 4, 0..=9999) && is_number(month, 2, 1..=12);
+    is_date && is_number(day, 2, 1..=31) && time.is_none_or(is_time)
+}
+
+/// Whether `text` is a time of day with an offset.
+fn is_time(text: &str) -> bool {
+    let (time, offset) = match text.strip_suffix('Z') {
+        Some(time) => (time, None),
+        None => match text.rsplit_once(['+', '-']) {
+            Some((time, offset)) => (time, Some(offset)),
+            None => return false,
+        },
+    };
+    let is_offset = |offset: &str| {
+        let parts = offset.split_once(':');
+        parts.is_some_and(|(hour, minute)| {
+            is_number(hour, 2, 0..=23) && is_number(minute, 2, 0..=59)
+        })
+    };
+    let mut parts = time.splitn(3, ':');
+    let is_hour = parts.next().is_some_and(|hour| is_number(hour, 2, 0..=23));
+    let is_minute = parts
+        .next()
+        .is_some_and(|minute| is_number(minute, 2, 0..=59));
+    let is_second = parts.next().is_none_or(|second| {
+        let (whole, fraction) = second.split_once('.').unwrap_or((second, "0"));
+        let digits = fraction.bytes().all(|byte| byte.is_ascii_digit());
+        is_number(whole, 2, 0..=60) && !fraction.is_empty() && digits
+    });
+    is_hour && is_minute && is_second && offset.is_none_or(is_offset)
+}
+
+/// Whether `text` has so many digits and is a number in `range`.
+fn is_number(text: &str, digits: usize, range: RangeInclusive<u32>) -> bool {
+    text.len() == digits
+        && text.bytes().all(|byte| byte.is_ascii_digit())
+        && text.parse().is_ok_and(|number| range.contains(&number))
+}
+
+/// Whether `text` has the form `type/subtype`, which parameters may follow.
+pub(crate) fn is_mime_type(text: &str) -> bool {
+    let essence = text.split(';').next().unwrap_or_default();
+    let is_token = |token: &str| {
+        let mut bytes = token.trim_end().bytes();
+        !token.is_empty()
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+    };
+    let parts = essence.split_once('/');
+    parts.is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
 /// Whether `name` is a legal tool name (Z-7).
 pub(crate) fn is_tool_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
@@ -127,6 +199,8 @@ mod tests {
         let known = ["name", "title", "description", "read_only"];
         for (word, best) in [
             ("tittle", Some("title")),
+            ("titel", Some("title")),
+            ("eman", None),
             ("Readonly", Some("read_only")),
             ("nam", Some("name")),
             ("xyz", None),
@@ -149,6 +223,61 @@ mod tests {
             ("30 s", None),
         ] {
             assert_eq!(milliseconds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates() {
+        for text in [
+            "2026-01-31",
+            "2025-01-12T15:00:58Z",
+            "2025-01-12T15:00Z",
+            "2025-01-12T15:00:58.25+02:00",
+            "2025-01-12T15:00:58-11:30",
+        ] {
+            assert!(is_date(text), "{text}");
+        }
+        for text in [
+            "",
+            "2026",
+            "2026-1-31",
+            "2026-13-01",
+            "2026-01-32",
+            "2026-01-31-01",
+            "31.01.2026",
+            "2026-01-31T",
+            "2026-01-31T15Z",
+            "2026-01-31T15:00:58",
+            "2026-01-31T24:00:00Z",
+            "2026-01-31T15:60:00Z",
+            "2026-01-31T15:00:58.Z",
+            "2026-01-31T15:00:58+2",
+            "2026-01-31 15:00:58Z",
+        ] {
+            assert!(!is_date(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn mime_types() {
+        for text in [
+            "text/plain",
+            "image/svg+xml",
+            "text/plain; charset=utf-8",
+            "application/vnd.api+json",
+        ] {
+            assert!(is_mime_type(text), "{text}");
+        }
+        for text in [
+            "",
+            "text",
+            "text/",
+            "/plain",
+            "text/plain/x",
+            "text plain/x",
+            "; charset=utf-8",
+        ] {
+            assert!(!is_mime_type(text), "{text}");
         }
     }
 

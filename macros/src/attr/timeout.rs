@@ -1,4 +1,4 @@
-//! The key `timeout` of `#[tool(…)]`.
+//! The key `timeout`, and durations.
 
 use proc_macro2::{Span, TokenStream};
 use syn::{
@@ -6,7 +6,7 @@ use syn::{
     parse::{Parse, ParseStream, Parser},
 };
 
-use super::{flag, known, metas, span_of, string};
+use super::{flag, known, metas, pieces, span_of, string};
 use crate::{diagnostics::Diagnostics, text::milliseconds};
 
 /// The time limits of a call, in milliseconds.
@@ -75,7 +75,7 @@ impl TimeoutList {
             reset_by_progress: false,
             hard_limit: None,
         };
-        for meta in metas(self.rest, diag) {
+        for meta in metas(pieces(self.rest), diag) {
             match known(
                 meta.path(),
                 TIMEOUT_KEYS,
@@ -105,7 +105,7 @@ impl TimeoutList {
     }
 }
 
-fn duration(text: &LitStr, diag: &mut Diagnostics) -> Option<u64> {
+pub(super) fn duration(text: &LitStr, diag: &mut Diagnostics) -> Option<u64> {
     let milliseconds = milliseconds(&text.value());
     if milliseconds.is_none() {
         diag.error(

@@ -24,11 +24,11 @@ where
     }
 }
 #[allow(warnings)]
-impl<T: Store> ::trueform::__private::ToolServer for Notes<T>
+impl<T: Store> ::trueform::__private::ServerMethods for Notes<T>
 where
     T: 'static,
 {
-    fn specs() -> ::trueform::__private::Vec<::trueform::__private::ToolSpec> {
+    fn tools() -> ::trueform::__private::Vec<::trueform::__private::ToolSpec> {
         use ::trueform::__private as __tf;
         __tf::Vec::from([
             __tf::tool(
@@ -85,5 +85,11 @@ where
                     )
                 }),
         ])
+    }
+    fn prompts() -> ::trueform::__private::Vec<::trueform::__private::PromptSpec> {
+        ::trueform::__private::Vec::new()
+    }
+    fn resources() -> ::trueform::__private::Vec<::trueform::__private::ResourceSpec> {
+        ::trueform::__private::Vec::new()
     }
 }

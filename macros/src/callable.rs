@@ -1,4 +1,4 @@
-//! A function as a tool: the data for rendering, and the rules that it must obey.
+//! A function as a tool, a prompt or a resource: the data for rendering, and the rules that it must obey.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -8,19 +8,22 @@ use syn::{
 };
 
 use crate::{
-    attr::{ToolAttr, illegal_name},
+    attr::{Attr, illegal_name},
     diagnostics::Diagnostics,
+    kind::Kind,
     parameter::Parameter,
     scope::Scope,
     text::{Text, is_tool_name},
+    variables::check_variables,
 };
 
-/// A tool that obeys all rules.
-pub(crate) struct Tool {
+/// A tool, a prompt or a resource that obeys all rules.
+pub(crate) struct Callable {
+    pub(crate) kind: Kind,
     pub(crate) ident: Ident,
     pub(crate) name: String,
     pub(crate) description: Text,
-    pub(crate) attr: ToolAttr,
+    pub(crate) attr: Attr,
     /// The `#[cfg]`s of the function; the rendered items carry them too.
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) receiver: bool,
@@ -40,35 +43,43 @@ pub(crate) enum Mode {
     Blocking,
 }
 
-impl Tool {
-    /// Checks the function and removes from `sig` the docs and schema attributes of parameters, which only the tool needs.
+impl Callable {
+    /// Checks the function and removes from `sig` the docs and attributes of parameters that only the expansion needs.
     /// Returns `None` if a fault was reported.
     pub(crate) fn lower(
-        attr: ToolAttr,
+        attr: Attr,
         attrs: &[Attribute],
         sig: &mut Signature,
         scope: Scope<'_>,
         diag: &mut Diagnostics,
     ) -> Option<Self> {
         let mut own = Diagnostics::default();
+        let kind = attr.kind;
         let name = name(&attr, &sig.ident, &mut own);
         let description = description(&attr, attrs, &sig.ident, &mut own);
-        check_qualifiers(sig, &mut own);
-        check_generics(&sig.generics, &mut own);
+        check_qualifiers(kind, sig, &mut own);
+        check_generics(kind, &sig.generics, &mut own);
         let mode = mode(&attr, sig, &mut own);
-        let receiver = receiver(sig, scope, &mut own);
+        let receiver = receiver(kind, sig, scope, &mut own);
         let mut parameters = Vec::new();
         for input in &mut sig.inputs {
             if let FnArg::Typed(input) = input {
-                parameters.extend(Parameter::lower(input, scope, &mut own));
+                parameters.extend(Parameter::lower(kind, input, scope, &mut own));
             }
         }
-        let output = output(&sig.output, &mut own);
+        if let Some(uri) = &attr.resource.uri {
+            check_variables(uri, &parameters, &mut own);
+        }
+        let output = output(kind, &sig.output, &mut own);
         if let Some(error) = own.take() {
             diag.push(error);
             return None;
         }
+        if kind == Kind::Resource && attr.resource.uri.is_none() {
+            return None; // Reported where the attribute was parsed.
+        }
         Some(Self {
+            kind,
             ident: sig.ident.clone(),
             name,
             description: description?,
@@ -86,36 +97,56 @@ impl Tool {
     }
 }
 
-/// Removes the `#[tool]` attributes from `attrs` and returns the arguments of the first.
-pub(crate) fn take_attr(attrs: &mut Vec<Attribute>, diag: &mut Diagnostics) -> Option<TokenStream> {
-    let is_tool = |attr: &Attribute| {
-        attr.path()
-            .segments
-            .last()
-            .is_some_and(|last| last.ident == "tool")
-    };
+/// Removes the attributes `#[tool]`, `#[prompt]` and `#[resource]` from `attrs` and returns the kind and the arguments of the first.
+pub(crate) fn take_attr(
+    attrs: &mut Vec<Attribute>,
+    diag: &mut Diagnostics,
+) -> Option<(Kind, TokenStream)> {
     let mut found = None;
-    for attr in attrs.iter().filter(|attr| is_tool(attr)) {
+    for attr in attrs.iter() {
+        let Some(kind) = kind_of(attr) else { continue };
         match (&attr.meta, &found) {
-            (_, Some(_)) => diag.error(attr, "a function is one tool: `#[tool]` is given twice"),
-            (Meta::Path(_), None) => found = Some(TokenStream::new()),
-            (Meta::List(list), None) => found = Some(list.tokens.clone()),
+            (_, Some((first, _))) => diag.error(attr, twice(*first, kind)),
+            (Meta::Path(_), None) => found = Some((kind, TokenStream::new())),
+            (Meta::List(list), None) => found = Some((kind, list.tokens.clone())),
             (Meta::NameValue(_), None) => {
-                diag.error(attr, "expected `#[tool]` or `#[tool(key = value, …)]`");
-                found = Some(TokenStream::new());
+                let before = kind.before_keys();
+                let plain = match kind {
+                    Kind::Tool | Kind::Prompt => format!("`#[{kind}]` or "),
+                    Kind::Resource => String::new(),
+                };
+                diag.error(
+                    attr,
+                    format_args!("expected {plain}`#[{kind}({before}key = value, …)]`"),
+                );
+                found = Some((kind, TokenStream::new()));
             }
         }
     }
-    attrs.retain(|attr| !is_tool(attr));
+    attrs.retain(|attr| kind_of(attr).is_none());
     found
 }
 
-fn name(attr: &ToolAttr, ident: &Ident, diag: &mut Diagnostics) -> String {
+fn kind_of(attr: &Attribute) -> Option<Kind> {
+    Kind::of_attribute(&attr.path().segments.last()?.ident)
+}
+
+/// Why a function cannot be marked `first` and `second`.
+pub(crate) fn twice(first: Kind, second: Kind) -> String {
+    match first == second {
+        true => format!("a function is one {first}: `#[{first}]` is given twice"),
+        false => format!(
+            "a function is a {first} or a {second}, not both: mark a second function, which calls this one"
+        ),
+    }
+}
+
+fn name(attr: &Attr, ident: &Ident, diag: &mut Diagnostics) -> String {
     if let Some(name) = &attr.name {
         return name.value();
     }
     let name = ident.unraw().to_string();
-    if !is_tool_name(&name) {
+    if attr.kind == Kind::Tool && !is_tool_name(&name) {
         diag.error(
             ident,
             format_args!(
@@ -128,7 +159,7 @@ fn name(attr: &ToolAttr, ident: &Ident, diag: &mut Diagnostics) -> String {
 }
 
 fn description(
-    attr: &ToolAttr,
+    attr: &Attr,
     attrs: &[Attribute],
     ident: &Ident,
     diag: &mut Diagnostics,
@@ -138,31 +169,41 @@ fn description(
         None => Text::of_docs(attrs),
     };
     if description.is_none() {
+        let (kind, before) = (attr.kind, attr.kind.before_keys());
         diag.error(
             ident,
-            "a tool needs a description, by which the model chooses it: \
-             write a doc comment, or `#[tool(description = \"…\")]`",
+            format_args!(
+                "a {kind} needs a description, by which {}: \
+                 write a doc comment, or `#[{kind}({before}description = \"…\")]`",
+                kind.choice()
+            ),
         );
     }
     description
 }
 
-fn check_qualifiers(sig: &Signature, diag: &mut Diagnostics) {
+fn check_qualifiers(kind: Kind, sig: &Signature, diag: &mut Diagnostics) {
     if let Safety::Unsafe(token) = &sig.safety {
         diag.error(
             token,
-            "a tool is safe to call: its arguments come from a peer",
+            format_args!("a {kind} is safe to call: its arguments come from a peer"),
         );
     }
     if let Some(abi) = &sig.abi {
-        diag.error(abi, "a tool is a Rust function: drop the `extern`");
+        diag.error(
+            abi,
+            format_args!("a {kind} is a Rust function: drop the `extern`"),
+        );
     }
     if let Some(variadic) = &sig.variadic {
-        diag.error(variadic, "a tool has a fixed list of parameters");
+        diag.error(
+            variadic,
+            format_args!("a {kind} has a fixed list of parameters"),
+        );
     }
 }
 
-fn check_generics(generics: &Generics, diag: &mut Diagnostics) {
+fn check_generics(kind: Kind, generics: &Generics, diag: &mut Diagnostics) {
     for parameter in &generics.params {
         let ident = match parameter {
             GenericParam::Lifetime(_) => continue,
@@ -172,13 +213,14 @@ fn check_generics(generics: &Generics, diag: &mut Diagnostics) {
         diag.error(
             parameter,
             format_args!(
-                "a tool has one schema, so it cannot be generic over `{ident}`: use a concrete type"
+                "a {kind} has one {}, so it cannot be generic over `{ident}`: use a concrete type",
+                kind.signature()
             ),
         );
     }
 }
 
-fn mode(attr: &ToolAttr, sig: &Signature, diag: &mut Diagnostics) -> Mode {
+fn mode(attr: &Attr, sig: &Signature, diag: &mut Diagnostics) -> Mode {
     match (attr.blocking, sig.asyncness) {
         (Some(blocking), Some(_)) => {
             diag.error_at(
@@ -203,14 +245,16 @@ fn mode(attr: &ToolAttr, sig: &Signature, diag: &mut Diagnostics) -> Mode {
 }
 
 /// Whether the function has a receiver, which must be `&self`.
-fn receiver(sig: &Signature, scope: Scope<'_>, diag: &mut Diagnostics) -> bool {
+fn receiver(kind: Kind, sig: &Signature, scope: Scope<'_>, diag: &mut Diagnostics) -> bool {
     let Some(receiver) = sig.receiver() else {
         return false;
     };
     if let Scope::Free = scope {
         diag.error(
             receiver,
-            "`#[tool]` on a method only works inside an `impl` block marked `#[server]`",
+            format_args!(
+                "`#[{kind}]` on a method only works inside an `impl` block marked `#[server]`"
+            ),
         );
         return true;
     }
@@ -219,26 +263,32 @@ fn receiver(sig: &Signature, scope: Scope<'_>, diag: &mut Diagnostics) -> bool {
         ReceiverKind::Reference(..) => {
             diag.error(
                 receiver,
-                "a tool takes `&self`: calls run concurrently, so put mutable state behind a lock",
+                format_args!(
+                    "a {kind} takes `&self`: calls run concurrently, so put mutable state behind a lock"
+                ),
             );
         }
         _ => diag.error(
             receiver,
-            "a tool takes `&self`: the server is shared by all calls",
+            format_args!("a {kind} takes `&self`: the server is shared by all calls"),
         ),
     }
     true
 }
 
-fn output(output: &ReturnType, diag: &mut Diagnostics) -> TokenStream {
+fn output(kind: Kind, output: &ReturnType, diag: &mut Diagnostics) -> TokenStream {
     let ty = match output {
         ReturnType::Default => return quote!(()),
         ReturnType::Type(_, ty) => ty,
     };
     if let Type::ImplTrait(_) = **ty {
+        let reason = match kind {
+            Kind::Tool => ", from which its output schema comes",
+            Kind::Prompt | Kind::Resource => "",
+        };
         diag.error(
             ty,
-            "a tool names its result type, from which its output schema comes: use a concrete type",
+            format_args!("a {kind} names its result type{reason}: use a concrete type"),
         );
     }
     without_lifetimes(ty.to_token_stream())

@@ -1,0 +1,139 @@
+//! What a marked function becomes: a tool, a prompt or a resource.
+
+use std::fmt;
+
+use proc_macro2::{Ident, Span};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tool,
+    Prompt,
+    Resource,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
+
+    /// The kind whose attribute has the name `ident`.
+    pub(crate) fn of_attribute(ident: &Ident) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| ident == kind.word())
+    }
+
+    /// The noun, which is also the name of the attribute.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+            Self::Resource => "resource",
+        }
+    }
+
+    /// The noun in names of types.
+    const fn type_word(self) -> &'static str {
+        match self {
+            Self::Tool => "Tool",
+            Self::Prompt => "Prompt",
+            Self::Resource => "Resource",
+        }
+    }
+
+    /// The keys of the attribute.
+    pub(crate) const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Tool => &[
+                "name",
+                "title",
+                "description",
+                "read_only",
+                "destructive",
+                "idempotent",
+                "open_world",
+                "icons",
+                "meta",
+                "timeout",
+                "blocking",
+                "needs",
+                "profile",
+                "crate",
+            ],
+            Self::Prompt => &[
+                "name",
+                "title",
+                "description",
+                "icons",
+                "meta",
+                "timeout",
+                "blocking",
+                "needs",
+                "crate",
+            ],
+            Self::Resource => &[
+                "name",
+                "title",
+                "description",
+                "mime_type",
+                "size",
+                "audience",
+                "priority",
+                "last_modified",
+                "ttl",
+                "public",
+                "icons",
+                "meta",
+                "timeout",
+                "blocking",
+                "needs",
+                "crate",
+            ],
+        }
+    }
+
+    /// What a key follows within the parentheses of the attribute.
+    pub(crate) const fn before_keys(self) -> &'static str {
+        match self {
+            Self::Tool | Self::Prompt => "",
+            Self::Resource => "\"scheme://path\", ",
+        }
+    }
+
+    /// What there is one of, so that the function cannot be generic.
+    pub(crate) const fn signature(self) -> &'static str {
+        match self {
+            Self::Tool => "schema",
+            Self::Prompt | Self::Resource => "signature",
+        }
+    }
+
+    /// What the description is for.
+    pub(crate) const fn choice(self) -> &'static str {
+        match self {
+            Self::Tool => "the model chooses it",
+            Self::Prompt => "people choose it",
+            Self::Resource => "clients choose it",
+        }
+    }
+
+    /// `ToolSpec`, `PromptSpec`, …: the noun followed by `suffix`.
+    pub(crate) fn type_name(self, suffix: &str) -> Ident {
+        Ident::new(&format!("{}{suffix}", self.type_word()), Span::call_site())
+    }
+
+    /// The trait that converts results, and its method.
+    pub(crate) fn conversion(self, span: Span) -> (Ident, Ident) {
+        (
+            Ident::new(&format!("Into{}Result", self.type_word()), span),
+            Ident::new(&format!("into_{}_result", self.word()), span),
+        )
+    }
+
+    /// The function that begins a spec, which has the name of the attribute.
+    pub(crate) fn begin(self) -> Ident {
+        Ident::new(self.word(), Span::call_site())
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}

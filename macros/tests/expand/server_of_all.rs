@@ -1,0 +1,31 @@
+#[server]
+impl Shop {
+    /// Counts the orders.
+    #[tool]
+    fn count(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// An order.
+    #[resource("shop://orders/{id}")]
+    async fn order(&self, #[arg(complete = Self::ids)] id: u64) -> Option<Json<Order>> {
+        self.orders.get(id).await
+    }
+
+    /// All orders.
+    #[cfg(feature = "all")]
+    #[resource("shop://orders")]
+    fn orders() -> String {
+        String::new()
+    }
+
+    /// Writes to a customer.
+    #[prompt]
+    fn letter(&self, name: String) -> String {
+        format!("Dear {name}")
+    }
+
+    fn ids(&self, prefix: &str) -> Vec<String> {
+        self.orders.ids(prefix)
+    }
+}
