@@ -122,16 +122,16 @@ fn listing(block: &Block, callables: &[Callable], krate: &TokenStream) -> TokenS
                 quote!(#(#cfgs)* #spec)
             })
             .collect();
+        if specs.is_empty() {
+            // The trait says so by itself.
+            return TokenStream::new();
+        }
         let (method, spec_type) = (format_ident!("{kind}s"), kind.type_name("Spec"));
-        let body = match specs.is_empty() {
-            true => quote!(#krate::__private::Vec::new()),
-            false => quote! {
+        quote! {
+            fn #method() -> #krate::__private::Vec<#krate::__private::#spec_type> {
                 use #krate::__private as __tf;
                 __tf::Vec::from([#(#specs),*])
-            },
-        };
-        quote! {
-            fn #method() -> #krate::__private::Vec<#krate::__private::#spec_type> { #body }
+            }
         }
     });
     quote! {

@@ -25,6 +25,8 @@
 //! # }
 //! ```
 
+mod call;
+mod completion;
 mod error;
 mod gate;
 mod handler;
@@ -40,7 +42,6 @@ mod served;
 mod server_requests;
 mod sink;
 mod subscription;
-mod tool_call;
 
 use std::{
     fmt,
@@ -54,8 +55,9 @@ use tokio::{
     task::JoinHandle,
 };
 use trueform_schema::{
-    At, Conform, Era, Implementation, Json, Method, RequestMetaObject, Revision,
-    ServerCapabilities, SubscriptionFilter, SubscriptionsListenRequestParams, methods,
+    At, CompletionArgument, CompletionReference, Conform, Era, Implementation, Json, Method,
+    RequestMetaObject, Revision, ServerCapabilities, SubscriptionFilter,
+    SubscriptionsListenRequestParams, methods,
 };
 
 use self::{
@@ -68,13 +70,14 @@ use self::{
 use crate::gate::ToServer;
 
 pub use self::{
+    call::{Call, PromptCall, Repeatable, ResourceCall, ToolCall},
+    completion::CompletionCall,
     error::{ClientError, LocalError},
     handler::{Answering, ClientHandler},
     notified::{Notifications, Notified},
     options::{ClientOptions, Negotiation},
     request::Request,
     subscription::Subscription,
-    tool_call::ToolCall,
 };
 
 /// A connection to a server. Clones share it; it is closed when the last one is dropped.
@@ -172,7 +175,29 @@ impl Client {
     /// A tool that fails gives a result with `is_error`, not an error. Serialised, the result has the form of the newest revision,
     /// whichever was spoken.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall {
-        ToolCall::new(self.clone(), name.into(), Json::from_value(&arguments))
+        ToolCall::of_tool(self.clone(), name.into(), Json::from_value(&arguments))
+    }
+
+    /// Gets a prompt. `arguments` is anything that serialises to an object of texts, or to nothing, as `()` does; numbers and flags
+    /// are sent as their texts. Sent and repeated as [`call_tool`](Self::call_tool) is.
+    pub fn get_prompt(&self, name: impl Into<String>, arguments: impl Serialize) -> PromptCall {
+        PromptCall::of_prompt(self.clone(), name.into(), Json::from_value(&arguments))
+    }
+
+    /// Reads the resource `uri`. Sent and repeated as [`call_tool`](Self::call_tool) is.
+    pub fn read_resource(&self, uri: impl Into<String>) -> ResourceCall {
+        ResourceCall::of_resource(self.clone(), uri.into())
+    }
+
+    /// Asks for suggestions for `argument` of a prompt or a resource template, of which `typed` is typed so far.
+    pub fn complete(
+        &self,
+        of: impl Into<CompletionReference>,
+        argument: impl Into<String>,
+        typed: impl Into<String>,
+    ) -> CompletionCall {
+        let argument = CompletionArgument::new(argument, typed);
+        CompletionCall::new(self.clone(), of.into(), argument)
     }
 
     /// Any request, by its method.

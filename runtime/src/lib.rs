@@ -62,6 +62,9 @@ pub use feature::{completion, layer, prompts as prompt, tools as tool};
 pub use schemars;
 pub use serde;
 pub use trueform_check as check;
+#[doc = include_str!("feature/prompts/prompt.md")]
+#[doc(inline)]
+pub use trueform_macros::prompt;
 #[doc = include_str!("feature/tools/server.md")]
 #[doc(inline)]
 pub use trueform_macros::server;

@@ -6,4 +6,4 @@ pub use crate::{
     schemars::{self, JsonSchema},
     serde::{self, Deserialize, Serialize},
 };
-pub use crate::{server, tool, tools};
+pub use crate::{prompt, prompts, server, tool, tools};

@@ -19,5 +19,5 @@ pub use crate::{
 pub use schemars;
 pub use serde;
 
-// `tools!`
-pub use trueform_macros::tools;
+// `tools!`, `prompts!`
+pub use trueform_macros::{prompts, tools};

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    DecodeError, Json, ListToolsResult, Map, Method, PaginatedRequestParams, Tool,
+    Conform, DecodeError, Json, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, Map, Method, PaginatedRequestParams, Prompt, Resource,
+    ResourceTemplate, Tool,
 };
 
 use super::{
@@ -23,51 +25,125 @@ const MOST_PAGES: u32 = 1_000;
 /// Most bytes of a list that are read before its last page: 64 MiB.
 const MOST_LISTED: usize = 64 << 20;
 
+/// Something that servers list.
+trait ListItem: Conform + serde::de::DeserializeOwned {
+    const METHOD: Method;
+    /// The member of a page that holds the items.
+    const MEMBER: &'static str;
+    /// The member of an item that names it.
+    const KEY: &'static str;
+    type Page: Conform + serde::de::DeserializeOwned;
+
+    fn key(&self) -> &str;
+
+    /// The items of a page, and the cursor of the next one.
+    fn of(page: Self::Page) -> (Vec<Self>, Option<String>);
+}
+
+macro_rules! list_items {
+    ($($item:ident in $page:ident by $method:ident: $member:ident, $key:ident, $member_name:literal, $key_name:literal;)*) => {$(
+        impl ListItem for $item {
+            const METHOD: Method = Method::$method;
+            const MEMBER: &'static str = $member_name;
+            const KEY: &'static str = $key_name;
+            type Page = $page;
+
+            fn key(&self) -> &str {
+                &self.$key
+            }
+
+            fn of(page: $page) -> (Vec<Self>, Option<String>) {
+                (page.$member, page.next_cursor)
+            }
+        }
+    )*};
+}
+
+list_items! {
+    Tool in ListToolsResult by ListTools: tools, name, "tools", "name";
+    Prompt in ListPromptsResult by ListPrompts: prompts, name, "prompts", "name";
+    Resource in ListResourcesResult by ListResources: resources, uri, "resources", "uri";
+    ResourceTemplate in ListResourceTemplatesResult by ListResourceTemplates:
+        resource_templates, uri_template, "resourceTemplates", "uriTemplate";
+}
+
 impl Client {
     /// All tools, from all pages: at most 1,000, and 64 MiB of them.
     ///
     /// Each tool is listed once, by its name. A list whose cursors come again, or whose pages bring nothing new, has ended. A tool
     /// that does not have its form is left out, and the log says why, unless
-    /// [`MalformedTools`](crate::Leniency::MalformedTools) is switched off.
+    /// [`MalformedItems`](crate::Leniency::MalformedItems) is switched off.
     ///
     /// # Errors
     /// Those of any request; [`LocalError::EndlessList`] if there are more pages.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
-        let mut tools = Vec::new();
-        let mut names = HashSet::new();
+        self.list().await
+    }
+
+    /// All prompts, as [`list_tools`](Self::list_tools) reads tools.
+    ///
+    /// # Errors
+    /// As [`list_tools`](Self::list_tools).
+    pub async fn list_prompts(&self) -> Result<Vec<Prompt>, ClientError> {
+        self.list().await
+    }
+
+    /// All resources, by their URIs, as [`list_tools`](Self::list_tools) reads tools.
+    ///
+    /// # Errors
+    /// As [`list_tools`](Self::list_tools).
+    pub async fn list_resources(&self) -> Result<Vec<Resource>, ClientError> {
+        self.list().await
+    }
+
+    /// All templates of resources, as [`list_tools`](Self::list_tools) reads tools.
+    ///
+    /// # Errors
+    /// As [`list_tools`](Self::list_tools).
+    pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, ClientError> {
+        self.list().await
+    }
+
+    async fn list<T: ListItem>(&self) -> Result<Vec<T>, ClientError> {
+        let mut listed: Vec<T> = Vec::new();
+        let mut keys = HashSet::new();
         let mut cursors = HashSet::new();
         let mut params = PaginatedRequestParams::default();
         let mut bytes = 0;
         for pages in 1..=MOST_PAGES {
             let page = self.send(
-                &ClientCall::of(Method::ListTools, self.revision()),
+                &ClientCall::of(T::METHOD, self.revision()),
                 &params,
                 RequestOptions::default(),
             )?;
             let page = page.await?;
             bytes += page.get().len();
-            let page = self.page(&page)?;
-            let (before, items) = (tools.len(), page.tools.len());
-            tools.extend(page.tools.into_iter().filter(|tool| {
-                let is_new = names.insert(tool.name.clone());
+            let (page, next) = T::of(self.page::<T>(&page)?);
+            let (before, items) = (listed.len(), page.len());
+            listed.extend(page.into_iter().filter(|item| {
+                let is_new = keys.insert(item.key().to_owned());
                 if !is_new {
-                    let tool = &*shortened(&tool.name);
-                    tracing::debug!(tool, "a tool that was listed before was left out");
+                    let item = &*shortened(item.key());
+                    tracing::debug!(
+                        list = T::MEMBER,
+                        item,
+                        "what was listed before was left out"
+                    );
                 }
                 is_new
             }));
             // TRAP-19: only an absent cursor ends the list. Cursors that come again would never end, nor would pages that bring
             // what is known. A page may be empty.
-            let is_stuck = items > 0 && tools.len() == before;
-            match page.next_cursor {
+            let is_stuck = items > 0 && listed.len() == before;
+            match next {
                 Some(next) if !is_stuck && cursors.insert(next.clone()) => {
                     params.cursor = Some(next);
                 }
                 Some(_) => {
                     tracing::warn!(pages, "the cursors of a list do not advance: it ends here");
-                    return Ok(tools);
+                    return Ok(listed);
                 }
-                None => return Ok(tools),
+                None => return Ok(listed),
             }
             if bytes > MOST_LISTED {
                 return Err(LocalError::EndlessList(pages).into());
@@ -76,16 +152,16 @@ impl Client {
         Err(LocalError::EndlessList(MOST_PAGES).into())
     }
 
-    fn page(&self, page: &Json) -> Result<ListToolsResult, ClientError> {
+    fn page<T: ListItem>(&self, page: &Json) -> Result<T::Page, ClientError> {
         let gate = &self.inner.link.gate;
-        let method = Method::ListTools.as_str();
+        let method = T::METHOD.as_str();
         let inbound = gate.inbound;
         let error = match inbound.result(method, self.revision(), page.get()) {
             Ok(page) => return Ok(page),
             Err(error) => error,
         };
-        if inbound.leniencies.contains(Leniency::MalformedTools)
-            && let Some(fewer) = self.without_malformed(page, &error)
+        if inbound.leniencies.contains(Leniency::MalformedItems)
+            && let Some(fewer) = self.without_malformed::<T>(page, &error)
         {
             return self.received(method, &fewer);
         }
@@ -93,40 +169,37 @@ impl Client {
         self.received(method, page)
     }
 
-    /// `page` without the tools that do not have their form, if `error` is about one of them.
+    /// `page` without the items that do not have their form, if `error` is about one of them.
     #[cold]
-    fn without_malformed(&self, page: &Json, error: &DecodeError) -> Option<Json> {
-        if !error.pointer().starts_with("/tools/") {
+    fn without_malformed<T: ListItem>(&self, page: &Json, error: &DecodeError) -> Option<Json> {
+        let items = error.pointer().strip_prefix('/')?.strip_prefix(T::MEMBER)?;
+        if !items.starts_with('/') {
             return None;
         }
         let mut members: Map<Json> = page.parse().ok()?;
-        let tools: Vec<&RawValue> = serde_json::from_str(members.get("tools")?.get()).ok()?;
+        let items: Vec<&RawValue> = serde_json::from_str(members.get(T::MEMBER)?.get()).ok()?;
         let inbound = self.inner.link.gate.inbound;
-        let mut kept = Vec::with_capacity(tools.len());
-        for (at, text) in tools.into_iter().enumerate() {
-            let read =
-                inbound.result::<Tool>(Method::ListTools.as_str(), self.revision(), text.get());
+        let mut kept = Vec::with_capacity(items.len());
+        for (at, text) in items.into_iter().enumerate() {
+            let read = inbound.result::<T>(T::METHOD.as_str(), self.revision(), text.get());
             let Err(error) = read else {
                 kept.push(text);
                 continue;
             };
-            #[derive(serde::Deserialize)]
-            struct Named {
-                name: String,
-            }
-            let named: Option<Named> = serde_json::from_str(text.get()).ok();
-            let name = named.map(|named| shortened(&named.name).into_owned());
-            let fault = ErrorDetail::of_decoding(&error, &format!("/tools/{at}"));
+            let found: Option<serde_json::Value> = serde_json::from_str(text.get()).ok();
+            let key = found.as_ref().and_then(|item| item.get(T::KEY)?.as_str());
+            let item = key.map(|key| shortened(key).into_owned());
+            let fault = ErrorDetail::of_decoding(&error, &format!("/{}/{at}", T::MEMBER));
             tracing::warn!(
-                tool = name.as_deref(),
+                item,
                 pointer = &*shortened(&fault.pointer),
                 rule = fault.rule,
                 expected = &*fault.expected,
                 found = &*fault.found,
-                "a tool that does not have its form was left out of the list"
+                "an item that does not have its form was left out of a list"
             );
         }
-        members.insert("tools", Json::from_value(&kept).ok()?);
+        members.insert(T::MEMBER, Json::from_value(&kept).ok()?);
         Json::from_value(&members).ok()
     }
 }

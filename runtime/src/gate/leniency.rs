@@ -38,9 +38,9 @@ pub enum Leniency {
     /// id cannot be cancelled by a notification. On a byte stream the second request is dropped whatever this says.
     // DEC-1
     RepeatedIds,
-    /// A tool without the form of one in a list of a server: [`Client::list_tools`](crate::client::Client::list_tools) leaves it
-    /// out. It concerns nothing else.
-    MalformedTools,
+    /// An item without its form in a list of a server: [`Client::list_tools`](crate::client::Client::list_tools), and what lists
+    /// prompts and resources, leave it out. It concerns nothing else.
+    MalformedItems,
 }
 
 impl Leniency {
@@ -55,7 +55,7 @@ impl Leniency {
         Self::Formats,
         Self::MissingErrorId,
         Self::RepeatedIds,
-        Self::MalformedTools,
+        Self::MalformedItems,
     ];
 
     /// The name in logs, such as `unknown-members`.
@@ -71,7 +71,7 @@ impl Leniency {
             Self::Formats => "formats",
             Self::MissingErrorId => "missing-error-id",
             Self::RepeatedIds => "repeated-ids",
-            Self::MalformedTools => "malformed-tools",
+            Self::MalformedItems => "malformed-items",
         }
     }
 

@@ -50,6 +50,7 @@ mod opaque;
 mod parity;
 mod portable;
 mod projection;
+mod prompts;
 #[cfg(feature = "http")]
 mod repeated;
 #[cfg(feature = "http")]

@@ -173,7 +173,7 @@ impl ClientHandler for Echo {
 // DEC-6: everything that a server sends.
 #[tokio::test]
 async fn a_server_that_writes_nulls() {
-    let strict = STRICT.without(Leniency::MalformedTools);
+    let strict = STRICT.without(Leniency::MalformedItems);
     for (leniencies, passes) in [(Leniencies::ALL, true), (strict, false)] {
         let (asked, questions) = std::sync::mpsc::channel();
         let options = ClientOptions::at(Revision::V2025_06_18)

@@ -69,7 +69,7 @@ async fn a_malformed_tool_is_left_out() {
         let line = line.unwrap_or_else(|| panic!("{told:#?}"));
         assert!(line.contains(r#"pointer="/tools/1"#), "{line}");
 
-        let strict = Leniencies::ALL.without(Leniency::MalformedTools);
+        let strict = Leniencies::ALL.without(Leniency::MalformedItems);
         let (names, _) = listed(strict, vec![(page, None)]).await;
         let error = names.unwrap_err();
         assert!(error.to_string().contains("/tools/1"), "{error}");

@@ -1,0 +1,311 @@
+//! Calling a tool, getting a prompt, reading a resource: arguments from any serialisable value, answers to the server's questions on
+//! the way.
+
+use std::{
+    fmt,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    time::Duration,
+};
+
+use trueform_schema::{
+    CallToolOutcome, CallToolRequestParams, CallToolResult, DecodeError, Era, GetPromptOutcome,
+    GetPromptRequestParams, GetPromptResult, InputRequiredResult, InputResponse, Json, JsonObject,
+    LoggingLevel, Map, ProgressNotificationParams, ReadResourceOutcome, ReadResourceRequestParams,
+    ReadResourceResult, Revision, decode, methods,
+};
+
+use super::{
+    Client,
+    error::{ClientError, LocalError},
+    gate::ClientCall,
+    request::RequestOptions,
+};
+
+/// Most times a server is given the input it asks for within one call.
+const MOST_ROUNDS: u32 = 16;
+
+/// A call that is sent when awaited, and cancelled when its future is dropped before the answer came. While the server asks for input,
+/// the client's [`handler`](super::ClientOptions::handler) answers and the call is repeated.
+#[must_use = "a call is sent when it is awaited"]
+pub struct Call<M: Repeatable> {
+    client: Client,
+    params: Result<M::Params, ClientError>,
+    plan: RequestOptions,
+}
+
+/// A call of a tool.
+pub type ToolCall = Call<methods::CallTool>;
+/// A request for a prompt.
+pub type PromptCall = Call<methods::GetPrompt>;
+/// A request for a resource.
+pub type ResourceCall = Call<methods::ReadResource>;
+
+/// A request to which a server may reply with questions. Not to be implemented elsewhere.
+pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
+    /// What the request is for.
+    type Output: Send + 'static;
+
+    #[doc(hidden)]
+    fn outcome(result: Self::Result) -> Outcome<Self::Output>;
+
+    #[doc(hidden)]
+    fn repeat(
+        params: &mut Self::Params,
+        responses: Option<Map<InputResponse>>,
+        state: Option<String>,
+    );
+}
+
+/// What a server may reply.
+#[derive(Debug)]
+pub enum Outcome<T> {
+    Complete(T),
+    InputRequired(InputRequiredResult),
+    Task,
+    Unknown,
+}
+
+macro_rules! repeatable {
+    ($($method:ident, $outcome:ident, $result:ident $(, $task:ident)?;)*) => {$(
+        impl Repeatable for methods::$method {
+            type Output = $result;
+
+            fn outcome(result: $outcome) -> Outcome<$result> {
+                match result {
+                    $outcome::Complete(result) => Outcome::Complete(result),
+                    $outcome::InputRequired(asked) => Outcome::InputRequired(asked),
+                    $($outcome::$task(_) => Outcome::Task,)?
+                    _ => Outcome::Unknown,
+                }
+            }
+
+            fn repeat(
+                params: &mut Self::Params,
+                responses: Option<Map<InputResponse>>,
+                state: Option<String>,
+            ) {
+                params.input_responses = responses;
+                params.request_state = state;
+            }
+        }
+    )*};
+}
+
+repeatable! {
+    CallTool, CallToolOutcome, CallToolResult, Task;
+    GetPrompt, GetPromptOutcome, GetPromptResult;
+    ReadResource, ReadResourceOutcome, ReadResourceResult;
+}
+
+impl ToolCall {
+    pub(super) fn of_tool(
+        client: Client,
+        name: String,
+        arguments: Result<Json, serde_json::Error>,
+    ) -> Self {
+        let params = object(arguments).map(|arguments| {
+            let mut params = CallToolRequestParams::new(name);
+            params.arguments = arguments;
+            params
+        });
+        Self::new(client, params)
+    }
+}
+
+impl PromptCall {
+    pub(super) fn of_prompt(
+        client: Client,
+        name: String,
+        arguments: Result<Json, serde_json::Error>,
+    ) -> Self {
+        let arguments = object(arguments).and_then(|arguments| arguments.map(texts).transpose());
+        let params = arguments.map(|arguments| {
+            let mut params = GetPromptRequestParams::new(name);
+            params.arguments = arguments;
+            params
+        });
+        Self::new(client, params)
+    }
+}
+
+impl ResourceCall {
+    pub(super) fn of_resource(client: Client, uri: String) -> Self {
+        Self::new(client, Ok(ReadResourceRequestParams::new(uri)))
+    }
+}
+
+/// Arguments as an object; `None` for nothing.
+fn object(arguments: Result<Json, serde_json::Error>) -> Result<Option<JsonObject>, ClientError> {
+    let encode = |error: &dyn fmt::Display| LocalError::Encode(format!("arguments: {error}"));
+    let arguments = arguments.map_err(|error| encode(&error))?;
+    if arguments.is_null() {
+        return Ok(None);
+    }
+    let object = JsonObject::try_from(arguments).map_err(|error| encode(&error))?;
+    Ok(Some(object))
+}
+
+/// The members of `arguments` as texts (K-3). Numbers and flags become what they are written as; `null` is left out.
+fn texts(arguments: JsonObject) -> Result<Map<String>, ClientError> {
+    let mut texts = Map::new();
+    let members: Map<Json> = Json::from(arguments)
+        .parse()
+        .map_err(|error| LocalError::Encode(format!("arguments: {error}")))?;
+    for (name, value) in members {
+        let text = match value.to_value() {
+            serde_json::Value::Null => continue,
+            serde_json::Value::String(text) => text,
+            serde_json::Value::Number(_) | serde_json::Value::Bool(_) => value.get().to_owned(),
+            serde_json::Value::Array(_) | serde_json::Value::Object(_) => {
+                let problem = format!("arguments: `{name}` of a prompt is not a text");
+                return Err(LocalError::Encode(problem).into());
+            }
+        };
+        texts.insert(name, text);
+    }
+    Ok(texts)
+}
+
+impl<M: Repeatable> Call<M> {
+    fn new(client: Client, params: Result<M::Params, ClientError>) -> Self {
+        Self {
+            client,
+            params,
+            plan: RequestOptions::default(),
+        }
+    }
+
+    /// Longest wait for the answer, instead of the client's.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.plan.timeout = Some(timeout);
+        self
+    }
+
+    /// Asks for progress and calls `report` with each report that arrives before the answer, in order.
+    pub fn on_progress(
+        mut self,
+        report: impl FnMut(ProgressNotificationParams) + Send + 'static,
+    ) -> Self {
+        self.plan.on_progress(report);
+        self
+    }
+
+    /// Asks for log messages of at least this level; see [`Request::log_level`](super::Request::log_level).
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.plan.log_level = Some(level);
+        self
+    }
+
+    async fn run(self) -> Result<M::Output, ClientError> {
+        let Self {
+            client,
+            params,
+            mut plan,
+        } = self;
+        let mut params = params?;
+        let call = ClientCall::of(M::METHOD, client.revision());
+        for _ in 0..MOST_ROUNDS {
+            let round = RequestOptions {
+                timeout: plan.timeout,
+                on_progress: plan.on_progress.take(),
+                log_level: plan.log_level.clone(),
+            };
+            let result = client.send(&call, &params, round)?.await?;
+            match M::outcome(client.received(M::METHOD.as_str(), &result)?) {
+                Outcome::Complete(result) => return Ok(result),
+                // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
+                Outcome::InputRequired(asked) => {
+                    check_asked(&asked, client.revision())?;
+                    let (responses, state) = answers(&client, asked).await?;
+                    M::repeat(&mut params, responses, state);
+                }
+                Outcome::Task => {
+                    let problem = "the call became a task, which it did not ask for";
+                    return Err(DecodeError::new("", problem).into());
+                }
+                Outcome::Unknown => {
+                    let revision = client.revision();
+                    return Err(LocalError::Unavailable("a result of this kind", revision).into());
+                }
+            }
+        }
+        Err(LocalError::TooManyRounds(MOST_ROUNDS).into())
+    }
+}
+
+/// Whether `asked` is something that a call can be repeated with, whatever the policy lets in: a call that is not wanted
+/// again may be one that must not happen twice.
+// T-2
+fn check_asked(asked: &InputRequiredResult, revision: Revision) -> Result<(), ClientError> {
+    let problem = if revision.era() == Era::Legacy {
+        format!("no result asks for input at {revision}")
+    } else if asked.input_requests.as_ref().is_none_or(Map::is_empty)
+        && asked.request_state.is_none()
+    {
+        "a result that asks for input needs `inputRequests`, `requestState`, or both".to_owned()
+    } else {
+        return Ok(());
+    };
+    tracing::warn!(problem, "a call is not repeated");
+    Err(DecodeError::new("", problem).into())
+}
+
+type Answers = (Option<Map<InputResponse>>, Option<String>);
+
+/// What the client's handler answers to everything that is asked.
+async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers, ClientError> {
+    #[derive(serde::Deserialize)]
+    struct Question {
+        method: String,
+        #[serde(default)]
+        params: Option<Json>,
+    }
+    let encode =
+        |error: serde_json::Error| ClientError::from(LocalError::Encode(error.to_string()));
+    let Some(questions) = asked.input_requests else {
+        return Ok((None, asked.request_state));
+    };
+    let questions: Map<Question> = Json::from_value(&questions)
+        .and_then(|json| json.parse())
+        .map_err(encode)?;
+    let mut answers = Map::new();
+    for (key, question) in questions {
+        // GAP-8: there is no way to send a failure, so the call ends here.
+        let asked = question.params.as_ref().map(Json::raw);
+        if let Some(missing) = client.inner.link.gate.withheld(&question.method, asked) {
+            let problem = format!("`{}` of the server, which needs {missing}", question.method);
+            return Err(LocalError::NotAllowed(problem).into());
+        }
+        let answer = client
+            .handler()
+            .answer(&question.method, question.params)
+            .await
+            .map_err(|error| {
+                LocalError::Encode(format!(
+                    "the server's `{}` was not answered: {}",
+                    question.method, error.message
+                ))
+            })?;
+        answers.insert(key, answer);
+    }
+    let answers = Json::from_value(&answers).map_err(encode)?;
+    Ok((Some(decode::from_str(answers.get())?), asked.request_state))
+}
+
+impl<M: Repeatable> IntoFuture for Call<M> {
+    type Output = Result<M::Output, ClientError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl<M: Repeatable> fmt::Debug for Call<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("method", &M::METHOD)
+            .finish_non_exhaustive()
+    }
+}
