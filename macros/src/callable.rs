@@ -109,17 +109,17 @@ pub(crate) fn take_attr(
             (_, Some((first, _))) => diag.error(attr, twice(*first, kind)),
             (Meta::Path(_), None) => found = Some((kind, TokenStream::new())),
             (Meta::List(list), None) => found = Some((kind, list.tokens.clone())),
-            (Meta::NameValue(_), None) => {
-                let before = kind.before_keys();
-                let plain = match kind {
-                    Kind::Tool | Kind::Prompt => format!("`#[{kind}]` or "),
-                    Kind::Resource => String::new(),
+            (Meta::NameValue(pair), None) => {
+                let keys = format!("`#[{kind}({}key = value, …)]`", kind.before_keys());
+                let (form, args) = match kind {
+                    Kind::Tool | Kind::Prompt => {
+                        (format!("`#[{kind}]` or {keys}"), TokenStream::new())
+                    }
+                    // The value is taken for the URI, so that its absence is not reported too.
+                    Kind::Resource => (keys, pair.value.to_token_stream()),
                 };
-                diag.error(
-                    attr,
-                    format_args!("expected {plain}`#[{kind}({before}key = value, …)]`"),
-                );
-                found = Some((kind, TokenStream::new()));
+                diag.error(attr, format_args!("expected {form}"));
+                found = Some((kind, args));
             }
         }
     }

@@ -21,7 +21,7 @@ impl Uri {
         if !has_scheme(&uri) {
             diag.error(
                 &text,
-                format_args!("`{uri}` does not begin with a scheme, as in `notes://{uri}`"),
+                format_args!("`{uri}` does not begin with a scheme and a colon, such as `notes:`"),
             );
             return None;
         }

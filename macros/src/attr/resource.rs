@@ -74,7 +74,7 @@ pub(super) fn take_uri(
     let Some(at) = pieces.iter().position(is_literal) else {
         diag.error(
             ident,
-            "a resource needs a URI, a literal before all keys: `#[resource(\"scheme://path\", …)]`",
+            "a resource needs a URI, a string literal before all keys: `#[resource(\"scheme://path\", …)]`",
         );
         return None;
     };

@@ -59,7 +59,7 @@ impl ::trueform::__private::ResourceFunction for nothing {
     }
 }
 ::core::compile_error! {
-    "a resource needs a URI, a literal before all keys: `#[resource(\"scheme://path\", …)]`"
+    "a resource needs a URI, a string literal before all keys: `#[resource(\"scheme://path\", …)]`"
 }
 ::core::compile_error! {
     "`profile` is for tools, not for resources\nknown keys: `name`, `title`, `description`, `mime_type`, `size`, `audience`, `priority`, `last_modified`, `ttl`, `public`, `icons`, `meta`, `timeout`, `blocking`, `needs`, `crate`"

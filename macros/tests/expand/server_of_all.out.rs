@@ -20,8 +20,8 @@ impl Shop {
     fn letter(&self, name: String) -> String {
         format!("Dear {name}")
     }
-    fn ids(&self, prefix: &str) -> Vec<String> {
-        self.orders.ids(prefix)
+    fn ids(query: CompletionQuery) -> Vec<String> {
+        ids(&query.value)
     }
 }
 #[allow(warnings)]

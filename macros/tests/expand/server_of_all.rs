@@ -25,7 +25,7 @@ impl Shop {
         format!("Dear {name}")
     }
 
-    fn ids(&self, prefix: &str) -> Vec<String> {
-        self.orders.ids(prefix)
+    fn ids(query: CompletionQuery) -> Vec<String> {
+        ids(&query.value)
     }
 }

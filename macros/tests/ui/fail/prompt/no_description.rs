@@ -1,0 +1,10 @@
+use trueform::prelude::*;
+
+#[prompt]
+fn greet(name: String) -> String {
+    format!("Hello {name}")
+}
+
+fn main() {
+    greet("Ann".to_owned());
+}
