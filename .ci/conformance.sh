@@ -31,6 +31,12 @@ plan() {
   runs tools-call-elicitation $legacy3
   runs elicitation-sep1034-defaults 2025-11-25
   runs elicitation-sep1330-enums 2025-11-25
+  runs prompts-list $all3
+  runs prompts-get-simple $all3
+  runs prompts-get-with-args $all3
+  runs prompts-get-embedded-resource $all3
+  runs prompts-get-with-image $all3
+  runs completion-complete $all3
   runs json-schema-2020-12 2025-11-25 2026-07-28
   runs server-sse-polling 2025-11-25
   runs server-sse-multiple-streams 2025-11-25 2026-07-28

@@ -21,7 +21,6 @@ import sys
 
 # (scenario, check id): why it may be skipped.
 ALLOWED_SKIPS = {
-    ("server-stateless", "sep-2575-server-sends-prompts-list-changed-on-subscription"): "no prompts yet",
 }
 
 # Scenarios whose checks can end in INFO without having checked anything.

@@ -48,7 +48,9 @@ fn greeting() -> &'static str {
 async fn trip(
     #[arg(complete = countries)] country: String,
     #[arg(complete = cities)] city: String,
-    #[arg(complete = ["bus", "train"])] by: Option<String>,
+    #[arg(complete = ["bus", "train"])]
+    #[serde(rename = "means")]
+    by: Option<String>,
 ) -> Result<String, ToolError> {
     match city.as_str() {
         "Atlantis" => Err(ToolError::new("nobody can go there")),
@@ -246,7 +248,7 @@ async fn completion() {
             (&*found.values, found.has_more),
             (&["strict".to_owned()][..], Some(false))
         );
-        let found = complete("trip", "by", "", &[]).await.unwrap();
+        let found = complete("trip", "means", "", &[]).await.unwrap();
         assert_eq!(found.values, ["bus", "train"]);
         let found = complete("review", "code", "fn", &[]).await.unwrap();
         assert_eq!(found.values.len(), 0);

@@ -35,6 +35,8 @@ pub struct InputSchema {
     /// Name and description of the parameter whose turn it is.
     current: (&'static str, &'static str),
     names: ArgumentNames,
+    /// The names of the parameters in the function.
+    idents: Vec<&'static str>,
     properties: Map<String, Value>,
     required: Vec<Value>,
     /// Whether decoding enforces everything that the schema of each argument says.
@@ -67,6 +69,7 @@ impl InputSchema {
             generator: input_generator(),
             current: ("", ""),
             names: ArgumentNames::default(),
+            idents: Vec::new(),
             properties: Map::new(),
             required: Vec::new(),
             plain: true,
@@ -84,11 +87,21 @@ impl InputSchema {
         describe: fn(&mut Self),
     ) {
         self.current = (name, description);
+        self.idents.push(name);
         let before = self.names.parameters.len();
         describe(self);
         if self.names.parameters.len() == before {
             self.names.parameters.push("".into());
         }
+    }
+
+    /// The argument that the parameter `ident` of the function is: attributes may rename it.
+    pub(crate) fn argument_of(&self, ident: &'static str) -> &str {
+        let at = self.idents.iter().position(|name| *name == ident);
+        let renamed = at.and_then(|at| self.names.parameters.get(at));
+        renamed
+            .filter(|name| !name.is_empty())
+            .map_or(ident, |name| name)
     }
 
     pub(super) fn generator(&mut self) -> &mut SchemaGenerator {

@@ -12,7 +12,7 @@ use crate::feature::{
 /// A prompt in the making.
 pub struct PromptSpec {
     facts: Facts,
-    completers: Vec<(&'static str, Completer)>,
+    completers: Vec<(String, Completer)>,
     handler: Option<Handler<GetPromptResult>>,
 }
 
@@ -35,10 +35,11 @@ pub fn prompt(
 }
 
 impl PromptSpec {
-    /// Sets what suggests values for the argument `name`.
+    /// Sets what suggests values for the parameter `name`, which was added before.
     #[must_use]
     pub fn complete(mut self, name: &'static str, completer: Completer) -> Self {
-        self.completers.push((name, completer));
+        let argument = self.facts.input.argument_of(name).to_owned();
+        self.completers.push((argument, completer));
         self
     }
 
@@ -62,11 +63,7 @@ impl PromptSpec {
             place: self.facts.place,
             timeout: self.facts.timeout,
             needs: self.facts.needs,
-            completers: self
-                .completers
-                .into_iter()
-                .map(|(name, completer)| (name.into(), completer))
-                .collect(),
+            completers: self.completers,
             function: Function {
                 names: std::mem::take(&mut input.names),
                 handler: self.handler.expect("expansions end with `call`"),

@@ -1,4 +1,4 @@
-//! One tool for each thing that a tool can do. The official conformance suite and public clients are run against it.
+//! One tool for each thing that a tool can do, and one prompt for each kind of message. The official conformance suite and public clients are run against it.
 //!
 //! Speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`. Names, texts
 //! and schemas of the `test_…` tools are the suite's. The order matters to it too: it calls the first tool of the list
@@ -6,6 +6,7 @@
 
 mod answers;
 mod ask;
+mod prompts;
 mod schemas;
 mod work;
 
@@ -14,7 +15,7 @@ use trueform::prelude::*;
 fn server() -> Server {
     Server::new("everything", env!("CARGO_PKG_VERSION"))
         .title("Everything")
-        .instructions("For tests of clients: each tool shows one thing that tools can do.")
+        .instructions("For tests of clients: each tool and prompt shows one thing that it can do.")
         .state(work::CancelledCalls::default())
         .tools(tools![
             answers::test_simple_text,
@@ -31,6 +32,7 @@ fn server() -> Server {
             work::wait_for_cancel,
             work::cancelled_calls,
             work::test_trigger_tool_change,
+            prompts::test_trigger_prompt_change,
             ask::test_sampling,
             ask::test_elicitation,
             ask::test_elicitation_sep1034_defaults,
@@ -40,6 +42,12 @@ fn server() -> Server {
             schemas::test_header,
         ])
         .tools(schemas::json_schema_2020_12_tool())
+        .prompts(prompts![
+            prompts::test_simple_prompt,
+            prompts::test_prompt_with_arguments,
+            prompts::test_prompt_with_embedded_resource,
+            prompts::test_prompt_with_image,
+        ])
 }
 
 #[tokio::main]
