@@ -4,12 +4,13 @@
 //! the same snapshot. This module knows the parts of a server; changes of schemas are found by the comparison that
 //! `trueform-codegen diff` uses too.
 
+mod offers;
 mod surface;
 
 use std::{fmt, fs, io, path::Path};
 
 use serde_json::{Map, Value};
-use trueform_compare::{Flow, shortened};
+use trueform_compare::shortened;
 
 use crate::server::Service;
 
@@ -148,15 +149,18 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
         after.get("revisions"),
         [Impact::Additive, Impact::Breaking],
     );
-    let (old, new) = (part(before, "tools"), part(after, "tools"));
-    for (name, tool) in old {
-        match new.get(name) {
-            None => found.add(Impact::Breaking, format!("tool `{name}`"), "it is gone"),
-            Some(other) => found.tool(name, tool, other),
+    for (member, kind, compare) in KINDS {
+        let (old, new) = (part(before, member), part(after, member));
+        for (name, item) in old {
+            let place = format!("{kind} `{name}`");
+            match new.get(name) {
+                None => found.add(Impact::Breaking, place, "it is gone"),
+                Some(other) => compare(&mut found, &place, item, other),
+            }
         }
-    }
-    for name in new.keys().filter(|name| !old.contains_key(*name)) {
-        found.add(Impact::Additive, format!("tool `{name}`"), "it is new");
+        for name in new.keys().filter(|name| !old.contains_key(*name)) {
+            found.add(Impact::Additive, format!("{kind} `{name}`"), "it is new");
+        }
     }
     if found.0.is_empty() && before != after {
         found.add(
@@ -170,6 +174,17 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
         .sort_by_key(|change| std::cmp::Reverse(change.impact));
     found.0
 }
+
+/// Compares what two contracts say of one item.
+type Compare = fn(&mut Changes, &str, &Value, &Value);
+
+/// What a server offers: the member of the contract, the word for one of it, and how two are compared.
+const KINDS: [(&str, &str, Compare); 4] = [
+    ("tools", "tool", Changes::tool),
+    ("prompts", "prompt", Changes::prompt),
+    ("resources", "resource", Changes::resource),
+    ("resourceTemplates", "resource template", Changes::resource),
+];
 
 fn object<'a>(whole: &'a Value, name: &str) -> Option<&'a Map<String, Value>> {
     whole.get(name)?.as_object()
@@ -254,76 +269,6 @@ impl Changes {
         }
         for item in after.iter().filter(|item| !before.contains(item)) {
             self.add(comes, place.to_owned(), format!("{item} is new"));
-        }
-    }
-
-    fn tool(&mut self, name: &str, before: &Value, after: &Value) {
-        let place = format!("tool `{name}`");
-        let empty = Map::new();
-        let rest = |tool: &Value| {
-            let mut rest = tool.as_object().cloned().unwrap_or_default();
-            rest.retain(|name, _| {
-                !matches!(
-                    &**name,
-                    "inputSchema" | "outputSchema" | "annotations" | "_meta" | "needs"
-                )
-            });
-            rest
-        };
-        self.members(&place, &rest(before), &rest(after), |name| match name {
-            // The model acts on these.
-            "description" => [Impact::Risky; 3],
-            "title" | "icons" => [Impact::Additive; 3],
-            _ => [Impact::Additive, Impact::Risky, Impact::Risky],
-        });
-        // Clients without it can no longer call the tool.
-        self.list(
-            &format!("{place}, needs"),
-            before.get("needs"),
-            after.get("needs"),
-            [Impact::Breaking, Impact::Additive],
-        );
-        for name in ["annotations", "_meta"] {
-            let (before, after) = (
-                object(before, name).unwrap_or(&empty),
-                object(after, name).unwrap_or(&empty),
-            );
-            self.members(
-                &format!("{place}, {name}"),
-                before,
-                after,
-                |member| match member {
-                    "title" => [Impact::Additive; 3],
-                    // Clients decide by them whether to ask people.
-                    _ if name == "annotations" => [Impact::Risky; 3],
-                    _ => [Impact::Additive, Impact::Risky, Impact::Risky],
-                },
-            );
-        }
-        if let (Some(before), Some(after)) = (before.get("inputSchema"), after.get("inputSchema")) {
-            self.schema(&place, before, after, Flow::In);
-        }
-        match (before.get("outputSchema"), after.get("outputSchema")) {
-            (Some(before), Some(after)) => self.schema(&place, before, after, Flow::Out),
-            (Some(_), None) => self.add(Impact::Breaking, place, "`outputSchema` is gone"),
-            (None, Some(_)) => self.add(Impact::Additive, place, "`outputSchema` is new"),
-            (None, None) => {}
-        }
-    }
-
-    /// Arguments flow in, results flow out.
-    fn schema(&mut self, tool: &str, before: &Value, after: &Value, flow: Flow) {
-        let (whole, part) = match flow {
-            Flow::Out => ("result", "result"),
-            Flow::In | Flow::Both => ("arguments", "argument"),
-        };
-        for change in trueform_compare::compare("", before, after, flow) {
-            let path = change.place.as_str();
-            let place = match path.strip_prefix('.').unwrap_or(path) {
-                "" => format!("{tool}, {whole}"),
-                path => format!("{tool}, {part} `{path}`"),
-            };
-            self.add(change.impact, place, change.what.to_string());
         }
     }
 }

@@ -143,7 +143,7 @@ impl PromptRoute {
     }
 
     /// What the client must be able to do.
-    pub(super) fn needs(&self) -> RequiredCapabilities {
+    pub(crate) fn needs(&self) -> RequiredCapabilities {
         self.needs
     }
 

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 use trueform_schema::{At, Encode, Revision, Revisions, View};
 
-use crate::server::Service;
+use crate::{feature::listing::Item, needs::RequiredCapabilities, server::Service};
 
-/// The contract of `service`: its name and descriptions, its capabilities, the revisions that it serves, its tools.
+/// The contract of `service`: its name and descriptions, its capabilities, the revisions that it serves, its tools and prompts.
 ///
-/// Members and tools are sorted by name; `needs` of a tool lists the client capabilities that it requires. The server's own
-/// `version` is left out, because it changes with every release. Disabled tools are left out too.
+/// Members, tools and prompts are sorted by name; `needs` lists the client capabilities that it requires. The server's own
+/// `version` is left out, because it changes with every release. What is disabled is left out too.
 #[must_use]
 pub fn contract(service: &Service) -> Value {
     let engine = &service.engine;
@@ -33,20 +33,48 @@ pub fn contract(service: &Service) -> Value {
         newest(&engine.features.capabilities(newest_served)),
     );
     let tools = engine.tools_now().into_iter().map(|route| {
-        let mut tool = newest(&route.definition_at(View::ALL));
-        if let Value::Object(members) = &mut tool {
-            members.remove("name");
-            let needs = route.needs();
-            if !needs.is_empty() {
-                members.insert("needs".to_owned(), needs.names().collect());
-            }
-        }
-        (route.name().to_owned(), tool)
+        let tool = newest(&route.definition_at(View::ALL));
+        with_needs(tool, route.needs())
     });
+    let tools = tools.filter_map(named);
     whole.insert("tools".to_owned(), Value::Object(tools.collect()));
+    if let Some(prompts) = &engine.features.prompts {
+        let prompts = prompts.now();
+        let prompts = prompts.visible().map(|route| {
+            let mut prompt = newest(&route.shown(View::ALL));
+            if let Value::Object(members) = &mut prompt {
+                let arguments = members.remove("arguments");
+                if let Some(Value::Array(arguments)) = arguments {
+                    let by_name = arguments.into_iter().filter_map(named);
+                    members.insert("arguments".to_owned(), Value::Object(by_name.collect()));
+                }
+            }
+            with_needs(prompt, route.needs())
+        });
+        let prompts = prompts.filter_map(named).collect();
+        whole.insert("prompts".to_owned(), Value::Object(prompts));
+    }
     let mut whole = Value::Object(whole);
     sort(&mut whole);
     whole
+}
+
+/// `item` with the client capabilities that it `needs`.
+fn with_needs(mut item: Value, needs: RequiredCapabilities) -> Value {
+    if let Value::Object(members) = &mut item
+        && !needs.is_empty()
+    {
+        members.insert("needs".to_owned(), needs.names().collect());
+    }
+    item
+}
+
+/// The name of `item`, and the rest of it.
+fn named(mut item: Value) -> Option<(String, Value)> {
+    match item.as_object_mut()?.remove("name")? {
+        Value::String(name) => Some((name, item)),
+        _ => None,
+    }
 }
 
 fn newest(value: &dyn Encode) -> Value {

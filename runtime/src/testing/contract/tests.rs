@@ -180,3 +180,68 @@ fn the_contract_reads_well() {
     "#]]
     .assert_eq(&format!("{:#}\n", contract(&after())));
 }
+
+mod prompts_before {
+    /// Reviews code.
+    #[crate::prompt]
+    pub(super) fn review(code: String, level: Option<String>, style: Option<String>) -> String {
+        let _ = (level, style);
+        code
+    }
+
+    /// Gone tomorrow.
+    #[crate::prompt]
+    pub(super) fn gone() -> &'static str {
+        ""
+    }
+}
+
+mod prompts_after {
+    /// Reviews code strictly.
+    #[crate::prompt(title = "Review", needs(sampling))]
+    pub(super) fn review(
+        /// The code.
+        code: Option<String>,
+        level: String,
+        lines: u8,
+        tone: Option<String>,
+    ) -> String {
+        let _ = (lines, tone, code);
+        level
+    }
+
+    /// New today.
+    #[crate::prompt]
+    pub(super) fn fresh() -> &'static str {
+        ""
+    }
+}
+
+#[test]
+fn changes_of_prompts() {
+    let server = || Server::new("reviews", "1.0.0");
+    let contract_of = |server: Server| contract(&server.build().unwrap());
+    let before =
+        contract_of(server().prompts(prompts![prompts_before::review, prompts_before::gone]));
+    let after =
+        contract_of(server().prompts(prompts![prompts_after::review, prompts_after::fresh]));
+    assert_eq!(changes(&before, &before), []);
+    let list: String = changes(&before, &after)
+        .iter()
+        .map(|change| format!("{change}\n"))
+        .collect();
+    expect_test::expect![[r#"
+        breaking  prompt `gone`: it is gone
+        breaking  prompt `review`, needs: "sampling" is new
+        breaking  prompt `review`, argument `level`: it is required now
+        breaking  prompt `review`, argument `style`: it is gone
+        breaking  prompt `review`, argument `lines`: it is new and required
+        additive  prompt `review`: `description` was "Reviews code.", is "Reviews code strictly."
+        additive  prompt `review`: `title` is new: "Review"
+        additive  prompt `review`, argument `code`: it is optional now
+        additive  prompt `review`, argument `code`: `description` is new: "The code."
+        additive  prompt `review`, argument `tone`: it is new
+        additive  prompt `fresh`: it is new
+    "#]]
+    .assert_eq(&list);
+}
