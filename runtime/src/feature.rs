@@ -19,6 +19,7 @@ pub(crate) mod methods;
 pub(crate) mod metrics;
 pub(crate) mod offered;
 pub mod prompts;
+pub(crate) mod resources;
 mod slow;
 pub(crate) mod subscriptions;
 pub mod tools;

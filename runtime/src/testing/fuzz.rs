@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "for the fuzz targets alone")]
 
 mod link;
+mod template;
 mod values;
 
 use serde_json::{Value, value::RawValue};
@@ -13,6 +14,7 @@ use trueform_schema::{RequestId, Revision};
 
 pub use self::{
     link::link,
+    template::template,
     values::{arguments, conform, decode, header},
 };
 use crate::{

@@ -40,6 +40,12 @@ fn arguments() {
     run("arguments", CASES, fuzz::arguments);
 }
 
+// J-6, J-9
+#[test]
+fn template() {
+    run("template", CASES, fuzz::template);
+}
+
 #[test]
 fn link() {
     // Each case is a server, a session and its replay.

@@ -1,0 +1,688 @@
+//! URI templates of RFC 6570, as far as resources use them: literal text, `{name}`, `{+name}`, `{/name}`, and lists of names.
+//!
+//! A template is a series of parts, each literal text or a variable. It has at most one variable that may hold a slash,
+//! and text between any two variables, so that matching needs no backtracking: each byte of a URI is looked at a bounded
+//! number of times.
+
+use std::{borrow::Cow, fmt, ops::Range};
+
+use memchr::{memchr3, memmem};
+use trueform_schema::conform::is_uri;
+
+/// A parsed template.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    /// Before the first variable; all of a template without one.
+    prefix: Box<str>,
+    variables: Vec<Variable>,
+    /// The index of the variable that may hold slashes.
+    reserved: Option<usize>,
+    is_file_like: bool,
+}
+
+/// A variable and the literal text after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Variable {
+    name: Box<str>,
+    /// Up to the next variable or the end.
+    after: Box<str>,
+}
+
+/// How a variable is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    /// `{name}`: one segment of a path, or a part of one.
+    Simple,
+    /// `{+name}`: any text, with slashes.
+    Reserved,
+    /// `{/name}`: a slash and one segment.
+    Path,
+}
+
+/// Why a URI that has the form of a template has no values for its variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mismatch<'t> {
+    /// The value has a `%` without two hexadecimal digits after it, or is not UTF-8 once it is decoded.
+    Escape(&'t str),
+    /// The value leaves the folder that it is relative to, or could: it has a segment `..` or `.`, an encoded slash, a
+    /// backslash, a NUL, or it is an absolute path.
+    Traversal(&'t str),
+}
+
+/// What ends a value that may not hold slashes.
+const fn ends_segment(byte: u8) -> bool {
+    matches!(byte, b'/' | b'?' | b'#')
+}
+
+impl Template {
+    /// Parses `text`.
+    ///
+    /// # Errors
+    /// What is wrong with it: a sentence without its subject.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut this = Self {
+            prefix: Box::default(),
+            variables: Vec::new(),
+            reserved: None,
+            is_file_like: false,
+        };
+        let mut literal = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            push_literal(&mut literal, &rest[..at])?;
+            let inner = rest[at..]
+                .strip_prefix('{')
+                .ok_or("has a `}` that no `{` opens")?;
+            let (inner, after) = inner
+                .split_once('}')
+                .ok_or("has a `{` that no `}` closes")?;
+            this.push_expression(inner, &mut literal)?;
+            rest = after;
+        }
+        push_literal(&mut literal, rest)?;
+        this.end_literal(literal);
+        let scheme = this.prefix.split_once(':').map(|(scheme, _)| scheme);
+        let Some(scheme) = scheme else {
+            return Err("does not begin with a scheme and a colon, such as `notes:`".to_owned());
+        };
+        this.is_file_like = scheme.eq_ignore_ascii_case("file");
+        let sample = this.expanded_with(|_| "x".into());
+        match is_uri(&sample) {
+            true => Ok(this),
+            false => Err(format!(
+                "makes no URI: `{sample}`, which it would be with `x` for each variable"
+            )),
+        }
+    }
+
+    /// The same template, whose values may not leave the folder that they are relative to.
+    #[must_use]
+    pub(crate) fn file_like(mut self) -> Self {
+        self.is_file_like = true;
+        self
+    }
+
+    /// Adds what stands between braces. `literal` is the text before it, and becomes that after it.
+    fn push_expression(&mut self, inner: &str, literal: &mut String) -> Result<(), String> {
+        let (operator, names) = match inner.as_bytes().first() {
+            Some(b'+') => (Operator::Reserved, &inner[1..]),
+            Some(b'/') => (Operator::Path, &inner[1..]),
+            Some(other @ (b'#' | b'.' | b';' | b'?' | b'&' | b'=' | b',' | b'!' | b'@' | b'|')) => {
+                return Err(format!(
+                    "has the expression `{{{inner}}}`, whose operator `{}` is not supported: `{{name}}`, `{{+name}}` and `{{/name}}` are",
+                    char::from(*other)
+                ));
+            }
+            _ => (Operator::Simple, inner),
+        };
+        for (at, name) in names.split(',').enumerate() {
+            match operator {
+                Operator::Path => literal.push('/'),
+                Operator::Simple | Operator::Reserved if at > 0 => literal.push(','),
+                Operator::Simple | Operator::Reserved => {}
+            }
+            self.push_variable(name, operator, inner, literal)?;
+        }
+        Ok(())
+    }
+
+    fn push_variable(
+        &mut self,
+        name: &str,
+        operator: Operator,
+        inner: &str,
+        literal: &mut String,
+    ) -> Result<(), String> {
+        if name.ends_with('*') || name.contains(':') {
+            return Err(format!(
+                "has a modifier in `{{{inner}}}`, which is not supported; `{{+name}}` takes several segments of a path"
+            ));
+        }
+        if !is_name(name) {
+            return Err(format!(
+                "has `{{{inner}}}`, where the name of a variable was expected: letters, digits, `_` and `.`"
+            ));
+        }
+        if self.variables.iter().any(|other| *other.name == *name) {
+            return Err(format!("has the variable `{name}` twice"));
+        }
+        if operator == Operator::Reserved {
+            if let Some(other) = self.reserved {
+                return Err(format!(
+                    "has the variables `{{+{}}}` and `{{+{name}}}`, and only one may hold slashes: which of them gets what would be a guess",
+                    self.variables[other].name
+                ));
+            }
+            self.reserved = Some(self.variables.len());
+        }
+        if literal.is_empty()
+            && let Some(other) = self.variables.last()
+        {
+            return Err(format!(
+                "has no text between the variables `{}` and `{name}`, so where one ends would be a guess",
+                other.name
+            ));
+        }
+        self.end_literal(std::mem::take(literal));
+        self.variables.push(Variable {
+            name: name.into(),
+            after: Box::default(),
+        });
+        Ok(())
+    }
+
+    fn end_literal(&mut self, literal: String) {
+        match self.variables.last_mut() {
+            Some(variable) => variable.after = literal.into(),
+            None => self.prefix = literal.into(),
+        }
+    }
+
+    /// The literal text before the first variable.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The names of the variables, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(|variable| &*variable.name)
+    }
+
+    /// How specific the template is: of two keys the smaller one belongs to the more specific template. At the first place where
+    /// two templates differ, literal text comes before `{name}`, that before `{+name}`, and the longer template before the
+    /// shorter one.
+    pub(crate) fn specificity(&self) -> Vec<u8> {
+        const LITERAL: u8 = 0;
+        const SIMPLE: u8 = 1;
+        const RESERVED: u8 = 2;
+        const END: u8 = 3;
+        let mut key = vec![LITERAL; self.prefix.len()];
+        for (at, variable) in self.variables.iter().enumerate() {
+            key.push(if Some(at) == self.reserved {
+                RESERVED
+            } else {
+                SIMPLE
+            });
+            key.extend(std::iter::repeat_n(LITERAL, variable.after.len()));
+        }
+        key.push(END);
+        key
+    }
+
+    /// The template without the names of its variables: templates with one form match the same URIs.
+    pub(crate) fn form(&self) -> String {
+        let mut form = self.prefix.to_string();
+        for (at, variable) in self.variables.iter().enumerate() {
+            form.push_str(if Some(at) == self.reserved {
+                "{+}"
+            } else {
+                "{}"
+            });
+            form.push_str(&variable.after);
+        }
+        form
+    }
+
+    /// The decoded values of the variables in `uri`, in order; `None` if it does not have the form of the template. Each value has
+    /// at least one character. Text between two variables is looked for from the outside in: with `{a}-{b}`, `x-y-z`
+    /// gives `a` the value `x`.
+    ///
+    /// # Errors
+    /// The form is right, but a value cannot be decoded or leaves its folder.
+    pub(crate) fn values<'u>(
+        &self,
+        uri: &'u str,
+    ) -> Option<Result<Vec<Cow<'u, str>>, Mismatch<'_>>> {
+        let places = self.places(uri)?;
+        let named = self.variables.iter().zip(places);
+        Some(
+            named
+                .map(|(variable, place)| {
+                    let raw = &uri[place];
+                    let value = decoded(raw).ok_or(Mismatch::Escape(&variable.name))?;
+                    match self.is_file_like && leaves_folder(raw, &value) {
+                        true => Err(Mismatch::Traversal(&variable.name)),
+                        false => Ok(value),
+                    }
+                })
+                .collect(),
+        )
+    }
+
+    /// Where the values of the variables are in `uri`.
+    fn places(&self, uri: &str) -> Option<Vec<Range<usize>>> {
+        let text = uri.as_bytes();
+        if !uri.starts_with(&*self.prefix) {
+            return None;
+        }
+        let mut start = self.prefix.len();
+        let Some(last) = self.variables.len().checked_sub(1) else {
+            return (text.len() == start).then(Vec::new);
+        };
+        let mut places = vec![0..0; self.variables.len()];
+        // From the front to the variable that takes what is left: that with slashes, or the last one.
+        let pivot = self.reserved.unwrap_or(last);
+        let mut segment = start..segment_end(text, start);
+        for (at, place) in places.iter_mut().enumerate().take(pivot) {
+            if start > segment.end {
+                segment.end = segment_end(text, start);
+            }
+            let after = self.variables[at].after.as_bytes();
+            // It begins within the segment, after at least one byte.
+            let from = start + 1;
+            let until = text.len().min(segment.end + after.len());
+            let found = memmem::find(text.get(from..until)?, after)?;
+            *place = start..from + found;
+            start = place.end + after.len();
+        }
+        // From the back to the same variable.
+        let mut end = text.len().checked_sub(self.variables[last].after.len())?;
+        if end <= start || text[end..] != *self.variables[last].after.as_bytes() {
+            return None;
+        }
+        let mut segment_start = usize::MAX;
+        for at in (pivot + 1..=last).rev() {
+            if end < segment_start {
+                segment_start = start + segment_begin(&text[start..end]);
+            }
+            let before = self.variables[at - 1].after.as_bytes();
+            let until = end.checked_sub(1)?;
+            let from = start.max(segment_start.saturating_sub(before.len()));
+            let found = memmem::rfind(text.get(from..until)?, before)?;
+            places[at] = from + found + before.len()..end;
+            end = from + found;
+        }
+        if end <= start {
+            return None;
+        }
+        let is_whole = Some(pivot) == self.reserved || segment_end(&text[..end], start) == end;
+        places[pivot] = start..end;
+        is_whole.then_some(places)
+    }
+
+    /// The URI with `value` for each variable, encoded as the template asks.
+    fn expanded_with<'v>(&self, mut value: impl FnMut(usize) -> Cow<'v, str>) -> String {
+        let mut uri = self.prefix.to_string();
+        for (at, variable) in self.variables.iter().enumerate() {
+            encode(&value(at), Some(at) == self.reserved, &mut uri);
+            uri.push_str(&variable.after);
+        }
+        uri
+    }
+
+    /// The URI with `values` for the variables, in order. Unlike RFC 6570 a `%` in the value of `{+name}` is encoded too, so that
+    /// matching gives the value back.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn expanded(&self, values: &[&str]) -> String {
+        self.expanded_with(|at| values[at].into())
+    }
+}
+
+impl fmt::Display for Mismatch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Escape(name) => write!(
+                f,
+                "the value of `{name}` is not UTF-8 in percent-encoded form"
+            ),
+            Self::Traversal(name) => write!(
+                f,
+                "the value of `{name}` could leave its folder: it is an absolute path, or has `..`, an encoded slash, a backslash or a NUL"
+            ),
+        }
+    }
+}
+
+/// Appends `text` to `literal`. What is outside of ASCII is encoded, as RFC 6570 has it.
+fn push_literal(literal: &mut String, text: &str) -> Result<(), String> {
+    if text.contains(char::is_whitespace) {
+        return Err("has white space".to_owned());
+    }
+    for character in text.chars() {
+        if character.is_ascii() {
+            literal.push(character);
+        } else {
+            encode(character.encode_utf8(&mut [0; 4]), false, literal);
+        }
+    }
+    Ok(())
+}
+
+fn is_name(name: &str) -> bool {
+    name.split('.').all(|part| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+/// Where the segment ends that `text` has at `start`.
+fn segment_end(text: &[u8], start: usize) -> usize {
+    let found = memchr3(b'/', b'?', b'#', text.get(start..).unwrap_or_default());
+    found.map_or(text.len(), |at| start + at)
+}
+
+/// Where the last segment of `text` begins.
+fn segment_begin(text: &[u8]) -> usize {
+    let found = text.iter().rposition(|byte| ends_segment(*byte));
+    found.map_or(0, |at| at + 1)
+}
+
+/// `raw` with its percent-encoded bytes decoded; `None` if an escape is malformed or the bytes are not UTF-8.
+fn decoded(raw: &str) -> Option<Cow<'_, str>> {
+    let Some(first) = memchr::memchr(b'%', raw.as_bytes()) else {
+        return Some(Cow::Borrowed(raw));
+    };
+    let mut bytes = Vec::with_capacity(raw.len());
+    bytes.extend_from_slice(&raw.as_bytes()[..first]);
+    let mut rest = &raw.as_bytes()[first..];
+    loop {
+        rest = match rest {
+            [] => break,
+            [b'%', high, low, rest @ ..] => {
+                bytes.push(digit(*high)? << 4 | digit(*low)?);
+                rest
+            }
+            [b'%', ..] => return None,
+            [byte, rest @ ..] => {
+                bytes.push(*byte);
+                rest
+            }
+        };
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).map(|digit| digit as u8)
+}
+
+/// Whether `value`, which was written as `raw`, could lead out of the folder that it is relative to, on any system.
+fn leaves_folder(raw: &str, value: &str) -> bool {
+    let has_drive = matches!(value.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+    let has_encoded_slash = || {
+        let slashes = value.bytes().filter(|byte| *byte == b'/').count();
+        slashes != raw.bytes().filter(|byte| *byte == b'/').count()
+    };
+    value.starts_with('/')
+        || has_drive
+        || value.contains(['\\', '\0'])
+        || value
+            .split('/')
+            .any(|segment| segment == "." || segment == "..")
+        || has_encoded_slash()
+}
+
+/// Appends `value` to `uri`, encoded: all but unreserved characters, and reserved ones if `keeps_reserved`.
+fn encode(value: &str, keeps_reserved: bool, uri: &mut String) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in value.bytes() {
+        let is_kept = byte.is_ascii_alphanumeric()
+            || b"-._~".contains(&byte)
+            || keeps_reserved && b":/?#[]@!$&'()*+,;=".contains(&byte);
+        if is_kept {
+            uri.push(char::from(byte));
+        } else {
+            uri.push('%');
+            uri.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            uri.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn template(text: &str) -> Template {
+        Template::parse(text).unwrap_or_else(|problem| panic!("`{text}` {problem}"))
+    }
+
+    fn values<'u>(text: &str, uri: &'u str) -> Option<Result<Vec<String>, String>> {
+        let template = template(text);
+        let values = template.values(uri)?;
+        Some(match values {
+            Ok(values) => Ok(values.into_iter().map(Cow::into_owned).collect()),
+            Err(mismatch) => Err(mismatch.to_string()),
+        })
+    }
+
+    // J-9
+    #[test]
+    fn malformed_templates() {
+        for (text, problem) in [
+            ("notes://{", "a `{` that no `}` closes"),
+            ("notes://{a", "a `{` that no `}` closes"),
+            ("notes://a}", "a `}` that no `{` opens"),
+            (
+                "notes://{a{b}}",
+                "where the name of a variable was expected",
+            ),
+            ("notes://{}", "where the name of a variable was expected"),
+            ("notes://{a b}", "where the name of a variable was expected"),
+            ("notes://{a,}", "where the name of a variable was expected"),
+            ("notes://{?q}", "whose operator `?` is not supported"),
+            ("notes://a{#b}", "whose operator `#` is not supported"),
+            ("notes://{a*}", "a modifier in `{a*}`"),
+            ("notes://{a:3}", "a modifier in `{a:3}`"),
+            ("notes://{a}/{a}", "the variable `a` twice"),
+            (
+                "notes://{a}{b}",
+                "no text between the variables `a` and `b`",
+            ),
+            (
+                "notes://{a}{+b}",
+                "no text between the variables `a` and `b`",
+            ),
+            ("notes://{+a}/{+b}", "only one may hold slashes"),
+            ("notes://{+a,b}", "only one may hold slashes"),
+            ("notes/{a}", "does not begin with a scheme"),
+            ("{scheme}://a", "does not begin with a scheme"),
+            ("1notes://{a}", "makes no URI"),
+            ("notes://a b/{c}", "white space"),
+            ("notes://%zz/{a}", "makes no URI"),
+            ("notes://[{a}]", "makes no URI"),
+        ] {
+            let parsed = Template::parse(text);
+            let found = parsed.expect_err(text);
+            assert!(found.contains(problem), "{text}: {found}");
+        }
+    }
+
+    // J-9
+    #[test]
+    fn matches() {
+        let cases: &[(&str, &str, Option<&[&str]>)] = &[
+            ("notes://{name}", "notes://a", Some(&["a"])),
+            ("notes://{name}", "notes://", None),
+            ("notes://{name}", "notes://a/b", None),
+            ("notes://{name}", "notes://a?b", None),
+            ("notes://{name}", "notes://a#b", None),
+            ("notes://{name}", "other://a", None),
+            ("notes://{name}", "notes:/", None),
+            ("notes://{name}", "notes://a%2Fb", Some(&["a/b"])),
+            ("notes://{name}", "notes://a%2fb", Some(&["a/b"])),
+            ("notes://{name}", "notes://%C3%A9t%C3%a9", Some(&["été"])),
+            ("notes://{name}", "notes://a+b", Some(&["a+b"])),
+            ("notes://{name}", "notes://a:b@c,d", Some(&["a:b@c,d"])),
+            ("notes://{name}", "notes://%2525", Some(&["%25"])),
+            ("notes://{name}", "notes://..", Some(&[".."])),
+            ("notes://all", "notes://all", Some(&[])),
+            ("notes://all", "notes://all/", None),
+            ("notes://été/{a}", "notes://%C3%A9t%C3%A9/x", Some(&["x"])),
+            ("db://{table}/{id}", "db://users/7", Some(&["users", "7"])),
+            ("db://{table}/{id}", "db:///7", None),
+            ("db://{table}/{id}", "db://users/", None),
+            ("db://{table}/{id}", "db://users/7/8", None),
+            ("db://{table}/{id}/rows", "db://t/7/rows", Some(&["t", "7"])),
+            ("db://{table}/{id}/rows", "db://t/7/row", None),
+            ("x:{a,b}", "x:1,2", Some(&["1", "2"])),
+            ("x:{a,b}", "x:1,2,3", Some(&["1", "2,3"])),
+            ("x:{a,b}", "x:1%2C2,3", Some(&["1,2", "3"])),
+            ("x:a{/b,c}", "x:a/1/2", Some(&["1", "2"])),
+            ("x:a{/b}{/c}", "x:a/1/2", Some(&["1", "2"])),
+            ("x:a{/b}", "x:a1", None),
+            ("x:a{/b}", "x:a", None),
+            ("x:{a}-{b}", "x:1-2-3", Some(&["1", "2-3"])),
+            ("x:{a}-{b}", "x:1--", Some(&["1", "-"])),
+            ("x:{a}-{b}", "x:-1", None),
+            ("x:{a}-{b}", "x:--1", Some(&["-", "1"])),
+            ("x:{a}.txt", "x:a.txt.txt", Some(&["a.txt"])),
+            ("x:{a}.txt", "x:.txt", None),
+            ("x:{a}b/c{d}", "x:bb/c1", Some(&["b", "1"])),
+            ("x:{a}b/c{d}", "x:1/cb/c1", None),
+            ("x:{+path}", "x:a/b?c#d", Some(&["a/b?c#d"])),
+            ("x:{+path}", "x:a%2Fb", Some(&["a/b"])),
+            ("x:{+path}/{file}", "x:a/b/c", Some(&["a/b", "c"])),
+            ("x:{+path}/{file}", "x:a", None),
+            ("x:{+path}/{file}", "x:/a", None),
+            ("x:{+path}/{file}", "x:a/", None),
+            ("x:{+path}/{file}", "x:a//b", Some(&["a/", "b"])),
+            (
+                "x:{a}/{+p}/{b}-{c}",
+                "x:1/2/3/4-5-6",
+                Some(&["1", "2/3", "4-5", "6"]),
+            ),
+            ("x:{a}/{+p}/{b}-{c}", "x:1/2/3/4-5/6", None),
+            ("x:{+p}-{b}", "x:a-b/c-d", Some(&["a-b/c", "d"])),
+            ("x:{+p}/c{b}d{e}", "x:1/c2d3", Some(&["1", "2", "3"])),
+            ("x:{+p}b{a}", "x:1b/2b3", Some(&["1b/2", "3"])),
+        ];
+        for (text, uri, expected) in cases {
+            let found = values(text, uri).map(|values| values.expect(uri));
+            let expected = expected.map(|values| values.iter().map(|v| (*v).to_owned()).collect());
+            assert_eq!(found, expected, "`{uri}` by `{text}`");
+        }
+    }
+
+    // J-6
+    #[test]
+    fn values_that_are_refused() {
+        let escape = "is not UTF-8 in percent-encoded form";
+        let traversal = "could leave its folder";
+        for (text, uri, problem) in [
+            ("x:{a}", "x:%ZZ", escape),
+            ("x:{a}", "x:%", escape),
+            ("x:{a}", "x:%4", escape),
+            ("x:{a}", "x:%+1", escape),
+            ("x:{a}", "x:%FF", escape),
+            ("x:{a}", "x:%C3", escape),
+            ("x:{a}", "x:%C0%AF", escape),
+            ("x:{a}", "x:%ED%A0%80", escape),
+            ("file:///{+path}", "file:///../etc/passwd", traversal),
+            ("file:///{+path}", "file:///a/../../etc/passwd", traversal),
+            ("file:///{+path}", "file:///a/..", traversal),
+            ("file:///{+path}", "file:///a/%2e%2E/b", traversal),
+            ("file:///{+path}", "file:///a/./b", traversal),
+            ("file:///{+path}", "file:////etc/passwd", traversal),
+            ("file:///{+path}", "file:///%2Fetc/passwd", traversal),
+            ("file:///{+path}", "file:///a%2Fb", traversal),
+            ("file:///{+path}", "file:///..%5Cetc", traversal),
+            ("file:///{+path}", "file:///a%00b", traversal),
+            ("file:///{+path}", "file:///C:/windows", traversal),
+            ("file:///{+path}", "file:///c%3A/windows", traversal),
+            ("FILE:///{name}", "FILE:///..", traversal),
+            ("file:///docs/{name}.md", "file:///docs/...md", traversal),
+            ("file:///docs/.{name}", "file:///docs/..", traversal),
+            ("file:///{name}", "file:///a%2fb", traversal),
+        ] {
+            let found = values(text, uri).expect(uri).expect_err(uri);
+            assert!(found.contains(problem), "`{uri}` by `{text}`: {found}");
+        }
+        let path = values("file:///{+path}", "file:///a..b/...%20/.c");
+        assert_eq!(path, Some(Ok(vec!["a..b/... /.c".to_owned()])));
+        // Any template can be held to it.
+        let marked = template("docs://{+path}").file_like();
+        let refused = marked.values("docs://a/../b").expect("the form is right");
+        assert_eq!(refused, Err(Mismatch::Traversal("path")));
+    }
+
+    #[test]
+    fn the_more_specific_first() {
+        // Each before all that follow it.
+        let ordered = [
+            "x:a/b/{c}",
+            "x:a/{b}/c",
+            "x:a/{b}/{c}",
+            "x:a/{b}",
+            "x:a/{+b}",
+            "x:a{b}",
+            "x:{a}.txt",
+            "x:{a}",
+            "x:{+a}/b",
+            "x:{+a}",
+        ];
+        let keys: Vec<_> = ordered.map(|text| template(text).specificity()).into();
+        assert!(keys.is_sorted(), "{keys:?}");
+        for (one, other, same) in [
+            ("x:{a}/{b}", "x:{c}/{d}", true),
+            ("x:a{/b}", "x:a/{c}", true),
+            ("x:{a,b}", "x:{a},{b}", true),
+            ("x:{a}", "x:{+a}", false),
+            ("x:{a}", "x:{a}b", false),
+        ] {
+            let is_same = template(one).form() == template(other).form();
+            assert_eq!(is_same, same, "{one} {other}");
+        }
+    }
+
+    /// Bytes that are looked at are counted in time: what took quadratic time would take minutes here.
+    #[test]
+    fn hostile_uris_take_linear_time() {
+        const LONG: usize = 1 << 20;
+        let many: String = (0..40).map(|at| format!("-{{v{at}}}")).collect();
+        let templates = [
+            format!("x:{many}"),
+            format!("x:{many}/end"),
+            format!("x:{{+p}}{many}"),
+            "x:{a}ab{b}ab{+c}ba{d}ba{e}".to_owned(),
+            "x:{+a}aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab/{b}".to_owned(),
+            "x:{a}aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab{b}".to_owned(),
+        ];
+        let uris = ["-", "a", "ab", "ba", "/", "-/", "%2F", "a/", "%"];
+        let begun = std::time::Instant::now();
+        for text in &templates {
+            let template = template(text);
+            for unit in uris {
+                let uri = format!("x:{}", unit.repeat(LONG / unit.len()));
+                std::hint::black_box(template.values(&uri));
+            }
+        }
+        let took = begun.elapsed();
+        assert!(took < std::time::Duration::from_secs(20), "{took:?}");
+    }
+
+    /// A template, and the text that values must not have, so that what they are is not a guess.
+    const TEMPLATES: &[(&str, &str)] = &[
+        ("notes://{a}", ""),
+        ("notes://{a}/{b}", ""),
+        ("notes:{a,b,c}", ""),
+        ("notes:x{/a,b}", ""),
+        ("notes://{a}-{b}", "-"),
+        ("notes://{a}.txt", ""),
+        ("notes://{+a}", ""),
+        ("notes://{a}/{+b}/{c}", ""),
+        ("notes://{a}/{+b}.{c}", "."),
+    ];
+
+    proptest! {
+        // J-9: what is expanded is matched, with the same values.
+        #[test]
+        fn expansion_is_undone(which in 0..TEMPLATES.len(), values in prop::array::uniform3("\\PC{1,12}|[a-z/%.,?#:-]{1,12}")) {
+            let (text, without) = TEMPLATES[which];
+            let template = template(text);
+            let count = template.names().count();
+            let values = values.map(|value| match without {
+                "" => value,
+                without => format!("x{}", value.replace(without, "")),
+            });
+            let values: Vec<&str> = values.iter().take(count).map(|value| &**value).collect();
+            let uri = template.expanded(&values);
+            let found = template.values(&uri);
+            prop_assert!(matches!(&found, Some(Ok(found)) if *found == values), "{uri}: {found:?}");
+        }
+    }
+}
