@@ -2,8 +2,9 @@
 //! capability (`declare`), keeps one [`Listing`](listing::Listing) for each of its lists, and reports changes to
 //! [`subscriptions`]. Writing the capabilities for a revision leaves out what that revision does not have.
 //!
-//! [`call`] runs what a feature looks up, if it is [`Callable`](callable::Callable): a tool, a prompt, a method of an extension.
+//! [`call`] runs what a feature looks up, if it is [`Callable`](callable::Callable): a tool, a prompt, a resource, a method of an extension.
 
+pub(crate) mod caching;
 pub(crate) mod call;
 pub(crate) mod callable;
 pub mod completion;
@@ -19,7 +20,7 @@ pub(crate) mod methods;
 pub(crate) mod metrics;
 pub(crate) mod offered;
 pub mod prompts;
-pub(crate) mod resources;
+pub mod resources;
 mod slow;
 pub(crate) mod subscriptions;
 pub mod tools;
@@ -28,7 +29,7 @@ use trueform_schema::{Era, ErrorObject, Json, Method, Revision, ServerCapabiliti
 
 use self::{
     completion::Completions, extension::Extensions, logging::Logging, prompts::Prompts,
-    subscriptions::Topic, tools::Tools,
+    resources::Resources, subscriptions::Topic, tools::Tools,
 };
 use crate::{
     jsonrpc::{self, ErrorDetail},
@@ -79,6 +80,8 @@ pub(crate) struct Features {
     pub(crate) tools: Option<Tools>,
     /// `None` if the server offers no prompts.
     pub(crate) prompts: Option<Prompts>,
+    /// `None` if the server offers no resources.
+    pub(crate) resources: Option<Resources>,
     /// `None` if nothing suggests values for an argument.
     pub(crate) completions: Option<Completions>,
     pub(crate) extensions: Extensions,
@@ -90,6 +93,7 @@ impl Features {
             Some(&Logging),
             self.tools.as_ref().map(|room| room as _),
             self.prompts.as_ref().map(|room| room as _),
+            self.resources.as_ref().map(|room| room as _),
             self.completions.as_ref().map(|room| room as _),
             Some(&self.extensions),
         ];

@@ -58,7 +58,7 @@ mod trace;
 pub mod transport;
 
 #[doc(inline)]
-pub use feature::{completion, layer, prompts as prompt, tools as tool};
+pub use feature::{completion, layer, prompts as prompt, resources as resource, tools as tool};
 pub use schemars;
 pub use serde;
 pub use trueform_check as check;
@@ -81,13 +81,17 @@ pub use self::{
     exchange::{AskError, Context, MAX_SILENCE, Sent},
     feature::{
         failure::ToolError,
+        resources::{DynamicResource, DynamicTemplate},
         subscriptions::MAX_SUBSCRIPTIONS,
         tools::{Args, DynamicTool, FromContext, Json, State},
     },
     gate::{Leniencies, Leniency, Policy},
     lint::Profile,
     needs::RequiredCapabilities,
-    peer::{DEFAULT_LOG_LEVEL, MAX_CLIENT_NAME, MAX_SESSION_FACTS, OUTBOX_BYTES, OUTBOX_LIMIT},
+    peer::{
+        DEFAULT_LOG_LEVEL, MAX_CLIENT_NAME, MAX_RESOURCE_SUBSCRIPTION_BYTES,
+        MAX_RESOURCE_SUBSCRIPTIONS, MAX_SESSION_FACTS, OUTBOX_BYTES, OUTBOX_LIMIT,
+    },
     principal::Principal,
     server::{
         DEFAULT_ASK_TIMEOUT, DEFAULT_MAX_ASKS, DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT,

@@ -8,6 +8,7 @@ mod kept;
 mod level;
 mod outbox;
 mod session;
+mod watched;
 
 pub(crate) use self::{
     asked::{Settled, Waiting},
@@ -21,4 +22,5 @@ pub use self::{
     kept::{MAX_CLIENT_NAME, MAX_SESSION_FACTS},
     level::DEFAULT_LOG_LEVEL,
     outbox::{OUTBOX_BYTES, OUTBOX_LIMIT},
+    watched::{MAX_RESOURCE_SUBSCRIPTION_BYTES, MAX_RESOURCE_SUBSCRIPTIONS},
 };

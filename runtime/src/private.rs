@@ -9,6 +9,7 @@ pub use crate::{
         function::macro_support::*,
         methods::ServerMethods,
         prompts::{IntoPromptResult, PromptSet, macro_support::*},
+        resources::{IntoResourceResult, ResourceSet, macro_support::*},
         tools::{IntoToolResult, ToolSet, macro_support::*},
     },
     lint::Profile,

@@ -12,7 +12,8 @@ mod without_http;
 use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use trueform_schema::{
-    Icon, Implementation, JsonObject, Revision, Revisions, methods::Methods, violations,
+    Icon, Implementation, JsonObject, Revision, Revisions, conform::is_uri, methods::Methods,
+    violations,
 };
 
 use crate::{
@@ -21,10 +22,12 @@ use crate::{
     exchange::Context,
     feature::{
         Features,
+        caching::Caching,
         completion::Completions,
         extension::{Extensions, RegisteredExtension},
         layer::CallLayer,
         prompts::{self, IntoPrompts, PromptSet, Prompts},
+        resources::{self, IntoResources, ResourceSet, Resources},
         subscriptions::Topic,
         tools::{self, IntoTools, SchemaSettings, ToolSet, Tools},
     },
@@ -38,8 +41,8 @@ pub use self::{
     loss::{Loss, LossRule},
 };
 
-/// Tools per page of `tools/list`, unless [`Server::page_size`] sets another number. Few clients ask for a second page, so
-/// it is large.
+/// Items per page of a list, such as `tools/list`, unless [`Server::page_size`] sets another number. Few clients ask for a second
+/// page, so it is large.
 pub const DEFAULT_PAGE_SIZE: usize = 1000;
 
 /// Maximum number of calls that one session or stdio connection may run at once, unless [`Server::max_in_flight`] sets another.
@@ -86,12 +89,15 @@ pub struct Server {
     has_tools: bool,
     prompts: PromptSet,
     has_prompts: bool,
+    resources: ResourceSet,
+    has_resources: bool,
     extensions: Vec<RegisteredExtension>,
     layers: Vec<Arc<dyn CallLayer>>,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     revisions: Revisions,
     schemas: SchemaSettings,
     page_size: usize,
+    list_caching: Caching,
     max_in_flight: usize,
     ask_timeout: Duration,
     max_asks: usize,
@@ -116,12 +122,15 @@ impl Server {
             has_tools: false,
             prompts: PromptSet::new(),
             has_prompts: false,
+            resources: ResourceSet::new(),
+            has_resources: false,
             extensions: Vec::new(),
             layers: Vec::new(),
             states: HashMap::new(),
             revisions: Revisions::ALL,
             schemas: SchemaSettings::default(),
             page_size: DEFAULT_PAGE_SIZE,
+            list_caching: Caching::default(),
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
             ask_timeout: DEFAULT_ASK_TIMEOUT,
             max_asks: DEFAULT_MAX_ASKS,
@@ -180,6 +189,15 @@ impl Server {
     pub fn prompts(mut self, prompts: impl IntoPrompts) -> Self {
         self.prompts.extend(prompts.into_prompts());
         self.has_prompts = true;
+        self
+    }
+
+    /// Adds resources and templates of resources: a [`resources!`](crate::resources) list, a value whose `impl` is marked `#[server]`,
+    /// a [`DynamicResource`](crate::DynamicResource), a [`DynamicTemplate`](crate::DynamicTemplate). The capability is declared even
+    /// for an empty set.
+    pub fn resources(mut self, resources: impl IntoResources) -> Self {
+        self.resources.extend(resources);
+        self.has_resources = true;
         self
     }
 
@@ -289,9 +307,17 @@ impl Server {
         self
     }
 
-    /// Sets the number of tools on a page of `tools/list`, at least 1. Default: [`DEFAULT_PAGE_SIZE`].
-    pub fn page_size(mut self, tools: usize) -> Self {
-        self.page_size = tools;
+    /// Sets the number of items on a page of each list, such as `tools/list`, at least 1. Default: [`DEFAULT_PAGE_SIZE`].
+    pub fn page_size(mut self, items: usize) -> Self {
+        self.page_size = items;
+        self
+    }
+
+    /// Sets how long clients may keep the lists of what the server offers, at 2026-07-28. A notification that a list has changed ends
+    /// it earlier. Default: they fetch a list again each time.
+    // V-1, V-8
+    pub fn list_caching(mut self, caching: Caching) -> Self {
+        self.list_caching = caching;
         self
     }
 
@@ -385,6 +411,8 @@ impl Server {
         self.has_tools |= other.has_tools;
         self.prompts.extend(other.prompts);
         self.has_prompts |= other.has_prompts;
+        self.resources.extend(other.resources);
+        self.has_resources |= other.has_resources;
         self.extensions.extend(other.extensions);
         self.problems.extend(other.problems);
         for (type_id, value) in other.states {
@@ -393,7 +421,7 @@ impl Server {
         self
     }
 
-    /// Adds all features of `other`, with its tools and prompts renamed to `prefix_name`.
+    /// Adds all features of `other`, with its tools and prompts renamed to `prefix_name`. The URIs of its resources stay as they are.
     pub fn nest(self, prefix: &str, mut other: Self) -> Self {
         other.tools = other.tools.prefixed(prefix);
         other.prompts = other.prompts.prefixed(prefix);
@@ -404,14 +432,14 @@ impl Server {
     ///
     /// # Errors
     /// All problems together: duplicate or illegal names, schemas that no client would understand,
-    /// state that a tool needs and that is not registered, tools that a revision cannot list, values of one type registered
-    /// twice, no revision to serve.
+    /// state that a function needs and that is not registered, what a revision cannot list, URI templates that match the same URIs or
+    /// differ from the parameters of their function, values of one type registered twice, no revision to serve.
     pub fn build(self) -> Result<Service> {
         let mut problems = self.problems;
         let tools = Tools::build(
             self.tools,
             self.schemas,
-            self.page_size,
+            (self.page_size, self.list_caching),
             &self.states,
             self.revisions,
             &mut problems,
@@ -419,7 +447,15 @@ impl Server {
         let prompts = Prompts::build(
             self.prompts,
             self.schemas.compile,
-            self.page_size,
+            (self.page_size, self.list_caching),
+            &self.states,
+            self.revisions,
+            &mut problems,
+        );
+        let resources = Resources::build(
+            self.resources,
+            self.schemas.compile,
+            (self.page_size, self.list_caching),
             &self.states,
             self.revisions,
             &mut problems,
@@ -451,10 +487,12 @@ impl Server {
             incoming: self.incoming,
             progress_interval: self.progress_interval,
         };
+        let completes = prompts.completes() || resources.completes();
         let features = Features {
             tools: self.has_tools.then_some(tools),
-            completions: prompts.completes().then_some(Completions),
+            completions: completes.then_some(Completions),
             prompts: self.has_prompts.then_some(prompts),
+            resources: self.has_resources.then_some(resources),
             extensions,
         };
         let service = Service {
@@ -493,14 +531,14 @@ pub struct Service {
 }
 
 impl Service {
-    /// A handle to the running server, to change its tools.
+    /// A handle to the running server, to change what it offers.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         ServerHandle::new(self.engine.clone())
     }
 }
 
-/// A running server: its tools can be changed, and clients that ask for changes are notified.
+/// A running server: what it offers can be changed, and clients that ask for changes are notified.
 #[derive(Clone, Debug)]
 pub struct ServerHandle {
     engine: Engine,
@@ -604,6 +642,71 @@ impl ServerHandle {
     /// Notifies clients that the list of prompts changed, for changes that only the author knows of.
     pub fn notify_prompts_changed(&self) {
         self.engine.notify(&prompts::TOPIC);
+    }
+
+    /// Adds resources and templates of resources.
+    ///
+    /// # Errors
+    /// As [`Server::build`]; then nothing is added. The server was built without resources, or without anything to complete where a
+    /// new template has such a variable.
+    pub fn add_resources(&self, resources: impl IntoResources) -> Result {
+        let features = &self.engine.features;
+        let Some(room) = &features.resources else {
+            return Err(Error::registration(vec![
+                "the server was built without resources, so it did not declare the capability to clients; call `Server::resources` first".to_owned(),
+            ]));
+        };
+        let host = &self.engine.host;
+        room.add(
+            resources.into_resources(),
+            features.completions.is_some(),
+            host.states(),
+            host.settings.revisions,
+        )?;
+        self.engine.notify(resources::TOPIC);
+        Ok(())
+    }
+
+    /// Removes the resource of the URI `uri`, or the template `uri`. Returns `false` if there is no such one. Running calls continue.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        let room = self.engine.features.resources.as_ref();
+        let removed = room.is_some_and(|room| room.remove(uri));
+        self.changed(removed, resources::TOPIC)
+    }
+
+    /// Enables or disables the resource of the URI `uri`, or the template `uri`. A disabled one is neither listed nor readable, a
+    /// resource not by way of a template either. Returns `false` if there is no such one, or if nothing changed.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn enable_resource(&self, uri: &str, enabled: bool) -> bool {
+        let room = self.engine.features.resources.as_ref();
+        let changed = room.is_some_and(|room| room.enable(uri, enabled));
+        self.changed(changed, resources::TOPIC)
+    }
+
+    /// The URIs of the enabled resources, then the enabled templates, each in the order of its list.
+    #[must_use]
+    pub fn resource_uris(&self) -> Vec<String> {
+        let room = self.engine.features.resources.iter();
+        room.flat_map(Resources::uris).collect()
+    }
+
+    /// Notifies clients that the list of resources changed, for changes that only the author knows of.
+    pub fn notify_resources_changed(&self) {
+        self.engine.notify(resources::TOPIC);
+    }
+
+    /// Notifies the clients that asked for it that the content of the resource `uri` has changed: up to 2025-11-25 those that
+    /// subscribed to exactly this URI, since 2026-07-28 those that listen to it. Returns `false`, and notifies nobody, if `uri` is not
+    /// a URI.
+    // J-7, J-8
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn resource_updated(&self, uri: &str) -> bool {
+        let is_uri = is_uri(uri);
+        if is_uri {
+            self.engine.subscriptions.notify_updated(uri);
+        }
+        is_uri
     }
 
     /// Ends open subscriptions and asks the transports to drain and stop. The second call ends the drain, as it would after a

@@ -2,8 +2,9 @@
 
 use trueform_schema::{
     CallToolRequestParams, CompleteRequestParams, CompletionReference, EmptyResult, ErrorObject,
-    GetPromptRequestParams, InitializeRequestParams, Method, PaginatedRequestParams, RequestParams,
-    SetLevelRequestParams, SubscriptionsListenRequestParams,
+    GetPromptRequestParams, InitializeRequestParams, Method, PaginatedRequestParams,
+    ReadResourceRequestParams, RequestParams, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionsListenRequestParams, UnsubscribeRequestParams,
     methods::{self, Request},
     serve::server::ServeMethods,
 };
@@ -56,9 +57,13 @@ impl Engine {
     /// The argument that `params` are about (L-3).
     fn argument(&self, params: &CompleteRequestParams) -> Result<Argument, ErrorObject> {
         let name = &params.argument.name;
-        match (&params.reference, &self.features.prompts) {
-            (CompletionReference::Prompt(prompt), Some(prompts)) => {
+        let features = &self.features;
+        match (&params.reference, &features.prompts, &features.resources) {
+            (CompletionReference::Prompt(prompt), Some(prompts), _) => {
                 prompts.argument(&prompt.name, name)
+            }
+            (CompletionReference::ResourceTemplate(template), _, Some(resources)) => {
+                resources.argument(&template.uri, name)
             }
             _ => Err(unknown_reference()),
         }
@@ -189,6 +194,58 @@ impl ServeMethods for Engine {
             |params: &mut GetPromptRequestParams| cx.exchange(self, params.meta.as_mut());
         let conditions = self.conditions(cx.source);
         Some(Answered::Called(prompts.get(params, exchange, &conditions)))
+    }
+
+    fn list_resources(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<PaginatedRequestParams>,
+    ) -> Option<Answered<methods::ListResources>> {
+        let listing = self.features.resources.as_ref()?.now();
+        Some(self.page(cx, &listing, params.cursor.as_deref()))
+    }
+
+    fn list_resource_templates(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<PaginatedRequestParams>,
+    ) -> Option<Answered<methods::ListResourceTemplates>> {
+        let listing = self.features.resources.as_ref()?.templates_now();
+        Some(self.page(cx, &listing, params.cursor.as_deref()))
+    }
+
+    fn read_resource(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<ReadResourceRequestParams>,
+    ) -> Option<Answered<methods::ReadResource>> {
+        let resources = self.features.resources.as_ref()?;
+        let exchange =
+            |params: &mut ReadResourceRequestParams| cx.exchange(self, params.meta.as_mut());
+        let conditions = self.conditions(cx.source);
+        let called = resources.read(params, cx.revision(), exchange, &conditions);
+        Some(Answered::Called(called))
+    }
+
+    fn subscribe(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<SubscribeRequestParams>,
+    ) -> Option<Answered<methods::Subscribe>> {
+        let resources = self.features.resources.as_ref()?;
+        let session = cx.by.session.as_ref()?;
+        let subscribed = resources.subscribe(session, &params.uri, cx.revision());
+        Some(Answered::Result(subscribed))
+    }
+
+    fn unsubscribe(
+        &self,
+        cx: &mut Admitted<'_>,
+        params: Box<UnsubscribeRequestParams>,
+    ) -> Option<Answered<methods::Unsubscribe>> {
+        self.features.resources.as_ref()?;
+        cx.by.session.as_ref()?.watched.remove(&params.uri);
+        Some(Answered::Result(Ok(EmptyResult::default())))
     }
 
     fn complete(

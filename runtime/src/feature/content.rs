@@ -159,3 +159,26 @@ impl From<Blob> for ContentBlock {
         blob.0.into()
     }
 }
+
+/// The bytes of the image as the contents of a resource, whose URI is left empty.
+impl From<Image> for ResourceContents {
+    fn from(Image(image): Image) -> Self {
+        let blob = BlobResourceContents::new(image.data, "");
+        blob.with_mime_type(image.mime_type).into()
+    }
+}
+
+/// The bytes of the sound as the contents of a resource, whose URI is left empty.
+impl From<Audio> for ResourceContents {
+    fn from(Audio(audio): Audio) -> Self {
+        let blob = BlobResourceContents::new(audio.data, "");
+        blob.with_mime_type(audio.mime_type).into()
+    }
+}
+
+/// The bytes as the contents of a resource, under their own URI.
+impl From<Blob> for ResourceContents {
+    fn from(blob: Blob) -> Self {
+        blob.0.resource
+    }
+}

@@ -31,6 +31,7 @@ struct Inner {
     /// For the log.
     source: Option<BoxError>,
     protocol: Option<ErrorObject>,
+    is_not_found: bool,
 }
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -63,12 +64,34 @@ impl ToolError {
         this
     }
 
+    /// The error of a resource that does not exist: the client gets -32002 with the URI, at 2026-07-28 -32602. `message` may be
+    /// empty; then it says that there is no such resource. The error of a tool is as if made by [`ToolError::new`].
+    ///
+    /// ```
+    /// use trueform::{ToolError, resource::{IntoResourceResult, ResourceOutput}};
+    ///
+    /// fn row(id: u64) -> Result<ResourceOutput, ToolError> {
+    ///     match id {
+    ///         1 => "the first row".into_resource_result(),
+    ///         _ => Err(ToolError::not_found(format!("there is no row {id}"))),
+    ///     }
+    /// }
+    /// # assert!(row(1).is_ok() && row(2).is_err());
+    /// ```
+    // J-2, J-3
+    pub fn not_found(message: impl fmt::Display) -> Self {
+        let mut this = Self::new(message);
+        this.0.is_not_found = true;
+        this
+    }
+
     fn of(message: String, source: Option<BoxError>) -> Self {
         Self(Box::new(Inner {
             message,
             content: Vec::new(),
             source,
             protocol: None,
+            is_not_found: false,
         }))
     }
 
@@ -96,6 +119,11 @@ impl ToolError {
     #[must_use]
     pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.0.source.as_deref()
+    }
+
+    /// Whether it says that a resource does not exist.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.0.is_not_found
     }
 
     /// The message, the further content, and the protocol error if it is to be sent in place of a result.

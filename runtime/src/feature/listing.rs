@@ -11,6 +11,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use trueform_schema::{Conform, ErrorObject, Method, Revision, Revisions, View, violations};
 
+use super::caching::Caching;
 use crate::{
     check::did_you_mean,
     gate::{Checked, Policy},
@@ -44,6 +45,9 @@ pub(crate) trait Item: Send + Sync + Sized + 'static {
 
     /// One page of the list.
     fn page(shown: Vec<Self::Shown>, next_cursor: Option<String>) -> Self::Page;
+
+    /// Writes into `page` how long it may be kept. Does nothing for a list that no client keeps.
+    fn cache(_page: &mut Self::Page, _caching: Caching) {}
 }
 
 /// One registered item.
@@ -104,6 +108,8 @@ pub(crate) struct Listing<T> {
     entries: Vec<Entry<T>>,
     by_name: HashMap<Box<str>, usize>,
     page_size: usize,
+    /// The same on every page (V-8).
+    caching: Caching,
     /// Per revision, the pages of the list.
     pages: [OnceLock<Pages>; Revision::ALL.len()],
 }
@@ -120,6 +126,7 @@ impl<T: Item> Listing<T> {
             entries,
             by_name,
             page_size: page_size.max(1),
+            caching: Caching::default(),
             pages: Default::default(),
         }
     }
@@ -130,7 +137,10 @@ impl<T: Item> Listing<T> {
 
     /// The same listing with other entries.
     pub(crate) fn with_entries(&self, entries: Vec<Entry<T>>) -> Self {
-        Self::new(entries, self.page_size)
+        Self {
+            caching: self.caching,
+            ..Self::new(entries, self.page_size)
+        }
     }
 
     /// The items that are listed, in order.
@@ -150,6 +160,11 @@ impl<T: Item> Listing<T> {
             _ => self.by_name.get(name).map(|at| &self.entries[*at]),
         };
         entry.filter(|entry| entry.enabled).map(|entry| &entry.item)
+    }
+
+    /// Whether there is an item `name`, listed or hidden.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
     }
 
     /// As [`get`](Self::get).
@@ -219,7 +234,8 @@ impl<T: Item> Listing<T> {
             .get(end)
             .map(|next| URL_SAFE_NO_PAD.encode(next.name()));
         let shown = visible[start..end].iter().map(|item| item.shown(view));
-        let page = T::page(shown.collect(), next);
+        let mut page = T::page(shown.collect(), next);
+        T::cache(&mut page, self.caching);
         Checked::new(&page, view, policy, T::METHOD.as_str())
     }
 
@@ -287,6 +303,18 @@ impl<T: Item> Listed<T> {
     pub(crate) fn new(items: Vec<T>, page_size: usize) -> Self {
         let entries = items.into_iter().map(Entry::new).collect();
         Self(RwLock::new(Arc::new(Listing::new(entries, page_size))))
+    }
+
+    /// The same list, whose pages may be kept as `caching` says.
+    pub(crate) fn with_caching(self, caching: Caching) -> Self {
+        let mut listing = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let entries = listing.entries().to_vec();
+        *listing = Arc::new(Listing {
+            caching,
+            ..listing.with_entries(entries)
+        });
+        drop(listing);
+        self
     }
 
     /// The listing as it is now.

@@ -2,7 +2,10 @@
 
 use std::any::Any;
 
-use super::{prompts::macro_support::PromptSpec, tools::macro_support::ToolSpec};
+use super::{
+    prompts::macro_support::PromptSpec, resources::macro_support::ResourceSpec,
+    tools::macro_support::ToolSpec,
+};
 
 /// What `#[server]` implements: the methods of a type that are tools, prompts and resources.
 #[diagnostic::on_unimplemented(
@@ -20,6 +23,12 @@ pub trait ServerMethods: Any + Send + Sync {
     /// The prompts.
     #[must_use]
     fn prompts() -> Vec<PromptSpec> {
+        Vec::new()
+    }
+
+    /// The resources and templates.
+    #[must_use]
+    fn resources() -> Vec<ResourceSpec> {
         Vec::new()
     }
 }

@@ -4,6 +4,7 @@
 //! [`Subscriptions::notify`] is the only place that sends such notifications.
 
 use std::{
+    collections::HashSet,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -15,7 +16,7 @@ use std::{
 use trueform_schema::{
     CancelledNotificationParams, Method, NotificationMetaObject, RequestId, Revision,
     SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenResult,
-    SubscriptionsListenResultMetaObject,
+    SubscriptionsListenResultMetaObject, conform::is_uri,
 };
 
 use super::job::{Called, Capacity, Completion, Job, Pool};
@@ -24,7 +25,7 @@ use crate::{
     gate::{NotificationKind, Outgoing},
     host::HostOwner,
     jsonrpc,
-    peer::{Due, Outbox, Session},
+    peer::{Due, MAX_RESOURCE_SUBSCRIPTION_BYTES, MAX_RESOURCE_SUBSCRIPTIONS, Outbox, Session},
     signal::Fired,
     trace::Unanswered,
 };
@@ -42,6 +43,13 @@ pub(crate) struct Topic {
     /// Puts it into the filter that is acknowledged.
     pub(crate) honour: fn(&mut SubscriptionFilter),
 }
+
+/// Changes to the content of single resources. A filter names them, and what is honoured of it is not said by a topic alone.
+pub(crate) const RESOURCE_UPDATED: Topic = Topic {
+    method: Method::ResourceUpdated,
+    is_in: |filter| filter.resource_subscriptions.is_some(),
+    honour: |_| {},
+};
 
 impl Topic {
     /// The notification at `revision`.
@@ -93,14 +101,7 @@ impl Subscriptions {
             .filter_map(Weak::upgrade)
             .collect();
         for session in sessions {
-            let confirmed = session.revision().filter(|_| session.is_confirmed());
-            let Some(kind) = confirmed.map(|revision| topic.at(revision)) else {
-                continue;
-            };
-            if !kind.exists() {
-                continue;
-            }
-            push(&session.outbox, kind, None);
+            notify_session(&session, topic, None);
         }
         let listening: Vec<_> = lock(&self.listeners)
             .iter()
@@ -110,7 +111,37 @@ impl Subscriptions {
         for exchange in listening {
             if exchange.is_open() {
                 let kind = topic.at(exchange.revision());
-                push(exchange.outbox(), kind, Some(exchange.id.clone()));
+                push(exchange.outbox(), kind, Some(exchange.id.clone()), None);
+            }
+        }
+    }
+
+    /// Notifies every peer that asked for it of a change of the resource `uri` (J-7, J-8).
+    pub(crate) fn notify_updated(&self, uri: &str) {
+        let uri: Arc<str> = uri.into();
+        let sessions: Vec<_> = lock(&self.sessions)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        for session in sessions {
+            if session.watched.contains(&uri) {
+                notify_session(&session, &RESOURCE_UPDATED, Some(&uri));
+            }
+        }
+        let names = |filter: &SubscriptionFilter| {
+            let mut named = filter.resource_subscriptions.iter().flatten();
+            named.any(|named| **named == *uri)
+        };
+        let listening: Vec<_> = lock(&self.listeners)
+            .iter()
+            .filter(|listener| names(&listener.filter))
+            .filter_map(|listener| listener.exchange.upgrade())
+            .collect();
+        for exchange in listening {
+            if exchange.is_open() {
+                let kind = RESOURCE_UPDATED.at(exchange.revision());
+                let subscription = Some(exchange.id.clone());
+                push(exchange.outbox(), kind, subscription, Some(uri.clone()));
             }
         }
     }
@@ -179,9 +210,30 @@ impl Subscriptions {
     }
 }
 
+/// Notifies `session` if it may be sent messages and its revision has the notification.
+fn notify_session(session: &Session, topic: &Topic, uri: Option<&Arc<str>>) {
+    let confirmed = session.revision().filter(|_| session.is_confirmed());
+    let Some(kind) = confirmed.map(|revision| topic.at(revision)) else {
+        return;
+    };
+    if kind.exists() {
+        push(&session.outbox, kind, None, uri.cloned());
+    }
+}
+
 /// Queues a notification for one peer. One that does not read is sent nothing more: what waits already says the same.
-fn push(outbox: &Outbox, kind: NotificationKind, subscription: Option<RequestId>) {
-    if let Err(refused) = outbox.push_due(Due { kind, subscription }) {
+fn push(
+    outbox: &Outbox,
+    kind: NotificationKind,
+    subscription: Option<RequestId>,
+    uri: Option<Arc<str>>,
+) {
+    let due = Due {
+        kind,
+        subscription,
+        uri,
+    };
+    if let Err(refused) = outbox.push_due(due) {
         tracing::debug!(method = kind.method, ?refused, "a notification was dropped");
     }
 }
@@ -197,8 +249,26 @@ fn honoured(
         if (topic.is_in)(wanted) {
             (topic.honour)(&mut honoured);
         }
+        if topic.method == Method::ResourceUpdated {
+            let wanted = wanted.resource_subscriptions.as_deref();
+            honoured.resource_subscriptions = wanted.map(honoured_resources);
+        }
     }
     honoured
+}
+
+/// The resources of a filter that its stream hears of: each once, and as many as the bounds allow. The acknowledgement says which.
+fn honoured_resources(wanted: &[String]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut bytes = 0;
+    let distinct = wanted
+        .iter()
+        .filter(|uri| is_uri(uri) && seen.insert(uri.as_str()));
+    let within = distinct.take(MAX_RESOURCE_SUBSCRIPTIONS).take_while(|uri| {
+        bytes += uri.len();
+        bytes <= MAX_RESOURCE_SUBSCRIPTION_BYTES
+    });
+    within.cloned().collect()
 }
 
 fn meta_of(id: &RequestId) -> NotificationMetaObject {

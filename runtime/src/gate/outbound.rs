@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use trueform_schema::{
     Conform, Encode, Era, ErrorObject, Json, Method, NotificationMetaObject, NotificationParams,
-    RequestId, Revision, View, Violation, conform,
+    RequestId, ResourceUpdatedNotificationParams, Revision, View, Violation, conform,
     methods::{AnyNotification, Rules},
     rewrite,
 };
@@ -193,19 +193,30 @@ impl Outgoing {
     }
 
     /// A notification that the library sends by itself, in the same words each time, at a revision that has it. `subscription` is
-    /// the request that asked for it.
+    /// the request that asked for it, `uri` the resource that it is about, a URI.
     pub(crate) fn fixed_notification(
         kind: &NotificationKind,
         subscription: Option<&RequestId>,
+        uri: Option<&str>,
     ) -> Self {
-        let params = subscription.map(|id| {
+        let meta = subscription.map(|id| {
             let mut meta = NotificationMetaObject::default();
             meta.subscription_id = Some(id.clone());
-            NotificationParams::default().with_meta(meta)
+            meta
         });
-        let params = params.as_ref().map(|params| params as &dyn Encode);
         let mut bytes = Vec::with_capacity(192);
-        write::write_notification(kind.method, params, View::at(kind.revision), &mut bytes);
+        let mut write = |params: Option<&dyn Encode>| {
+            write::write_notification(kind.method, params, View::at(kind.revision), &mut bytes);
+        };
+        match (uri, meta) {
+            (Some(uri), meta) => {
+                let mut params = ResourceUpdatedNotificationParams::new(uri);
+                params.meta = meta;
+                write(Some(&params));
+            }
+            (None, Some(meta)) => write(Some(&NotificationParams::default().with_meta(meta))),
+            (None, None) => write(None),
+        }
         Self {
             kind: OutKind::Notification,
             bytes,

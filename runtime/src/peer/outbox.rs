@@ -5,7 +5,7 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 
@@ -51,6 +51,8 @@ pub(crate) struct Due {
     pub(crate) kind: NotificationKind,
     /// The request that asked for it, if one did.
     pub(crate) subscription: Option<RequestId>,
+    /// The resource that changed; `None` for a list.
+    pub(crate) uri: Option<Arc<str>>,
 }
 
 /// What a message is about. A newer message about the same subject says all that an older one says.
@@ -120,7 +122,8 @@ impl Outbox {
         if state.queue.iter().any(is_due) {
             return Ok(());
         }
-        // Beside the bounds: it takes a few bytes, and waits once for each topic and subscription.
+        // Beside the bounds: it takes a few bytes, and waits once for each topic, subscription and resource, whose number is
+        // bounded.
         state.queue.push_back(Queued::Due(due));
         wake_reader(state);
         Ok(())
@@ -242,9 +245,11 @@ fn take(mut state: MutexGuard<'_, OutboxState>) -> Option<Outgoing> {
     }
     Some(match waiting {
         Queued::Encoded { message, .. } => message,
-        Queued::Due(Due { kind, subscription }) => {
-            Outgoing::fixed_notification(&kind, subscription.as_ref())
-        }
+        Queued::Due(Due {
+            kind,
+            subscription,
+            uri,
+        }) => Outgoing::fixed_notification(&kind, subscription.as_ref(), uri.as_deref()),
     })
 }
 
@@ -448,6 +453,7 @@ mod tests {
         let due = |method, revision, subscription| Due {
             kind: NotificationKind::core(method, revision),
             subscription,
+            uri: None,
         };
         let changed = due(Method::ToolListChanged, Revision::V2025_06_18, None);
         let asked = |id: &str| {

@@ -20,6 +20,7 @@ use super::{
     inflight::InFlight,
     level::SessionLevel,
     outbox::Outbox,
+    watched::WatchedResources,
 };
 use crate::{
     jsonrpc::{self, ErrorDetail, ShortRequestId},
@@ -68,6 +69,8 @@ pub(crate) struct Session {
     pub(crate) in_flight: InFlight,
     /// Requests that the peer was sent.
     pub(crate) asked: Asked,
+    /// The resources whose changes the peer wants to hear of (J-7).
+    pub(crate) watched: WatchedResources,
     /// Messages that belong to no request: the whole output of a byte stream, the GET stream of an HTTP session.
     pub(crate) outbox: Arc<Outbox>,
     /// Fired when nothing more is read from the peer: its subscriptions end.
@@ -100,6 +103,7 @@ impl Session {
             log_level: Arc::default(),
             in_flight: InFlight::default(),
             asked: Asked::default(),
+            watched: WatchedResources::default(),
             outbox: Arc::new(Outbox::new()),
             ending: Signal::default(),
             cut: Signal::default(),

@@ -50,6 +50,18 @@ pub(crate) struct Wording<'a> {
     pub(crate) name: &'a str,
     /// JSON pointer to the arguments in the request.
     pub(crate) pointer: &'static str,
+    /// Whether they are parts of one string, such as a URI, and have no pointers of their own.
+    pub(crate) in_one_string: bool,
+}
+
+impl Wording<'_> {
+    /// JSON pointer to what `inner` points to within the arguments.
+    fn pointer_to(&self, inner: &str) -> String {
+        match self.in_one_string {
+            true => self.pointer.to_owned(),
+            false => format!("{}{}", self.pointer, jsonrpc::shortened(inner)),
+        }
+    }
 }
 
 impl<R> TextFunction<R> {
@@ -153,7 +165,7 @@ impl<R> TextFunction<R> {
                 let first = &violations.iter().as_slice()[0];
                 let found = first.found.for_log().to_string();
                 let detail = ErrorDetail::new(
-                    format!("{}{}", wording.pointer, jsonrpc::shortened(&first.pointer)),
+                    wording.pointer_to(&first.pointer),
                     first.keyword,
                     first.expected.clone(),
                     found,
@@ -170,7 +182,7 @@ impl<R> TextFunction<R> {
                 };
                 let pointer = match at.as_str() {
                     "" => wording.pointer.to_owned(),
-                    name => format!("{}/{name}", wording.pointer),
+                    name => wording.pointer_to(&format!("/{name}")),
                 };
                 let problem = failure.worded(text, &self.function.names);
                 let expected = format!("what the {} takes", wording.kind);
@@ -196,8 +208,7 @@ impl<R> TextFunction<R> {
                 problem.push_str(&format!("; it takes {}", names.join(", ")));
             }
         }
-        let pointer = format!("{}/{}", wording.pointer, pointer::escape(name));
-        let pointer = jsonrpc::shortened(&pointer).into_owned();
+        let pointer = wording.pointer_to(&format!("/{}", pointer::escape(name)));
         let detail = ErrorDetail::new(
             pointer,
             "known-argument",

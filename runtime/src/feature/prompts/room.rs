@@ -14,6 +14,7 @@ use crate::{
     exchange::{Context, Exchange},
     feature::{
         Room,
+        caching::Caching,
         call::{Conditions, run},
         completion::Argument,
         job::Called,
@@ -45,14 +46,14 @@ impl Prompts {
     pub(crate) fn build(
         set: PromptSet,
         options: CompileOptions,
-        page_size: usize,
+        (page_size, caching): (usize, Caching),
         states: &States,
         revisions: Revisions,
         problems: &mut Vec<String>,
     ) -> Self {
         let routes = checked(set, options, states, revisions, problems);
         Self {
-            listed: Listed::new(routes, page_size),
+            listed: Listed::new(routes, page_size).with_caching(caching),
             options,
         }
     }
@@ -217,5 +218,11 @@ impl Item for PromptRoute {
         let mut result = ListPromptsResult::new(shown);
         result.next_cursor = next_cursor;
         result
+    }
+
+    fn cache(page: &mut ListPromptsResult, caching: Caching) {
+        if let Some((ttl, scope)) = caching.members() {
+            (page.ttl_ms, page.cache_scope) = (Some(ttl), Some(scope));
+        }
     }
 }

@@ -210,6 +210,7 @@ impl Callable for PromptRoute {
             kind: Self::KIND,
             name: self.name(),
             pointer: "/params/arguments",
+            in_one_string: false,
         };
         self.function.call(cx, arguments, wording)
     }

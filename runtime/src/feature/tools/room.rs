@@ -18,6 +18,7 @@ use crate::{
     exchange::{Context, Exchange},
     feature::{
         Room,
+        caching::Caching,
         call::{Conditions, run},
         callable::{Callable, Failure, Step, Timeout, stopped},
         failure::ToolError,
@@ -52,14 +53,14 @@ impl Tools {
     pub(crate) fn build(
         set: ToolSet,
         schemas: SchemaSettings,
-        page_size: usize,
+        (page_size, caching): (usize, Caching),
         states: &States,
         revisions: Revisions,
         problems: &mut Vec<String>,
     ) -> Self {
         let gathered = gathered(set, schemas, states, revisions, problems);
         Self {
-            listed: Listed::new(gathered.routes, page_size),
+            listed: Listed::new(gathered.routes, page_size).with_caching(caching),
             schemas,
         }
     }
@@ -239,6 +240,12 @@ impl Item for ToolRoute {
         let mut result = ListToolsResult::new(shown);
         result.next_cursor = next_cursor;
         result
+    }
+
+    fn cache(page: &mut ListToolsResult, caching: Caching) {
+        if let Some((ttl, scope)) = caching.members() {
+            (page.ttl_ms, page.cache_scope) = (Some(ttl), Some(scope));
+        }
     }
 }
 

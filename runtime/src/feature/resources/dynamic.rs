@@ -1,0 +1,262 @@
+//! Resources and templates that are known only at run time.
+
+use std::{fmt, future::Future, panic::Location, sync::Arc, time::Duration};
+
+use trueform_schema::{Annotations, Icon, Json};
+
+use super::{
+    contents::IntoResourceResult,
+    draft::{Draft, DraftCode, Shown},
+    set::{IntoResources, ResourceSet},
+};
+use crate::{
+    exchange::Context,
+    feature::{
+        caching::Caching,
+        callable::{Step, Timeout},
+        completion::{CompletionFunction, macro_support::completer},
+        function::Place,
+    },
+    needs::RequiredCapabilities,
+};
+
+/// A resource that is known only at run time: one row of a table, one document of a list.
+///
+/// ```
+/// use trueform::prelude::*;
+///
+/// let greeting = DynamicResource::new("text://greeting", "greeting")
+///     .mime_type("text/plain")
+///     .handler(|_context| async { "hello" });
+/// let server = Server::new("greeter", "1.0.0").resources(greeting);
+/// # assert!(server.build().is_ok());
+/// ```
+#[must_use = "a resource does nothing until it is registered"]
+pub struct DynamicResource(Draft);
+
+/// A template of resources that is known only at run time. Its form is that of
+/// [templates on functions](crate::resource#templates).
+///
+/// ```
+/// use trueform::prelude::*;
+///
+/// let rows = DynamicTemplate::new("db://{table}/{id}", "row")
+///     .handler(|_context, variables| async move {
+///         format!("row {} of {}", variables["id"], variables["table"])
+///     });
+/// let server = Server::new("database", "1.0.0").resources(rows);
+/// # assert!(server.build().is_ok());
+/// ```
+#[must_use = "a template does nothing until it is registered"]
+pub struct DynamicTemplate(Draft);
+
+/// The variables of a template with their decoded values, and the URI that they were in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variables {
+    uri: String,
+    values: Vec<(Box<str>, String)>,
+}
+
+impl Variables {
+    /// The value of the variable `name`. `None` if the template has no such variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let mut values = self.values.iter();
+        let found = values.find(|(own, _)| **own == *name);
+        found.map(|(_, value)| &**value)
+    }
+
+    /// The variables and their values, in the order of the template.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (&**name, &**value))
+    }
+
+    /// The URI that is read.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+}
+
+/// # Panics
+/// The template has no variable of that name.
+impl std::ops::Index<&str> for Variables {
+    type Output = str;
+
+    fn index(&self, name: &str) -> &str {
+        match self.get(name) {
+            Some(value) => value,
+            None => panic!("the template has no variable `{name}`"),
+        }
+    }
+}
+
+macro_rules! settings {
+    ($ty:ident) => {
+        impl $ty {
+            /// Sets what it contains, in words for the model. A second call replaces the first, as for the other settings here.
+            pub fn description(mut self, description: impl Into<String>) -> Self {
+                self.0.shown.description = Some(description.into());
+                self
+            }
+
+            /// Sets the name that people are shown.
+            pub fn title(mut self, title: impl Into<String>) -> Self {
+                self.0.shown.title = Some(title.into());
+                self
+            }
+
+            /// Sets the media type, of a template that of all its resources. Contents without one of their own get it.
+            pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+                self.0.shown.mime_type = Some(mime_type.into());
+                self
+            }
+
+            /// Sets the hints on audience, importance and age.
+            pub fn annotations(mut self, annotations: Annotations) -> Self {
+                self.0.shown.annotations = Some(annotations);
+                self
+            }
+
+            /// Sets the pictures that stand for it.
+            pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
+                self.0.shown.icons = Some(icons.into_iter().collect());
+                self
+            }
+
+            /// Adds a member to `_meta`.
+            pub fn meta(mut self, key: impl Into<String>, value: impl Into<Json>) -> Self {
+                let meta = self.0.shown.meta.get_or_insert_default();
+                meta.insert(key.into(), value.into());
+                self
+            }
+
+            /// Sets how long a read may take.
+            pub fn timeout(mut self, limit: Duration) -> Self {
+                self.0.timeout = Some(Timeout::of(limit));
+                self
+            }
+
+            /// Sets what the client must be able to do.
+            pub fn needs(mut self, needs: RequiredCapabilities) -> Self {
+                self.0.needs = needs;
+                self
+            }
+
+            /// Sets how long clients may keep what they read. Default: they read it again each time.
+            pub fn caching(mut self, caching: Caching) -> Self {
+                self.0.caching = caching;
+                self
+            }
+        }
+
+        impl IntoResources for $ty {
+            fn into_resources(self) -> ResourceSet {
+                ResourceSet(vec![self.0])
+            }
+        }
+
+        impl fmt::Debug for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($ty)).field(&self.0).finish()
+            }
+        }
+    };
+}
+
+settings!(DynamicResource);
+settings!(DynamicTemplate);
+
+fn draft(uri: String, name: String, is_template: bool, location: &Location<'_>) -> Draft {
+    let what = match is_template {
+        true => "dynamic resource template",
+        false => "dynamic resource",
+    };
+    let shown = Shown {
+        uri,
+        name,
+        ..Shown::default()
+    };
+    Draft {
+        is_called_template: Some(is_template),
+        ..Draft::new(shown, Place::value(what, location))
+    }
+}
+
+impl DynamicResource {
+    /// The resource `uri`, called `name`. Names need not differ, URIs do.
+    #[track_caller]
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        let location = Location::caller();
+        Self(draft(uri.into(), name.into(), false, location))
+    }
+
+    /// Sets the size of the content in bytes, for clients that show it.
+    pub fn size(mut self, bytes: u64) -> Self {
+        self.0.shown.size = Some(bytes);
+        self
+    }
+
+    /// Sets the code. It may return what functions marked `#[resource]` may.
+    pub fn handler<F, R>(mut self, handler: impl Fn(Context) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoResourceResult,
+    {
+        self.0.code = Some(DraftCode::Dynamic(Arc::new(move |context, _| {
+            let future = handler(context.clone());
+            Step::Later(Box::pin(async move { future.await.into_resource_result() }))
+        })));
+        self
+    }
+}
+
+impl DynamicTemplate {
+    /// The resources whose URIs `uri_template` makes, called `name`.
+    #[track_caller]
+    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
+        let (uri, location) = (uri_template.into(), Location::caller());
+        Self(draft(uri, name.into(), true, location))
+    }
+
+    /// Marks the values of the variables as paths that stay below a folder: values that could leave it are refused before the
+    /// handler is called. Those of the scheme `file` are held to it anyway.
+    pub fn file_like(mut self) -> Self {
+        self.0.is_file_like = true;
+        self
+    }
+
+    /// Sets what suggests values for the variable `name`: a function that takes a
+    /// [`CompletionQuery`](crate::completion::CompletionQuery).
+    pub fn complete<K>(
+        mut self,
+        name: impl Into<String>,
+        function: impl CompletionFunction<K>,
+    ) -> Self {
+        self.0.completers.push((name.into(), completer(function)));
+        self
+    }
+
+    /// Sets the code. It is given the decoded values, and may return what functions marked `#[resource]` may.
+    pub fn handler<F, R>(
+        mut self,
+        handler: impl Fn(Context, Variables) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoResourceResult,
+    {
+        self.0.code = Some(DraftCode::Dynamic(Arc::new(move |context, reading| {
+            let values = reading.variables();
+            let variables = Variables {
+                uri: reading.uri.clone(),
+                values: values
+                    .map(|(name, value)| (name.into(), value.to_owned()))
+                    .collect(),
+            };
+            let future = handler(context.clone(), variables);
+            Step::Later(Box::pin(async move { future.await.into_resource_result() }))
+        })));
+        self
+    }
+}

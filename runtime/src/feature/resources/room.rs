@@ -1,0 +1,541 @@
+//! The resources of a server: gathered, declared, listed, found, read.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, hash_map},
+    fmt::Display,
+    iter,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use trueform_schema::{
+    EmptyResult, ErrorObject, ListResourceTemplatesResult, ListResourcesResult, Method,
+    ReadResourceRequestParams, Resource, ResourceTemplate, Revision, Revisions, ServerCapabilities,
+    ServerCapabilitiesResources, View, conform::is_uri,
+};
+
+use super::{
+    draft::Finished,
+    reading::{POINTER, Reader, Reading, not_found},
+    set::ResourceSet,
+    template::{Mismatch, Template},
+    trie::Trie,
+};
+use crate::{
+    check::CompileOptions,
+    error::{Error, Result},
+    exchange::{Context, Exchange},
+    feature::{
+        Room,
+        caching::Caching,
+        call::{Conditions, run},
+        completion::{Argument, unknown_argument},
+        job::Called,
+        listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
+        subscriptions::{RESOURCE_UPDATED, Topic},
+        undeclared,
+    },
+    host::States,
+    jsonrpc::{self, ErrorDetail},
+    needs::RequiredCapabilities,
+    peer::Session,
+};
+
+static TOPICS: [Topic; 2] = [
+    Topic {
+        method: Method::ResourceListChanged,
+        is_in: |filter| filter.resources_list_changed == Some(true),
+        honour: |filter| filter.resources_list_changed = Some(true),
+    },
+    RESOURCE_UPDATED,
+];
+
+/// Changes to the lists of resources and of templates.
+pub(crate) static TOPIC: &Topic = &TOPICS[0];
+
+/// A resource with a URI of its own.
+#[derive(Debug)]
+pub(crate) struct StaticResource {
+    pub(super) shown: Resource,
+    pub(super) reader: Arc<Reader>,
+}
+
+/// Resources whose URIs a template makes.
+#[derive(Debug)]
+pub(crate) struct TemplateResource {
+    pub(super) shown: ResourceTemplate,
+    pub(super) template: Template,
+    pub(super) reader: Arc<Reader>,
+}
+
+/// The resources of a server.
+#[derive(Debug)]
+pub(crate) struct Resources {
+    resources: Listed<StaticResource>,
+    templates: Listed<TemplateResource>,
+    /// Made again when the list of templates has changed.
+    matcher: RwLock<Arc<Matcher>>,
+    options: CompileOptions,
+}
+
+/// Finds the template that a URI has the form of.
+#[derive(Debug)]
+struct Matcher {
+    listing: Arc<Listing<TemplateResource>>,
+    /// Those that are listed, the more specific first, else in the order of the list.
+    templates: Vec<Arc<TemplateResource>>,
+    trie: Trie,
+}
+
+/// The resources and templates of a set.
+#[derive(Default)]
+struct Gathered {
+    resources: Vec<StaticResource>,
+    templates: Vec<TemplateResource>,
+}
+
+impl Resources {
+    /// The resources of `set`; everything that is wrong with them is appended to `problems`.
+    pub(crate) fn build(
+        set: ResourceSet,
+        options: CompileOptions,
+        (page_size, caching): (usize, Caching),
+        states: &States,
+        revisions: Revisions,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let Gathered {
+            resources,
+            templates,
+        } = gathered(set, options, states, revisions, problems);
+        let templates = Listed::new(templates, page_size).with_caching(caching);
+        Self {
+            resources: Listed::new(resources, page_size).with_caching(caching),
+            matcher: RwLock::new(Arc::new(Matcher::new(templates.now()))),
+            templates,
+            options,
+        }
+    }
+
+    /// The resources as they are now.
+    pub(crate) fn now(&self) -> Arc<Listing<StaticResource>> {
+        self.resources.now()
+    }
+
+    /// The templates as they are now.
+    pub(crate) fn templates_now(&self) -> Arc<Listing<TemplateResource>> {
+        self.templates.now()
+    }
+
+    /// Whether anything suggests values for a variable of a template.
+    pub(crate) fn completes(&self) -> bool {
+        let listing = self.templates_now();
+        let mut entries = listing.entries().iter();
+        entries.any(|entry| entry.item.completes())
+    }
+
+    /// The variable `variable` of the template `template`, to be completed.
+    ///
+    /// # Errors
+    /// -32602 if there is no such template or variable (L-3).
+    pub(crate) fn argument(
+        &self,
+        template: &str,
+        variable: &str,
+    ) -> std::result::Result<Argument, ErrorObject> {
+        let listing = self.templates_now();
+        let found = listing.find_at(template, "/params/ref/uri")?;
+        let reader = &found.reader;
+        match reader.variables.iter().position(|own| **own == *variable) {
+            Some(at) => Ok(Argument {
+                owner: found.name().to_owned(),
+                place: reader.place.clone(),
+                completer: reader.completers[at].clone(),
+            }),
+            None => {
+                let names = reader.variables.iter().map(|name| &**name);
+                Err(unknown_argument(
+                    TemplateResource::KIND,
+                    found.name(),
+                    variable,
+                    names,
+                ))
+            }
+        }
+    }
+
+    /// Adds those of `set`; `completes` says whether the server declared that it completes arguments.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them; then nothing is added.
+    pub(crate) fn add(
+        &self,
+        set: ResourceSet,
+        completes: bool,
+        states: &States,
+        revisions: Revisions,
+    ) -> Result {
+        let mut problems = Vec::new();
+        let gathered = gathered(set, self.options, states, revisions, &mut problems);
+        let completing = gathered.templates.iter().filter(|one| one.completes());
+        problems.extend(completing.filter(|_| !completes).map(|template| {
+            format!(
+                "resource template `{}` ({}) completes a variable, but the server was built without anything to complete, so it did not declare the capability to clients",
+                template.name(),
+                template.place()
+            )
+        }));
+        if !problems.is_empty() {
+            return Err(Error::registration(problems));
+        }
+        // Templates are changed in here, so that either all are added or nothing.
+        self.resources.change(|resources| {
+            let before = resources.iter().map(|entry| &*entry.item);
+            let mut problems = clashes(before, &gathered.resources);
+            let added = self.templates.change(|templates| {
+                let before = templates.iter().map(|entry| &*entry.item);
+                problems.append(&mut ambiguities(before, &gathered.templates));
+                if !problems.is_empty() {
+                    return Err(Error::registration(std::mem::take(&mut problems)));
+                }
+                let added = !gathered.templates.is_empty();
+                templates.extend(gathered.templates.into_iter().map(Entry::new));
+                Ok(added)
+            });
+            added?;
+            let added = !gathered.resources.is_empty();
+            resources.extend(gathered.resources.into_iter().map(Entry::new));
+            Ok::<_, Error>(added)
+        })?;
+        Ok(())
+    }
+
+    /// Removes the resource or template `uri`. Returns `false` if there is no such one.
+    pub(crate) fn remove(&self, uri: &str) -> bool {
+        self.resources.remove(uri) || self.templates.remove(uri)
+    }
+
+    /// Lists the resource or template `uri`, or hides it. Returns `false` if there is no such one, or if it was so already.
+    pub(crate) fn enable(&self, uri: &str, enabled: bool) -> bool {
+        self.resources.enable(uri, enabled) || self.templates.enable(uri, enabled)
+    }
+
+    /// The URIs of what is listed, resources before templates.
+    pub(crate) fn uris(&self) -> Vec<String> {
+        let (resources, templates) = (self.now(), self.templates_now());
+        let resources = resources
+            .visible()
+            .map(|resource| resource.name().to_owned());
+        let templates = templates
+            .visible()
+            .map(|template| template.name().to_owned());
+        resources.chain(templates).collect()
+    }
+
+    /// What is read for `uri`: the resource of that URI, else the most specific template that it has the form of.
+    ///
+    /// # Errors
+    /// It is not a URI, there is no such resource, or a variable has no legal value.
+    fn find(
+        &self,
+        uri: &str,
+        revision: Revision,
+    ) -> std::result::Result<(Arc<Reader>, Vec<String>), ErrorObject> {
+        let resources = self.now();
+        if let Some(resource) = resources.get(uri) {
+            return Ok((resource.reader.clone(), Vec::new()));
+        }
+        if !is_uri(uri) {
+            return Err(not_a_uri(uri));
+        }
+        // One that is hidden is not found by way of a template either.
+        if resources.has(uri) {
+            return Err(not_found(revision, uri, None));
+        }
+        match self.matcher().find(uri) {
+            None => Err(not_found(revision, uri, None)),
+            Some((template, Ok(values))) => Ok((template.reader.clone(), values)),
+            Some((_, Err(problem))) => {
+                let detail = ErrorDetail::new(
+                    POINTER,
+                    "template",
+                    "a URI that the template of a resource allows",
+                    format!("string of {} bytes", uri.len() + 2),
+                );
+                Err(jsonrpc::invalid_params(
+                    format!("`{}`: {problem}", jsonrpc::shortened(uri)),
+                    &detail,
+                ))
+            }
+        }
+    }
+
+    fn matcher(&self) -> Arc<Matcher> {
+        let listing = self.templates.now();
+        let matcher = self.matcher.read().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&matcher.listing, &listing) {
+            return matcher.clone();
+        }
+        drop(matcher);
+        let renewed = Arc::new(Matcher::new(listing));
+        let mut matcher = self.matcher.write().unwrap_or_else(PoisonError::into_inner);
+        *matcher = renewed.clone();
+        renewed
+    }
+
+    /// Answers `resources/read`.
+    ///
+    /// # Errors
+    /// Nothing is found under the URI, or the client lacks a capability that the resource needs.
+    pub(crate) fn read(
+        &self,
+        mut params: Box<ReadResourceRequestParams>,
+        revision: Revision,
+        exchange: impl FnOnce(&mut ReadResourceRequestParams) -> Arc<Exchange>,
+        conditions: &Conditions<'_>,
+    ) -> std::result::Result<Called, ErrorObject> {
+        let uri = std::mem::take(&mut params.uri);
+        let (reader, values) = self.find(&uri, revision)?;
+        let exchange = exchange(&mut params);
+        let missing = reader.needs.missing_from(&exchange.peer().capabilities);
+        if !missing.is_empty() {
+            // DEC-9
+            return Err(undeclared(revision.era(), missing));
+        }
+        let reading = Arc::new(Reading {
+            reader,
+            uri,
+            values,
+        });
+        Ok(run(&reading, Context(exchange), (), conditions))
+    }
+
+    /// Answers `resources/subscribe` (J-7).
+    ///
+    /// # Errors
+    /// Nothing is found under the URI, or the session has too many subscriptions.
+    pub(crate) fn subscribe(
+        &self,
+        session: &Session,
+        uri: &str,
+        revision: Revision,
+    ) -> std::result::Result<EmptyResult, ErrorObject> {
+        self.find(uri, revision)?;
+        match session.watched.add(uri) {
+            Ok(()) => Ok(EmptyResult::default()),
+            Err(_) => Err(jsonrpc::internal(
+                "this session has too many subscriptions to resources",
+            )),
+        }
+    }
+}
+
+impl Room for Resources {
+    fn declare(&self, _: Revision, capabilities: &mut ServerCapabilities) {
+        let resources = ServerCapabilitiesResources::default()
+            .with_list_changed(true)
+            .with_subscribe(true);
+        capabilities.resources = Some(resources);
+    }
+
+    fn topics(&self) -> &'static [Topic] {
+        &TOPICS
+    }
+
+    fn needs(&self, method: Method, name: &str) -> RequiredCapabilities {
+        if method != Method::ReadResource {
+            return RequiredCapabilities::NONE;
+        }
+        match self.find(name, Revision::LATEST) {
+            Ok((reader, _)) => reader.needs,
+            Err(_) => RequiredCapabilities::NONE,
+        }
+    }
+}
+
+impl TemplateResource {
+    fn completes(&self) -> bool {
+        self.reader.completers.iter().any(Option::is_some)
+    }
+}
+
+impl Matcher {
+    fn new(listing: Arc<Listing<TemplateResource>>) -> Self {
+        let mut templates: Vec<_> = listing.visible().cloned().collect();
+        templates.sort_by_cached_key(|resource| resource.template.specificity());
+        Self {
+            trie: Trie::new(templates.iter().map(|resource| resource.template.prefix())),
+            templates,
+            listing,
+        }
+    }
+
+    /// The template of `uri`, and the values of its variables or what is wrong with one of them.
+    fn find(
+        &self,
+        uri: &str,
+    ) -> Option<(
+        &TemplateResource,
+        std::result::Result<Vec<String>, Mismatch<'_>>,
+    )> {
+        self.trie.candidates(uri).find_map(|at| {
+            let resource = &*self.templates[at];
+            let values = resource.template.values(uri)?;
+            let owned = |values: Vec<_>| values.into_iter().map(Cow::into_owned).collect();
+            Some((resource, values.map(owned)))
+        })
+    }
+}
+
+#[cold]
+fn not_a_uri(uri: &str) -> ErrorObject {
+    let found = format!("string of {} bytes", uri.len() + 2);
+    let detail = ErrorDetail::new(POINTER, "format", "a URI of RFC 3986", found);
+    let problem = format!(
+        "`{}` is not a URI: one begins with a scheme and a colon, and characters such as spaces are percent-encoded",
+        jsonrpc::shortened(uri)
+    );
+    jsonrpc::invalid_params(problem, &detail)
+}
+
+fn gathered(
+    set: ResourceSet,
+    options: CompileOptions,
+    states: &States,
+    revisions: Revisions,
+    problems: &mut Vec<String>,
+) -> Gathered {
+    let mut all = Gathered::default();
+    for draft in set.0 {
+        let named = draft.named();
+        problems.extend(named.missing_states(&draft.states, states));
+        problems.extend(named.undeclarable(draft.needs, revisions));
+        match draft.finished(options, problems) {
+            Some(Finished::Static(resource)) => all.resources.push(resource),
+            Some(Finished::Template(template)) => all.templates.push(template),
+            None => {}
+        }
+    }
+    problems.extend(clashes(iter::empty(), &all.resources));
+    problems.extend(ambiguities(iter::empty(), &all.templates));
+    problems.extend(unlistable(all.resources.iter(), revisions));
+    problems.extend(unlistable(all.templates.iter(), revisions));
+    all
+}
+
+/// The URIs of `added` that are taken.
+fn clashes<'r>(
+    before: impl Iterator<Item = &'r StaticResource>,
+    added: &'r [StaticResource],
+) -> Vec<String> {
+    let key = |resource: &'r StaticResource| Cow::Borrowed(resource.name());
+    repeated(before, added, key, |first, second| {
+        name_taken::<StaticResource>(second.name(), first.place(), second.place())
+    })
+}
+
+/// The templates of `added` that match what another one matches: which of them is meant would be a guess.
+fn ambiguities<'r>(
+    before: impl Iterator<Item = &'r TemplateResource>,
+    added: &'r [TemplateResource],
+) -> Vec<String> {
+    let key = |resource: &'r TemplateResource| Cow::Owned(resource.template.form());
+    repeated(before, added, key, |first, second| {
+        format!(
+            "the resource templates `{}` ({}) and `{}` ({}) match the same URIs",
+            first.name(),
+            first.place(),
+            second.name(),
+            second.place()
+        )
+    })
+}
+
+/// A problem for each of `added` whose key an earlier one has.
+fn repeated<'r, T>(
+    before: impl Iterator<Item = &'r T>,
+    added: &'r [T],
+    key: impl Fn(&'r T) -> Cow<'r, str>,
+    problem: impl Fn(&T, &T) -> String,
+) -> Vec<String> {
+    let mut seen: HashMap<_, _> = before.map(|one| (key(one), one)).collect();
+    let mut problems = Vec::new();
+    for one in added {
+        match seen.entry(key(one)) {
+            hash_map::Entry::Occupied(first) => problems.push(problem(first.get(), one)),
+            hash_map::Entry::Vacant(free) => {
+                free.insert(one);
+            }
+        }
+    }
+    problems
+}
+
+impl Item for StaticResource {
+    const KIND: &'static str = "resource";
+    const RULE: &'static str = "known-resource";
+    const POINTER: &'static str = POINTER;
+    const METHOD: Method = Method::ListResources;
+    type Page = ListResourcesResult;
+    type Shown = Resource;
+
+    fn name(&self) -> &str {
+        &self.shown.uri
+    }
+
+    fn place(&self) -> &dyn Display {
+        &self.reader.place
+    }
+
+    fn shown(&self, _: View<'_>) -> Resource {
+        self.shown.clone()
+    }
+
+    fn page(shown: Vec<Resource>, next_cursor: Option<String>) -> ListResourcesResult {
+        let mut result = ListResourcesResult::new(shown);
+        result.next_cursor = next_cursor;
+        result
+    }
+
+    fn cache(page: &mut ListResourcesResult, caching: Caching) {
+        if let Some((ttl, scope)) = caching.members() {
+            (page.ttl_ms, page.cache_scope) = (Some(ttl), Some(scope));
+        }
+    }
+}
+
+impl Item for TemplateResource {
+    const KIND: &'static str = "resource template";
+    const RULE: &'static str = "known-resource-template";
+    const POINTER: &'static str = POINTER;
+    const METHOD: Method = Method::ListResourceTemplates;
+    type Page = ListResourceTemplatesResult;
+    type Shown = ResourceTemplate;
+
+    fn name(&self) -> &str {
+        &self.shown.uri_template
+    }
+
+    fn place(&self) -> &dyn Display {
+        &self.reader.place
+    }
+
+    fn shown(&self, _: View<'_>) -> ResourceTemplate {
+        self.shown.clone()
+    }
+
+    fn page(
+        shown: Vec<ResourceTemplate>,
+        next_cursor: Option<String>,
+    ) -> ListResourceTemplatesResult {
+        let mut result = ListResourceTemplatesResult::new(shown);
+        result.next_cursor = next_cursor;
+        result
+    }
+
+    fn cache(page: &mut ListResourceTemplatesResult, caching: Caching) {
+        if let Some((ttl, scope)) = caching.members() {
+            (page.ttl_ms, page.cache_scope) = (Some(ttl), Some(scope));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Sets of resources and templates, and what can be made one.
+
+use std::sync::Arc;
+
+use super::{draft::Draft, spec::ResourceSpec};
+use crate::feature::{function::MethodReceiver, methods::ServerMethods};
+
+/// Resources and templates to be registered. Nothing here fails: building the server reports all problems.
+#[derive(Debug, Default)]
+pub struct ResourceSet(pub(super) Vec<Draft>);
+
+/// What [`Server::resources`](crate::Server::resources) takes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no resources",
+    label = "no resources",
+    note = "`resources![config, …]`, a value whose `impl` block is marked `#[server]`, `DynamicResource`, `DynamicTemplate` and \
+            `resource::Folder` do"
+)]
+pub trait IntoResources {
+    /// The resources and templates.
+    fn into_resources(self) -> ResourceSet;
+}
+
+/// What `#[resource]` makes of a function, under the function's name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a resource",
+    label = "not marked `#[resource]`"
+)]
+pub trait ResourceFunction {
+    /// The resource or template.
+    fn spec() -> ResourceSpec;
+}
+
+impl ResourceSet {
+    /// No resources.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_specs(specs: Vec<ResourceSpec>) -> Self {
+        // Functions have no value; their code never asks for one.
+        Self::with_receiver(specs, &(Arc::new(()) as MethodReceiver))
+    }
+
+    fn with_receiver(specs: Vec<ResourceSpec>, receiver: &MethodReceiver) -> Self {
+        let drafts = specs.into_iter().map(|spec| spec.draft(receiver));
+        Self(drafts.collect())
+    }
+
+    /// The URIs of the resources and templates, in order.
+    pub fn uris(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|draft| &*draft.shown.uri)
+    }
+
+    /// The names of the resources and templates, in order. Names need not differ.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|draft| &*draft.shown.name)
+    }
+
+    /// Adds those of `other`, after those that are here.
+    pub fn extend(&mut self, other: impl IntoResources) {
+        self.0.extend(other.into_resources().0);
+    }
+}
+
+impl IntoResources for ResourceSet {
+    fn into_resources(self) -> ResourceSet {
+        self
+    }
+}
+
+impl<S: ServerMethods> IntoResources for S {
+    fn into_resources(self) -> ResourceSet {
+        Arc::new(self).into_resources()
+    }
+}
+
+/// Resources over a value that others hold too.
+impl<S: ServerMethods> IntoResources for Arc<S> {
+    fn into_resources(self) -> ResourceSet {
+        ResourceSet::with_receiver(S::resources(), &(self as MethodReceiver))
+    }
+}
+
+impl<T: IntoResources> IntoResources for Vec<T> {
+    fn into_resources(self) -> ResourceSet {
+        let mut set = ResourceSet::new();
+        let all = self.into_iter();
+        all.for_each(|resources| set.extend(resources));
+        set
+    }
+}
