@@ -78,6 +78,7 @@ impl Kind {
                 "last_modified",
                 "ttl",
                 "public",
+                "file_like",
                 "icons",
                 "meta",
                 "timeout",

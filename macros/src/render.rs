@@ -203,6 +203,7 @@ fn resource_options(keys: &ResourceKeys) -> TokenStream {
         last_modified,
         ttl,
         public,
+        file_like,
     } = keys;
     let mut options = TokenStream::new();
     if let Some(mime_type) = mime_type {
@@ -229,6 +230,9 @@ fn resource_options(keys: &ResourceKeys) -> TokenStream {
     }
     if *public {
         options.extend(quote!(.public()));
+    }
+    if file_like.is_some() {
+        options.extend(quote!(.file_like()));
     }
     options
 }

@@ -25,6 +25,8 @@ pub(crate) struct ResourceKeys {
     /// In milliseconds.
     pub(crate) ttl: Option<u64>,
     pub(crate) public: bool,
+    /// The span of the key.
+    pub(crate) file_like: Option<Span>,
 }
 
 const ROLES: &[&str] = &["user", "assistant"];
@@ -38,18 +40,27 @@ impl ResourceKeys {
             "priority" => self.priority = priority(meta, diag),
             "last_modified" => self.last_modified = last_modified(meta, diag),
             "ttl" => self.ttl = string(meta, diag).and_then(|text| duration(&text, diag)),
-            _ => self.public = flag(meta, diag) == Some(true),
+            "public" => self.public = flag(meta, diag) == Some(true),
+            _ => {
+                if flag(meta, diag) == Some(true) {
+                    self.file_like = Some(span_of(meta.path()));
+                }
+            }
         }
     }
 
     pub(super) fn check(&self, diag: &mut Diagnostics) {
-        if let (Some(uri), Some((_, at))) = (&self.uri, self.size)
-            && uri.is_template()
-        {
-            diag.error_at(
+        let Some(uri) = &self.uri else { return };
+        match (uri.is_template(), self.size, self.file_like) {
+            (true, Some((_, at)), _) => diag.error_at(
                 at,
                 "a template stands for many resources, each of its own size: drop `size`",
-            );
+            ),
+            (false, _, Some(at)) => diag.error_at(
+                at,
+                "`file_like` is about the values of variables, and this URI has no variables",
+            ),
+            _ => {}
         }
     }
 }

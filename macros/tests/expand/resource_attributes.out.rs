@@ -70,6 +70,7 @@ impl ::trueform::__private::ResourceFunction for file {
             .input("path", "", <PathBuf as __tf::Parameter<_>>::describe)
             .audience_user()
             .priority(0.25)
+            .file_like()
             .call(|__call| {
                 let __0 = <PathBuf as __tf::Parameter<_>>::take(__call, 0)?;
                 __tf::ready(

@@ -21,7 +21,7 @@ async fn image() -> Blob {
 }
 
 /// Files.
-#[resource("file:///{+path}", audience = user, priority = 0.25, public = false)]
+#[resource("file:///{+path}", audience = user, priority = 0.25, public = false, file_like)]
 fn file(path: PathBuf) -> std::io::Result<Vec<u8>> {
     std::fs::read(path)
 }
