@@ -1,5 +1,8 @@
 //! The URI of a resource, as far as it can be checked before types are known. The runtime checks the rest at the start.
 
+#[cfg(test)]
+mod tests;
+
 use syn::{LitStr, Type};
 
 use crate::{diagnostics::Diagnostics, parameter::Parameter, text::near_miss};
