@@ -86,10 +86,4 @@ where
                 }),
         ])
     }
-    fn prompts() -> ::trueform::__private::Vec<::trueform::__private::PromptSpec> {
-        ::trueform::__private::Vec::new()
-    }
-    fn resources() -> ::trueform::__private::Vec<::trueform::__private::ResourceSpec> {
-        ::trueform::__private::Vec::new()
-    }
 }

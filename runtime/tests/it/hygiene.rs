@@ -27,6 +27,23 @@ fn find(
     Ok(format!("{query} {type:?}"))
 }
 
+/// Asks.
+#[mcp::prompt(crate = crate::hygiene::sdk::mcp)]
+fn ask(
+    #[arg(complete = topics)]
+    #[serde(rename = "about")]
+    topic: String,
+    #[arg(complete = ["short", "long"])] r#type: Words<String>,
+    context: mcp::Context,
+) -> Result {
+    drop(context);
+    Ok(format!("{topic} {type:?}"))
+}
+
+fn topics(query: mcp::completion::CompletionQuery) -> [String; 1] {
+    [query.value().to_owned()]
+}
+
 struct Calculator<T>(T);
 
 #[mcp::server(crate = crate::hygiene::sdk::mcp)]
@@ -36,13 +53,26 @@ impl<T: Copy + Into<i64> + Send + Sync + 'static> Calculator<T> {
     async fn add(&self, #[serde(default)] a: i64) -> i64 {
         a + self.0.into()
     }
+
+    /// Asks for a sum.
+    #[prompt]
+    fn sum(&self, #[arg(complete = Self::numbers)] a: i64) -> String {
+        format!("What is {a} + {}?", self.0.into())
+    }
+
+    fn numbers(_: mcp::completion::CompletionQuery) -> Vec<String> {
+        vec![size_of::<T>().to_string()]
+    }
 }
 
 #[test]
 fn the_crate_may_have_another_name() {
+    let calculator = std::sync::Arc::new(Calculator(1_i32));
     let server = mcp::Server::new("sdk", "1")
         .tools(mcp::tools![find])
-        .tools(Calculator(1_i32));
+        .tools(calculator.clone())
+        .prompts(mcp::prompts![ask])
+        .prompts(calculator);
     assert!(server.build().is_ok());
 }
 
@@ -67,6 +97,12 @@ mod shadowed {
     pub fn add(add: i64, number: i64, call_: i64, flag: bool) -> i64 {
         add + number + call_ + i64::from(flag)
     }
+
+    /// Asks.
+    #[trueform::prompt(icons("https://example.com/a.png"), meta(a = 1))]
+    pub fn ask(#[arg(complete = ["1"])] ask: i64, number: i64, call_: i64) -> &'static str {
+        if ask + number + call_ == 0 { "0" } else { "1" }
+    }
 }
 
 #[test]
@@ -74,6 +110,7 @@ fn names_in_scope_do_not_matter() {
     assert!(
         trueform::Server::new("sdk", "1")
             .tools(trueform::tools![shadowed::add])
+            .prompts(trueform::prompts![shadowed::ask])
             .build()
             .is_ok()
     );

@@ -76,7 +76,7 @@ macro_rules! tools {
     };
 }
 
-/// What [`MethodReceiver::tools`](crate::MethodReceiver::tools) takes.
+/// What [`Server::tools`](crate::Server::tools) takes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no tools",
     label = "no tools",
