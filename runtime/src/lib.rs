@@ -65,6 +65,9 @@ pub use trueform_check as check;
 #[doc = include_str!("feature/prompts/prompt.md")]
 #[doc(inline)]
 pub use trueform_macros::prompt;
+#[doc = include_str!("feature/resources/resource.md")]
+#[doc(inline)]
+pub use trueform_macros::resource;
 #[doc = include_str!("feature/tools/server.md")]
 #[doc(inline)]
 pub use trueform_macros::server;

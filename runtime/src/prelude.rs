@@ -7,4 +7,4 @@ pub use crate::{
     schemars::{self, JsonSchema},
     serde::{self, Deserialize, Serialize},
 };
-pub use crate::{prompt, prompts, server, tool, tools};
+pub use crate::{prompt, prompts, resource, resources, server, tool, tools};

@@ -20,5 +20,5 @@ pub use crate::{
 pub use schemars;
 pub use serde;
 
-// `tools!`, `prompts!`
-pub use trueform_macros::{prompts, tools};
+// `tools!`, `prompts!`, `resources!`
+pub use trueform_macros::{prompts, resources, tools};

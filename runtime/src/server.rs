@@ -26,6 +26,7 @@ use crate::{
         completion::Completions,
         extension::{Extensions, RegisteredExtension},
         layer::CallLayer,
+        methods::{FeatureSets, IntoFeatures},
         prompts::{self, IntoPrompts, PromptSet, Prompts},
         resources::{self, IntoResources, ResourceSet, Resources},
         subscriptions::Topic,
@@ -181,6 +182,56 @@ impl Server {
     pub fn tools(mut self, tools: impl IntoTools) -> Self {
         self.tools.extend(tools.into_tools());
         self.has_tools = true;
+        self
+    }
+
+    /// Adds all that `methods` offers, a value whose `impl` block is marked `#[server]`: its tools, prompts and resources. The
+    /// capability of each kind that the block has is declared.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// struct Notes(Vec<String>);
+    ///
+    /// #[server]
+    /// impl Notes {
+    ///     /// Counts the notes.
+    ///     #[tool]
+    ///     fn count(&self) -> usize {
+    ///         self.0.len()
+    ///     }
+    ///
+    ///     /// A note.
+    ///     #[resource("notes://{number}")]
+    ///     fn note(&self, number: usize) -> Option<String> {
+    ///         self.0.get(number).cloned()
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let notes = Notes(vec!["Buy milk.".to_owned()]);
+    /// let client = Server::new("notes", "1.0.0").features(notes).connect().await?;
+    /// assert_eq!(client.list_tools().await?.len(), 1);
+    /// client.read_resource("notes://0").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn features(mut self, methods: impl IntoFeatures) -> Self {
+        let FeatureSets {
+            tools,
+            prompts,
+            resources,
+        } = methods.into_features();
+        if let Some(tools) = tools {
+            self = self.tools(tools);
+        }
+        if let Some(prompts) = prompts {
+            self = self.prompts(prompts);
+        }
+        if let Some(resources) = resources {
+            self = self.resources(resources);
+        }
         self
     }
 

@@ -1,10 +1,12 @@
 //! What `#[server]` makes of an `impl` block.
 
-use std::any::Any;
+use std::{any::Any, sync::Arc};
 
 use super::{
-    prompts::macro_support::PromptSpec, resources::macro_support::ResourceSpec,
-    tools::macro_support::ToolSpec,
+    function::MethodReceiver,
+    prompts::{PromptSet, macro_support::PromptSpec},
+    resources::{ResourceSet, macro_support::ResourceSpec},
+    tools::{ToolSet, macro_support::ToolSpec},
 };
 
 /// What `#[server]` implements: the methods of a type that are tools, prompts and resources.
@@ -30,5 +32,43 @@ pub trait ServerMethods: Any + Send + Sync {
     #[must_use]
     fn resources() -> Vec<ResourceSpec> {
         Vec::new()
+    }
+}
+
+/// What [`Server::features`](crate::Server::features) takes: a value whose `impl` block is marked `#[server]`, or an `Arc` of one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no tools, prompts or resources",
+    label = "not a server",
+    note = "mark its `impl` block `#[server]` and its methods `#[tool]`, `#[prompt]` or `#[resource]`"
+)]
+pub trait IntoFeatures {
+    #[doc(hidden)]
+    fn into_features(self) -> FeatureSets;
+}
+
+/// The kinds that a block has, each over the same value.
+#[derive(Debug, Default)]
+pub struct FeatureSets {
+    pub(crate) tools: Option<ToolSet>,
+    pub(crate) prompts: Option<PromptSet>,
+    pub(crate) resources: Option<ResourceSet>,
+}
+
+impl<S: ServerMethods> IntoFeatures for S {
+    fn into_features(self) -> FeatureSets {
+        Arc::new(self).into_features()
+    }
+}
+
+impl<S: ServerMethods> IntoFeatures for Arc<S> {
+    fn into_features(self) -> FeatureSets {
+        let receiver = self as MethodReceiver;
+        let (tools, prompts, resources) = (S::tools(), S::prompts(), S::resources());
+        FeatureSets {
+            tools: (!tools.is_empty()).then(|| ToolSet::with_receiver(tools, &receiver)),
+            prompts: (!prompts.is_empty()).then(|| PromptSet::with_receiver(prompts, &receiver)),
+            resources: (!resources.is_empty())
+                .then(|| ResourceSet::with_receiver(resources, &receiver)),
+        }
     }
 }

@@ -72,7 +72,7 @@ impl PromptSet {
         Self::with_receiver(specs, &(Arc::new(()) as MethodReceiver))
     }
 
-    fn with_receiver(specs: Vec<PromptSpec>, receiver: &MethodReceiver) -> Self {
+    pub(crate) fn with_receiver(specs: Vec<PromptSpec>, receiver: &MethodReceiver) -> Self {
         Self(specs.into_iter().map(|spec| spec.draft(receiver)).collect())
     }
 

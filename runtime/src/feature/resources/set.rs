@@ -9,6 +9,15 @@ use crate::feature::{function::MethodReceiver, methods::ServerMethods};
 #[derive(Debug, Default)]
 pub struct ResourceSet(pub(super) Vec<Draft>);
 
+/// A [`ResourceSet`] of functions marked [`#[resource]`](macro@crate::resource), in the order they are listed. Functions are named by
+/// their paths; `#[cfg(…)]` may stand before each.
+#[macro_export]
+macro_rules! resources {
+    ($($list:tt)*) => {
+        $crate::__private::resources!($crate; $($list)*)
+    };
+}
+
 /// What [`Server::resources`](crate::Server::resources) takes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no resources",
@@ -45,7 +54,7 @@ impl ResourceSet {
         Self::with_receiver(specs, &(Arc::new(()) as MethodReceiver))
     }
 
-    fn with_receiver(specs: Vec<ResourceSpec>, receiver: &MethodReceiver) -> Self {
+    pub(crate) fn with_receiver(specs: Vec<ResourceSpec>, receiver: &MethodReceiver) -> Self {
         let drafts = specs.into_iter().map(|spec| spec.draft(receiver));
         Self(drafts.collect())
     }

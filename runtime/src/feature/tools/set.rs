@@ -108,7 +108,7 @@ impl ToolSet {
         Self::with_receiver(specs, &(Arc::new(()) as MethodReceiver))
     }
 
-    fn with_receiver(specs: Vec<ToolSpec>, receiver: &MethodReceiver) -> Self {
+    pub(crate) fn with_receiver(specs: Vec<ToolSpec>, receiver: &MethodReceiver) -> Self {
         Self(
             specs
                 .into_iter()
