@@ -42,7 +42,7 @@ pub struct DynamicResource(Draft);
 ///
 /// let rows = DynamicTemplate::new("db://{table}/{id}", "row")
 ///     .handler(|_context, variables| async move {
-///         format!("row {} of {}", variables["id"], variables["table"])
+///         format!("row {} of {}", &variables["id"], &variables["table"])
 ///     });
 /// let server = Server::new("database", "1.0.0").resources(rows);
 /// # assert!(server.build().is_ok());
