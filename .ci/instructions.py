@@ -9,6 +9,9 @@ all cost 1 % less. Timers make the instructions of a run vary by 0.1 %, so each 
 The limits come from the table in the README's section "Speed":
 102 % of the instructions, and one allocation more. Exits with 1 where a limit is exceeded. What a call of `add_pair` costs, whose
 argument is a struct and so is checked against its schema, is printed too, without a limit.
+
+What a `prompts/get` and a `resources/read` of a small text cost may be 110 % of the instructions that the `add` call costs over the
+same transport in the same run.
 """
 
 import argparse
@@ -40,6 +43,11 @@ MODERN_CALL = (
 )
 PAIR_CALL = MODERN_CALL.replace(b'"add","arguments":{"a":2,"b":3}', b'"add_pair","arguments":{"pair":{"a":2,"b":3}}')
 LEGACY_CALL = b'{"jsonrpc":"2.0","id":@ID@,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}'
+GET = (
+    b'{"jsonrpc":"2.0","id":@ID@,"method":"prompts/get","params":{"name":"greet","arguments":{"name":"Ada"},' + META + b"}}"
+)
+READ = b'{"jsonrpc":"2.0","id":@ID@,"method":"resources/read","params":{"uri":"bench://note",' + META + b"}}"
+READ_TEMPLATE = READ.replace(b"bench://note", b"bench://notes/rust")
 DISCOVER = b'{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{' + META + b"}}"
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
@@ -50,7 +58,6 @@ HEAD = (
     b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:@PORT@\r\nContent-Type: application/json\r\n"
     b"Accept: application/json, text/event-stream\r\n"
 )
-MODERN_HEAD = HEAD + b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: add\r\n"
 SESSION_HEAD = HEAD + b"MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: @SESSION@\r\n"
 END = b"Content-Length: @LENGTH@\r\n\r\n"
 
@@ -84,9 +91,12 @@ def limits(readme):
     return found
 
 
-def answered(answer, number):
+SUM = b'"structuredContent":{"sum":5}'
+
+
+def answered(answer, number, says=SUM):
     """Fails unless this is the result of call `number`: a refusal costs less than a call."""
-    for part in (b'"id":%d,' % number, b'"structuredContent":{"sum":5}', b'"result":{'):
+    for part in (b'"id":%d,' % number, says, b'"result":{'):
         if part not in answer:
             raise Wrong(f"not the sum that answers call {number}: {answer[:500]!r}")
 
@@ -169,10 +179,11 @@ class Stdio:
         self.process.stdin.close()
 
 
-def http_modern(command, calls):
+def http_modern(command, calls, call=MODERN_CALL, names=(b"tools/call", b"add"), says=SUM):
     server = Http(command)
+    head = HEAD + b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\nMcp-Name: %s\r\n" % names
     for number in range(1_000_000_000, 1_000_000_000 + calls):
-        answered(server.post(MODERN_HEAD, MODERN_CALL.replace(b"@ID@", b"%d" % number))[1], number)
+        answered(server.post(head, call.replace(b"@ID@", b"%d" % number))[1], number, says)
     return server
 
 
@@ -189,11 +200,11 @@ def http_session(command, calls):
     return server
 
 
-def stdio_modern(command, calls, call=MODERN_CALL):
+def stdio_modern(command, calls, call=MODERN_CALL, says=SUM):
     server = Stdio(command)
     server.send(DISCOVER)
     for number in range(1_000_000_000, 1_000_000_000 + calls):
-        answered(server.send(call.replace(b"@ID@", b"%d" % number)), number)
+        answered(server.send(call.replace(b"@ID@", b"%d" % number)), number, says)
     return server
 
 
@@ -206,6 +217,13 @@ MEASURED = {
     "HTTP, session of 2025-11-25": http_session,
     "stdio, 2026-07-28": stdio_modern,
 }
+# Each beside the call of `add` over the same transport.
+BESIDE_ADD = {
+    "prompts/get": (GET, (b"prompts/get", b"greet"), b"Say hello to Ada."),
+    "resources/read": (READ, (b"resources/read", b"bench://note"), b"A short note."),
+    "resources/read of a template": (READ_TEMPLATE, (b"resources/read", b"bench://notes/rust"), b"note about rust."),
+}
+MOST_BESIDE_ADD = 1.10
 # Without a promise.
 SHOWN = {
     "stdio, 2026-07-28, a struct as argument": stdio_pair,
@@ -241,16 +259,28 @@ def main():
     readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
     exceeded = False
     # One deadline for all, because a read from a pipe has none of its own.
-    signal.alarm(SECONDS * (len(MEASURED) + len(SHOWN)) * len(TOOLS))
+    signal.alarm(SECONDS * (len(MEASURED) + len(BESIDE_ADD) + len(SHOWN)) * len(TOOLS))
+    measured = {}
     for name, promised in limits(readme.read_text()).items():
         for tool, most in (
             ("instructions", promised["instructions"] * INSTRUCTIONS),
             ("allocations", promised["allocations"] + ALLOCATIONS),
         ):
             one = cost(server, MEASURED[name], tool)
+            measured[name, tool] = one
             word = "ok" if one <= most else "TOO MANY"
             exceeded |= one > most
             print(f"{name}: {one:,.1f} {tool}, README {promised[tool]:,}, at most {most:,.0f}: {word}", flush=True)
+    for name, (call, names, says) in BESIDE_ADD.items():
+        runs = {
+            "HTTP, 2026-07-28": lambda command, calls: http_modern(command, calls, call, names, says),
+            "stdio, 2026-07-28": lambda command, calls: stdio_modern(command, calls, call, says),
+        }
+        for transport, run in runs.items():
+            one, add = cost(server, run, "instructions"), measured[transport, "instructions"]
+            word = "ok" if one <= MOST_BESIDE_ADD * add else "TOO MANY"
+            exceeded |= one > MOST_BESIDE_ADD * add
+            print(f"{transport}, {name}: {one:,.1f} instructions, {one / add:.2f} of `add`: {word}", flush=True)
     for name, run in SHOWN.items():
         for tool in TOOLS:
             print(f"{name}: {cost(server, run, tool):,.1f} {tool}", flush=True)

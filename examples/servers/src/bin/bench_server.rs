@@ -1,4 +1,5 @@
-//! The server that benchmarks talk to: `add`, `echo` and `add_pair`, and as many further tools as `TOOLS` says.
+//! The server that benchmarks talk to: `add`, `echo` and `add_pair`, as many further tools as `TOOLS` says, a prompt, a
+//! resource and a template.
 //!
 //! Speaks MCP on standard input and output, or HTTP with `--http ADDRESS`. `MAX_BODY` raises the limit of a request body.
 
@@ -38,14 +39,34 @@ async fn echo(text: String) -> String {
     text
 }
 
+/// Greet somebody
+#[prompt]
+fn greet(name: String) -> String {
+    format!("Say hello to {name}.")
+}
+
+/// A short note
+#[resource("bench://note", mime_type = "text/plain")]
+fn note() -> &'static str {
+    "A short note."
+}
+
+/// A short note about something
+#[resource("bench://notes/{about}")]
+fn note_about(about: String) -> String {
+    format!("A short note about {about}.")
+}
+
 fn number(variable: &str) -> Option<usize> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
 #[tokio::main]
 async fn main() -> trueform::Result {
-    let mut server =
-        Server::new("bench", env!("CARGO_PKG_VERSION")).tools(tools![add, echo, add_pair]);
+    let mut server = Server::new("bench", env!("CARGO_PKG_VERSION"))
+        .tools(tools![add, echo, add_pair])
+        .prompts(prompts![greet])
+        .resources(resources![note, note_about]);
     for i in 0..number("TOOLS").unwrap_or(0) {
         let schema = serde_json::json!({
             "type": "object",
