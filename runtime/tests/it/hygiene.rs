@@ -40,6 +40,17 @@ fn ask(
     Ok(format!("{topic} {type:?}"))
 }
 
+/// A page.
+#[mcp::resource("wiki:///{language}/{+page}", file_like, public, crate = crate::hygiene::sdk::mcp)]
+fn page(
+    #[arg(complete = ["de", "en"])] language: String,
+    #[serde(rename = "page")] title: String,
+    context: mcp::Context,
+) -> Result {
+    drop(context);
+    Ok(format!("{title} in {language}"))
+}
+
 fn topics(query: mcp::completion::CompletionQuery) -> [String; 1] {
     [query.value().to_owned()]
 }
@@ -60,6 +71,12 @@ impl<T: Copy + Into<i64> + Send + Sync + 'static> Calculator<T> {
         format!("What is {a} + {}?", self.0.into())
     }
 
+    /// A sum.
+    #[resource("sum:{a}")]
+    async fn total(&self, #[arg(complete = Self::numbers)] a: i64) -> String {
+        (a + self.0.into()).to_string()
+    }
+
     fn numbers(_: mcp::completion::CompletionQuery) -> Vec<String> {
         vec![size_of::<T>().to_string()]
     }
@@ -72,7 +89,9 @@ fn the_crate_may_have_another_name() {
         .tools(mcp::tools![find])
         .tools(calculator.clone())
         .prompts(mcp::prompts![ask])
-        .prompts(calculator);
+        .prompts(calculator.clone())
+        .resources(mcp::resources![page])
+        .resources(calculator);
     assert!(server.build().is_ok());
 }
 
@@ -98,6 +117,12 @@ mod shadowed {
         add + number + call_ + i64::from(flag)
     }
 
+    /// A number.
+    #[trueform::resource("number:{resource}", priority = 1, audience = user, ttl = "1s")]
+    pub fn number(#[arg(complete = ["1"])] resource: i64) -> &'static str {
+        if resource == 0 { "0" } else { "1" }
+    }
+
     /// Asks.
     #[trueform::prompt(icons("https://example.com/a.png"), meta(a = 1))]
     pub fn ask(#[arg(complete = ["1"])] ask: i64, number: i64, call_: i64) -> &'static str {
@@ -111,6 +136,7 @@ fn names_in_scope_do_not_matter() {
         trueform::Server::new("sdk", "1")
             .tools(trueform::tools![shadowed::add])
             .prompts(trueform::prompts![shadowed::ask])
+            .resources(trueform::resources![shadowed::number])
             .build()
             .is_ok()
     );
