@@ -40,6 +40,7 @@ mod lifecycle;
 mod listing;
 mod logged;
 mod lost;
+mod marked;
 mod meta;
 #[cfg(feature = "testing")]
 mod newest;

@@ -35,7 +35,7 @@ use crate::{
 pub struct DynamicResource(Draft);
 
 /// A template of resources that is known only at run time. Its form is that of
-/// [templates on functions](crate::resource#templates).
+/// [templates on functions](mod@crate::resource#templates).
 ///
 /// ```
 /// use trueform::prelude::*;
