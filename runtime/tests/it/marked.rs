@@ -1,10 +1,7 @@
 //! Methods of one value that are marked `#[tool]`, `#[prompt]` and `#[resource]`, with parameters of each form, seen from a client.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -89,13 +86,10 @@ impl Library {
 }
 
 async fn client() -> Client {
-    let library = Arc::new(Library {
+    let library = Library {
         visits: AtomicU64::new(0),
-    });
-    let server = Server::new("library", "1.0.0")
-        .tools(library.clone())
-        .prompts(library.clone())
-        .resources(library);
+    };
+    let server = Server::new("library", "1.0.0").features(library);
     server.connect().await.unwrap()
 }
 
