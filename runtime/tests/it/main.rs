@@ -54,6 +54,7 @@ mod projection;
 mod prompts;
 #[cfg(feature = "http")]
 mod repeated;
+mod resources;
 #[cfg(feature = "http")]
 mod rude;
 mod stream;

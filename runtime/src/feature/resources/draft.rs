@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trueform_schema::{Annotations, Icon, Meta, Resource, ResourceTemplate};
+use trueform_schema::{Annotations, Icon, Meta, Resource, ResourceTemplate, conform::is_uri};
 
 use super::{
     contents::ResourceOutput,
@@ -127,7 +127,12 @@ impl Draft {
             _ => {}
         }
         let template = match self.is_template() {
-            false => None,
+            false => {
+                if !is_uri(&self.shown.uri) {
+                    problems.push(format!("{called} is not a URI of RFC 3986"));
+                }
+                None
+            }
             true => match Template::parse(&self.shown.uri) {
                 Ok(template) if self.is_file_like => Some(template.file_like()),
                 Ok(template) => Some(template),

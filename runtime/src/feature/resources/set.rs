@@ -6,6 +6,19 @@ use super::{draft::Draft, spec::ResourceSpec};
 use crate::feature::{function::MethodReceiver, methods::ServerMethods};
 
 /// Resources and templates to be registered. Nothing here fails: building the server reports all problems.
+///
+/// ```
+/// use trueform::{prelude::*, resource::ResourceSet};
+///
+/// /// How to use the shop.
+/// #[resource("shop://readme")]
+/// fn readme() -> &'static str {
+///     "Buy things."
+/// }
+///
+/// let set: ResourceSet = resources![readme];
+/// assert_eq!(set.uris().collect::<Vec<_>>(), ["shop://readme"]);
+/// ```
 #[derive(Debug, Default)]
 pub struct ResourceSet(pub(super) Vec<Draft>);
 
