@@ -244,7 +244,8 @@ impl Server {
     }
 
     /// Adds resources and templates of resources: a [`resources!`](crate::resources) list, a value whose `impl` is marked `#[server]`,
-    /// a [`DynamicResource`](crate::DynamicResource), a [`DynamicTemplate`](crate::DynamicTemplate). The capability is declared even
+    /// a [`DynamicResource`](crate::DynamicResource), a [`DynamicTemplate`](crate::DynamicTemplate), a
+    /// [`Folder`](crate::resource::Folder). The capability is declared even
     /// for an empty set.
     pub fn resources(mut self, resources: impl IntoResources) -> Self {
         self.resources.extend(resources);

@@ -25,6 +25,7 @@
 mod contents;
 mod draft;
 mod dynamic;
+mod folder;
 mod reading;
 mod room;
 mod set;
@@ -36,6 +37,7 @@ pub(crate) use self::room::{Resources, TOPIC};
 pub use self::{
     contents::{IntoResourceResult, ResourceOutput},
     dynamic::{DynamicResource, DynamicTemplate, Variables},
+    folder::{DEFAULT_MAX_FILE_SIZE, DEFAULT_MAX_LISTED, Folder},
     set::{IntoResources, ResourceSet},
 };
 pub use crate::feature::caching::Caching;

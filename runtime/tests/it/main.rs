@@ -22,6 +22,7 @@ mod enforced;
 mod exotic;
 #[cfg(feature = "http")]
 mod extended;
+mod folders;
 #[cfg(feature = "testing")]
 mod fuzz;
 mod gate;

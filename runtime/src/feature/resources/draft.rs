@@ -53,6 +53,8 @@ pub(super) struct Draft {
     pub(super) code: Option<DraftCode>,
     pub(super) states: Vec<RequiredState>,
     pub(super) completers: Vec<(String, Completer)>,
+    /// What was found to be wrong before.
+    pub(super) problems: Vec<String>,
     /// Whether it was called a template; `None` if its URI says it.
     pub(super) is_called_template: Option<bool>,
 }
@@ -85,6 +87,7 @@ impl Draft {
             code: None,
             states: Vec::new(),
             completers: Vec::new(),
+            problems: Vec::new(),
             is_called_template: None,
         }
     }
@@ -114,6 +117,11 @@ impl Draft {
         let before = problems.len();
         let Named { kind, name, place } = self.named();
         let called = format!("{kind} `{name}` ({place})");
+        if !self.problems.is_empty() {
+            let wrong = self.problems.iter();
+            problems.extend(wrong.map(|problem| format!("{called}: {problem}")));
+            return None;
+        }
         if let Some(meta) = &self.shown.meta {
             problems.extend(self.named().illegal_meta(meta));
         }

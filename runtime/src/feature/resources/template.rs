@@ -415,7 +415,7 @@ fn leaves_folder(raw: &str, value: &str) -> bool {
 }
 
 /// Appends `value` to `uri`, encoded: all but unreserved characters, and reserved ones if `keeps_reserved`.
-fn encode(value: &str, keeps_reserved: bool, uri: &mut String) {
+pub(super) fn encode(value: &str, keeps_reserved: bool, uri: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in value.bytes() {
         let is_kept = byte.is_ascii_alphanumeric()

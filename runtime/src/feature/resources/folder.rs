@@ -1,0 +1,426 @@
+//! A folder as resources: each of its files.
+
+mod glob;
+mod media;
+
+use std::{
+    fs, io,
+    io::Read,
+    panic::Location,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use trueform_schema::{BlobResourceContents, ReadResourceResult, TextResourceContents};
+
+use super::{
+    contents::ResourceOutput,
+    draft::{Draft, DraftCode, Shown},
+    reading::{DynamicCode, ResourceOutcome},
+    set::{IntoResources, ResourceSet},
+    template::encode,
+};
+use crate::feature::{
+    caching::Caching, callable::Step, completion::Completer, failure::ToolError, function::Place,
+};
+
+/// Largest file that a [`Folder`] sends unless [`Folder::max_file_size`] sets another limit: 10 MiB.
+pub const DEFAULT_MAX_FILE_SIZE: u64 = 10 << 20;
+
+/// Most files that a [`Folder`] lists unless [`Folder::max_listed`] sets another limit.
+pub const DEFAULT_MAX_LISTED: usize = 1000;
+
+/// Most entries of folders that are looked at while the files are listed.
+const MAX_ENTRIES: usize = 100_000;
+
+/// Deepest nesting of folders whose files are listed.
+const MAX_DEPTH: usize = 32;
+
+/// The files of a folder and of the folders in it, as resources.
+///
+/// ```no_run
+/// use trueform::{prelude::*, resource::Folder};
+///
+/// # async fn run() -> trueform::Result {
+/// Server::new("handbook", "1.0.0").resources(Folder::new("docs")).run().await
+/// # }
+/// ```
+///
+/// The file `docs/guide/start.md` is read as `file:///docs/guide/start.md`; [`base_uri`](Self::base_uri) sets another beginning. Clients
+/// never learn where the folder is.
+///
+/// * The files that are there when the folder is registered are listed, at most [`DEFAULT_MAX_LISTED`], with their sizes and the media
+///   types that their names stand for. A template, such as `file:///docs/{+path}`, stands for all files, those that come later too, and
+///   suggests the listed paths to who completes its variable.
+/// * Each read is of the file as it is then, on a thread for work that blocks. A file that is gone does not exist any more as a
+///   resource. Nothing is watched: call [`ServerHandle::resource_updated`](crate::ServerHandle::resource_updated) when a file has
+///   changed.
+/// * Files and folders whose name begins with a dot are hidden, and what [`ignore`](Self::ignore) matches is too: neither listed nor
+///   read. Files that an ignore file of a version control system names are not: there are crates for that, and too much is
+///   specific to each system.
+/// * A link is followed only if its target is in the folder, and is hidden if its target is. A folder behind a link is read, but its
+///   files are not listed. This protects from links that are there, not from somebody who changes the folder while it is read.
+/// * Text that is UTF-8 is sent as text, all else as a blob. Larger files than [`DEFAULT_MAX_FILE_SIZE`] are an error (-32603).
+// J-5, J-6
+#[derive(Debug)]
+#[must_use = "a folder does nothing until it is registered"]
+pub struct Folder {
+    path: PathBuf,
+    base_uri: Option<String>,
+    description: Option<String>,
+    rules: Rules,
+    max_listed: usize,
+    caching: Caching,
+    place: Place,
+}
+
+/// Which files are sent.
+#[derive(Clone, Debug)]
+struct Rules {
+    ignored: Vec<String>,
+    shows_hidden: bool,
+    max_file_size: u64,
+}
+
+impl Folder {
+    /// The folder at `path`. If there is none, [`Server::build`](crate::Server::build) fails.
+    #[track_caller]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            base_uri: None,
+            description: None,
+            rules: Rules {
+                ignored: Vec::new(),
+                shows_hidden: false,
+                max_file_size: DEFAULT_MAX_FILE_SIZE,
+            },
+            max_listed: DEFAULT_MAX_LISTED,
+            caching: Caching::default(),
+            place: Place::value("folder", Location::caller()),
+        }
+    }
+
+    /// Sets what the URIs of the files begin with, such as `docs://`; a slash is added if it does not end with one. Default: `file:///`
+    /// and the name of the folder.
+    pub fn base_uri(mut self, uri: impl Into<String>) -> Self {
+        self.base_uri = Some(uri.into());
+        self
+    }
+
+    /// Sets the description of the template, in words for the model.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Hides the files and folders that `pattern` matches: by their name, or if it has a slash by their path below the folder. `*` stands
+    /// for any text without a slash, `**` for any text, `?` for one character.
+    ///
+    /// ```no_run
+    /// use trueform::resource::Folder;
+    ///
+    /// let docs = Folder::new("docs").ignore("*.tmp").ignore("drafts/*/notes");
+    /// ```
+    pub fn ignore(mut self, pattern: impl Into<String>) -> Self {
+        self.rules.ignored.push(pattern.into());
+        self
+    }
+
+    /// Sets whether files and folders are shown whose name begins with a dot. Default: no.
+    pub fn hidden(mut self, shown: bool) -> Self {
+        self.rules.shows_hidden = shown;
+        self
+    }
+
+    /// Sets the size of the largest file that is sent, in bytes. Default: [`DEFAULT_MAX_FILE_SIZE`].
+    pub fn max_file_size(mut self, bytes: u64) -> Self {
+        self.rules.max_file_size = bytes;
+        self
+    }
+
+    /// Sets how many files are listed at most; 0 leaves the template alone. Default: [`DEFAULT_MAX_LISTED`].
+    pub fn max_listed(mut self, files: usize) -> Self {
+        self.max_listed = files;
+        self
+    }
+
+    /// Sets how long clients may keep what they read. Default: they read it again each time.
+    pub fn caching(mut self, caching: Caching) -> Self {
+        self.caching = caching;
+        self
+    }
+}
+
+impl IntoResources for Folder {
+    fn into_resources(self) -> ResourceSet {
+        let name = self.path.file_name().map(|name| name.to_string_lossy());
+        let mut base = self.base_uri.unwrap_or_else(|| {
+            let mut base = "file:///".to_owned();
+            encode(name.as_deref().unwrap_or("files"), false, &mut base);
+            base
+        });
+        if !base.ends_with('/') {
+            base.push('/');
+        }
+        let mut template = Draft::new(
+            Shown {
+                uri: format!("{base}{{+path}}"),
+                name: name.as_deref().unwrap_or("files").to_owned(),
+                description: self.description,
+                ..Shown::default()
+            },
+            self.place.clone(),
+        );
+        template.caching = self.caching;
+        template.is_file_like = true;
+        let root = match Root::open(&self.path, self.rules) {
+            Ok(root) => Arc::new(root),
+            Err(error) => {
+                let problem = format!("`{}` cannot be served: {error}", self.path.display());
+                template.problems.push(problem);
+                return ResourceSet(vec![template]);
+            }
+        };
+        let files = root.files(self.max_listed);
+        let paths = files.iter().map(|file| file.path.clone());
+        template.completers = vec![("path".to_owned(), Completer::of_values(paths))];
+        let of_template = root.clone();
+        let read: DynamicCode = Arc::new(move |_, reading| {
+            let root = of_template.clone();
+            let path = reading.values.first().cloned().unwrap_or_default();
+            Step::Blocking(Box::new(move || root.read(&path)))
+        });
+        template.code = Some(DraftCode::Dynamic(read));
+        let mut drafts: Vec<Draft> = files
+            .into_iter()
+            .map(|file| {
+                let mut uri = base.clone();
+                for (at, segment) in file.path.split('/').enumerate() {
+                    uri.push_str(if at == 0 { "" } else { "/" });
+                    encode(segment, false, &mut uri);
+                }
+                let shown = Shown {
+                    uri,
+                    name: file.path.clone(),
+                    mime_type: media_type(&file.path).map(str::to_owned),
+                    size: Some(file.size),
+                    ..Shown::default()
+                };
+                let root = root.clone();
+                let read: DynamicCode = Arc::new(move |_, _| {
+                    let (root, path) = (root.clone(), file.path.clone());
+                    Step::Blocking(Box::new(move || root.read(&path)))
+                });
+                Draft {
+                    caching: self.caching,
+                    code: Some(DraftCode::Dynamic(read)),
+                    ..Draft::new(shown, self.place.clone())
+                }
+            })
+            .collect();
+        drafts.push(template);
+        ResourceSet(drafts)
+    }
+}
+
+/// An existing folder.
+#[derive(Debug)]
+struct Root {
+    /// Without links.
+    path: PathBuf,
+    rules: Rules,
+}
+
+/// A file that is listed.
+struct Found {
+    /// Below the folder, with slashes.
+    path: String,
+    size: u64,
+}
+
+impl Root {
+    fn open(path: &Path, rules: Rules) -> io::Result<Self> {
+        let path = fs::canonicalize(path)?;
+        match fs::metadata(&path)?.is_dir() {
+            true => Ok(Self { path, rules }),
+            false => Err(io::Error::from(io::ErrorKind::NotADirectory)),
+        }
+    }
+
+    /// The first `most` files, in the order of their names. What cannot be looked at is left out.
+    fn files(&self, most: usize) -> Vec<Found> {
+        let mut found = Vec::new();
+        let mut left = MAX_ENTRIES;
+        if self.list(&self.path, "", most, MAX_DEPTH, &mut left, &mut found) {
+            tracing::warn!(
+                folder = %self.path.display(),
+                listed = found.len(),
+                "a folder has more files than are listed; all of them can be read"
+            );
+        }
+        found
+    }
+
+    /// Adds the files of `folder`, which is `below` the root. Returns whether there are more than may be listed.
+    fn list(
+        &self,
+        folder: &Path,
+        below: &str,
+        most: usize,
+        depth: usize,
+        left: &mut usize,
+        found: &mut Vec<Found>,
+    ) -> bool {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return false;
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .take(*left)
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        *left -= names.len();
+        names.sort_unstable();
+        for name in names {
+            let path = match below {
+                "" => name,
+                below => format!("{below}/{name}"),
+            };
+            if !self.rules.show(&path) {
+                continue;
+            }
+            let Some(own) = self.join(&path) else {
+                continue;
+            };
+            match fs::symlink_metadata(&own) {
+                Ok(metadata) if metadata.is_dir() => {
+                    if depth == 0 || self.list(&own, &path, most, depth - 1, left, found) {
+                        return true;
+                    }
+                }
+                Ok(_) => {
+                    if let Some((_, metadata)) = self.file(&path) {
+                        if found.len() == most {
+                            return true;
+                        }
+                        found.push(Found {
+                            size: metadata.len(),
+                            path,
+                        });
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+        *left == 0
+    }
+
+    /// The path of `below`; `None` if it is not made of names alone.
+    fn join(&self, below: &str) -> Option<PathBuf> {
+        let mut path = self.path.clone();
+        for name in below.split('/') {
+            // Elsewhere these two are letters of names.
+            let is_path = cfg!(windows) && name.contains(['\\', ':']);
+            if is_path || matches!(name, "" | "." | "..") || name.contains('\0') {
+                return None;
+            }
+            path.push(name);
+        }
+        Some(path)
+    }
+
+    /// The file `below` the root, with its path without links. `None` if there is no such file, it is hidden, or a link leads out.
+    fn file(&self, below: &str) -> Option<(PathBuf, fs::Metadata)> {
+        if !self.rules.show(below) {
+            return None;
+        }
+        // Also fails for links that lead to each other.
+        let path = fs::canonicalize(self.join(below)?).ok()?;
+        let own = path.strip_prefix(&self.path).ok()?;
+        let names: Option<Vec<&str>> = own.iter().map(|name| name.to_str()).collect();
+        if !self.rules.show(&names?.join("/")) {
+            return None;
+        }
+        let metadata = fs::metadata(&path).ok()?;
+        metadata.is_file().then_some((path, metadata))
+    }
+
+    /// The content of the file `below` the root.
+    fn read(&self, below: &str) -> ResourceOutcome {
+        let (path, metadata) = self.file(below).ok_or_else(|| ToolError::not_found(""))?;
+        let most = self.rules.max_file_size;
+        let too_large = || {
+            ToolError::new(format!(
+                "`{below}` is larger than the {most} bytes that are sent"
+            ))
+        };
+        if most < metadata.len() {
+            return Err(too_large());
+        }
+        let failed = |error: io::Error| match error.kind() {
+            // It vanished meanwhile.
+            io::ErrorKind::NotFound => ToolError::not_found(""),
+            _ => ToolError::internal(error),
+        };
+        let mut bytes = Vec::new();
+        let file = fs::File::open(&path).map_err(failed)?;
+        // It may have grown.
+        let mut limited = file.take(most.saturating_add(1));
+        limited.read_to_end(&mut bytes).map_err(failed)?;
+        match most < bytes.len() as u64 {
+            true => Err(too_large()),
+            false => Ok(contents(bytes, media_type(below))),
+        }
+    }
+}
+
+impl Rules {
+    /// Whether neither the file `path` nor a folder that it is in is hidden.
+    fn show(&self, path: &str) -> bool {
+        let is_hidden = |name: &str| !self.shows_hidden && name.starts_with('.');
+        let is_ignored = |upto: &str, name: &str| {
+            self.ignored
+                .iter()
+                .any(|pattern| match pattern.contains('/') {
+                    true => glob::matches(pattern, upto),
+                    false => glob::matches(pattern, name),
+                })
+        };
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        let mut start = 0;
+        for end in ends.chain([path.len()]) {
+            let name = &path[start..end];
+            if is_hidden(name) || is_ignored(&path[..end], name) {
+                return false;
+            }
+            start = end + 1;
+        }
+        true
+    }
+}
+
+fn media_type(path: &str) -> Option<&'static str> {
+    let name = path.rsplit('/').next()?;
+    let (_, extension) = name.rsplit_once('.')?;
+    media::of_extension(extension)
+}
+
+/// Text as text, all else as a blob (J-5).
+fn contents(bytes: Vec<u8>, media_type: Option<&str>) -> ResourceOutput {
+    let may_be_text = media_type.is_none_or(media::is_text);
+    let text = match may_be_text && !bytes.contains(&0) {
+        true => String::from_utf8(bytes).map_err(std::string::FromUtf8Error::into_bytes),
+        false => Err(bytes),
+    };
+    let contents = match text {
+        Ok(text) => TextResourceContents::new(text, "")
+            .with_mime_type(media_type.unwrap_or("text/plain"))
+            .into(),
+        Err(bytes) => BlobResourceContents::new(STANDARD.encode(bytes), "")
+            .with_mime_type(media_type.unwrap_or("application/octet-stream"))
+            .into(),
+    };
+    ReadResourceResult::new(vec![contents]).into()
+}

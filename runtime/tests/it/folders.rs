@@ -1,0 +1,292 @@
+//! Folders as resources.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use trueform::{
+    client::ClientOptions,
+    prelude::*,
+    resource::{Caching, Folder},
+    schema::{CompletionReference, ResourceTemplateReference},
+};
+
+/// A folder that is removed at the end.
+struct Made(PathBuf);
+
+impl Made {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(path.join("docs")).unwrap();
+        Self(path)
+    }
+
+    fn docs(&self) -> PathBuf {
+        self.0.join("docs")
+    }
+
+    fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn connected(folder: Folder, revision: Revision) -> Client {
+    let server = Server::new("docs", "1").resources(folder);
+    let options = ClientOptions::at(revision);
+    server.connect_as(options).await.unwrap()
+}
+
+async fn read(client: &Client, uri: &str) -> Result<Value, (i64, Value, String)> {
+    match client.read_resource(uri).await {
+        Ok(read) => Ok(serde_json::to_value(&read.contents[0]).unwrap()),
+        Err(error) => {
+            let error = error.remote().expect("the server refuses").clone();
+            let data = error.data.map(|data| data.to_value()).unwrap_or_default();
+            Err((error.code, data["uri"].clone(), error.message.clone()))
+        }
+    }
+}
+
+// J-5
+#[tokio::test]
+async fn files_are_listed_and_read() {
+    let made = Made::new("folder-read");
+    made.write("docs/guide/start here.md", "# Start");
+    made.write("docs/é.txt", "text");
+    made.write("docs/data.json", "{}");
+    made.write("docs/logo.PNG", b"\x89PNG");
+    made.write("docs/broken.txt", b"\xff");
+    made.write("docs/program", b"\0\x01");
+    made.write("docs/LICENSE", "free");
+    made.write("docs/.secret", "hidden");
+    made.write("docs/.git/config", "hidden");
+    made.write("docs/a.tmp", "ignored");
+    made.write("docs/drafts/x/notes.md", "ignored");
+    made.write("docs/drafts/x/other.md", "draft");
+    let folder = || {
+        Folder::new(made.docs())
+            .ignore("*.tmp")
+            .ignore("drafts/*/notes.md")
+    };
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let client = connected(folder(), revision).await;
+        let listed = client.list_resources().await.unwrap();
+        let listed: Vec<_> = listed
+            .iter()
+            .map(|one| (&*one.uri, &*one.name, one.mime_type.as_deref(), one.size))
+            .collect();
+        assert_eq!(
+            listed,
+            [
+                ("file:///docs/LICENSE", "LICENSE", None, Some(4)),
+                (
+                    "file:///docs/broken.txt",
+                    "broken.txt",
+                    Some("text/plain"),
+                    Some(1)
+                ),
+                (
+                    "file:///docs/data.json",
+                    "data.json",
+                    Some("application/json"),
+                    Some(2)
+                ),
+                (
+                    "file:///docs/drafts/x/other.md",
+                    "drafts/x/other.md",
+                    Some("text/markdown"),
+                    Some(5)
+                ),
+                (
+                    "file:///docs/guide/start%20here.md",
+                    "guide/start here.md",
+                    Some("text/markdown"),
+                    Some(7)
+                ),
+                (
+                    "file:///docs/logo.PNG",
+                    "logo.PNG",
+                    Some("image/png"),
+                    Some(4)
+                ),
+                ("file:///docs/program", "program", None, Some(2)),
+                (
+                    "file:///docs/%C3%A9.txt",
+                    "é.txt",
+                    Some("text/plain"),
+                    Some(4)
+                ),
+            ]
+        );
+        let templates = client.list_resource_templates().await.unwrap();
+        assert_eq!(templates[0].uri_template, "file:///docs/{+path}");
+        for (uri, mime_type, text, blob) in [
+            ("LICENSE", "text/plain", Some("free"), None),
+            ("broken.txt", "text/plain", None, Some("/w==")),
+            ("data.json", "application/json", Some("{}"), None),
+            (
+                "guide/start%20here.md",
+                "text/markdown",
+                Some("# Start"),
+                None,
+            ),
+            ("logo.PNG", "image/png", None, Some("iVBORw==")),
+            ("program", "application/octet-stream", None, Some("AAE=")),
+            ("%C3%A9.txt", "text/plain", Some("text"), None),
+            // By way of the template: another spelling of the same path.
+            ("%64ata.json", "application/json", Some("{}"), None),
+        ] {
+            let uri = format!("file:///docs/{uri}");
+            let found = read(&client, &uri).await.unwrap();
+            let mut expected = json!({"uri": uri, "mimeType": mime_type});
+            if let Some(text) = text {
+                expected["text"] = json!(text);
+            }
+            if let Some(blob) = blob {
+                expected["blob"] = json!(blob);
+            }
+            assert_eq!(found, expected);
+        }
+        let reference = ResourceTemplateReference::new("file:///docs/{+path}");
+        let found = client
+            .complete(CompletionReference::from(reference), "path", "d")
+            .await
+            .unwrap();
+        assert_eq!(found.values, ["data.json", "drafts/x/other.md"]);
+    }
+}
+
+// J-2, J-3, J-6
+#[tokio::test]
+async fn what_is_not_sent() {
+    let made = Made::new("folder-refused");
+    made.write("docs/a.txt", "a");
+    made.write("docs/sub/b.txt", "b");
+    made.write("docs/.secret", "hidden");
+    made.write("docs/.git/config", "hidden");
+    made.write("docs/large.txt", vec![b'x'; 101]);
+    made.write("docs/x.tmp", "ignored");
+    made.write("secret.txt", "outside");
+    #[cfg(unix)]
+    {
+        let link =
+            |to: &str, at: &str| std::os::unix::fs::symlink(to, made.docs().join(at)).unwrap();
+        link("../secret.txt", "out.txt");
+        link("..", "up");
+        link("loop-b", "loop-a");
+        link("loop-a", "loop-b");
+        link(".", "self");
+        link(".secret", "unhidden.txt");
+        link("a.txt", "link.txt");
+        link("sub", "link");
+        link("missing", "dangling");
+    }
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let not_found = match revision {
+            Revision::V2026_07_28 => -32602,
+            _ => -32002,
+        };
+        let folder = Folder::new(made.docs())
+            .base_uri("docs:/")
+            .ignore("*.tmp")
+            .max_file_size(100)
+            .caching(Caching::default());
+        let client = connected(folder, revision).await;
+        let listed = client.list_resources().await.unwrap();
+        let listed: Vec<_> = listed.iter().map(|one| &*one.name).collect();
+        let expected: &[&str] = match cfg!(unix) {
+            true => &["a.txt", "large.txt", "link.txt", "sub/b.txt"],
+            false => &["a.txt", "large.txt", "sub/b.txt"],
+        };
+        assert_eq!(listed, expected);
+        if cfg!(unix) {
+            for (uri, text) in [
+                ("docs:/link.txt", "a"),
+                ("docs:/link/b.txt", "b"),
+                ("docs:/self/self/a.txt", "a"),
+            ] {
+                assert_eq!(read(&client, uri).await.unwrap()["text"], text, "{uri}");
+            }
+        }
+        for uri in [
+            "docs:/missing.txt",
+            "docs:/sub",
+            "docs:/sub//b.txt",
+            "docs:/a.txt/b.txt",
+            "docs:/.secret",
+            "docs:/.git/config",
+            "docs:/x.tmp",
+            "docs:/out.txt",
+            "docs:/up/secret.txt",
+            "docs:/up/docs/a.tmp",
+            "docs:/loop-a",
+            "docs:/loop-a/a.txt",
+            "docs:/unhidden.txt",
+            "docs:/self/.secret",
+            "docs:/dangling",
+        ] {
+            let (code, at, message) = read(&client, uri).await.unwrap_err();
+            assert_eq!((code, at), (not_found, json!(uri)), "{message}");
+        }
+        for uri in [
+            "docs:/../secret.txt",
+            "docs:/sub/..%2F..%2Fsecret.txt",
+            "docs://etc/passwd",
+        ] {
+            let (code, _, message) = read(&client, uri).await.unwrap_err();
+            assert_eq!(code, -32602, "{message}");
+            assert!(message.contains("could leave its folder"), "{message}");
+        }
+        let (code, _, message) = read(&client, "docs:/large.txt").await.unwrap_err();
+        assert_eq!(code, -32603);
+        assert!(message.contains("larger than the 100 bytes"), "{message}");
+
+        // What comes later is read, what is gone is not, and other reads go on.
+        made.write("docs/later.txt", "later");
+        let later = read(&client, "docs:/later.txt").await.unwrap();
+        assert_eq!(later["text"], "later");
+        made.write("docs/a.txt", "changed");
+        let changed = read(&client, "docs:/a.txt").await.unwrap();
+        assert_eq!(changed["text"], "changed");
+        fs::remove_file(made.docs().join("a.txt")).unwrap();
+        let (code, at, _) = read(&client, "docs:/a.txt").await.unwrap_err();
+        assert_eq!((code, at), (not_found, json!("docs:/a.txt")));
+        assert!(read(&client, "docs:/sub/b.txt").await.is_ok());
+        fs::remove_file(made.docs().join("later.txt")).unwrap();
+        made.write("docs/a.txt", "a");
+    }
+}
+
+#[tokio::test]
+async fn bounds_and_mistakes() {
+    let made = Made::new("folder-bounds");
+    for at in 0..5 {
+        made.write(&format!("docs/{at}.txt"), "x");
+    }
+    let folder = Folder::new(made.docs()).max_listed(3);
+    let client = connected(folder, Revision::V2026_07_28).await;
+    assert_eq!(client.list_resources().await.unwrap().len(), 3);
+    assert!(read(&client, "file:///docs/4.txt").await.is_ok());
+    made.write("docs/.shown", "x");
+    let folder = Folder::new(made.docs()).hidden(true);
+    let client = connected(folder, Revision::V2026_07_28).await;
+    assert!(read(&client, "file:///docs/.shown").await.is_ok());
+    for path in ["missing", "docs/0.txt"] {
+        let folder = Folder::new(made.0.join(path));
+        let problem = Server::new("t", "1").resources(folder).build().unwrap_err();
+        let problem = problem.to_string();
+        assert!(problem.contains("cannot be served"), "{problem}");
+        assert!(problem.contains("(the folder at "), "{problem}");
+    }
+}
