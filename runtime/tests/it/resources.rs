@@ -406,7 +406,7 @@ async fn the_most_specific_template_is_read() {
             format!("{uri} {}", values.join("|"))
         })
     };
-    let mut uris = vec![
+    let mut uris = [
         "x:a/{b}/c",
         "x:a/{b}/{c}",
         "x:a/{+b}",

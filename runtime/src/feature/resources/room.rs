@@ -480,7 +480,7 @@ impl Item for StaticResource {
     type Shown = Resource;
 
     fn name(&self) -> &str {
-        &self.shown.uri
+        &self.reader.uri
     }
 
     fn place(&self) -> &dyn Display {
@@ -513,7 +513,7 @@ impl Item for TemplateResource {
     type Shown = ResourceTemplate;
 
     fn name(&self) -> &str {
-        &self.shown.uri_template
+        &self.reader.uri
     }
 
     fn place(&self) -> &dyn Display {

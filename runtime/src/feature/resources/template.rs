@@ -441,7 +441,7 @@ mod tests {
         Template::parse(text).unwrap_or_else(|problem| panic!("`{text}` {problem}"))
     }
 
-    fn values<'u>(text: &str, uri: &'u str) -> Option<Result<Vec<String>, String>> {
+    fn values(text: &str, uri: &str) -> Option<Result<Vec<String>, String>> {
         let template = template(text);
         let values = template.values(uri)?;
         Some(match values {
