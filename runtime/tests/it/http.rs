@@ -12,6 +12,7 @@ mod races;
 #[cfg(feature = "testing")]
 mod recorded;
 mod repeated;
+mod resources;
 mod resume;
 mod serve;
 mod sessions;
