@@ -30,6 +30,7 @@ use crate::{
         layer::{CallLayer, Layers},
         subscriptions::{Subscriptions, Topic},
         tools::ToolRoute,
+        visibility::Visibility,
     },
     gate::{self, Outcome, Outgoing, Read, Stage},
     host::{Host, HostOwner, HostRef, Settings, States},
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) subscriptions: Subscriptions,
     /// Around every call, outermost first.
     layers: Box<Layers>,
+    /// Which callers see what.
+    visibility: Visibility,
     methods: MethodTable,
 }
 
@@ -56,6 +59,7 @@ impl Engine {
         states: States,
         features: Features,
         layers: Vec<Arc<dyn CallLayer>>,
+        visibility: Visibility,
     ) -> Self {
         Self(Arc::new(Shared {
             methods: MethodTable::new(&features),
@@ -63,6 +67,7 @@ impl Engine {
             features,
             subscriptions: Subscriptions::new(),
             layers: layers.into(),
+            visibility,
         }))
     }
 

@@ -24,12 +24,13 @@ pub mod resources;
 mod slow;
 pub(crate) mod subscriptions;
 pub mod tools;
+pub mod visibility;
 
 use trueform_schema::{Era, ErrorObject, Json, Method, Revision, ServerCapabilities};
 
 use self::{
     completion::Completions, extension::Extensions, logging::Logging, prompts::Prompts,
-    resources::Resources, subscriptions::Topic, tools::Tools,
+    resources::Resources, subscriptions::Topic, tools::Tools, visibility::Sight,
 };
 use crate::{
     jsonrpc::{self, ErrorDetail},
@@ -67,8 +68,13 @@ pub(crate) trait Room {
         &[]
     }
 
-    /// What the client must have declared for a request of `method` that names `name`.
-    fn needs(&self, _method: Method, _name: &str) -> RequiredCapabilities {
+    /// What the client must have declared for a request of `method` that names `name`. Nothing if the caller does not see `name`.
+    fn needs(
+        &self,
+        _method: Method,
+        _name: &str,
+        _sight: Option<&Sight<'_>>,
+    ) -> RequiredCapabilities {
         RequiredCapabilities::NONE
     }
 }
@@ -115,8 +121,13 @@ impl Features {
     }
 
     /// What the client must have declared for a request of `method` that names `name`.
-    pub(crate) fn needs(&self, method: Method, name: &str) -> RequiredCapabilities {
-        let needs = self.rooms().map(|room| room.needs(method, name));
+    pub(crate) fn needs(
+        &self,
+        method: Method,
+        name: &str,
+        sight: Option<&Sight<'_>>,
+    ) -> RequiredCapabilities {
+        let needs = self.rooms().map(|room| room.needs(method, name, sight));
         needs.fold(RequiredCapabilities::NONE, RequiredCapabilities::and)
     }
 }

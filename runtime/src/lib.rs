@@ -58,7 +58,9 @@ mod trace;
 pub mod transport;
 
 #[doc(inline)]
-pub use feature::{completion, layer, prompts as prompt, resources as resource, tools as tool};
+pub use feature::{
+    completion, layer, prompts as prompt, resources as resource, tools as tool, visibility,
+};
 pub use schemars;
 pub use serde;
 pub use trueform_check as check;

@@ -31,6 +31,7 @@ use crate::{
         resources::{self, IntoResources, ResourceSet, Resources},
         subscriptions::Topic,
         tools::{self, IntoTools, SchemaSettings, ToolSet, Tools},
+        visibility::{Offer, Viewer, Visibility},
     },
     gate::{Inbound, Leniencies, Policy},
     host::Settings,
@@ -94,6 +95,7 @@ pub struct Server {
     has_resources: bool,
     extensions: Vec<RegisteredExtension>,
     layers: Vec<Arc<dyn CallLayer>>,
+    visibility: Visibility,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     revisions: Revisions,
     schemas: SchemaSettings,
@@ -127,6 +129,7 @@ impl Server {
             has_resources: false,
             extensions: Vec::new(),
             layers: Vec::new(),
+            visibility: Visibility::default(),
             states: HashMap::new(),
             revisions: Revisions::ALL,
             schemas: SchemaSettings::default(),
@@ -328,6 +331,25 @@ impl Server {
         self
     }
 
+    /// Limits what callers see: `predicate` says whether a caller sees a tool, a prompt, a resource or a resource template. Every
+    /// predicate must hold if this is called more than once. See [`visibility`](crate::visibility).
+    ///
+    /// What a caller does not see does not exist for it: a list leaves it out, and a request that names it gets the answer that an
+    /// unknown name gets. The predicate is called for every item of a list that is asked for, so it must be quick; it must give
+    /// the same answer until the authorization of the caller changes. If its answers change, call
+    /// [`ServerHandle::notify_tools_changed`] and the like. A predicate that panics hides the item, and the log says so.
+    ///
+    /// Without a predicate a list is written once and copied for every caller; with one, every page is written for its caller. The
+    /// names that a running server gives to its author, such as [`ServerHandle::tool_names`], are those of all callers.
+    // I-2, V-10
+    pub fn visible(
+        mut self,
+        predicate: impl Fn(&Viewer<'_>, &Offer<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.visibility.limit(predicate);
+        self
+    }
+
     /// Makes `value` available to tools, as `State<T>` or by [`Context::state`](crate::Context::state). One value per type.
     pub fn state<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.add_state(
@@ -457,8 +479,15 @@ impl Server {
         self
     }
 
-    /// Adds all features of `other`. Its name, version, settings and layers are dropped.
+    /// Adds all features of `other`. Its name, version, settings and layers are dropped. If `other` limits [what callers
+    /// see](Self::visible), [`build`](Self::build) fails: dropped as well, the limit would show what it hides.
     pub fn merge(mut self, other: Self) -> Self {
+        if !other.visibility.is_unlimited() {
+            let name = &other.info.name;
+            self.problems.push(format!(
+                "the merged server `{name}` limits what callers see; call `visible` on the server that it is merged into"
+            ));
+        }
         self.tools.extend(other.tools);
         self.has_tools |= other.has_tools;
         self.prompts.extend(other.prompts);
@@ -508,10 +537,18 @@ impl Server {
             self.resources,
             self.schemas.compile,
             (self.page_size, self.list_caching),
+            !self.visibility.is_unlimited(),
             &self.states,
             self.revisions,
             &mut problems,
         );
+        if self.list_caching.is_public() && !self.visibility.is_unlimited() {
+            // V-10
+            problems.push(
+                "`list_caching` is public, but `Server::visible` limits who sees what is listed"
+                    .to_owned(),
+            );
+        }
         let extensions = Extensions::build(self.extensions, &mut problems);
         problems.extend(unfit_info(&self.info, self.revisions));
         if self.revisions.is_empty() {
@@ -548,7 +585,13 @@ impl Server {
             extensions,
         };
         let service = Service {
-            engine: Engine::new(settings, self.states, features, self.layers),
+            engine: Engine::new(
+                settings,
+                self.states,
+                features,
+                self.layers,
+                self.visibility,
+            ),
             #[cfg(feature = "http")]
             http: Arc::new(self.http),
         };

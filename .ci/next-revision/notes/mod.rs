@@ -80,7 +80,8 @@ impl Notes {
         exchange: impl FnOnce() -> Arc<Exchange>,
         conditions: &Conditions<'_>,
     ) -> Result<Called, ErrorObject> {
-        Ok(run(self.0.now().find(name)?, Context(exchange()), (), conditions))
+        let note = self.0.now().find(name, conditions.sight.as_ref())?.clone();
+        Ok(run(&note, Context(exchange()), (), conditions))
     }
 }
 

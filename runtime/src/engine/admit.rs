@@ -134,7 +134,7 @@ impl Engine {
             source,
             id,
             method: name,
-            params,
+            ..
         } = *received;
         let door = self.route(source, name, &claims)?;
         // Before anything that could be answered. A stream's table of ids serves both eras.
@@ -173,7 +173,7 @@ impl Engine {
         };
         availability.check(name).map_err(refuse)?;
         let request = self
-            .params(method, revision, params, claims)
+            .params(received, method, revision, claims)
             .map_err(refuse)?;
         if let Some(meta) = request.meta()
             && let Err(error) = check_log_level(meta, revision)
@@ -181,7 +181,7 @@ impl Engine {
             // The capability comes before the params (GAP-2).
             let declared = meta.client_capabilities.as_ref();
             let name = request.header_name();
-            let undeclared = self.lacking(method, revision, name, declared);
+            let undeclared = self.lacking(source, method, revision, name, declared);
             return Err(refuse(undeclared.unwrap_or(error)));
         }
         let admitted = Admitted::new(received, method.as_str(), entered);
@@ -309,7 +309,7 @@ impl Engine {
     ) -> Result<Reply, RefusedMessage> {
         let revision = Revision::LATEST_LEGACY;
         let request = self
-            .params(Method::Ping, revision, received.params, claims)
+            .params(received, Method::Ping, revision, claims)
             .map_err(|error| RefusedMessage::at(Stage::Call(Era::Legacy), Some(revision), error))?;
         let by = Entered {
             revision,
@@ -359,12 +359,13 @@ impl Engine {
     /// The decoded params of a request, as `revision` allows them.
     fn params(
         &self,
+        received: &Received<'_>,
         method: Method,
         revision: Revision,
-        params: Option<&RawValue>,
         claims: Claims<'_>,
     ) -> Result<ClientRequest, ErrorObject> {
-        let undeclared = self.undeclared(method, revision, &claims);
+        let params = received.params;
+        let undeclared = self.undeclared(received.source, method, revision, &claims);
         let incoming = self.host.settings.incoming;
         let decoded = claims
             .into_request(method, revision, params, incoming)
@@ -380,6 +381,7 @@ impl Engine {
     /// malformed: the capability comes before the params (GAP-2).
     fn undeclared(
         &self,
+        source: &Source<'_>,
         method: Method,
         revision: Revision,
         claims: &Claims<'_>,
@@ -388,13 +390,15 @@ impl Engine {
             return None;
         };
         let declared = claims.capabilities()?;
-        self.lacking(method, revision, claims.name().as_deref(), Some(&declared))
+        let name = claims.name();
+        self.lacking(source, method, revision, name.as_deref(), Some(&declared))
     }
 
     /// The error for a stateless client that lacks a capability which the tool, prompt or resource `name` needs.
     #[cold]
     fn lacking(
         &self,
+        source: &Source<'_>,
         method: Method,
         revision: Revision,
         name: Option<&str>,
@@ -403,7 +407,9 @@ impl Engine {
         if revision.era() == Era::Legacy {
             return None;
         }
-        let missing = self.features.needs(method, name?).missing_from(declared?);
+        let sight = self.sight(source);
+        let needs = self.features.needs(method, name?, sight.as_ref());
+        let missing = needs.missing_from(declared?);
         (!missing.is_empty()).then(|| feature::undeclared(Era::Modern, missing))
     }
 }

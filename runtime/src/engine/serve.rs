@@ -18,6 +18,7 @@ use crate::{
         job::Called,
         listing::{Item, Listing},
         logging,
+        visibility::Sight,
     },
     gate::{Checked, Outgoing},
     jsonrpc::{self, ErrorDetail},
@@ -34,11 +35,21 @@ pub(crate) enum Answered<M: Request> {
 
 impl Engine {
     /// What a call of a request from `source` needs.
-    pub(super) fn conditions<'a>(&'a self, source: &Source<'a>) -> Conditions<'a> {
+    pub(super) fn conditions<'a>(&'a self, source: &'a Source<'a>) -> Conditions<'a> {
         Conditions {
             layers: &self.layers,
+            sight: self.sight(source),
             capacity: source.capacity(),
             unread: &self.host.unread,
+        }
+    }
+
+    /// What the sender of a request from `source` sees; `None` for everything.
+    #[inline]
+    pub(super) fn sight<'a>(&'a self, source: &'a Source<'a>) -> Option<Sight<'a>> {
+        match self.visibility.is_unlimited() {
+            true => None,
+            false => Some(self.visibility.of(source.viewer())),
         }
     }
 
@@ -51,19 +62,24 @@ impl Engine {
     ) -> Answered<M> {
         let view = self.host.view(cx.revision());
         let policy = self.host.settings.outgoing;
-        Answered::Page(listing.page(cursor, view, policy))
+        let sight = self.sight(cx.source);
+        Answered::Page(listing.page(cursor, sight.as_ref(), view, policy))
     }
 
     /// The argument that `params` are about (L-3).
-    fn argument(&self, params: &CompleteRequestParams) -> Result<Argument, ErrorObject> {
+    fn argument(
+        &self,
+        params: &CompleteRequestParams,
+        sight: Option<&Sight<'_>>,
+    ) -> Result<Argument, ErrorObject> {
         let name = &params.argument.name;
         let features = &self.features;
         match (&params.reference, &features.prompts, &features.resources) {
             (CompletionReference::Prompt(prompt), Some(prompts), _) => {
-                prompts.argument(&prompt.name, name)
+                prompts.argument(&prompt.name, name, sight)
             }
             (CompletionReference::ResourceTemplate(template), _, Some(resources)) => {
-                resources.argument(&template.uri, name)
+                resources.argument(&template.uri, name, sight)
             }
             _ => Err(unknown_reference()),
         }
@@ -234,7 +250,12 @@ impl ServeMethods for Engine {
     ) -> Option<Answered<methods::Subscribe>> {
         let resources = self.features.resources.as_ref()?;
         let session = cx.by.session.as_ref()?;
-        let subscribed = resources.subscribe(session, &params.uri, cx.revision());
+        let subscribed = resources.subscribe(
+            session,
+            &params.uri,
+            cx.revision(),
+            self.sight(cx.source).as_ref(),
+        );
         Some(Answered::Result(subscribed))
     }
 
@@ -254,9 +275,11 @@ impl ServeMethods for Engine {
         mut params: Box<CompleteRequestParams>,
     ) -> Option<Answered<methods::Complete>> {
         self.features.completions.as_ref()?;
-        let called = self.argument(&params).map(|argument| {
+        let conditions = self.conditions(cx.source);
+        let argument = self.argument(&params, conditions.sight.as_ref());
+        let called = argument.map(|argument| {
             let exchange = cx.exchange(self, params.meta.as_mut());
-            Completions::complete(argument, *params, exchange, &self.conditions(cx.source))
+            Completions::complete(argument, *params, exchange, &conditions)
         });
         Some(Answered::Called(called))
     }

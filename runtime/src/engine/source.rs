@@ -6,7 +6,7 @@ use trueform_schema::Revision;
 
 use crate::{
     exchange::{IdScope, MessageSink, TransportData},
-    feature::job::Capacity,
+    feature::{job::Capacity, visibility::Viewer},
     gate::{Headers, VersionHeader},
     peer::{Outbox, Session},
 };
@@ -114,6 +114,14 @@ impl<'a> Source<'a> {
                     .and_then(|session| session.principal().cloned()),
                 extension: None,
             },
+        }
+    }
+
+    /// The sender, as far as what it sees may depend on it.
+    pub(super) fn viewer(&self) -> Viewer<'_> {
+        match &self.http {
+            Some(http) => Viewer::new(http.transport.principal.as_ref(), Some(http.headers)),
+            None => Viewer::new(self.session().and_then(|session| session.principal()), None),
         }
     }
 

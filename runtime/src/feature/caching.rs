@@ -43,6 +43,11 @@ impl Caching {
         }
     }
 
+    /// Whether anyone may share it.
+    pub(crate) fn is_public(self) -> bool {
+        self.is_public
+    }
+
     /// As members of a result: `ttlMs` and `cacheScope`. `None` where what is written without them says the same.
     pub(crate) fn members(self) -> Option<(i64, CacheScope)> {
         if self == Self::default() {

@@ -20,6 +20,7 @@ use super::{
     job::{Completion, Job, Pool, PoolWork},
     layer::{CallEnd, CallInfo, CallOutcome, CallScope, Layers},
     slow,
+    visibility::Sight,
 };
 use crate::{
     contained::{Panic, contained, guarded, panic_text},
@@ -32,6 +33,8 @@ use crate::{
 pub(crate) struct Conditions<'a> {
     /// Around the call, outermost first.
     pub(crate) layers: &'a Layers,
+    /// What the caller sees; `None` for everything.
+    pub(crate) sight: Option<Sight<'a>>,
     /// What the transport has room for; `None` where the table of ids bounds the calls.
     pub(crate) capacity: Option<&'a dyn Capacity>,
     /// What waits for its readers.

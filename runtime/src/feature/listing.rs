@@ -11,7 +11,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use trueform_schema::{Conform, ErrorObject, Method, Revision, Revisions, View, violations};
 
-use super::caching::Caching;
+use super::{caching::Caching, visibility::Sight};
 use crate::{
     check::did_you_mean,
     gate::{Checked, Policy},
@@ -107,6 +107,8 @@ type Pages = Result<Vec<Checked>, ErrorObject>;
 pub(crate) struct Listing<T> {
     entries: Vec<Entry<T>>,
     by_name: HashMap<Box<str>, usize>,
+    /// Where in the entries the disabled ones are, in order.
+    disabled: Box<[usize]>,
     page_size: usize,
     /// The same on every page (V-8).
     caching: Caching,
@@ -122,7 +124,9 @@ impl<T: Item> Listing<T> {
             .enumerate()
             .map(|(at, entry)| (entry.item.name().into(), at))
             .collect();
+        let is_disabled = |at: &usize| !entries[*at].enabled;
         Self {
+            disabled: (0..entries.len()).filter(is_disabled).collect(),
             entries,
             by_name,
             page_size: page_size.max(1),
@@ -143,7 +147,7 @@ impl<T: Item> Listing<T> {
         }
     }
 
-    /// The items that are listed, in order.
+    /// The items that are enabled, in order. A caller may see fewer of them.
     pub(crate) fn visible(&self) -> impl Iterator<Item = &Arc<T>> {
         self.entries
             .iter()
@@ -151,15 +155,19 @@ impl<T: Item> Listing<T> {
             .map(|entry| &entry.item)
     }
 
-    /// The item that is listed as `name`.
-    pub(crate) fn get(&self, name: &str) -> Option<&Arc<T>> {
+    /// The item that is listed as `name` for a caller with `sight`.
+    pub(crate) fn get(&self, name: &str, sight: Option<&Sight<'_>>) -> Option<&Arc<T>> {
         /// Up to here comparing names is cheaper than hashing one.
         const FEW: usize = 12;
         let entry = match self.entries.len() {
             ..=FEW => self.entries.iter().find(|entry| entry.item.name() == name),
             _ => self.by_name.get(name).map(|at| &self.entries[*at]),
         };
-        entry.filter(|entry| entry.enabled).map(|entry| &entry.item)
+        let item = entry.filter(|entry| entry.enabled).map(|entry| &entry.item);
+        match sight {
+            None => item,
+            Some(sight) => item.filter(|item| sees(sight, item)),
+        }
     }
 
     /// Whether there is an item `name`, listed or hidden.
@@ -170,9 +178,14 @@ impl<T: Item> Listing<T> {
     /// As [`get`](Self::get).
     ///
     /// # Errors
-    /// -32602 with the names that there are (I-5). The name of a disabled item is unknown.
-    pub(crate) fn find(&self, name: &str) -> Result<&Arc<T>, ErrorObject> {
-        self.find_at(name, T::POINTER)
+    /// -32602 with the names that the caller sees (I-5). The name of an item that is disabled, or that the caller does not see, is
+    /// unknown.
+    pub(crate) fn find(
+        &self,
+        name: &str,
+        sight: Option<&Sight<'_>>,
+    ) -> Result<&Arc<T>, ErrorObject> {
+        self.find_at(name, T::POINTER, sight)
     }
 
     /// As [`find`](Self::find), where the name stands at `pointer` in the request.
@@ -183,37 +196,45 @@ impl<T: Item> Listing<T> {
         &self,
         name: &str,
         pointer: &'static str,
+        sight: Option<&Sight<'_>>,
     ) -> Result<&Arc<T>, ErrorObject> {
-        self.get(name).ok_or_else(|| self.unknown(name, pointer))
+        self.get(name, sight)
+            .ok_or_else(|| self.unknown(name, pointer, sight))
     }
 
-    /// The page that `cursor` asks for (P-1, P-3), as `view` shows it.
+    /// The page that `cursor` asks for (P-1, P-3), as `view` shows it to a caller with `sight`. Without one the pages are written
+    /// once, and copied from then on.
     ///
     /// # Errors
-    /// -32602 for a cursor that this listing never gave out, or whose item is gone.
+    /// -32602 for a cursor that this listing never gave out, or whose item is gone or not seen by the caller.
     pub(crate) fn page(
         &self,
         cursor: Option<&str>,
+        sight: Option<&Sight<'_>>,
         view: View<'_>,
         policy: Policy,
     ) -> Result<Checked, ErrorObject> {
-        let start = match cursor {
+        let entry = match cursor {
             None => 0,
             Some(cursor) => self
-                .position(cursor)
+                .entry_of(cursor, sight)
                 .ok_or_else(|| invalid_cursor::<T>(cursor))?,
         };
+        if let Some(sight) = sight {
+            return self.seen_page(entry, sight, view, policy);
+        }
+        // Among those that are enabled.
+        let start = entry - self.disabled.partition_point(|at| *at < entry);
         if start % self.page_size != 0 {
             // A cursor from before the list changed: the page starts where no written one does.
-            let visible: Vec<_> = self.visible().collect();
-            return self.write_page(&visible, start, view, policy);
+            return self.write_page(self.enabled_from(entry), view, policy);
         }
         let revision = view.revision().unwrap_or(Revision::LATEST);
         let pages = self.pages[revision as usize].get_or_init(|| {
             let visible: Vec<_> = self.visible().collect();
             let starts = (0..visible.len().max(1)).step_by(self.page_size);
             starts
-                .map(|start| self.write_page(&visible, start, view, policy))
+                .map(|start| self.write_page(visible[start..].iter().copied(), view, policy))
                 .collect()
         });
         match pages {
@@ -222,36 +243,56 @@ impl<T: Item> Listing<T> {
         }
     }
 
-    fn write_page(
+    /// The page of what a caller sees, from the entry `entry` on. Not kept: another caller may see something else (I-2).
+    #[cold]
+    fn seen_page(
         &self,
-        visible: &[&Arc<T>],
-        start: usize,
+        entry: usize,
+        sight: &Sight<'_>,
         view: View<'_>,
         policy: Policy,
     ) -> Result<Checked, ErrorObject> {
-        let end = visible.len().min(start + self.page_size);
-        let next = visible
-            .get(end)
-            .map(|next| URL_SAFE_NO_PAD.encode(next.name()));
-        let shown = visible[start..end].iter().map(|item| item.shown(view));
-        let mut page = T::page(shown.collect(), next);
+        let seen = self.enabled_from(entry);
+        let seen = seen.filter(|item| sees(sight, item));
+        self.write_page(seen, view, policy)
+    }
+
+    /// A page of the first of `items`.
+    fn write_page<'i>(
+        &self,
+        mut items: impl Iterator<Item = &'i Arc<T>>,
+        view: View<'_>,
+        policy: Policy,
+    ) -> Result<Checked, ErrorObject> {
+        let first = items.by_ref().take(self.page_size);
+        let shown = first.map(|item| item.shown(view)).collect();
+        let next = items.next();
+        let mut page = T::page(shown, next.map(|next| URL_SAFE_NO_PAD.encode(next.name())));
         T::cache(&mut page, self.caching);
         Checked::new(&page, view, policy, T::METHOD.as_str())
     }
 
-    /// Where in the visible list the item stands that `cursor` names.
-    fn position(&self, cursor: &str) -> Option<usize> {
-        let name = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-        self.visible()
-            .position(|item| item.name().as_bytes() == name)
+    /// The enabled items from the entry `entry` on.
+    fn enabled_from(&self, entry: usize) -> impl Iterator<Item = &Arc<T>> {
+        let enabled = self.entries[entry..].iter().filter(|entry| entry.enabled);
+        enabled.map(|entry| &entry.item)
+    }
+
+    /// Where in the entries the item stands that `cursor` names; `None` if the caller does not see it.
+    fn entry_of(&self, cursor: &str, sight: Option<&Sight<'_>>) -> Option<usize> {
+        let name = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+        self.get(&name, sight)?;
+        self.by_name.get(&*name).copied()
     }
 
     #[cold]
-    fn unknown(&self, name: &str, pointer: &'static str) -> ErrorObject {
+    fn unknown(&self, name: &str, pointer: &'static str, sight: Option<&Sight<'_>>) -> ErrorObject {
         /// Most names that an error lists.
         const LISTED: usize = 20;
         let kind = T::KIND;
-        let visible: Vec<&str> = self.visible().map(|item| item.name()).collect();
+        let is_seen = |item: &&Arc<T>| sight.is_none_or(|sight| sees(sight, item));
+        let seen = self.visible().filter(is_seen);
+        let visible: Vec<&str> = seen.map(|item| item.name()).collect();
         let mut message = format!("unknown {kind} `{}`", jsonrpc::shortened(name));
         match did_you_mean(name, visible.iter().copied()) {
             Some(near) => message.push_str(&format!("; did you mean `{near}`?")),
@@ -274,6 +315,12 @@ impl<T: Item> Listing<T> {
         let fault = ErrorDetail::new(pointer, T::RULE, format!("the name of a {kind}"), found);
         jsonrpc::invalid_params(message, &fault)
     }
+}
+
+/// Whether a caller with `sight` sees `item`.
+#[inline(never)]
+pub(crate) fn sees<T: Item>(sight: &Sight<'_>, item: &Arc<T>) -> bool {
+    sight.sees(T::METHOD, item.name())
 }
 
 fn invalid_cursor<T: Item>(cursor: &str) -> ErrorObject {
@@ -363,3 +410,6 @@ impl<T: Item> Listed<T> {
         changed.unwrap_or_else(|never| match never {})
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -402,6 +402,17 @@ impl Checked {
         result.encode(view, &mut bytes);
         Ok(Self(bytes.into()))
     }
+
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether `other` is a copy of this one, which shares its bytes.
+    #[cfg(test)]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Params that the gate let out, written.

@@ -66,5 +66,7 @@ mod tools;
 mod trace;
 mod unread;
 mod values;
+#[cfg(feature = "http")]
+mod visible;
 mod ways_out;
 mod writes;

@@ -22,6 +22,7 @@ use crate::{
         offered::Named,
         subscriptions::Topic,
         undeclared,
+        visibility::Sight,
     },
     host::States,
     needs::RequiredCapabilities,
@@ -130,7 +131,7 @@ impl Prompts {
         conditions: &Conditions<'_>,
     ) -> std::result::Result<Called, ErrorObject> {
         let listing = self.now();
-        let prompt = listing.find(&params.name)?;
+        let prompt = listing.find(&params.name, conditions.sight.as_ref())?;
         let exchange = exchange(&mut params);
         let missing = prompt.needs().missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
@@ -149,9 +150,10 @@ impl Prompts {
         &self,
         name: &str,
         argument: &str,
+        sight: Option<&Sight<'_>>,
     ) -> std::result::Result<Argument, ErrorObject> {
         let listing = self.now();
-        let prompt = listing.find_at(name, "/params/ref/name")?;
+        let prompt = listing.find_at(name, "/params/ref/name", sight)?;
         prompt.argument(argument)
     }
 }
@@ -165,13 +167,13 @@ impl Room for Prompts {
         std::slice::from_ref(&TOPIC)
     }
 
-    fn needs(&self, method: Method, name: &str) -> RequiredCapabilities {
+    fn needs(&self, method: Method, name: &str, sight: Option<&Sight<'_>>) -> RequiredCapabilities {
         if method != Method::GetPrompt {
             return RequiredCapabilities::NONE;
         }
         let listing = self.now();
         listing
-            .get(name)
+            .get(name, sight)
             .map_or(RequiredCapabilities::NONE, |prompt| prompt.needs())
     }
 }

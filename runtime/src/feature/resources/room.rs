@@ -31,9 +31,10 @@ use crate::{
         call::{Conditions, run},
         completion::{Argument, unknown_argument},
         job::Called,
-        listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
+        listing::{Entry, Item, Listed, Listing, name_taken, sees, unlistable},
         subscriptions::{RESOURCE_UPDATED, Topic},
         undeclared,
+        visibility::Sight,
     },
     host::States,
     jsonrpc::{self, ErrorDetail},
@@ -76,6 +77,8 @@ pub(crate) struct Resources {
     /// Made again when the list of templates has changed.
     matcher: RwLock<Arc<Matcher>>,
     options: CompileOptions,
+    /// Whether some callers do not see everything.
+    is_limited: bool,
 }
 
 /// Finds the template that a URI has the form of.
@@ -100,6 +103,7 @@ impl Resources {
         set: ResourceSet,
         options: CompileOptions,
         (page_size, caching): (usize, Caching),
+        is_limited: bool,
         states: &States,
         revisions: Revisions,
         problems: &mut Vec<String>,
@@ -107,13 +111,14 @@ impl Resources {
         let Gathered {
             resources,
             templates,
-        } = gathered(set, options, states, revisions, problems);
+        } = gathered(set, options, is_limited, states, revisions, problems);
         let templates = Listed::new(templates, page_size).with_caching(caching);
         Self {
             resources: Listed::new(resources, page_size).with_caching(caching),
             matcher: RwLock::new(Arc::new(Matcher::new(templates.now()))),
             templates,
             options,
+            is_limited,
         }
     }
 
@@ -142,9 +147,10 @@ impl Resources {
         &self,
         template: &str,
         variable: &str,
+        sight: Option<&Sight<'_>>,
     ) -> std::result::Result<Argument, ErrorObject> {
         let listing = self.templates_now();
-        let found = listing.find_at(template, "/params/ref/uri")?;
+        let found = listing.find_at(template, "/params/ref/uri", sight)?;
         let reader = &found.reader;
         match reader.variables.iter().position(|own| **own == *variable) {
             Some(at) => Ok(Argument {
@@ -176,7 +182,14 @@ impl Resources {
         revisions: Revisions,
     ) -> Result {
         let mut problems = Vec::new();
-        let gathered = gathered(set, self.options, states, revisions, &mut problems);
+        let gathered = gathered(
+            set,
+            self.options,
+            self.is_limited,
+            states,
+            revisions,
+            &mut problems,
+        );
         let completing = gathered.templates.iter().filter(|one| one.completes());
         problems.extend(completing.filter(|_| !completes).map(|template| {
             format!(
@@ -240,9 +253,10 @@ impl Resources {
         &self,
         uri: &str,
         revision: Revision,
+        sight: Option<&Sight<'_>>,
     ) -> std::result::Result<(Arc<Reader>, Vec<String>), ErrorObject> {
         let resources = self.now();
-        if let Some(resource) = resources.get(uri) {
+        if let Some(resource) = resources.get(uri, sight) {
             return Ok((resource.reader.clone(), Vec::new()));
         }
         if !is_uri(uri) {
@@ -252,7 +266,7 @@ impl Resources {
         if resources.has(uri) {
             return Err(not_found(revision, uri, None));
         }
-        match self.matcher().find(uri) {
+        match self.matcher().find(uri, sight) {
             None => Err(not_found(revision, uri, None)),
             Some((template, Ok(values))) => Ok((template.reader.clone(), values)),
             Some((_, Err(problem))) => {
@@ -295,7 +309,7 @@ impl Resources {
         conditions: &Conditions<'_>,
     ) -> std::result::Result<Called, ErrorObject> {
         let uri = std::mem::take(&mut params.uri);
-        let (reader, values) = self.find(&uri, revision)?;
+        let (reader, values) = self.find(&uri, revision, conditions.sight.as_ref())?;
         let exchange = exchange(&mut params);
         let missing = reader.needs.missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
@@ -319,8 +333,9 @@ impl Resources {
         session: &Session,
         uri: &str,
         revision: Revision,
+        sight: Option<&Sight<'_>>,
     ) -> std::result::Result<EmptyResult, ErrorObject> {
-        self.find(uri, revision)?;
+        self.find(uri, revision, sight)?;
         match session.watched.add(uri) {
             Ok(()) => Ok(EmptyResult::default()),
             Err(_) => Err(jsonrpc::internal(
@@ -342,11 +357,11 @@ impl Room for Resources {
         &TOPICS
     }
 
-    fn needs(&self, method: Method, name: &str) -> RequiredCapabilities {
+    fn needs(&self, method: Method, name: &str, sight: Option<&Sight<'_>>) -> RequiredCapabilities {
         if method != Method::ReadResource {
             return RequiredCapabilities::NONE;
         }
-        match self.find(name, Revision::LATEST) {
+        match self.find(name, Revision::LATEST, sight) {
             Ok((reader, _)) => reader.needs,
             Err(_) => RequiredCapabilities::NONE,
         }
@@ -370,19 +385,23 @@ impl Matcher {
         }
     }
 
-    /// The template of `uri`, and the values of its variables or what is wrong with one of them.
+    /// The template of `uri` that a caller with `sight` sees, and the values of its variables or what is wrong with one of them.
     fn find(
         &self,
         uri: &str,
+        sight: Option<&Sight<'_>>,
     ) -> Option<(
         &TemplateResource,
         std::result::Result<Vec<String>, Mismatch<'_>>,
     )> {
         self.trie.candidates(uri).find_map(|at| {
-            let resource = &*self.templates[at];
+            let resource = &self.templates[at];
+            if sight.is_some_and(|sight| !sees(sight, resource)) {
+                return None;
+            }
             let values = resource.template.values(uri)?;
             let owned = |values: Vec<_>| values.into_iter().map(Cow::into_owned).collect();
-            Some((resource, values.map(owned)))
+            Some((&**resource, values.map(owned)))
         })
     }
 }
@@ -401,6 +420,7 @@ fn not_a_uri(uri: &str) -> ErrorObject {
 fn gathered(
     set: ResourceSet,
     options: CompileOptions,
+    is_limited: bool,
     states: &States,
     revisions: Revisions,
     problems: &mut Vec<String>,
@@ -410,6 +430,13 @@ fn gathered(
         let named = draft.named();
         problems.extend(named.missing_states(&draft.states, states));
         problems.extend(named.undeclarable(draft.needs, revisions));
+        if is_limited && draft.caching.is_public() {
+            // V-10
+            problems.push(format!(
+                "{} `{}` ({}) may be cached publicly, but `Server::visible` limits who sees it",
+                named.kind, named.name, named.place
+            ));
+        }
         match draft.finished(options, problems) {
             Some(Finished::Static(resource)) => all.resources.push(resource),
             Some(Finished::Template(template)) => all.templates.push(template),

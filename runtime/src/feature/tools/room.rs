@@ -28,6 +28,7 @@ use crate::{
         offered::Named,
         subscriptions::Topic,
         undeclared,
+        visibility::Sight,
     },
     gate::{Headers, Outgoing},
     host::States,
@@ -132,7 +133,7 @@ impl Tools {
         conditions: &Conditions<'_>,
     ) -> std::result::Result<Called, ErrorObject> {
         let listing = self.now();
-        let tool = listing.find(&params.name)?;
+        let tool = listing.find(&params.name, conditions.sight.as_ref())?;
         if let Some(headers) = headers {
             super::header_params::check(
                 headers,
@@ -161,13 +162,13 @@ impl Room for Tools {
         std::slice::from_ref(&TOPIC)
     }
 
-    fn needs(&self, method: Method, name: &str) -> RequiredCapabilities {
+    fn needs(&self, method: Method, name: &str, sight: Option<&Sight<'_>>) -> RequiredCapabilities {
         if method != Method::CallTool {
             return RequiredCapabilities::NONE;
         }
         let listing = self.now();
         listing
-            .get(name)
+            .get(name, sight)
             .map_or(RequiredCapabilities::NONE, |tool| tool.needs())
     }
 }
