@@ -24,9 +24,10 @@
 //! refer to, and for the `roots` of the facts. Other definitions are not generated, nor is the schema of the file as a whole.
 //!
 //! A schema is JSON Schema of draft 2020-12 or draft-07 whose references all are `#/$defs/NAME` (or `#/definitions/NAME`). It is
-//! bound, or refused with its file, definition, JSON pointer and a reason. Its limits are those of
-//! [`normalise`](crate::normalise): [`MOST_SCHEMAS`](crate::normalise::MOST_SCHEMAS) and
-//! [`DEEPEST`](crate::normalise::DEEPEST). Annotations have no effect on values: `title`, `default`, `examples`, `$anchor`,
+//! bound, or refused with its file, definition, JSON pointer and a reason. Its limits are [`MOST_BYTES`] and those of
+//! [`normalise`](crate::normalise): [`MOST_SCHEMAS`](crate::normalise::MOST_SCHEMAS),
+//! [`MOST_TEXT`](crate::normalise::MOST_TEXT), which bounds the values of an `enum` too, and
+//! [`DEEPEST`](crate::normalise::DEEPEST). At them it takes about 5 s to bind, in a debug build. Annotations have no effect on values: `title`, `default`, `examples`, `$anchor`,
 //! `discriminator` and the like, and every keyword that starts with `x-`; descriptions become documentation. Formats other
 //! than `uri`, `uri-template` and `byte` are annotations too. Any other keyword that is not enforced is refused, `pattern`
 //! among them, unless it is one that the facts list as `unchecked`.
@@ -119,6 +120,9 @@ use crate::{Inputs, correct, docs, emit, generate, store};
 /// only provides the part that is used.
 const STACK: usize = 64 << 20;
 
+/// Most bytes of a schema file, descriptions included: 2 MiB.
+pub const MOST_BYTES: usize = 2 << 20;
+
 /// The core schemas, embedded by the build script.
 mod core {
     include!(concat!(env!("OUT_DIR"), "/core.rs"));
@@ -177,6 +181,13 @@ impl Extension {
         Source::extension(&self.name)?;
         let schema = self.schema.display();
         let text = store::read(&self.schema)?;
+        if MOST_BYTES < text.len() {
+            let message = format!(
+                "the file has {} bytes, and at most {MOST_BYTES} are allowed",
+                text.len()
+            );
+            return Err(Problem::at("", message).in_file(&schema));
+        }
         let document: Value = serde_json::from_str(&text)
             .map_err(|error| Problem::at("", format!("not JSON: {error}")).in_file(&schema))?;
         // It runs on its own thread, because the stack of the caller's may be small.

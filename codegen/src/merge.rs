@@ -90,6 +90,8 @@ struct Merger<'a> {
     rules: BTreeMap<String, UnionRule>,
     /// How many lists, maps and nullable values the current position lies in.
     depth: usize,
+    /// The entries that were added and not yet expanded.
+    added: BTreeSet<String>,
     changed: bool,
 }
 
@@ -110,6 +112,7 @@ pub(crate) fn merge(sources: &Sources<'_>) -> Result<Model, Problem> {
         rust_names: RustNames::of(sources)?,
         rules: BTreeMap::new(),
         depth: 0,
+        added: BTreeSet::new(),
         changed: true,
     };
     let mut methods = BTreeMap::new();
@@ -137,19 +140,10 @@ pub(crate) fn merge(sources: &Sources<'_>) -> Result<Model, Problem> {
             }
         }
         // Also the types that this finds, so that a long chain of types does not need a round for each.
-        let mut seen: BTreeSet<String> = BTreeSet::new();
-        loop {
-            let names = merger.entries.keys();
-            let names: Vec<String> = names
-                .filter(|name| !seen.contains(*name))
-                .cloned()
-                .collect();
-            if names.is_empty() {
-                break;
-            }
-            for name in names {
+        merger.added = merger.entries.keys().cloned().collect();
+        while !merger.added.is_empty() {
+            for name in std::mem::take(&mut merger.added) {
                 merger.expand(&name)?;
-                seen.insert(name);
             }
         }
     }
@@ -310,13 +304,13 @@ impl<'a> Merger<'a> {
 
     /// Adds `node` to the entry `name`.
     fn add(&mut self, name: &str, kind: Kind, node: Node<'a>) -> Result<(), Problem> {
-        let entry = self
-            .entries
-            .entry(name.to_owned())
-            .or_insert_with(|| MergedType {
+        let entry = self.entries.entry(name.to_owned()).or_insert_with(|| {
+            self.added.insert(name.to_owned());
+            MergedType {
                 kind,
                 nodes: BTreeMap::new(),
-            });
+            }
+        });
         if entry.kind != kind {
             let message = format!(
                 "`{name}` is a {kind:?} here and a {:?} elsewhere; `{}` must name one of them otherwise",

@@ -131,7 +131,11 @@ impl Schema {
 }
 
 /// Most schemas that the definitions of one file may expand to, counted with every copy that `allOf` makes of what it refers to.
-pub const MOST_SCHEMAS: usize = 20_000;
+pub const MOST_SCHEMAS: usize = 5_000;
+
+/// Most bytes of names and strings in the definitions of one file, such as names of members and the values of `enum`, with 32 more
+/// for each of them, counted with every copy that `allOf` makes: 1 MiB.
+pub const MOST_TEXT: usize = 1 << 20;
 
 /// Most definitions and schemas that may lie inside each other, with those that `allOf` refers to.
 pub const DEEPEST: usize = 64;
@@ -140,7 +144,7 @@ pub const DEEPEST: usize = 64;
 ///
 /// # Errors
 /// The document has no `$defs`, a schema uses a keyword that the generator does not know, allows no value, refers to itself with
-/// nothing in between, or is larger than [`MOST_SCHEMAS`] or deeper than [`DEEPEST`].
+/// nothing in between, or is larger than [`MOST_SCHEMAS`] and [`MOST_TEXT`] or deeper than [`DEEPEST`].
 pub fn definitions(document: &Value) -> Result<Definitions, Problem> {
     definitions_without(document, &[])
 }
@@ -160,6 +164,7 @@ pub fn definitions_without(document: &Value, unchecked: &[String]) -> Result<Def
         raw,
         unchecked,
         left: Cell::new(MOST_SCHEMAS),
+        text_left: Cell::new(MOST_TEXT),
         depth: Cell::new(0),
         opened: RefCell::default(),
     };

@@ -1,12 +1,12 @@
 //! Combines schemas: what all of several allow, and what one of several allows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Number, Value};
 
 use super::{
     Array, Bounds, Object, Schema, Text,
-    read::{Reader, possible},
+    read::{Reader, possible, text_size},
 };
 use crate::problem::{Problem, child};
 
@@ -19,6 +19,9 @@ impl Reader<'_> {
         }
         if b == Schema::Any {
             return self.open(a, at, &|schema| Ok(schema));
+        }
+        if !matches!((&a, &b), (Schema::Ref(_), _) | (_, Schema::Ref(_))) {
+            return self.deeper(at, || self.intersect_opened(a, b, at));
         }
         self.open(a, at, &|a| {
             self.open(b.clone(), at, &|b| {
@@ -34,7 +37,7 @@ impl Reader<'_> {
                 let size = size(&other);
                 let mut both = Vec::new();
                 for member in members {
-                    self.spend(size, at)?;
+                    self.spend_size(size, at)?;
                     both.push(self.intersect(member, other.clone(), at)?);
                 }
                 union(both)
@@ -50,18 +53,32 @@ impl Reader<'_> {
     }
 
     fn intersect_objects(&self, mut a: Object, mut b: Object, at: &str) -> Result<Schema, Problem> {
-        let mut properties = BTreeMap::new();
-        for (name, first) in std::mem::take(&mut a.properties) {
-            let second = match b.properties.remove(&name) {
-                Some(second) => second,
-                // A member that the other part does not name is one of its further members.
-                None => b.additional.clone(),
+        // The members of `a` stay where they are: a long `allOf` adds a few at a time to many.
+        let mut properties = std::mem::take(&mut a.properties);
+        if b.additional != Schema::Any {
+            // A member that the other part does not name is one of its further members.
+            let size = size(&b.additional);
+            for (name, first) in &mut properties {
+                if !b.properties.contains_key(name) {
+                    self.spend_size(size, at)?;
+                    let alone = std::mem::replace(first, Schema::Never);
+                    *first = self.intersect_member(alone, b.additional.clone(), at)?;
+                    possible(name, first, || at.to_owned())?;
+                }
+            }
+        }
+        let size = size(&a.additional);
+        for (name, second) in std::mem::take(&mut b.properties) {
+            let first = match properties.remove(&name) {
+                Some(first) => first,
+                None if a.additional == Schema::Any => Schema::Any,
+                None => {
+                    self.spend_size(size, at)?;
+                    a.additional.clone()
+                }
             };
             let both = self.intersect_member(first, second, at)?;
-            properties.insert(name, both);
-        }
-        for (name, second) in std::mem::take(&mut b.properties) {
-            let both = self.intersect_member(a.additional.clone(), second, at)?;
+            possible(&name, &both, || at.to_owned())?;
             properties.insert(name, both);
         }
         let mut required = a.required;
@@ -71,12 +88,17 @@ impl Reader<'_> {
             let message = "typed `additionalProperties` beside the `properties` of another part is not supported";
             return Err(Problem::at(at, message));
         }
-        possible(&properties, |_| at.to_owned())?;
         Ok(Schema::Object(Box::new(Object {
             properties,
             required,
             additional,
         })))
+    }
+
+    /// Counts a copy of a schema of this size against the limits.
+    fn spend_size(&self, size: Size, at: &str) -> Result<(), Problem> {
+        self.spend(size.schemas, at)?;
+        self.spend_text(size.text, at)
     }
 
     /// Like `intersect`, keeping the reference where one side allows all that the other does.
@@ -129,16 +151,44 @@ impl Reader<'_> {
     }
 }
 
-/// The number of schemas in `schema`.
-fn size(schema: &Schema) -> usize {
+/// What a copy of a schema takes.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    schemas: usize,
+    /// Bytes of names and strings.
+    text: usize,
+}
+
+/// What a copy of `schema` takes.
+fn size(schema: &Schema) -> Size {
+    let mut size = Size::default();
+    add_size(schema, &mut size);
+    size
+}
+
+fn add_size(schema: &Schema, size: &mut Size) {
+    size.schemas += 1;
     match schema {
-        Schema::Array(array) => 1 + size(&array.items),
+        Schema::Array(array) => add_size(&array.items, size),
         Schema::Object(object) => {
-            let members: usize = object.properties.values().map(size).sum();
-            1 + members + size(&object.additional)
+            size.text += object
+                .required
+                .iter()
+                .map(|name| text_size(name))
+                .sum::<usize>();
+            for (name, member) in &object.properties {
+                size.text += text_size(name);
+                add_size(member, size);
+            }
+            add_size(&object.additional, size);
         }
-        Schema::Union(members) => 1 + members.iter().map(size).sum::<usize>(),
-        _ => 1,
+        Schema::Union(members) => members.iter().for_each(|member| add_size(member, size)),
+        Schema::Ref(name) => size.text += text_size(name),
+        Schema::String(text) => {
+            let values = text.values.iter().flatten();
+            size.text += values.map(|value| text_size(value)).sum::<usize>();
+        }
+        _ => {}
     }
 }
 
@@ -159,6 +209,7 @@ fn narrower(a: Schema, b: Schema) -> Schema {
             }
             let values = match (a.values, b.values) {
                 (Some(a), Some(b)) => {
+                    let b: BTreeSet<String> = b.into_iter().collect();
                     Some(a.into_iter().filter(|value| b.contains(value)).collect())
                 }
                 (a, b) => a.or(b),

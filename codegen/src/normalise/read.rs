@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Array, DEEPEST, MOST_SCHEMAS, Object, Schema, Text,
+    Array, DEEPEST, MOST_SCHEMAS, MOST_TEXT, Object, Schema, Text,
     combine::union,
     limits::{array, bounds, count, text},
 };
@@ -69,6 +69,8 @@ pub(super) struct Reader<'a> {
     pub(super) unchecked: &'a [String],
     /// How many schemas may still be read or copied.
     pub(super) left: Cell<usize>,
+    /// How many bytes of their texts may still be.
+    pub(super) text_left: Cell<usize>,
     pub(super) depth: Cell<usize>,
     /// The definitions that `allOf` is being resolved through.
     pub(super) opened: RefCell<Vec<String>>,
@@ -86,6 +88,23 @@ impl Reader<'_> {
                 at,
                 format!(
                     "the file expands to more than {MOST_SCHEMAS} schemas here; `allOf` copies what it refers to"
+                ),
+            )),
+        }
+    }
+
+    /// Counts `bytes` of text against the limit.
+    pub(super) fn spend_text(&self, bytes: usize, at: &str) -> Result<(), Problem> {
+        match self.text_left.get().checked_sub(bytes) {
+            Some(left) => {
+                self.text_left.set(left);
+                Ok(())
+            }
+            None => Err(Problem::at(
+                at,
+                format!(
+                    "the names and strings of the file expand to more than {MOST_TEXT} bytes here, counted with 32 bytes more for each; \
+                     `allOf` copies what it refers to"
                 ),
             )),
         }
@@ -116,7 +135,10 @@ impl Reader<'_> {
         match value {
             Value::Bool(true) => Ok(Schema::Any),
             Value::Bool(false) => Ok(Schema::Never),
-            Value::Object(map) => self.deeper(at, || self.keywords(map, at)),
+            Value::Object(map) => {
+                self.spend_text(own_text(map), at)?;
+                self.deeper(at, || self.keywords(map, at))
+            }
             _ => Err(Problem::at(at, "a schema must be an object or a boolean")),
         }
     }
@@ -194,8 +216,10 @@ impl Reader<'_> {
             .map(|(i, member)| self.read(member, &child(at, i)))
             .collect::<Result<Vec<_>, _>>()?;
         // A value that two equal members of `oneOf` allow is refused by it.
-        let repeated = (0..members.len()).find(|i| members[..*i].contains(&members[*i]));
-        if let (Some(i), "oneOf") = (repeated, keyword) {
+        let repeated = (0..members.len())
+            .filter(|_| keyword == "oneOf")
+            .find(|i| members[..*i].contains(&members[*i]));
+        if let Some(i) = repeated {
             return Err(Problem::at(
                 child(at, i),
                 "this member of `oneOf` equals an earlier one, so neither allows a value",
@@ -332,6 +356,10 @@ impl Reader<'_> {
             Some(schema) => self.read(schema, &child(at, "additionalProperties"))?,
             None => Schema::Any,
         };
+        if !properties.is_empty() && !matches!(additional, Schema::Any | Schema::Never) {
+            let message = "typed `additionalProperties` beside `properties` is not supported";
+            return Err(Problem::at(child(at, "additionalProperties"), message));
+        }
         let mut required = BTreeSet::new();
         if let Some(names) = map.get("required") {
             let at = child(at, "required");
@@ -358,17 +386,33 @@ impl Reader<'_> {
                 required.insert(name.to_owned());
             }
         }
-        if !properties.is_empty() && !matches!(additional, Schema::Any | Schema::Never) {
-            let message = "typed `additionalProperties` beside `properties` is not supported";
-            return Err(Problem::at(child(at, "additionalProperties"), message));
+        for (name, schema) in &properties {
+            possible(name, schema, || child(&child(at, "properties"), name))?;
         }
-        possible(&properties, |name| child(&child(at, "properties"), name))?;
         Ok(Object {
             properties,
             required,
             additional,
         })
     }
+}
+
+/// What `text` counts as: its bytes, and what a short one takes beside them.
+pub(super) fn text_size(text: &str) -> usize {
+    text.len() + 32
+}
+
+/// The bytes of the names and strings that the keywords of `map` hold themselves. Annotations are not read.
+fn own_text(map: &Map<String, Value>) -> usize {
+    map.iter()
+        .filter(|(keyword, _)| !ANNOTATIONS.contains(&keyword.as_str()))
+        .map(|(_, value)| match value {
+            Value::String(text) => text_size(text),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).map(text_size).sum(),
+            Value::Object(members) => members.keys().map(|name| text_size(name)).sum(),
+            _ => 0,
+        })
+        .sum()
 }
 
 /// Checks that `keywords` are all among those `allowed`.
@@ -408,19 +452,17 @@ fn unsupported_at(keyword: &str, at: String) -> Problem {
 
 /// Refuses a member that no value can have; `place` is the pointer to it.
 pub(super) fn possible(
-    properties: &BTreeMap<String, Schema>,
-    place: impl Fn(&str) -> String,
+    name: &str,
+    schema: &Schema,
+    place: impl Fn() -> String,
 ) -> Result<(), Problem> {
-    match properties
-        .iter()
-        .find(|(_, schema)| **schema == Schema::Never)
-    {
-        Some((name, _)) => Err(Problem::at(
-            place(name),
+    match schema {
+        Schema::Never => Err(Problem::at(
+            place(),
             format!(
                 "the member `{name}` allows no value; the bindings cannot demand that a member is absent"
             ),
         )),
-        None => Ok(()),
+        _ => Ok(()),
     }
 }

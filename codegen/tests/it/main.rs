@@ -5,6 +5,7 @@
 mod any_schema;
 mod bind;
 mod bind_any;
+mod bind_limits;
 mod cli;
 mod diff;
 mod import;
