@@ -23,7 +23,7 @@
 //! | --- | --- | --- |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 //! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or in 2019-09, draft-06 or draft-04, checked by the `jsonschema` crate; [`check`] covers all others without it |
-//! | `testing` | no | module `testing`, for `[dev-dependencies]`: a checker of recorded traffic, recorders, contract snapshots |
+//! | `testing` | no | module `testing`, for `[dev-dependencies]`: a checker of recorded traffic, recorders, contract snapshots and, with `http`, a client of an axum `Router` without a socket |
 
 // `::trueform` must name this crate in the expansions that its own tests and examples contain.
 #[allow(unused_extern_crates, reason = "used by expansions only")]

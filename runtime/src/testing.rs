@@ -1,5 +1,5 @@
 //! Tools for testing servers and clients, besides [`client`](crate::client): a recorder of traffic, a checker of recorded traffic,
-//! and a snapshot of a server's contract.
+//! a snapshot of a server's contract, and a client of an axum application without a socket.
 //!
 //! Nothing here is used while serving, so it is behind the feature `testing`, which belongs in `[dev-dependencies]`.
 //!
@@ -35,9 +35,13 @@ mod checker;
 mod contract;
 #[doc(hidden)]
 pub mod fuzz;
+#[cfg(feature = "http")]
+mod in_process_http;
 mod recorder;
 mod transcript;
 
+#[cfg(feature = "http")]
+pub use self::in_process_http::InProcessHttp;
 #[cfg(feature = "http")]
 pub use self::recorder::{RecordedBody, RecordedResponse, RecordedService, RecorderLayer};
 pub use self::{

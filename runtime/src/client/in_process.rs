@@ -7,6 +7,12 @@ use crate::{
 };
 
 impl ClientOptions {
+    /// Who the client is for a server in the same process.
+    #[cfg(all(feature = "http", feature = "testing"))]
+    pub(crate) fn caller(&self) -> Option<&crate::Principal> {
+        self.principal.as_ref()
+    }
+
     /// What a server in the same process knows of the client.
     pub(crate) fn stream_settings(&self) -> StreamSettings {
         let settings = StreamSettings::new();

@@ -28,6 +28,8 @@ use crate::{
 };
 
 #[cfg(feature = "http")]
+pub(in crate::testing) use self::events::EventReader;
+#[cfg(feature = "http")]
 pub use self::{
     body::RecordedBody,
     http::{RecordedResponse, RecordedService, RecorderLayer},

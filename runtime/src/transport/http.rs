@@ -24,6 +24,10 @@
 //! # }
 //! ```
 //!
+//! # Tests
+//!
+//! With the feature `testing`, `trueform::testing::InProcessHttp` connects the typed client to such an application without a socket.
+//!
 //! # Behind `axum::serve`
 //!
 //! Answers that are event streams need `TCP_NODELAY`, which `axum::serve` sets only for a listener with

@@ -6,6 +6,8 @@ mod bad_input;
 mod bounds;
 mod composed;
 mod frames;
+#[cfg(feature = "testing")]
+mod in_process;
 mod modern;
 mod no_room;
 mod races;

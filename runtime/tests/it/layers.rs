@@ -103,7 +103,7 @@ fn rooms() {
             transport: principal signal jsonrpc gate peer store exchange feature drive engine
             server: error lint gate host exchange feature engine transport
             client: error principal contained jsonrpc gate needs transport server
-            testing: jsonrpc projection gate needs feature server client
+            testing: principal contained jsonrpc projection gate needs feature transport server client
             prelude: principal exchange feature server client
             __private: lint needs feature
         "#]],

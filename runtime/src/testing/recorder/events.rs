@@ -4,7 +4,7 @@
 
 /// Takes the bytes of an event stream in pieces of any size, and reports each event as soon as its last byte has arrived.
 #[derive(Debug)]
-pub(super) struct EventReader {
+pub(in crate::testing) struct EventReader {
     line: Vec<u8>,
     data: Option<Vec<u8>>,
     id: Option<Vec<u8>>,
@@ -16,15 +16,15 @@ pub(super) struct EventReader {
 
 /// An event that is a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct SseEvent {
+pub(in crate::testing) struct SseEvent {
     /// The id it came with, if it came with one.
-    pub(super) id: Option<Vec<u8>>,
+    pub(in crate::testing) id: Option<Vec<u8>>,
     /// Its data, lines joined by line feeds.
-    pub(super) data: Vec<u8>,
+    pub(in crate::testing) data: Vec<u8>,
 }
 
 impl EventReader {
-    pub(super) fn new() -> Self {
+    pub(in crate::testing) fn new() -> Self {
         Self {
             line: Vec::new(),
             data: None,
@@ -37,7 +37,7 @@ impl EventReader {
 
     /// Takes the next bytes and calls `event` with each message that they complete: not with events without data, with
     /// empty data, or of another type than `message`.
-    pub(super) fn take(&mut self, bytes: &[u8], mut event: impl FnMut(SseEvent)) {
+    pub(in crate::testing) fn take(&mut self, bytes: &[u8], mut event: impl FnMut(SseEvent)) {
         for &byte in bytes {
             let is_second_half = std::mem::take(&mut self.after_return) && byte == b'\n';
             match byte {
@@ -51,6 +51,11 @@ impl EventReader {
                 _ => self.line.push(byte),
             }
         }
+    }
+
+    /// How many bytes of an event that is not complete it holds.
+    pub(in crate::testing) fn held(&self) -> usize {
+        self.line.len() + self.data.as_ref().map_or(0, Vec::len)
     }
 
     fn end_line(&mut self) -> Option<SseEvent> {

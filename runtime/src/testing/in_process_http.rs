@@ -1,0 +1,158 @@
+//! A typed client of an axum application in the same process, without a socket.
+
+mod answer;
+mod bridge;
+mod request;
+
+use std::{fmt, io, time::Duration};
+
+use axum::Router;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+
+use self::bridge::Bridge;
+use crate::{
+    client::{Client, ClientError, ClientOptions, LocalError},
+    transport::http::DEFAULT_PATH,
+};
+
+/// Bytes that either direction holds between the client and the router before its writer waits.
+const CAPACITY: usize = 64 << 10;
+
+/// Connects a [`Client`] to an axum application in the same process: every message passes the routes and layers of the
+/// application as an HTTP request, and no socket is opened.
+///
+/// The client speaks Streamable HTTP as its revision has it: it sends `Accept`, `Content-Type` and, where the revision has them,
+/// `MCP-Protocol-Version`, `Mcp-Session-Id`, `Mcp-Method`, `Mcp-Name` and `Mcp-Param-…` (of the tools that it has listed). It reads JSON
+/// and event streams, the latter as they come. In the legacy era it opens the session's own stream by GET once the session is
+/// initialized, and ends the session by DELETE when the connection is closed; [`Client::close`] waits for both. In the modern era a
+/// cancelled request is one whose response is dropped.
+///
+/// A response that has no JSON-RPC message for the request, such as the 401 of a layer, arrives as
+/// [`ClientError::Remote`] whose [code](ClientError::code) is the HTTP status, and whose message has the beginning of the body. Of
+/// a notification it is logged.
+///
+/// ```
+/// use axum::{extract::Request, http::{HeaderValue, StatusCode, header::AUTHORIZATION}, middleware::{self, Next}, response::Response};
+/// use trueform::{prelude::*, testing::InProcessHttp};
+///
+/// /// Greets the caller.
+/// #[tool]
+/// fn greet(caller: Principal) -> String {
+///     format!("Hello, {}!", caller.subject())
+/// }
+///
+/// async fn authenticate(mut request: Request, next: Next) -> Result<Response, StatusCode> {
+///     let is_ada = request.headers().get(AUTHORIZATION).is_some_and(|token| token == "Bearer secret");
+///     if !is_ada {
+///         return Err(StatusCode::UNAUTHORIZED);
+///     }
+///     request.extensions_mut().insert(Principal::new("ada"));
+///     Ok(next.run(request).await)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let endpoint = Server::new("hello", "1.0.0").tools(tools![greet]).into_router()?;
+/// let app = endpoint.layer(middleware::from_fn(authenticate));
+///
+/// let token = HeaderValue::from_static("Bearer secret");
+/// let client = InProcessHttp::new(app.clone()).header(AUTHORIZATION, token).connect().await?;
+/// assert_eq!(client.call_tool("greet", ()).await?.text(), "Hello, ada!");
+/// client.close().await;
+///
+/// let refused = InProcessHttp::new(app).connect().await.unwrap_err();
+/// assert_eq!(refused.code(), Some(401));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Bounds
+///
+/// The timeouts are those of [`ClientOptions`]. A response has at most [`MAX_RESPONSE`](Self::MAX_RESPONSE) bytes, and so has one
+/// event of a stream. Notifications, answers, GET and DELETE wait [`DEADLINE`](Self::DEADLINE) for the head of their response.
+/// `close` waits [`CLOSE_WITHIN`](Self::CLOSE_WITHIN) for requests that are not answered.
+///
+/// # Limits
+///
+/// A stream that ends before it has the answer is not resumed: the request fails with the status of the stream. The session's own
+/// stream is opened once. [`ClientOptions::write_timeout`] has no effect, because the router has no pace at which it reads.
+#[derive(Clone)]
+#[must_use]
+pub struct InProcessHttp {
+    router: Router,
+    path: String,
+    headers: HeaderMap,
+}
+
+impl InProcessHttp {
+    /// Most bytes of one response, and of one event: 64 MiB.
+    pub const MAX_RESPONSE: usize = 64 << 20;
+    /// Longest wait for the head of a response that is not the answer to a request: 60 s.
+    pub const DEADLINE: Duration = ClientOptions::DEFAULT_TIMEOUT;
+    /// Longest wait at [`Client::close`] for requests that are not answered: 5 s.
+    pub const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+
+    /// The application `router`, with the endpoint at `/mcp` and the header `Host: localhost`.
+    pub fn new(router: Router) -> Self {
+        let host = HeaderValue::from_static("localhost");
+        Self {
+            router,
+            path: DEFAULT_PATH.to_owned(),
+            headers: HeaderMap::from_iter([(header::HOST, host)]),
+        }
+    }
+
+    /// Where the endpoint is: a path, which may have a query.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// A header of every request, such as `Authorization`. It replaces one of the same name, `Host` and those that the
+    /// protocol defines included.
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Connects with the default options.
+    ///
+    /// # Errors
+    /// Those of [`Client::over`]; [`LocalError::Io`] if the path is not one.
+    pub async fn connect(self) -> Result<Client, ClientError> {
+        self.connect_as(ClientOptions::new()).await
+    }
+
+    /// Connects as another client: at an older revision, with capabilities, with its own handler.
+    /// [`ClientOptions::principal`] is put into the extensions of every request, as a layer outside of the application would.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn connect_as(self, options: ClientOptions) -> Result<Client, ClientError> {
+        let uri: Uri = match self.path.parse() {
+            Ok(uri) if self.path.starts_with('/') => uri,
+            _ => {
+                let problem = format!("`{}` is not the path of an endpoint", self.path);
+                let error = io::Error::new(io::ErrorKind::InvalidInput, problem);
+                return Err(LocalError::Io(error).into());
+            }
+        };
+        let (lines_out, lines_in) = tokio::io::duplex(CAPACITY);
+        let (answers_out, answers_in) = tokio::io::duplex(CAPACITY);
+        let bridge = Bridge::new(
+            self.router,
+            request::Requests::new(uri, self.headers, options.caller().cloned()),
+            answers_out,
+        );
+        tokio::spawn(bridge.run(lines_in));
+        Client::over(answers_in, lines_out, options).await
+    }
+}
+
+impl fmt::Debug for InProcessHttp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcessHttp")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
