@@ -30,6 +30,17 @@ pub(crate) fn expand(kind: Kind, input: TokenStream) -> TokenStream {
             );
             continue;
         }
+        if let Some(owner) = owner(path) {
+            let name = name.replace(' ', "");
+            diag.error(
+                path,
+                format_args!(
+                    "`{name}` names a method, and `tools!` lists functions: mark the `impl` block of `{owner}` with `#[server]`, and \
+                     register a value of the type: `.tools(value)`. If `{owner}` is a module, import the function"
+                ),
+            );
+            continue;
+        }
         seen.push(name);
         let spec =
             quote_spanned!(span_of(path)=> <#path as #krate::__private::#function_trait>::spec());
@@ -40,6 +51,13 @@ pub(crate) fn expand(kind: Kind, input: TokenStream) -> TokenStream {
         #errors
         #krate::__private::#set::from_specs(#krate::__private::Vec::from([#(#specs),*]))
     })
+}
+
+/// The type whose method `path` names, as far as spelling says: what types are called, modules are not.
+fn owner(path: &Path) -> Option<String> {
+    let before = path.segments.iter().rev().nth(1)?.ident.to_string();
+    let is_type = before.starts_with(char::is_uppercase) && before.contains(char::is_lowercase);
+    is_type.then_some(before)
 }
 
 struct List {

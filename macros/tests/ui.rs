@@ -3,6 +3,8 @@
 //!
 //! Here and not beside the runtime's tests because `trybuild` builds the development dependencies of its crate once more.
 
+use std::path::Path;
+
 /// The compiler whose words the answers hold.
 const RUSTC: &str = "rustc 1.95.";
 
@@ -19,4 +21,44 @@ fn ui() {
     }
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/fail/*/*.rs");
+}
+
+/// The messages in the documentation of `#[tool]` are those that a user reads.
+#[test]
+fn documented_messages_are_the_exact_ones() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+    let docs = read("../runtime/src/feature/tools/tool.md");
+    let (_, section) = docs.split_once("# Errors you may meet").unwrap();
+    let blocks: Vec<&str> = section
+        .split("```text")
+        .skip(1)
+        .map(|rest| rest.split_once("```").unwrap().0)
+        .collect();
+    let answers = [
+        "list/not_a_tool",
+        "function/associated_outside_server",
+        "parameter/no_schema_without_prelude",
+        "list/method",
+    ];
+    assert_eq!(blocks.len(), answers.len());
+    for (block, answer) in blocks.iter().zip(answers) {
+        let answer = read(&format!("tests/ui/fail/{answer}.stderr"));
+        let answer: Vec<&str> = answer.lines().map(str::trim).collect();
+        for line in block.trim().lines().map(str::trim) {
+            assert!(answer.contains(&line), "{line}\n{answer:#?}");
+        }
+        let errors = answer.iter().filter(|line| line.starts_with("error"));
+        for error in errors {
+            assert!(block.contains(error), "not documented: {error}");
+        }
+    }
+    // The advice compiles: a crate without the prelude follows it.
+    let user = read("../runtime/tests/outside/tests/without_prelude.rs");
+    let user: String = user.split_whitespace().collect();
+    let advised = blocks[2]
+        .split('`')
+        .find(|text| text.starts_with("#[derive"));
+    let advised: String = advised.unwrap().split_whitespace().collect();
+    assert!(user.contains(&advised), "{advised}");
 }

@@ -53,7 +53,8 @@ pub struct Args<T>(pub T);
     message = "`{Self}` cannot be a parameter of a tool, prompt or resource",
     label = "neither an argument nor injected",
     note = "an argument, and what `Args` holds, implements both `serde::Deserialize` and `schemars::JsonSchema`: \
-            `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
+            `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+            #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait",
     note = "what a function gets without asking its caller implements `trueform::FromContext`, as `Context` and `State<T>` do"
 )]
@@ -106,7 +107,8 @@ impl<T: FromContext> Parameter<Injected> for T {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold arguments",
     label = "`serde::Deserialize` or `schemars::JsonSchema` is not implemented",
-    note = "derive both: `#[derive(serde::Deserialize, trueform::schemars::JsonSchema)]`",
+    note = "derive both: `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+            #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
 )]
 pub trait Arguments: DeserializeOwned + JsonSchema {}

@@ -66,7 +66,8 @@ type ToolOutcome = Result<CallToolResult, ToolError>;
     message = "`{Self}` cannot be the result of a tool",
     label = "not a result",
     note = "return text, a number, content such as `Image`, or `Json<T>` for a structured value `T` that implements both \
-            `serde::Serialize` and `schemars::JsonSchema`: `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`",
+            `serde::Serialize` and `schemars::JsonSchema`: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+            #[schemars(crate = \"trueform::schemars\")]`",
     note = "and these in a `Result` with any error, in an `Option`, and content in a `Vec`"
 )]
 pub trait IntoToolResult {
@@ -120,7 +121,8 @@ impl IntoToolResult for CallToolResult {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a structured result: it does not implement `serde::Serialize`",
     label = "cannot be serialised",
-    note = "a structured result derives two traits: `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`"
+    note = "a structured result derives two traits: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+            #[schemars(crate = \"trueform::schemars\")]`"
 )]
 pub trait OutputValue: Serialize {}
 
@@ -131,7 +133,8 @@ impl<T: Serialize> OutputValue for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a structured result: it does not implement `schemars::JsonSchema`",
     label = "has no schema",
-    note = "a structured result derives two traits: `#[derive(serde::Serialize, trueform::schemars::JsonSchema)]`",
+    note = "a structured result derives two traits: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+            #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
 )]
 pub trait OutputSchemaOf: JsonSchema {}

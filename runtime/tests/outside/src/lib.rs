@@ -1,5 +1,8 @@
 //! The calculator of the README, and tools that answer what they are given.
 
+// Tools own their arguments, so this lint of clippy's has nothing to say about them.
+#![deny(clippy::needless_pass_by_value)]
+
 use trueform::prelude::*;
 
 /// What `divide` answers.
