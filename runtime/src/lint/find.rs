@@ -182,6 +182,10 @@ impl Lint<'_> {
     }
 
     fn reference(&mut self, target: &str, at: String) {
+        // The document by its own name: its reader has it already, and fetches nothing.
+        if self.root.get("$id").and_then(Value::as_str) == Some(target) {
+            return;
+        }
         if own_fragment(self.root, target).is_some() {
             let reason = format!(
                 "some clients do not follow the reference `{target}`: they show the value without its schema, or lose the tool; write the schema out in its place, or take a type that does not contain itself"
@@ -325,7 +329,23 @@ mod tests {
             Input,
             &[("dialect", "/$schema")],
         );
-        // A reference to the document itself does not count.
+        // Issue 9, §1: a reference to the document's own `$id`, as written, is no finding. Any other spelling of it is one, and so is a
+        // reference to a part.
+        let document = json!({"$id": "https://example.com/s", "type": "object", "properties": {
+            "a": {"$ref": "https://example.com/s"}, "b": {"$ref": "https://example.com/s#"}, "c": {"$ref": "#"},
+            "d": {"$ref": "https://example.com/s#/properties/a"}, "e": {"$ref": "https://example.com/t"}}});
+        for position in [Input, Output] {
+            check(
+                &document,
+                position,
+                &[
+                    ("reference", "/properties/b/$ref"),
+                    ("reference", "/properties/c/$ref"),
+                    ("reference", "/properties/d/$ref"),
+                    ("remote-reference", "/properties/e/$ref"),
+                ],
+            );
+        }
         check(
             &json!({"$id": "https://example.com/s#", "type": "object", "properties": {
                 "a": {"$ref": "https://example.com/s"}, "b": {"$ref": "https://example.com/s#/properties/a"}, "c": {"$ref": "https://example.com/t"}}}),

@@ -73,7 +73,8 @@ impl Service {
     /// wait: what runs is dropped and answered with -32603.
     ///
     /// While it serves, file descriptor 1 refers to standard error for all other code, so printed text does not reach the client,
-    /// and child processes of tools find an empty standard input. (On Unix. Elsewhere, print to standard error.)
+    /// and child processes of tools find an empty standard input. That is so on Unix. Elsewhere nothing is diverted, so print to standard
+    /// error, and of the signals there is Ctrl-C only; neither was verified on Windows.
     ///
     /// If standard input is a terminal, it writes one line to standard error that says what it waits for.
     ///
