@@ -17,10 +17,14 @@ pub(crate) use self::{
     level::is_known as is_known_level,
     outbox::{Due, NotQueued, Outbox, Subject},
     session::{Negotiated, Opening, Phase, Session, ShortId},
+    watched::{ReservedBytes, SubscriptionBytes, TooManySubscriptions},
 };
 pub use self::{
     kept::{MAX_CLIENT_NAME, MAX_SESSION_FACTS},
     level::DEFAULT_LOG_LEVEL,
     outbox::{OUTBOX_BYTES, OUTBOX_LIMIT},
-    watched::{MAX_RESOURCE_SUBSCRIPTION_BYTES, MAX_RESOURCE_SUBSCRIPTIONS},
+    watched::{
+        MAX_RESOURCE_SUBSCRIPTION_BYTES, MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL,
+        MAX_RESOURCE_SUBSCRIPTIONS,
+    },
 };

@@ -250,12 +250,10 @@ impl ServeMethods for Engine {
     ) -> Option<Answered<methods::Subscribe>> {
         let resources = self.features.resources.as_ref()?;
         let session = cx.by.session.as_ref()?;
-        let subscribed = resources.subscribe(
-            session,
-            &params.uri,
-            cx.revision(),
-            self.sight(cx.source).as_ref(),
-        );
+        let all = &self.subscriptions.bytes;
+        let sight = self.sight(cx.source);
+        let revision = cx.revision();
+        let subscribed = resources.subscribe(session, &params.uri, revision, sight.as_ref(), all);
         Some(Answered::Result(subscribed))
     }
 
@@ -289,6 +287,12 @@ impl ServeMethods for Engine {
         cx: &mut Admitted<'_>,
         mut params: Box<SubscriptionsListenRequestParams>,
     ) -> Option<Answered<methods::SubscriptionsListen>> {
+        if let Some(resources) = &self.features.resources
+            && let Some(uris) = &mut params.notifications.resource_subscriptions
+        {
+            let sight = self.sight(cx.source);
+            resources.retain_found(uris, cx.revision(), sight.as_ref());
+        }
         let exchange = cx.exchange(self, Some(&mut params.meta));
         let topics = self.features.topics();
         let capacity = cx.source.capacity();

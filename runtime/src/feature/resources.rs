@@ -26,6 +26,8 @@ mod contents;
 mod draft;
 mod dynamic;
 mod folder;
+mod items;
+mod matcher;
 mod reading;
 mod room;
 mod set;

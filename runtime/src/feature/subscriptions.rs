@@ -16,7 +16,7 @@ use std::{
 use trueform_schema::{
     CancelledNotificationParams, Method, NotificationMetaObject, RequestId, Revision,
     SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenResult,
-    SubscriptionsListenResultMetaObject, conform::is_uri,
+    SubscriptionsListenResultMetaObject,
 };
 
 use super::job::{Called, Capacity, Completion, Job, Pool};
@@ -25,7 +25,10 @@ use crate::{
     gate::{NotificationKind, Outgoing},
     host::HostOwner,
     jsonrpc,
-    peer::{Due, MAX_RESOURCE_SUBSCRIPTION_BYTES, MAX_RESOURCE_SUBSCRIPTIONS, Outbox, Session},
+    peer::{
+        Due, MAX_RESOURCE_SUBSCRIPTION_BYTES, MAX_RESOURCE_SUBSCRIPTIONS, Outbox, ReservedBytes,
+        Session, SubscriptionBytes,
+    },
     signal::Fired,
     trace::Unanswered,
 };
@@ -65,6 +68,8 @@ pub(crate) struct Subscriptions {
     /// How many entries `sessions` may have before dead ones are looked for.
     sessions_sweep: AtomicUsize,
     listeners: Mutex<Vec<Listener>>,
+    /// What the subscriptions to resources take.
+    pub(crate) bytes: Arc<SubscriptionBytes>,
 }
 
 /// One open stream of `subscriptions/listen`.
@@ -80,6 +85,7 @@ impl Subscriptions {
             sessions: Mutex::default(),
             sessions_sweep: AtomicUsize::new(64),
             listeners: Mutex::default(),
+            bytes: Arc::default(),
         }
     }
 
@@ -169,7 +175,8 @@ impl Subscriptions {
         if let Some(Err(refusal)) = capacity.map(Capacity::listener) {
             return Called::TurnedAway(refusal);
         }
-        let filter = honoured(wanted, topics, exchange.revision());
+        let mut reserved = ReservedBytes::new(&self.bytes);
+        let filter = honoured(wanted, topics, exchange.revision(), &mut reserved);
         let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(filter.clone())
             .with_meta(meta_of(&exchange.id));
         // Before anything else can be sent, so that the acknowledgement comes first (U-3).
@@ -195,6 +202,7 @@ impl Subscriptions {
             exchange: exchange.clone(),
             unanswered: Unanswered::new(tracing::Span::current()),
             _ticket: ticket,
+            _reserved: reserved,
         }))
     }
 
@@ -243,6 +251,7 @@ fn honoured(
     wanted: &SubscriptionFilter,
     topics: impl Iterator<Item = &'static Topic>,
     revision: Revision,
+    reserved: &mut ReservedBytes,
 ) -> SubscriptionFilter {
     let mut honoured = SubscriptionFilter::default();
     for topic in topics.filter(|topic| topic.at(revision).exists()) {
@@ -251,22 +260,21 @@ fn honoured(
         }
         if topic.method == Method::ResourceUpdated {
             let wanted = wanted.resource_subscriptions.as_deref();
-            honoured.resource_subscriptions = wanted.map(honoured_resources);
+            honoured.resource_subscriptions =
+                wanted.map(|wanted| honoured_resources(wanted, reserved));
         }
     }
     honoured
 }
 
 /// The resources of a filter that its stream hears of: each once, and as many as the bounds allow. The acknowledgement says which.
-fn honoured_resources(wanted: &[String]) -> Vec<String> {
+fn honoured_resources(wanted: &[String], reserved: &mut ReservedBytes) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut bytes = 0;
-    let distinct = wanted
-        .iter()
-        .filter(|uri| is_uri(uri) && seen.insert(uri.as_str()));
+    let distinct = wanted.iter().filter(|uri| seen.insert(uri.as_str()));
     let within = distinct.take(MAX_RESOURCE_SUBSCRIPTIONS).take_while(|uri| {
         bytes += uri.len();
-        bytes <= MAX_RESOURCE_SUBSCRIPTION_BYTES
+        bytes <= MAX_RESOURCE_SUBSCRIPTION_BYTES && reserved.add(uri)
     });
     within.cloned().collect()
 }
@@ -289,6 +297,8 @@ struct Listening {
     shutdown: Fired<dyn HostOwner>,
     input_end: Option<Fired<Session>>,
     _ticket: Option<Ticket>,
+    /// For the resources that it names.
+    _reserved: ReservedBytes,
 }
 
 impl Job for Listening {

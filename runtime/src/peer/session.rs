@@ -210,6 +210,7 @@ impl Session {
     /// Ends the session: its calls are cancelled, its questions fail, its streams end.
     pub(crate) fn close(&self) {
         *self.lock() = Phase::Closed;
+        self.watched.clear();
         self.in_flight.cancel_all();
         self.asked.fail_all();
         self.ending.fire();

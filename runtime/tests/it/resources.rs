@@ -547,11 +547,12 @@ async fn updates() {
         "not a uri".to_owned(),
         "shop://readme".to_owned(),
         "shop://later".to_owned(),
+        "shop://orders/8".to_owned(),
     ]);
     let mut listening = new.listen(filter).await.unwrap();
     assert_eq!(
         listening.honoured().resource_subscriptions.as_deref(),
-        Some(&["shop://readme".to_owned(), "shop://later".to_owned()][..])
+        Some(&["shop://readme".to_owned(), "shop://orders/8".to_owned()][..])
     );
     assert!(!handle.resource_updated("not a uri"));
     for uri in [
@@ -559,6 +560,7 @@ async fn updates() {
         "shop://readme",
         "shop://orders/7",
         "shop://later",
+        "shop://orders/8",
     ] {
         assert!(handle.resource_updated(uri));
     }
@@ -566,7 +568,7 @@ async fn updates() {
     assert_eq!(updated.uri, "shop://readme");
     let updated = soon(of_old.next_of::<ResourceUpdated>()).await.unwrap();
     assert_eq!(updated.uri, "shop://orders/7");
-    for expected in ["shop://readme", "shop://later"] {
+    for expected in ["shop://readme", "shop://orders/8"] {
         let heard = soon(listening.next()).await.unwrap();
         let updated = heard.get::<ResourceUpdated>().unwrap().unwrap();
         assert_eq!(updated.uri, expected);

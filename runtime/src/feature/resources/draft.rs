@@ -6,8 +6,8 @@ use trueform_schema::{Annotations, Icon, Meta, Resource, ResourceTemplate, confo
 
 use super::{
     contents::ResourceOutput,
+    items::{StaticResource, TemplateResource},
     reading::{Code, DynamicCode, Reader},
-    room::{StaticResource, TemplateResource},
     template::Template,
 };
 use crate::{

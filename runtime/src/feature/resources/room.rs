@@ -3,23 +3,21 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, hash_map},
-    fmt::Display,
     iter,
     sync::{Arc, PoisonError, RwLock},
 };
 
 use trueform_schema::{
-    EmptyResult, ErrorObject, ListResourceTemplatesResult, ListResourcesResult, Method,
-    ReadResourceRequestParams, Resource, ResourceTemplate, Revision, Revisions, ServerCapabilities,
-    ServerCapabilitiesResources, View, conform::is_uri,
+    EmptyResult, ErrorObject, Method, ReadResourceRequestParams, Revision, Revisions,
+    ServerCapabilities, ServerCapabilitiesResources, conform::is_uri,
 };
 
 use super::{
     draft::Finished,
+    items::{StaticResource, TemplateResource},
+    matcher::Matcher,
     reading::{POINTER, Reader, Reading, not_found},
     set::ResourceSet,
-    template::{Mismatch, Template},
-    trie::Trie,
 };
 use crate::{
     check::CompileOptions,
@@ -31,7 +29,7 @@ use crate::{
         call::{Conditions, run},
         completion::{Argument, unknown_argument},
         job::Called,
-        listing::{Entry, Item, Listed, Listing, name_taken, sees, unlistable},
+        listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         subscriptions::{RESOURCE_UPDATED, Topic},
         undeclared,
         visibility::Sight,
@@ -39,7 +37,7 @@ use crate::{
     host::States,
     jsonrpc::{self, ErrorDetail},
     needs::RequiredCapabilities,
-    peer::Session,
+    peer::{MAX_RESOURCE_SUBSCRIPTIONS, Session, SubscriptionBytes, TooManySubscriptions},
 };
 
 static TOPICS: [Topic; 2] = [
@@ -54,21 +52,6 @@ static TOPICS: [Topic; 2] = [
 /// Changes to the lists of resources and of templates.
 pub(crate) static TOPIC: &Topic = &TOPICS[0];
 
-/// A resource with a URI of its own.
-#[derive(Debug)]
-pub(crate) struct StaticResource {
-    pub(super) shown: Resource,
-    pub(super) reader: Arc<Reader>,
-}
-
-/// Resources whose URIs a template makes.
-#[derive(Debug)]
-pub(crate) struct TemplateResource {
-    pub(super) shown: ResourceTemplate,
-    pub(super) template: Template,
-    pub(super) reader: Arc<Reader>,
-}
-
 /// The resources of a server.
 #[derive(Debug)]
 pub(crate) struct Resources {
@@ -79,15 +62,6 @@ pub(crate) struct Resources {
     options: CompileOptions,
     /// Whether some callers do not see everything.
     is_limited: bool,
-}
-
-/// Finds the template that a URI has the form of.
-#[derive(Debug)]
-struct Matcher {
-    listing: Arc<Listing<TemplateResource>>,
-    /// Those that are listed, the more specific first, else in the order of the list.
-    templates: Vec<Arc<TemplateResource>>,
-    trie: Trie,
 }
 
 /// The resources and templates of a set.
@@ -324,24 +298,39 @@ impl Resources {
         Ok(run(&reading, Context(exchange), (), conditions))
     }
 
+    /// Leaves in `uris`, which a client asks to hear of, those that it could read (J-8). Of what is not there and what the caller does
+    /// not see the acknowledgement says the same. No more are looked up than may be honoured.
+    pub(crate) fn retain_found(
+        &self,
+        uris: &mut Vec<String>,
+        revision: Revision,
+        sight: Option<&Sight<'_>>,
+    ) {
+        uris.truncate(MAX_RESOURCE_SUBSCRIPTIONS);
+        uris.retain(|uri| self.find(uri, revision, sight).is_ok());
+    }
+
     /// Answers `resources/subscribe` (J-7).
     ///
     /// # Errors
-    /// Nothing is found under the URI, or the session has too many subscriptions.
+    /// Nothing is found under the URI, or there are too many subscriptions in the session or in `all`.
     pub(crate) fn subscribe(
         &self,
         session: &Session,
         uri: &str,
         revision: Revision,
         sight: Option<&Sight<'_>>,
+        all: &Arc<SubscriptionBytes>,
     ) -> std::result::Result<EmptyResult, ErrorObject> {
         self.find(uri, revision, sight)?;
-        match session.watched.add(uri) {
-            Ok(()) => Ok(EmptyResult::default()),
-            Err(_) => Err(jsonrpc::internal(
-                "this session has too many subscriptions to resources",
-            )),
-        }
+        let whose = match session.watched.add(uri, all) {
+            Ok(()) => return Ok(EmptyResult::default()),
+            Err(TooManySubscriptions::Here) => "this session has",
+            Err(TooManySubscriptions::InAll) => "the sessions of this server have",
+        };
+        Err(jsonrpc::internal(format!(
+            "{whose} too many subscriptions to resources"
+        )))
     }
 }
 
@@ -365,44 +354,6 @@ impl Room for Resources {
             Ok((reader, _)) => reader.needs,
             Err(_) => RequiredCapabilities::NONE,
         }
-    }
-}
-
-impl TemplateResource {
-    fn completes(&self) -> bool {
-        self.reader.completers.iter().any(Option::is_some)
-    }
-}
-
-impl Matcher {
-    fn new(listing: Arc<Listing<TemplateResource>>) -> Self {
-        let mut templates: Vec<_> = listing.visible().cloned().collect();
-        templates.sort_by_cached_key(|resource| resource.template.specificity());
-        Self {
-            trie: Trie::new(templates.iter().map(|resource| resource.template.prefix())),
-            templates,
-            listing,
-        }
-    }
-
-    /// The template of `uri` that a caller with `sight` sees, and the values of its variables or what is wrong with one of them.
-    fn find(
-        &self,
-        uri: &str,
-        sight: Option<&Sight<'_>>,
-    ) -> Option<(
-        &TemplateResource,
-        std::result::Result<Vec<String>, Mismatch<'_>>,
-    )> {
-        self.trie.candidates(uri).find_map(|at| {
-            let resource = &self.templates[at];
-            if sight.is_some_and(|sight| !sees(sight, resource)) {
-                return None;
-            }
-            let values = resource.template.values(uri)?;
-            let owned = |values: Vec<_>| values.into_iter().map(Cow::into_owned).collect();
-            Some((&**resource, values.map(owned)))
-        })
     }
 }
 
@@ -496,73 +447,4 @@ fn repeated<'r, T>(
         }
     }
     problems
-}
-
-impl Item for StaticResource {
-    const KIND: &'static str = "resource";
-    const RULE: &'static str = "known-resource";
-    const POINTER: &'static str = POINTER;
-    const METHOD: Method = Method::ListResources;
-    type Page = ListResourcesResult;
-    type Shown = Resource;
-
-    fn name(&self) -> &str {
-        &self.reader.uri
-    }
-
-    fn place(&self) -> &dyn Display {
-        &self.reader.place
-    }
-
-    fn shown(&self, _: View<'_>) -> Resource {
-        self.shown.clone()
-    }
-
-    fn page(shown: Vec<Resource>, next_cursor: Option<String>) -> ListResourcesResult {
-        let mut result = ListResourcesResult::new(shown);
-        result.next_cursor = next_cursor;
-        result
-    }
-
-    fn cache(page: &mut ListResourcesResult, caching: Caching) {
-        if let Some((ttl, scope)) = caching.members() {
-            (page.ttl_ms, page.cache_scope) = (Some(ttl), Some(scope));
-        }
-    }
-}
-
-impl Item for TemplateResource {
-    const KIND: &'static str = "resource template";
-    const RULE: &'static str = "known-resource-template";
-    const POINTER: &'static str = POINTER;
-    const METHOD: Method = Method::ListResourceTemplates;
-    type Page = ListResourceTemplatesResult;
-    type Shown = ResourceTemplate;
-
-    fn name(&self) -> &str {
-        &self.reader.uri
-    }
-
-    fn place(&self) -> &dyn Display {
-        &self.reader.place
-    }
-
-    fn shown(&self, _: View<'_>) -> ResourceTemplate {
-        self.shown.clone()
-    }
-
-    fn page(
-        shown: Vec<ResourceTemplate>,
-        next_cursor: Option<String>,
-    ) -> ListResourceTemplatesResult {
-        let mut result = ListResourceTemplatesResult::new(shown);
-        result.next_cursor = next_cursor;
-        result
-    }
-
-    fn cache(page: &mut ListResourceTemplatesResult, caching: Caching) {
-        if let Some((ttl, scope)) = caching.members() {
-            (page.ttl_ms, page.cache_scope) = (Some(ttl), Some(scope));
-        }
-    }
 }

@@ -96,7 +96,9 @@ pub struct HttpConfig {
     /// Default: [`DEFAULT_MAX_SESSIONS`].
     pub max_sessions: usize,
     /// What all legacy sessions may keep together, in bytes; beyond it as beyond `max_sessions`. One keeps at most 4 KiB while it
-    /// is idle ([`MAX_SESSION_FACTS`](crate::MAX_SESSION_FACTS)), beside its resumable events and the name of its principal.
+    /// is idle ([`MAX_SESSION_FACTS`](crate::MAX_SESSION_FACTS)), beside its resumable events, the name of its principal, and its
+    /// subscriptions to resources, which have a bound of their own
+    /// ([`MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL`](crate::MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL)).
     /// Default: [`DEFAULT_MAX_SESSION_BYTES`].
     pub max_session_bytes: usize,
     /// How long a session lives without activity. A call at work and an open stream are activity. Default:
