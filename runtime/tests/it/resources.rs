@@ -836,3 +836,70 @@ async fn methods_and_composition() {
     let answer: Value = serde_json::from_str(&answers[0]).unwrap();
     assert_eq!(answer["error"]["code"], -32601);
 }
+
+// V-10, J-8: what a caller does not see is not there for it, whichever request names it.
+#[tokio::test]
+async fn what_a_caller_does_not_see() {
+    let is_secret = |uri: &str| uri == "shop://logo.png" || uri.starts_with("db://");
+    let service = server()
+        .visible(move |viewer, offer| viewer.principal().is_some() || !is_secret(offer.name()));
+    // A public copy would be shared with those who do not see it.
+    let problem = service.build().unwrap_err().to_string();
+    assert!(problem.contains("shop://logo.png"), "{problem}");
+    let service = Server::new("shop", "1.0.0")
+        .resources(resources![readme, row])
+        .resources(DynamicResource::new("shop://logo.png", "logo").handler(async |_| "logo"))
+        .visible(move |viewer, offer| viewer.principal().is_some() || !is_secret(offer.name()))
+        .build()
+        .unwrap();
+    for revision in ERAS {
+        let not_found = match revision {
+            Revision::V2026_07_28 => -32602,
+            _ => -32002,
+        };
+        let anyone = connected(&service, revision).await;
+        let options = ClientOptions::at(revision).principal(Principal::new("ann"));
+        let ann = service.connect_as(options).await.unwrap();
+        assert_eq!(anyone.list_resources().await.unwrap().len(), 1);
+        assert_eq!(ann.list_resources().await.unwrap().len(), 2);
+        assert_eq!(anyone.list_resource_templates().await.unwrap().len(), 0);
+        assert_eq!(ann.list_resource_templates().await.unwrap().len(), 1);
+        for uri in ["shop://logo.png", "db://users/7"] {
+            let (code, pointer, at, _) = refused(anyone.read_resource(uri).await);
+            assert_eq!(
+                (code, &*pointer, at),
+                (not_found, "/params/uri", json!(uri))
+            );
+            ann.read_resource(uri).await.unwrap();
+        }
+        let of = CompletionReference::from(ResourceTemplateReference::new("db://{table}/{id}"));
+        let (code, ..) = refused(anyone.complete(of.clone(), "table", "").await);
+        assert_eq!(code, -32602);
+        ann.complete(of, "table", "").await.unwrap();
+        if revision == Revision::V2026_07_28 {
+            let named = [
+                "shop://readme",
+                "shop://logo.png",
+                "db://users/7",
+                "shop://unknown",
+            ];
+            let filter = || {
+                let named = named.map(str::to_owned).to_vec();
+                SubscriptionFilter::default().with_resource_subscriptions(named)
+            };
+            let heard = anyone.listen(filter()).await.unwrap();
+            let honoured = heard.honoured().resource_subscriptions.clone();
+            assert_eq!(honoured.unwrap(), named[..1]);
+            let heard = ann.listen(filter()).await.unwrap();
+            let honoured = heard.honoured().resource_subscriptions.clone();
+            assert_eq!(honoured.unwrap(), named[..3]);
+        } else {
+            for uri in ["shop://logo.png", "db://users/7"] {
+                let subscribe = || SubscribeRequestParams::new(uri);
+                let (code, ..) = refused(anyone.request::<Subscribe>(subscribe()).await);
+                assert_eq!(code, not_found);
+                ann.request::<Subscribe>(subscribe()).await.unwrap();
+            }
+        }
+    }
+}
