@@ -17,7 +17,6 @@ pub mod layer;
 pub(crate) mod listing;
 pub(crate) mod logging;
 pub(crate) mod methods;
-pub(crate) mod metrics;
 pub(crate) mod offered;
 pub mod prompts;
 pub mod resources;

@@ -259,16 +259,44 @@ impl<C: Callable> RunningCall<C> {
             tracing::debug!(problem = &*error.message, "answered with an error");
             Outgoing::failure(&exchange.id, exchange.revision(), error)
         });
-        if let Some(around) = self.around.take() {
-            around.end(&response);
+        match self.around.take() {
+            None => response,
+            Some(around) => self.leave_layers(around, response),
         }
+    }
+
+    /// Lets each layer see the end of the call. The response is another one if it is larger than a layer allows.
+    #[cold]
+    fn leave_layers(&self, mut around: Box<Around>, mut response: Outgoing) -> Outgoing {
+        let bytes = response.bytes().len();
+        if let Some(limit) = around.max_response_bytes().filter(|limit| *limit < bytes) {
+            let (callable, exchange) = (&*self.callable, &self.cx.0);
+            let failure = Failure::TooLarge { bytes, limit };
+            log_failure(callable.name(), callable.place(), &failure);
+            // It belongs to the response that is not sent, and may be what is large.
+            drop(exchange.take_result_meta());
+            let output = callable.failed(&failure);
+            response = output
+                .and_then(|output| callable.respond(&self.cx, Ok(output)))
+                .unwrap_or_else(|error| {
+                    Outgoing::failure(&exchange.id, exchange.revision(), error)
+                });
+        }
+        around.end(&response);
         response
     }
 }
 
 impl Around {
-    #[cold]
-    fn end(mut self, response: &Outgoing) {
+    /// The smallest limit of a layer for the response.
+    fn max_response_bytes(&self) -> Option<usize> {
+        let scopes = self.scopes.iter();
+        scopes
+            .filter_map(|scope| contained(LAYER, || scope.max_response_bytes()).flatten())
+            .min()
+    }
+
+    fn end(&mut self, response: &Outgoing) {
         let end = CallEnd {
             outcome: match response.outcome() {
                 Some(Outcome::ToolError) => CallOutcome::ToolError,
@@ -307,6 +335,9 @@ fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
         }
         Failure::TimedOut(limit) => tracing::warn!(name, ?limit, "a call ran out of time"),
         Failure::NoThread => tracing::warn!(name, "no thread for a blocking call"),
+        Failure::TooLarge { bytes, limit } => {
+            tracing::warn!(name, %place, bytes, limit, "a response is larger than a layer allows");
+        }
         Failure::Stopped => tracing::warn!(name, "a call was cut off: the server stops"),
     }
 }

@@ -93,6 +93,9 @@ pub(crate) trait Callable: Send + Sync + 'static {
                 self.name()
             )),
             Failure::Stopped => stopped(),
+            Failure::TooLarge { bytes, limit } => {
+                jsonrpc::internal(too_large(self.name(), *bytes, *limit))
+            }
         })
     }
 
@@ -110,6 +113,11 @@ pub(crate) trait Callable: Send + Sync + 'static {
 /// The error for a request that the server stopped before it was answered (DEC-11).
 pub(crate) fn stopped() -> ErrorObject {
     jsonrpc::internal("the server stopped before the request was answered")
+}
+
+/// Says that the response of `what` is larger than a layer allows.
+pub(crate) fn too_large(what: &str, bytes: usize, limit: usize) -> String {
+    format!("the response of `{what}` has {bytes} bytes; at most {limit} are allowed")
 }
 
 /// How long a call may take.
@@ -145,4 +153,9 @@ pub(crate) enum Failure {
     NoThread,
     /// The server stopped before the code ended (DEC-11).
     Stopped,
+    /// The response has more bytes than a layer allows.
+    TooLarge {
+        bytes: usize,
+        limit: usize,
+    },
 }

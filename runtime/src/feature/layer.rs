@@ -1,5 +1,8 @@
-//! Layers around calls: code that sees every call of a tool or of an extension's method before it runs and after it ended,
-//! such as metrics, audit logs, quotas and limits on concurrency.
+//! Layers around calls: code that sees every call of a tool, of a prompt, of a completion or of an extension's method before it
+//! runs and after it ended.
+//!
+//! These are here: [`CallMetrics`] counts and times calls, [`AuditLog`] logs them, [`ConcurrencyLimit`] lets only some run at once,
+//! [`TimeLimit`] and [`ResponseLimit`] bound how long they take and how much they return.
 //!
 //! A [`CallLayer`] is shared by all calls; what it [begins](CallLayer::begin) for one call is a [`CallScope`]. With no layer
 //! registered a call pays one comparison.
@@ -32,6 +35,13 @@
 //! # }
 //! ```
 
+mod audit;
+mod by_name;
+mod concurrency;
+mod metrics;
+mod response_limit;
+mod time_limit;
+
 use std::{
     fmt,
     sync::Arc,
@@ -41,8 +51,15 @@ use std::{
 
 use trueform_schema::ToolAnnotations;
 
+use self::by_name::ByName;
+pub use self::{
+    audit::AuditLog,
+    concurrency::{ConcurrencyLimit, DEFAULT_QUEUE},
+    metrics::{CallMetrics, Measured},
+    response_limit::ResponseLimit,
+    time_limit::TimeLimit,
+};
 use super::failure::ToolError;
-pub use super::metrics::{CallMetrics, Measured};
 use crate::exchange::Context;
 
 /// Code around every call.
@@ -69,6 +86,12 @@ pub trait CallScope: Send {
         None
     }
 
+    /// Most bytes that the response may have, as a whole JSON-RPC message; the smallest of all layers counts. A larger one is not
+    /// sent: a tool answers with a result that has `isError`, everything else with -32603, and both give the size and the limit.
+    fn max_response_bytes(&self) -> Option<usize> {
+        None
+    }
+
     /// The call ended and its response is written.
     fn ended(self: Box<Self>, end: &CallEnd) {
         let _ = end;
@@ -84,7 +107,7 @@ pub struct CallInfo<'a> {
 }
 
 impl<'a> CallInfo<'a> {
-    /// The name: of the tool, or the method of an extension.
+    /// The name: of the tool, of the prompt, of the prompt whose argument is completed, or the method of an extension.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name

@@ -391,6 +391,7 @@ enum Panics {
     Begin,
     Admission,
     TimeLimit,
+    ResponseLimit,
     Ended,
     Drop,
 }
@@ -423,6 +424,11 @@ impl CallScope for Falling {
         None
     }
 
+    fn max_response_bytes(&self) -> Option<usize> {
+        self.0.at(Panics::ResponseLimit);
+        None
+    }
+
     fn ended(self: Box<Self>, _: &CallEnd) {
         self.0.at(Panics::Ended);
     }
@@ -443,6 +449,7 @@ async fn layers_that_panic() {
         Panics::Begin,
         Panics::Admission,
         Panics::TimeLimit,
+        Panics::ResponseLimit,
         Panics::Ended,
         Panics::Drop,
     ] {

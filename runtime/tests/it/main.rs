@@ -18,6 +18,8 @@ mod calls;
 #[cfg(feature = "testing")]
 mod checker;
 mod client;
+#[cfg(feature = "http")]
+mod controls;
 mod enforced;
 mod exotic;
 #[cfg(feature = "http")]

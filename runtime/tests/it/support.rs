@@ -461,7 +461,12 @@ impl tracing::Subscriber for Log {
 
         LOG.with_borrow(|log| {
             if let Some(log) = log {
-                let mut line = Line(event.metadata().level().to_string());
+                let metadata = event.metadata();
+                let mut line = Line(metadata.level().to_string());
+                // One that the event chose itself.
+                if Some(metadata.target()) != metadata.module_path() {
+                    line.0.push_str(&format!(" target={}", metadata.target()));
+                }
                 event.record(&mut line);
                 log.push(line.0);
             }

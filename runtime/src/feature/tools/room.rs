@@ -20,7 +20,7 @@ use crate::{
         Room,
         caching::Caching,
         call::{Conditions, run},
-        callable::{Callable, Failure, Step, Timeout, stopped},
+        callable::{Callable, Failure, Step, Timeout, stopped, too_large},
         failure::ToolError,
         function::Place,
         job::Called,
@@ -294,6 +294,7 @@ impl Callable for ToolRoute {
             )),
             // What the model reads is the author's or about the tool; this is about the server.
             Failure::Stopped => return Err(stopped()),
+            Failure::TooLarge { bytes, limit } => failed(&too_large(self.name(), *bytes, *limit)),
         })
     }
 

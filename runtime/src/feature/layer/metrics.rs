@@ -7,10 +7,8 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    failure::ToolError,
-    layer::{CallEnd, CallInfo, CallLayer, CallOutcome, CallScope},
-};
+use super::{CallEnd, CallInfo, CallLayer, CallOutcome, CallScope};
+use crate::feature::failure::ToolError;
 
 /// Most pairs of name and outcome that are counted apart. Names come from what is registered and outcomes from handlers, so a
 /// client cannot reach it; an author's error codes could.
@@ -58,7 +56,7 @@ struct Counter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Measured {
-    /// The name: of a tool, or the method of an extension.
+    /// The name, as [`CallInfo::name`] returns it.
     pub name: String,
     /// How the calls ended; `None` for those that were cancelled or dropped.
     pub outcome: Option<CallOutcome>,

@@ -1,0 +1,218 @@
+//! A layer that limits how many calls run at once.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{self, Poll},
+};
+
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+
+use super::{CallInfo, CallLayer, CallScope};
+use crate::feature::failure::ToolError;
+
+/// How many calls may wait behind those that run, unless [`ConcurrencyLimit::queue`] sets another number.
+pub const DEFAULT_QUEUE: usize = 64;
+
+/// Limits how many calls run at once: of all, [of one name](Self::per_name), or [of one principal](Self::per_principal).
+///
+/// Further calls wait, and run in the order in which they came. A queue has room for [`DEFAULT_QUEUE`] calls, or as many as
+/// [`queue`](Self::queue) says; one more is refused at once, by a tool with a result that has `isError`, by everything else with
+/// -32603. A call counts until it is answered, cancelled or dropped, whatever happens to it. Of a function that blocks, the thread
+/// may run on after a cancellation or a timeout: it no longer counts.
+///
+/// How long a call waits is bounded by its time limit only; a [`TimeLimit`](super::TimeLimit) gives one to every call.
+///
+/// ```
+/// use trueform::{prelude::*, layer::ConcurrencyLimit};
+///
+/// /// Renders a page, which takes much memory.
+/// #[tool]
+/// async fn render(page: u32) -> String {
+///     format!("page {page}")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::new("press", "1.0.0")
+///     .tools(tools![render])
+///     .layer(ConcurrencyLimit::new(16))
+///     .layer(ConcurrencyLimit::per_principal(2).queue(8));
+/// let client = server.connect().await?;
+/// client.call_tool("render", serde_json::json!({ "page": 1 })).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ConcurrencyLimit {
+    by: By,
+    running: usize,
+    waiting: usize,
+    groups: Groups,
+}
+
+/// Which calls are counted together.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    All,
+    Name,
+    Principal,
+}
+
+/// The calls that are counted together. Names of different methods differ.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Group {
+    All,
+    Name(&'static str, Box<str>),
+    /// Callers without a principal are one group.
+    Principal(Option<Box<str>>),
+}
+
+/// The groups that have calls now. There are at most as many as calls.
+type Groups = Arc<Mutex<HashMap<Group, Count>>>;
+
+#[derive(Debug)]
+struct Count {
+    /// A permit for each call that may run. Fair: who came first is served first.
+    permits: Arc<Semaphore>,
+    /// Calls that run or wait.
+    calls: usize,
+}
+
+impl ConcurrencyLimit {
+    /// At most `calls` calls run at once, at least 1.
+    #[must_use]
+    pub fn new(calls: usize) -> Self {
+        Self::by(By::All, calls)
+    }
+
+    /// At most `calls` calls of each name run at once, at least 1. A tool and a prompt of the same name are counted apart.
+    #[must_use]
+    pub fn per_name(calls: usize) -> Self {
+        Self::by(By::Name, calls)
+    }
+
+    /// At most `calls` calls of each [`Principal`](crate::Principal) run at once, at least 1. All callers without a principal are
+    /// counted together.
+    #[must_use]
+    pub fn per_principal(calls: usize) -> Self {
+        Self::by(By::Principal, calls)
+    }
+
+    fn by(by: By, running: usize) -> Self {
+        Self {
+            by,
+            running: running.clamp(1, Semaphore::MAX_PERMITS),
+            waiting: DEFAULT_QUEUE,
+            groups: Groups::default(),
+        }
+    }
+
+    /// Sets how many calls may wait, in each group that is counted together. With 0 a call that cannot run at once is refused.
+    /// Default: [`DEFAULT_QUEUE`].
+    #[must_use]
+    pub fn queue(mut self, calls: usize) -> Self {
+        self.waiting = calls;
+        self
+    }
+
+    fn group(&self, call: &CallInfo<'_>) -> Group {
+        let principal = call.context().principal();
+        match self.by {
+            By::All => Group::All,
+            By::Name => Group::Name(call.method(), call.name().into()),
+            By::Principal => Group::Principal(principal.map(|one| one.subject().into())),
+        }
+    }
+}
+
+/// The groups. Nothing of an author runs while they are locked.
+fn locked(groups: &Groups) -> MutexGuard<'_, HashMap<Group, Count>> {
+    groups.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl CallLayer for ConcurrencyLimit {
+    fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
+        let group = self.group(call);
+        let mut groups = locked(&self.groups);
+        let count = groups.entry(group.clone()).or_insert_with(|| Count {
+            permits: Arc::new(Semaphore::new(self.running)),
+            calls: 0,
+        });
+        if self.running.saturating_add(self.waiting) <= count.calls {
+            let (running, waiting) = (self.running, self.waiting);
+            return Err(ToolError::new(format!(
+                "`{}` did not run: {running} calls run and {waiting} wait, as many as may; try again later",
+                call.name()
+            )));
+        }
+        count.calls += 1;
+        Ok(Some(Box::new(Slot {
+            permits: count.permits.clone(),
+            turn: Turn::Fresh,
+            group,
+            groups: self.groups.clone(),
+        })))
+    }
+}
+
+/// The part of a call in those that are counted with it.
+struct Slot {
+    permits: Arc<Semaphore>,
+    turn: Turn,
+    group: Group,
+    groups: Groups,
+}
+
+enum Turn {
+    /// Layers further out have not admitted the call. A permit that it took by now could keep back the call that those wait for.
+    Fresh,
+    Waiting(Acquiring),
+    Running(#[expect(dead_code, reason = "given back by its drop")] OwnedSemaphorePermit),
+    Over,
+}
+
+type Acquiring = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
+
+impl CallScope for Slot {
+    fn poll_admitted(&mut self, cx: &mut task::Context<'_>) -> Poll<()> {
+        if let Turn::Fresh = self.turn {
+            self.turn = match self.permits.clone().try_acquire_owned() {
+                Ok(permit) => Turn::Running(permit),
+                Err(_) => Turn::Waiting(Box::pin(self.permits.clone().acquire_owned())),
+            };
+        }
+        if let Turn::Waiting(acquiring) = &mut self.turn {
+            let Poll::Ready(permit) = acquiring.as_mut().poll(cx) else {
+                return Poll::Pending;
+            };
+            self.turn = Turn::Running(permit.expect("the semaphore is never closed"));
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // The permit goes first: a group that is made anew has all of its permits.
+        self.turn = Turn::Over;
+        let mut groups = locked(&self.groups);
+        if let Some(count) = groups.get_mut(&self.group) {
+            count.calls -= 1;
+            if count.calls == 0 {
+                groups.remove(&self.group);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot")
+            .field("group", &self.group)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,70 @@
+//! A layer that limits how large responses are.
+
+use super::{ByName, CallInfo, CallLayer, CallScope};
+use crate::feature::failure::ToolError;
+
+/// Limits how large the response to a call may be.
+///
+/// A larger one is not sent. Instead a tool answers with a result that has `isError`, everything else with -32603; the message
+/// gives the size and the limit, so that a model can ask for less. Counted are the bytes of the whole JSON-RPC message, errors
+/// included. The answer that takes the place of a larger one is sent even if the limit is smaller than this answer.
+///
+/// The response is written before it is measured, so this bounds what a client reads, not what the server has in memory.
+///
+/// ```
+/// use trueform::{prelude::*, layer::ResponseLimit};
+///
+/// /// Returns the whole log.
+/// #[tool]
+/// fn read_log() -> String {
+///     "x".repeat(100_000)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let limit = ResponseLimit::new(50_000).named("export", 10_000_000);
+/// let client = Server::new("logs", "1.0.0").tools(tools![read_log]).layer(limit).connect().await?;
+/// let result = client.call_tool("read_log", ()).await?;
+/// assert_eq!(result.is_error, Some(true));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ResponseLimit(ByName<usize>);
+
+impl ResponseLimit {
+    /// Each response may have `bytes`, unless [`named`](Self::named) sets another limit for the name of the call.
+    #[must_use]
+    pub fn new(bytes: usize) -> Self {
+        Self(ByName::new(Some(bytes)))
+    }
+
+    /// Only the responses to calls with a limit of their own are limited: those that [`named`](Self::named) names.
+    #[must_use]
+    pub fn only_named() -> Self {
+        Self(ByName::new(None))
+    }
+
+    /// Sets the limit for the responses to calls of `name`, which may be larger or smaller than that of the others. `name` is what
+    /// [`CallInfo::name`] returns.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>, bytes: usize) -> Self {
+        self.0.set(name.into(), bytes);
+        self
+    }
+}
+
+impl CallLayer for ResponseLimit {
+    fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
+        let limit = self.0.of(call.name());
+        Ok(limit.map(|limit| Box::new(Limited(limit)) as Box<dyn CallScope>))
+    }
+}
+
+struct Limited(usize);
+
+impl CallScope for Limited {
+    fn max_response_bytes(&self) -> Option<usize> {
+        Some(self.0)
+    }
+}

@@ -1,0 +1,72 @@
+//! A layer that limits how long calls take.
+
+use std::time::Duration;
+
+use super::{ByName, CallInfo, CallLayer, CallScope};
+use crate::feature::failure::ToolError;
+
+/// Limits how long each call may take, its waiting in layers such as [`ConcurrencyLimit`](super::ConcurrencyLimit) included.
+///
+/// A call that takes longer is given up, and answered: a tool with a result that has `isError`, everything else with -32603. The
+/// shortest of this limit and the call's own counts. Reports of progress do not extend it. Code that does not await is not
+/// interrupted: of a function that blocks, the thread runs on until the function returns, and a call that is done before it has
+/// awaited anything has no time to be measured.
+///
+/// ```
+/// use std::time::Duration;
+/// use trueform::{prelude::*, layer::TimeLimit};
+///
+/// /// Never comes back.
+/// #[tool]
+/// async fn fetch() -> String {
+///     std::future::pending().await
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let limit = TimeLimit::new(Duration::from_millis(10)).named("report", Duration::from_secs(60));
+/// let client = Server::new("web", "1.0.0").tools(tools![fetch]).layer(limit).connect().await?;
+/// let result = client.call_tool("fetch", ()).await?;
+/// assert_eq!(result.is_error, Some(true));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct TimeLimit(ByName<Duration>);
+
+impl TimeLimit {
+    /// Each call may take `limit`, unless [`named`](Self::named) sets another limit for its name.
+    #[must_use]
+    pub fn new(limit: Duration) -> Self {
+        Self(ByName::new(Some(limit)))
+    }
+
+    /// Only calls with a limit of their own are limited: those that [`named`](Self::named) names.
+    #[must_use]
+    pub fn only_named() -> Self {
+        Self(ByName::new(None))
+    }
+
+    /// Sets the limit for calls of `name`, which may be longer or shorter than that of the others. `name` is what
+    /// [`CallInfo::name`] returns.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>, limit: Duration) -> Self {
+        self.0.set(name.into(), limit);
+        self
+    }
+}
+
+impl CallLayer for TimeLimit {
+    fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
+        let limit = self.0.of(call.name());
+        Ok(limit.map(|limit| Box::new(Limited(limit)) as Box<dyn CallScope>))
+    }
+}
+
+struct Limited(Duration);
+
+impl CallScope for Limited {
+    fn time_limit(&self) -> Option<Duration> {
+        Some(self.0)
+    }
+}
