@@ -261,13 +261,13 @@ impl<C: Callable> RunningCall<C> {
         });
         match self.around.take() {
             None => response,
-            Some(around) => self.leave_layers(around, response),
+            Some(mut around) => self.leave_layers(&mut around, response),
         }
     }
 
     /// Lets each layer see the end of the call. The response is another one if it is larger than a layer allows.
     #[cold]
-    fn leave_layers(&self, mut around: Box<Around>, mut response: Outgoing) -> Outgoing {
+    fn leave_layers(&self, around: &mut Around, mut response: Outgoing) -> Outgoing {
         let bytes = response.bytes().len();
         if let Some(limit) = around.max_response_bytes().filter(|limit| *limit < bytes) {
             let (callable, exchange) = (&*self.callable, &self.cx.0);
