@@ -1,0 +1,44 @@
+//! The paths that are suggested while a user types one.
+
+use std::time::{Duration, Instant};
+
+use trueform::{
+    ToolError,
+    completion::{CompletionQuery, MAX_SUGGESTIONS},
+    schema::Completion,
+};
+
+use crate::Folder;
+
+/// Longest time for which paths are looked for. After it those that were found are suggested.
+pub const MAX_COMPLETION_TIME: Duration = Duration::from_secs(1);
+
+/// The paths that begin with what was typed.
+pub(crate) async fn paths(query: CompletionQuery) -> Result<Completion, ToolError> {
+    let folder = query.context().state::<Folder>();
+    let folder =
+        folder.ok_or_else(|| ToolError::internal("the folder is not registered as state"))?;
+    let typed = query.value().to_owned();
+    let found = tokio::task::spawn_blocking(move || beginning_with(&folder, &typed)).await;
+    found.map_err(ToolError::internal)
+}
+
+fn beginning_with(folder: &Folder, typed: &str) -> Completion {
+    let end = Instant::now() + MAX_COMPLETION_TIME;
+    let prefix = typed.to_owned();
+    let files = folder.files(move |folder| {
+        // `src/` for `src/ma`, and all folders in it for `src/`.
+        let inside = format!("{folder}/");
+        prefix.starts_with(&inside) || inside.starts_with(&prefix)
+    });
+    let mut found = files
+        .take_while(|_| Instant::now() < end)
+        .filter_map(Result::ok)
+        .map(|file| file.path)
+        .filter(|path| path.starts_with(typed));
+    let values: Vec<String> = found.by_ref().take(MAX_SUGGESTIONS).collect();
+    let has_more = found.next().is_some() || end <= Instant::now();
+    let mut completion = Completion::new(values);
+    completion.has_more = Some(has_more);
+    completion
+}

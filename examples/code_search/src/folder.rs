@@ -1,0 +1,145 @@
+//! The folder: which of its files are shown, and what is in them.
+
+use std::{
+    cmp::Ordering,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ignore::{DirEntry, WalkBuilder};
+use trueform::ToolError;
+
+/// Largest file that is searched or read, in bytes.
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// A folder of files. Clones are cheap.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    root: Arc<Path>,
+}
+
+/// A file that the folder shows.
+pub(crate) struct Entry {
+    /// Relative to the folder, with `/` between its parts.
+    pub(crate) path: String,
+    pub(crate) location: PathBuf,
+}
+
+impl Folder {
+    /// The folder at `path`, with the links in `path` resolved.
+    ///
+    /// # Errors
+    /// If it does not exist, cannot be read or is not a folder.
+    pub fn open(path: impl AsRef<Path>) -> trueform::Result<Self> {
+        let path = path.as_ref();
+        let refused = |problem: &dyn std::fmt::Display| {
+            trueform::Error::other(format!("cannot search `{}`: {problem}", path.display()))
+        };
+        let root = path.canonicalize().map_err(|error| refused(&error))?;
+        // Reading it is what tells that it is a folder, and one that may be read.
+        root.read_dir().map_err(|error| refused(&error))?;
+        Ok(Self { root: root.into() })
+    }
+
+    /// The files that are shown, in the [order](order) of their paths, of the folders that `enters` lets in. An error is of a folder
+    /// that cannot be read; the walk goes on after it.
+    pub(crate) fn files(
+        &self,
+        enters: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> impl Iterator<Item = Result<Entry, ignore::Error>> {
+        let root = self.root.clone();
+        let walk = WalkBuilder::new(&self.root)
+            // What is ignored is so in a folder that is not (yet) a repository, too.
+            .require_git(false)
+            .follow_links(false)
+            .sort_by_file_name(Ord::cmp)
+            .filter_entry(move |entry| {
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                !is_folder
+                    || relative(&root, entry).is_some_and(|path| path.is_empty() || enters(&path))
+            })
+            .build();
+        let root = self.root.clone();
+        walk.filter_map(move |entry| match entry {
+            Ok(entry) => {
+                // Neither a folder, nor a link, a pipe or a device.
+                entry.file_type().filter(std::fs::FileType::is_file)?;
+                let path = relative(&root, &entry)?;
+                let location = entry.into_path();
+                Some(Ok(Entry { path, location }))
+            }
+            Err(error) => Some(Err(error)),
+        })
+    }
+
+    /// The content of the file at `path`, if it is shown.
+    ///
+    /// # Errors
+    /// [`ToolError::not_found`] if it is not; another error if the file is too large or cannot be read.
+    pub fn read(&self, path: &str) -> Result<Vec<u8>, ToolError> {
+        // The walk itself finds it: so a file is read exactly if it is searched.
+        let target = path.to_owned();
+        let found = self
+            .files(move |folder| is_within(&target, folder))
+            .filter_map(Result::ok)
+            .find(|entry| entry.path == path);
+        match found {
+            Some(entry) => read(&entry.location).map_err(|error| refusal(path, &error)),
+            None => Err(not_found(path)),
+        }
+    }
+}
+
+/// The path of `entry`, with `/` between its parts; `None` if it is not UTF-8, and so cannot be named in a message.
+fn relative(root: &Path, entry: &DirEntry) -> Option<String> {
+    let path = entry.path().strip_prefix(root).ok()?;
+    let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
+    Some(parts?.join("/"))
+}
+
+/// Whether `path` is within the folder at `folder`.
+pub(crate) fn is_within(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The order in which the walk comes to two paths.
+pub(crate) fn order(one: &str, other: &str) -> Ordering {
+    one.split('/').cmp(other.split('/'))
+}
+
+/// The bytes of the file at `location`.
+///
+/// # Errors
+/// [`io::ErrorKind::FileTooLarge`] if there are more than [`MAX_FILE_BYTES`].
+pub(crate) fn read(location: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // Bounded as it is read: a file may grow meanwhile.
+    File::open(location)?
+        .take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    match u64::try_from(bytes.len()) {
+        Ok(..=MAX_FILE_BYTES) => Ok(bytes),
+        _ => Err(io::ErrorKind::FileTooLarge.into()),
+    }
+}
+
+fn not_found(path: &str) -> ToolError {
+    ToolError::not_found(format!(
+        "there is no file `{path}`, or it is hidden or ignored"
+    ))
+}
+
+/// Why the file at `path`, which was shown, is not handed out.
+fn refusal(path: &str, error: &io::Error) -> ToolError {
+    match error.kind() {
+        // It vanished since the walk came to it.
+        io::ErrorKind::NotFound => not_found(path),
+        io::ErrorKind::FileTooLarge => ToolError::new(format!(
+            "`{path}` has more than {MAX_FILE_BYTES} bytes, and is not read"
+        )),
+        _ => ToolError::new(format!("`{path}` cannot be read: {error}")),
+    }
+}

@@ -1,0 +1,79 @@
+//! A server that lets a model search a folder of code and read its files.
+//!
+//! Both see what `git` and ripgrep show of the folder: neither files that its ignore rules leave out nor hidden ones, and nothing
+//! behind a link.
+
+mod completion;
+mod contents;
+mod folder;
+mod query;
+mod search;
+
+use trueform::{
+    prelude::*,
+    prompt::user,
+    schema::{EmbeddedResource, PromptMessage, ResourceContents},
+};
+
+pub use self::{
+    completion::MAX_COMPLETION_TIME,
+    folder::{Folder, MAX_FILE_BYTES},
+    query::{MAX_MATCHES, MAX_PATTERN_CHARS, MAX_REGEX_BYTES, Match, Page, Query},
+    search::{MAX_LINE_BYTES, MAX_SEARCH_TIME, PROGRESS_FILES},
+};
+use self::{completion::paths, contents::contents};
+
+/// The server of `folder`.
+pub fn server(folder: Folder) -> Server {
+    Server::new("code-search", env!("CARGO_PKG_VERSION"))
+        .title("Code search")
+        .instructions("Find code with `search`; read the file `src/main.rs` as the resource `code://src/main.rs`.")
+        // For the completion of paths.
+        .state(folder.clone())
+        .features(folder)
+}
+
+#[server]
+impl Folder {
+    /// Search the files of the folder line by line. Ignored, hidden, binary and very large files are left out. The matches are in the
+    /// order of their paths.
+    #[tool(title = "Search code", read_only, blocking)]
+    fn search(&self, context: Context, Args(query): Args<Query>) -> Result<Json<Page>, ToolError> {
+        query.run(self, &context).map(Json)
+    }
+
+    /// A file of the folder, by its path.
+    #[resource("code://{+path}", title = "File", file_like, blocking)]
+    fn file(&self, #[arg(complete = paths)] path: String) -> Result<ResourceContents, ToolError> {
+        Ok(contents(&path, self.read(&path)?))
+    }
+
+    /// Review a file.
+    #[prompt(title = "Review a file", blocking)]
+    fn review(
+        &self,
+        /// The path of the file.
+        #[arg(complete = paths)]
+        path: String,
+        /// What to look at above all.
+        #[arg(complete = ["bugs", "security", "speed", "tests", "readability"])]
+        focus: Option<String>,
+    ) -> Result<Vec<PromptMessage>, ToolError> {
+        let file = contents(&path, self.read(&path)?);
+        if !matches!(file, ResourceContents::Text(_)) {
+            return Err(ToolError::new(format!(
+                "`{path}` is not text: there is nothing to review"
+            )));
+        }
+        let focus = focus.map_or(String::new(), |focus| {
+            format!(" Look at {focus} above all.")
+        });
+        Ok(vec![
+            user(format!(
+                "Review `{path}`.{focus} Name each problem with its line, say why it is one, and how to solve it. \
+                 Search the code for whatever the file alone does not tell."
+            )),
+            user(EmbeddedResource::new(file)),
+        ])
+    }
+}
