@@ -1,0 +1,171 @@
+//! The file: a connection for each call, which cannot leave the file and does not run for long.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use rusqlite::{
+    Connection, OpenFlags, Statement,
+    config::DbConfig,
+    fallible_iterator::FallibleIterator,
+    hooks::{AuthContext, Authorization},
+    limits::Limit,
+};
+
+use crate::{
+    permission::{Access, refusal},
+    problem::Problem,
+};
+
+/// How long a statement may run.
+pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a statement waits while another process has the file locked. It cannot be cancelled meanwhile.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longest statement, in bytes.
+pub const MAX_SQL_BYTES: i32 = 100_000;
+/// Largest text or BLOB that a statement may read or make, in bytes. SQLite works on one value without interruption.
+pub const MAX_VALUE_BYTES: i32 = 16 << 20;
+/// Most memory that SQLite takes for all calls together, in bytes. A statement that needs more fails.
+pub const MAX_SQLITE_BYTES: i64 = 256 << 20;
+/// How many steps SQLite takes before it looks at the time and at cancellation again: some 10 µs.
+const STEPS_BETWEEN_LOOKS: i32 = 1000;
+
+/// An SQLite file. Clones are cheap.
+#[derive(Clone, Debug)]
+pub struct Database {
+    file: Arc<PathBuf>,
+    timeout: Duration,
+}
+
+impl Database {
+    /// The database in `file`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or holds no database.
+    pub fn open(file: impl Into<PathBuf>) -> Result<Self, Problem> {
+        let this = Self {
+            file: Arc::new(file.into()),
+            timeout: STATEMENT_TIMEOUT,
+        };
+        this.session(Access::Read, || false)?.read_schema()?;
+        Ok(this)
+    }
+
+    /// Sets how long a statement may run, in place of [`STATEMENT_TIMEOUT`].
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = limit;
+        self
+    }
+
+    /// A connection for one call. `is_cancelled` stops the statement that runs.
+    ///
+    /// Calls share nothing but the file, so none waits for another one.
+    pub(crate) fn session(
+        &self,
+        access: Access,
+        is_cancelled: impl Fn() -> bool + Send + 'static,
+    ) -> Result<Session, Problem> {
+        let flags = match access {
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        };
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection =
+            Connection::open_with_flags(&*self.file, flags).map_err(Problem::Unopened)?;
+        connection.busy_timeout(LOCK_TIMEOUT)?;
+        connection.pragma_update(None, "query_only", access == Access::Read)?;
+        // A maximum for the process, which any connection may set.
+        connection.pragma_update(None, "hard_heap_limit", MAX_SQLITE_BYTES)?;
+        // What the file brings along, such as views and triggers, gets no more rights than a statement.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+
+        let reason = Reason::default();
+        let refused = reason.clone();
+        connection.authorizer(Some(move |asked: AuthContext<'_>| {
+            match refusal(&asked.action, access) {
+                None => Authorization::Allow,
+                Some(why) => {
+                    refused.set(Problem::Refused(why));
+                    Authorization::Deny
+                }
+            }
+        }))?;
+        let (stopped, limit, began) = (reason.clone(), self.timeout, Instant::now());
+        let stops = move || {
+            let why = match () {
+                () if is_cancelled() => Problem::Cancelled,
+                () if began.elapsed() > limit => Problem::TimedOut(limit),
+                () => return false,
+            };
+            stopped.set(why);
+            true
+        };
+        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stops))?;
+        Ok(Session { connection, reason })
+    }
+}
+
+/// The connection of one call.
+#[derive(Debug)]
+pub(crate) struct Session {
+    connection: Connection,
+    reason: Reason,
+}
+
+impl Session {
+    /// Prepares `sql`, which must be one statement.
+    pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>, Problem> {
+        // `Connection::prepare` calls itself for each further statement.
+        let mut statements = rusqlite::Batch::new(&self.connection, sql);
+        let first = self.explained(statements.next())?;
+        let first = first.ok_or(Problem::NoStatement)?;
+        match statements.next() {
+            Ok(None) => Ok(first),
+            Ok(Some(_)) | Err(_) => Err(Problem::SeveralStatements),
+        }
+    }
+
+    /// `result`, where an error of SQLite says why the statement was refused or stopped.
+    pub(crate) fn explained<T>(&self, result: rusqlite::Result<T>) -> Result<T, Problem> {
+        result.map_err(|error| self.reason.take().unwrap_or_else(|| error.into()))
+    }
+
+    /// How many rows the last statement inserted, updated or deleted.
+    pub(crate) fn changed_rows(&self) -> u64 {
+        self.connection.changes()
+    }
+
+    fn read_schema(&self) -> Result<(), Problem> {
+        let version = self
+            .connection
+            .query_row("SELECT count(*) FROM sqlite_schema", (), |row| {
+                row.get::<_, i64>(0)
+            });
+        self.explained(version).map(|_| ())
+    }
+}
+
+/// Why the statement was refused or stopped. SQLite itself says only that it was.
+#[derive(Clone, Debug, Default)]
+struct Reason(Arc<Mutex<Option<Problem>>>);
+
+impl Reason {
+    fn set(&self, why: Problem) {
+        *self.lock() = Some(why);
+    }
+
+    fn take(&self) -> Option<Problem> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Problem>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,35 @@
+//! Serves one SQLite file: on standard input and output, or over HTTP with `--http`.
+
+use std::{error::Error, net::SocketAddr, path::PathBuf};
+
+use clap::Parser;
+use trueform_sqlite_explorer::{Database, server};
+
+/// An MCP server to look into an SQLite file.
+#[derive(Parser)]
+#[command(name = "sqlite_explorer", version)]
+struct Arguments {
+    /// The file.
+    file: PathBuf,
+    /// Serve HTTP at this address, such as 127.0.0.1:8000. There is no authentication.
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<SocketAddr>,
+    /// Add the tool `execute`, which writes.
+    #[arg(long)]
+    write: bool,
+}
+
+#[tokio::main]
+async fn main() -> trueform::Result {
+    let Arguments { file, http, write } = Arguments::parse();
+    let shown = file.display().to_string();
+    let database = Database::open(file).map_err(|problem| {
+        let cause = problem.source().map(|cause| format!(": {cause}"));
+        trueform::Error::other(format!("{shown}: {problem}{}", cause.unwrap_or_default()))
+    })?;
+    let server = server(database, write);
+    match http {
+        Some(address) => server.serve_http(address).await,
+        None => server.run().await,
+    }
+}

@@ -1,0 +1,69 @@
+//! What a statement may do. SQLite asks for each action while it prepares the statement.
+
+use rusqlite::hooks::AuthAction;
+
+/// What a call may do with the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Read it.
+    Read,
+    /// Read it and write to it.
+    Write,
+}
+
+/// Pragmas that describe a part of the database, which is their argument.
+const DESCRIBING: [&str; 8] = [
+    "foreign_key_check",
+    "foreign_key_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+];
+
+/// Pragmas that read a setting without an argument, and change it with one. `database_list` is not among them: it shows paths.
+const SETTINGS: [&str; 8] = [
+    "application_id",
+    "auto_vacuum",
+    "encoding",
+    "foreign_keys",
+    "freelist_count",
+    "page_count",
+    "page_size",
+    "user_version",
+];
+
+/// Why the `action` is refused; `None` if it is allowed.
+pub(crate) fn refusal(action: &AuthAction<'_>, access: Access) -> Option<String> {
+    let one_file = "ATTACH, DETACH and VACUUM, because this server works on one file only";
+    match *action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => None,
+        // The one function that leaves the file.
+        AuthAction::Function { function_name } => function_name
+            .eq_ignore_ascii_case("load_extension")
+            .then(|| "the function load_extension".to_owned()),
+        AuthAction::Pragma {
+            pragma_name: name,
+            pragma_value: value,
+        } => {
+            let is_one_of = |names: &[&str]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
+            let allowed = is_one_of(&DESCRIBING) || (is_one_of(&SETTINGS) && value.is_none());
+            (!allowed).then(|| {
+                format!(
+                    "PRAGMA {name}; pragmas that describe are ({}), and those that read a setting ({})",
+                    DESCRIBING.join(", "),
+                    SETTINGS.join(", ")
+                )
+            })
+        }
+        AuthAction::Attach { .. } | AuthAction::Detach { .. } => Some(one_file.to_owned()),
+        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => {
+            Some("transactions, because each call is one statement on its own".to_owned())
+        }
+        AuthAction::Unknown { code, .. } => Some(format!("the unknown action {code}")),
+        _ if access == Access::Write => None,
+        _ => Some("statements that write; this tool only reads".to_owned()),
+    }
+}

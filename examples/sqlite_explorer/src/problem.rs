@@ -1,0 +1,50 @@
+//! What can go wrong, in words for the model.
+
+use std::time::Duration;
+
+/// Why a statement gave no result. None of the texts names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The file is absent, may not be read, or is locked.
+    #[error("the database file cannot be opened")]
+    Unopened(#[source] rusqlite::Error),
+    /// The statement does what this server does not allow.
+    #[error("not allowed: {0}")]
+    Refused(String),
+    /// The statement took too long.
+    #[error(
+        "the statement did not finish within {0:?} and was stopped; narrow it down, or look at its plan with EXPLAIN QUERY PLAN"
+    )]
+    TimedOut(Duration),
+    /// The client no longer wants the result.
+    #[error("cancelled")]
+    Cancelled,
+    /// The text has no statement.
+    #[error("`sql` has no statement")]
+    NoStatement,
+    /// The text goes on after the first statement.
+    #[error("`sql` has more than one statement; send them one by one")]
+    SeveralStatements,
+    /// The parameters do not fit the statement.
+    #[error("the statement takes {wanted} parameters, and `parameters` has {given}")]
+    Parameters {
+        /// How many the statement takes.
+        wanted: usize,
+        /// How many there are.
+        given: usize,
+    },
+    /// SQLite refused the statement.
+    #[error("{}", words(.0))]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// The text of an error without the statement, which the model knows.
+fn words(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, offset, .. } => {
+            format!("{msg}, at byte {offset} of `sql`")
+        }
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+        other => other.to_string(),
+    }
+}

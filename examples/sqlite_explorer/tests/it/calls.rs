@@ -1,0 +1,168 @@
+//! Queries and writes that succeed, and how much of them is shown.
+
+use serde_json::json;
+use trueform_sqlite_explorer::{MAX_ANSWER_BYTES, MAX_CELL_BYTES, MAX_ROWS};
+
+use crate::support::{REVISIONS, Shop};
+
+#[tokio::test]
+async fn each_type_of_value() {
+    let shop = Shop::new();
+    for revision in REVISIONS {
+        let reader = shop.reader(revision).await;
+        let found = reader
+            .query(
+                "SELECT NULL AS n, -7 AS i, 9007199254740992 AS exact, 9007199254740993 AS big, 0.5 AS r,
+                 -9e999 AS inf, 'é' AS t, x'00ff' AS b, zeroblob(20) AS z",
+            )
+            .await;
+        assert_eq!(
+            found,
+            json!({
+                "columns": ["n", "i", "exact", "big", "r", "inf", "t", "b", "z"],
+                "rows": [[
+                    null, -7, 9007199254740992_i64, "9007199254740993", 0.5, "-inf", "é",
+                    { "begins_hex": "00ff", "blob_bytes": 2 },
+                    { "begins_hex": "0".repeat(32), "blob_bytes": 20 },
+                ]],
+                "more": false,
+            })
+        );
+        reader.close().await;
+    }
+}
+
+#[tokio::test]
+async fn pages() {
+    let shop = Shop::new();
+    let reader = shop.reader(REVISIONS[1]).await;
+    let sql = "SELECT id FROM customers ORDER BY id";
+    for (offset, limit, ids, more) in [
+        (0, 2, json!([[1], [2]]), true),
+        (2, 2, json!([[3]]), false),
+        (0, 3, json!([[1], [2], [3]]), false),
+        (3, 1, json!([]), false),
+        (1000, 1, json!([]), false),
+    ] {
+        let arguments = json!({ "sql": sql, "offset": offset, "limit": limit });
+        let found = reader.call("query", arguments).await;
+        assert_eq!(
+            (&found["rows"], &found["more"]),
+            (&ids, &json!(more)),
+            "{offset} {limit}"
+        );
+    }
+    // Without `limit` it is 100.
+    let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c";
+    let found = reader.query(endless).await;
+    assert_eq!(found["rows"].as_array().map(Vec::len), Some(100));
+    assert_eq!(found["more"], true);
+    reader.close().await;
+}
+
+#[tokio::test]
+async fn parameters_are_data() {
+    let shop = Shop::new();
+    let before = shop.state();
+    let reader = shop.reader(REVISIONS[1]).await;
+    let hostile = "'); DROP TABLE customers; --";
+    let found = reader
+        .call(
+            "query",
+            json!({
+                "sql": "SELECT ?1, typeof(?1), typeof(?2), typeof(?3), ?4, ?3",
+                "parameters": [hostile, 3, 0.25, true],
+            }),
+        )
+        .await;
+    assert_eq!(
+        found["rows"],
+        json!([[hostile, "text", "integer", "real", 1, 0.25]])
+    );
+    // Names of columns and tables are no parameters.
+    let sql = "SELECT count(*) FROM customers WHERE name = ?";
+    let arguments = json!({ "sql": sql, "parameters": ["' OR 1=1 --"] });
+    assert_eq!(reader.call("query", arguments).await["rows"], json!([[0]]));
+    reader.close().await;
+    assert_eq!(shop.state(), before);
+}
+
+#[tokio::test]
+async fn long_texts_and_long_answers_are_cut() {
+    let shop = Shop::new();
+    let reader = shop.reader(REVISIONS[1]).await;
+    let characters = MAX_CELL_BYTES; // of two bytes each
+    let sql = format!("SELECT 'x' || replace(hex(zeroblob({characters} / 2)), '0', 'é') AS t");
+    let found = reader.query(&sql).await;
+    // After the `x` half a character would fit.
+    let shown = format!("x{}", "é".repeat(MAX_CELL_BYTES / 2 - 1));
+    assert_eq!(
+        found["rows"],
+        json!([[{ "begins": shown, "text_bytes": 1 + 2 * characters }]])
+    );
+
+    let row = "SELECT replace(hex(zeroblob(1000)), '0', 'y') AS t";
+    let sql = format!(
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 500) SELECT ({row}) FROM c"
+    );
+    let arguments = json!({ "sql": sql, "limit": MAX_ROWS });
+    let found = reader.call("query", arguments).await;
+    let rows = found["rows"].as_array().map_or(0, Vec::len);
+    assert_eq!(rows, MAX_ANSWER_BYTES / 2000);
+    assert_eq!(found["more"], true);
+    let arguments = json!({ "sql": sql, "offset": 400, "limit": MAX_ROWS });
+    let found = reader.call("query", arguments).await;
+    assert_eq!(found["rows"].as_array().map(Vec::len), Some(100));
+    assert_eq!(found["more"], false);
+    reader.close().await;
+}
+
+#[tokio::test]
+async fn writes_are_whole() {
+    let shop = Shop::new();
+    let writer = shop.writer().await;
+    let count = async || writer.query("SELECT count(*) FROM customers").await["rows"][0][0].clone();
+    let added = writer
+        .call(
+            "execute",
+            json!({ "sql": "INSERT INTO customers (name) VALUES (?), ('Eve') RETURNING id, name", "parameters": ["Dan"] }),
+        )
+        .await;
+    assert_eq!(
+        added,
+        json!({
+            "changed_rows": 2,
+            "returned": { "columns": ["id", "name"], "rows": [[4, "Dan"], [5, "Eve"]], "more": false },
+        })
+    );
+    assert_eq!(count().await, 5);
+
+    // More rows than are returned: all are written.
+    let many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1500)";
+    let sql = format!("{many} INSERT INTO customers (name) SELECT x FROM c WHERE 1 RETURNING id");
+    let added = writer.call("execute", json!({ "sql": sql })).await;
+    assert_eq!(added["changed_rows"], 1500);
+    assert_eq!(added["returned"]["more"], true);
+    let rows = added["returned"]["rows"].as_array().map(Vec::len);
+    assert_eq!(rows, Some(MAX_ROWS as usize));
+    assert_eq!(count().await, 1505);
+
+    // A constraint that is checked at the end: the statement fails, also after the last row that is returned.
+    let sql = format!(
+        "{many} INSERT INTO orders (customer, total) SELECT 9999, x FROM c WHERE 1 RETURNING id"
+    );
+    let failure = writer.failure("execute", json!({ "sql": sql })).await;
+    assert!(
+        failure.contains("FOREIGN KEY constraint failed"),
+        "{failure}"
+    );
+    assert_eq!(
+        writer.query("SELECT count(*) FROM orders").await["rows"],
+        json!([[2]])
+    );
+    let made = writer
+        .call("execute", json!({ "sql": "CREATE TABLE t (x)" }))
+        .await;
+    assert_eq!(made["changed_rows"], 0);
+    writer.close().await;
+}

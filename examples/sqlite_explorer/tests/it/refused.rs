@@ -1,0 +1,164 @@
+//! Statements that are refused, and what the model reads of that.
+
+use serde_json::json;
+
+use crate::support::{REVISIONS, Shop};
+
+/// What neither tool runs.
+const NEVER: [(&str, &str); 16] = [
+    ("ATTACH 'other.db' AS other", "ATTACH"),
+    ("ATTACH ':memory:' AS other", "ATTACH"),
+    ("DETACH main", "ATTACH"),
+    ("VACUUM", "VACUUM"),
+    ("VACUUM INTO 'other.db'", "VACUUM"),
+    ("SELECT load_extension('x')", "load_extension"),
+    ("PRAGMA database_list", "PRAGMA database_list"),
+    ("PRAGMA query_only = off", "PRAGMA query_only"),
+    ("PRAGMA writable_schema = on", "PRAGMA writable_schema"),
+    ("PRAGMA user_version = 7", "PRAGMA user_version"),
+    ("PRAGMA hard_heap_limit = 0", "PRAGMA hard_heap_limit"),
+    ("SELECT * FROM pragma_database_list", "PRAGMA database_list"),
+    ("BEGIN", "transactions"),
+    ("SAVEPOINT s", "transactions"),
+    ("SELECT 1; DROP TABLE customers", "more than one statement"),
+    (" -- nothing\n;", "no statement"),
+];
+
+/// What only `execute` runs.
+const WRITES: [&str; 12] = [
+    "INSERT INTO customers (name) VALUES ('x')",
+    "UPDATE customers SET name = 'x'",
+    "DELETE FROM customers",
+    "REPLACE INTO customers (id, name) VALUES (1, 'x')",
+    "WITH x AS (SELECT 1) DELETE FROM customers WHERE id IN x RETURNING id",
+    "CREATE TABLE t (x)",
+    "CREATE TEMP TABLE t (x)",
+    "CREATE VIRTUAL TABLE t USING fts5(x)",
+    "DROP TABLE orders",
+    "ALTER TABLE orders RENAME TO x",
+    "REINDEX",
+    "ANALYZE",
+];
+
+#[tokio::test]
+async fn writes_and_other_files() {
+    let shop = Shop::new();
+    let before = shop.state();
+    for revision in REVISIONS {
+        let reader = shop.reader(revision).await;
+        for (sql, says) in NEVER {
+            let failure = reader.failure("query", json!({ "sql": sql })).await;
+            assert!(failure.contains(says), "{sql}: {failure}");
+        }
+        for sql in WRITES {
+            let failure = reader.failure("query", json!({ "sql": sql })).await;
+            assert!(failure.contains("this tool only reads"), "{sql}: {failure}");
+        }
+        assert_eq!(shop.state(), before);
+        // The tool that writes does not exist.
+        let call = reader
+            .client
+            .call_tool("execute", json!({ "sql": WRITES[0] }));
+        let error = call.await.expect_err("an unknown tool");
+        assert_eq!(error.remote().map(|error| error.code), Some(-32602));
+        reader.close().await;
+    }
+}
+
+#[tokio::test]
+async fn writers_stay_in_their_file() {
+    let shop = Shop::new();
+    let before = shop.state();
+    let writer = shop.writer().await;
+    for (sql, says) in NEVER {
+        let failure = writer.failure("execute", json!({ "sql": sql })).await;
+        assert!(failure.contains(says), "{sql}: {failure}");
+    }
+    for sql in WRITES {
+        let failure = writer.failure("query", json!({ "sql": sql })).await;
+        assert!(failure.contains("this tool only reads"), "{sql}: {failure}");
+    }
+    assert_eq!(shop.state(), before);
+    writer.close().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said() {
+    let shop = Shop::new();
+    let reader = shop.reader(REVISIONS[1]).await;
+    let many = "SELECT 1;".repeat(10_000);
+    for (arguments, says) in [
+        (
+            json!({ "sql": "SELECT nme FROM customers" }),
+            "no such column: nme, at byte 7 of `sql`",
+        ),
+        (json!({ "sql": "SELEC 1" }), "near \"SELEC\": syntax error"),
+        (
+            json!({ "sql": "SELECT ?, ?", "parameters": [1] }),
+            "takes 2 parameters, and `parameters` has 1",
+        ),
+        (
+            json!({ "sql": "SELECT 1", "parameters": [1] }),
+            "takes 0 parameters",
+        ),
+        (
+            json!({ "sql": "SELECT abs(-9223372036854775808)" }),
+            "integer overflow",
+        ),
+        (json!({ "sql": "SELECT zeroblob(100000000)" }), "too big"),
+        (json!({ "sql": many }), "more than one statement"),
+        (
+            json!({ "sql": "SELECT 1; SELEC" }),
+            "more than one statement",
+        ),
+        // The next ones the framework refuses, before the tool is called.
+        (json!({ "sql": "x".repeat(100_001) }), "/sql"),
+        (json!({ "sql": "" }), "/sql"),
+        (
+            json!({ "sql": "SELECT ?", "parameters": [{ "x": 1 }] }),
+            "/parameters/0",
+        ),
+        (json!({ "sql": "SELECT ?", "parameters": 1 }), "/parameters"),
+        (json!({ "sql": "SELECT 1", "limit": 1001 }), "/limit"),
+        (json!({ "sql": "SELECT 1", "limit": 0 }), "/limit"),
+        (json!({ "sql": "SELECT 1", "offset": -1 }), "/offset"),
+        (json!({ "sq": "SELECT 1" }), "did you mean `sql`"),
+    ] {
+        let failure = reader.failure("query", arguments.clone()).await;
+        assert!(failure.contains(says), "{arguments}: {failure}");
+        // Other calls go on.
+        assert_eq!(reader.query("SELECT 1").await["rows"], json!([[1]]));
+    }
+    reader.close().await;
+}
+
+/// As many bytes as several values of the largest size take.
+#[tokio::test]
+async fn memory_is_bounded() {
+    let shop = Shop::new();
+    let reader = shop.reader(REVISIONS[1]).await;
+    let value = "hex(randomblob(8000000))";
+    let values = [value; 30].join(", ");
+    let failure = reader
+        .failure("query", json!({ "sql": format!("SELECT {values}") }))
+        .await;
+    assert!(failure.contains("out of memory"), "{failure}");
+    assert_eq!(reader.query("SELECT 1").await["rows"], json!([[1]]));
+    reader.close().await;
+}
+
+// A path could say where the server runs.
+#[tokio::test]
+async fn no_path_is_shown() {
+    let shop = Shop::new();
+    let reader = shop.reader(REVISIONS[1]).await;
+    std::fs::remove_file(shop.file()).expect("a file");
+    let failure = reader.failure("query", json!({ "sql": "SELECT 1" })).await;
+    assert_eq!(failure, "the database file cannot be opened");
+    std::fs::write(shop.file(), "not a database, but text that is long enough").expect("a file");
+    let failure = reader
+        .failure("query", json!({ "sql": "SELECT * FROM customers" }))
+        .await;
+    assert_eq!(failure, "file is not a database");
+    reader.close().await;
+}

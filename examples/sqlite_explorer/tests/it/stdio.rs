@@ -1,0 +1,94 @@
+//! The program, as clients start it.
+
+use std::process::Stdio;
+
+use serde_json::json;
+use tokio::process::{Child, Command};
+use trueform::{
+    client::ClientOptions,
+    prelude::*,
+    testing::{Checker, Recorder},
+};
+
+use crate::support::{REVISIONS, Shop};
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sqlite_explorer"));
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .env_remove("TRUEFORM_HTTP")
+        .kill_on_drop(true);
+    command
+}
+
+async fn connect(child: &mut Child, recorder: &Recorder, revision: Revision) -> Client {
+    let (stdout, stdin) = (
+        child.stdout.take().expect("piped"),
+        child.stdin.take().expect("piped"),
+    );
+    let (reader, writer) = recorder.around_client(stdout, stdin);
+    let client = Client::over(reader, writer, ClientOptions::at(revision)).await;
+    client.expect("it connects")
+}
+
+#[tokio::test]
+async fn a_session() {
+    let shop = Shop::new();
+    for revision in REVISIONS {
+        for (option, names) in [
+            (None, &["query", "schema"][..]),
+            (Some("--write"), &["query", "schema", "execute"]),
+        ] {
+            let mut child = program()
+                .arg(shop.file())
+                .args(option)
+                .spawn()
+                .expect("it starts");
+            let recorder = Recorder::new();
+            let client = connect(&mut child, &recorder, revision).await;
+            let tools = client.list_tools().await.expect("tools");
+            let found: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+            assert_eq!(found, names);
+            let arguments =
+                json!({ "sql": "SELECT name FROM customers WHERE id = ?", "parameters": [2] });
+            let result = client
+                .call_tool("query", arguments)
+                .await
+                .expect("a result");
+            let content = result.structured_content.expect("structured content");
+            assert_eq!(content.to_value()["rows"], json!([["Bob"]]));
+            client
+                .read_resource("sqlite://tables/orders")
+                .await
+                .expect("a table");
+            client.close().await;
+            let ended = child.wait_with_output().await.expect("it ends");
+            assert!(ended.status.success(), "{ended:?}");
+            let findings = Checker::new().check(&recorder.transcript());
+            assert_eq!(findings.expect("a transcript"), []);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_keeps_it_from_starting() {
+    let shop = Shop::new();
+    let text = shop.file().with_file_name("notes.txt");
+    std::fs::write(&text, "These are notes, and no database.").expect("a file");
+    for (file, says) in [
+        (
+            shop.file().with_file_name("gone.db"),
+            "unable to open database file",
+        ),
+        (text, "file is not a database"),
+    ] {
+        let child = program().arg(&file).spawn().expect("it starts");
+        let ended = child.wait_with_output().await.expect("it ends");
+        assert!(!ended.status.success());
+        let error = String::from_utf8(ended.stderr).expect("UTF-8");
+        assert!(error.contains(says), "{error}");
+        assert!(!file.with_file_name("gone.db").exists());
+    }
+}

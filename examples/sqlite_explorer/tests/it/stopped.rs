@@ -1,0 +1,104 @@
+//! Statements that would never end.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::ErrorCode;
+use serde_json::json;
+
+use crate::support::{Checked, REVISIONS, Shop};
+
+/// Reads a table, and so holds a lock on the file, and then counts for ever.
+const ENDLESS: &str =
+    "WITH RECURSIVE c(x) AS (SELECT count(*) FROM customers UNION ALL SELECT x + 1 FROM c)
+    SELECT max(x) FROM c";
+
+/// Waits until a write gets through, or does not, which says whether a statement reads.
+async fn until_locked(shop: &Shop, locked: bool) {
+    let direct = shop.direct();
+    direct.busy_timeout(Duration::ZERO).expect("a setting");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let written = direct.execute("UPDATE orders SET total = total + 1", ());
+        let refused = match written {
+            Ok(_) => false,
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => true,
+            Err(error) => panic!("{error}"),
+        };
+        if refused == locked {
+            return;
+        }
+        assert!(Instant::now() < deadline, "locked: {refused}");
+        // The writes lock the file too, and must leave the statement time to begin.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn by_the_time_limit() {
+    let shop = Shop::new();
+    for revision in REVISIONS {
+        let limit = Duration::from_millis(1500);
+        let reader = Checked::of(shop.database().timeout(limit), false, revision).await;
+        let slow = async {
+            let began = Instant::now();
+            let failure = reader.failure("query", json!({ "sql": ENDLESS })).await;
+            assert!(failure.contains("did not finish within 1.5s"), "{failure}");
+            assert!(began.elapsed() < limit * 4, "{:?}", began.elapsed());
+            Instant::now()
+        };
+        let others = async {
+            until_locked(&shop, true).await;
+            for _ in 0..3 {
+                assert_eq!(reader.query("SELECT 7").await["rows"], json!([[7]]));
+            }
+            Instant::now()
+        };
+        let (stopped, answered) = tokio::join!(slow, others);
+        assert!(answered < stopped, "the other calls waited");
+        until_locked(&shop, false).await;
+        reader.close().await;
+    }
+}
+
+#[tokio::test]
+async fn by_cancellation() {
+    let shop = Shop::new();
+    for revision in REVISIONS {
+        // Only cancellation can end it.
+        let database = shop.database().timeout(Duration::from_secs(3600));
+        let reader = Checked::of(database, false, revision).await;
+        let call = reader.client.call_tool("query", json!({ "sql": ENDLESS }));
+        tokio::select! {
+            result = call => panic!("{result:?}"),
+            () = until_locked(&shop, true) => {}
+        }
+        // Dropping the call cancelled it.
+        until_locked(&shop, false).await;
+        assert_eq!(reader.query("SELECT 7").await["rows"], json!([[7]]));
+        reader.close().await;
+    }
+}
+
+/// Rows that are skipped count too, and so do those that are counted for a resource.
+#[tokio::test]
+async fn while_rows_are_skipped_or_counted() {
+    let shop = Shop::new();
+    let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c";
+    let view = format!("CREATE VIEW endless AS {endless}");
+    shop.direct().execute(&view, ()).expect("good SQL");
+    let database = shop.database().timeout(Duration::from_millis(200));
+    let reader = Checked::of(database, false, REVISIONS[1]).await;
+    let arguments = json!({ "sql": endless, "offset": 1_000_000_000_000_u64 });
+    let failure = reader.failure("query", arguments).await;
+    assert!(failure.contains("did not finish within 200ms"), "{failure}");
+    let read = reader.client.read_resource("sqlite://tables/endless");
+    let table = crate::offered::json_of(&read.await.expect("a table"));
+    assert_eq!(table["rows"], json!(null));
+    let problem = table["problems"][0].as_str().unwrap_or_default();
+    assert!(
+        problem.starts_with("the rows were not counted: "),
+        "{problem}"
+    );
+    assert_eq!(table["columns"][0]["name"], "x");
+    reader.close().await;
+}
