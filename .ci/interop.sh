@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Drives a server with public clients, over stdio and HTTP, at every revision each can speak.
 #
-# usage: interop.sh SERVER URL CACHE
+# usage: interop.sh SERVER URL CACHE EXPLORER
 #
 # SERVER is an executable that speaks stdio without arguments; URL is the same server over HTTP.
-# CACHE receives the clients (from npm and PyPI).
+# CACHE receives the clients (from npm and PyPI). EXPLORER is the executable of the example `sqlite_explorer`.
 set -euo pipefail
 
-server=$1 url=$2
+server=$1 url=$2 explorer=$4
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$3"
 cache=$(cd "$3" && pwd)
@@ -18,23 +18,27 @@ modern="2026-07-28"
 runs=0
 broken=()
 
-# drive RUNTIME MODULE REVISION...: over both transports. Each run prints one line a check and closes with its own
+# client RUNTIME MODULE TRANSPORT TARGET REVISION...: one run. It prints one line a check and closes with its own
 # `N passed, N failed`; its exit code counts. A client that could not be installed fails here too.
+client() {
+  local runtime=$1 name
+  shift
+  name=$(basename "${1%.*}")-$2
+  runs=$((runs + 1))
+  if [ ! -x "$runtime" ]; then
+    echo "FAIL  $name: not installed"
+    broken+=("$name (not installed)")
+  elif ! timeout --kill-after=10 120 "$runtime" "$@" </dev/null; then
+    broken+=("$name")
+  fi
+}
+
+# drive RUNTIME MODULE REVISION...: over both transports.
 drive() {
-  local runtime=$1 module=$2 name transport target
+  local runtime=$1 module=$2
   shift 2
-  name=$(basename "${module%.*}")
-  for transport in stdio http; do
-    target=$server
-    [ "$transport" = stdio ] || target=$url
-    runs=$((runs + 1))
-    if [ ! -x "$runtime" ]; then
-      echo "FAIL  $name $transport: not installed"
-      broken+=("$name-$transport (not installed)")
-    elif ! timeout --kill-after=10 120 "$runtime" "$module" "$transport" "$target" "$@" </dev/null; then
-      broken+=("$name-$transport")
-    fi
-  done
+  client "$runtime" "$module" stdio "$server" "$@"
+  client "$runtime" "$module" http "$url" "$@"
 }
 
 # Installs the packages of `requirements-NAME.txt` into an environment of their own, unless they are there already. The file
@@ -76,6 +80,8 @@ drive "$sdk2" "$here/interop/py2.py" $legacy $modern
 drive "$sdk2" "$here/interop/fastmcp4.py" $legacy $modern
 drive "$sdk1" "$here/interop/langchain_py.py" $legacy
 drive "$sdk1" "$here/interop/smolagents_py.py" $legacy
+# An example that is a server of its own.
+client "$sdk2" "$here/interop/sqlite_explorer.py" stdio "$explorer" 2025-11-25 $modern
 
 if [ "${#broken[@]}" -ne 0 ]; then
   echo "${#broken[@]} of $runs client runs failed: ${broken[*]}" >&2

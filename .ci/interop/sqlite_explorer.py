@@ -1,0 +1,104 @@
+"""The official Python SDK 2.x (`mcp`) as a client of the example `sqlite_explorer`, over stdio: both eras."""
+
+import json
+import sqlite3
+import tempfile
+from contextlib import asynccontextmanager
+from pathlib import Path
+from unittest import mock
+
+from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import PromptReference, ResourceTemplateReference
+
+from harness import CHECK_SECONDS, FIRST_MODERN, check_revision, main
+
+TABLE = "sqlite://tables/{table}"
+
+
+class Session:
+    def __init__(self, client, revision):
+        self.client = client
+        self.revision = revision
+
+    def negotiated(self):
+        return self.client.protocol_version
+
+
+@asynccontextmanager
+async def connected(_transport, target, revision):
+    modern = revision >= FIRST_MODERN
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "shop.db"
+        with sqlite3.connect(file) as database:
+            database.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT)")
+            database.execute("INSERT INTO customers VALUES (1, 'Ada'), (2, 'Bob')")
+        database.close()
+        server = StdioServerParameters(command=target, args=[str(file)])
+        client = Client(server, mode="auto" if modern else "legacy", read_timeout_seconds=CHECK_SECONDS)
+        # This SDK always offers its newest handshake revision; the constant is the only way to offer an older one.
+        with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
+            await client.__aenter__()
+        try:
+            yield Session(client, revision)
+        finally:
+            await client.__aexit__(None, None, None)
+
+
+async def check_lists(session):
+    client = session.client
+    assert [tool.name for tool in (await client.list_tools()).tools] == ["query", "schema"]
+    assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["explain_table"]
+    assert [str(one.uri) for one in (await client.list_resources()).resources] == ["sqlite://schema"]
+    templates = (await client.list_resource_templates()).resource_templates
+    assert [template.uri_template for template in templates] == [TABLE]
+
+
+async def check_query(session):
+    arguments = {"sql": "SELECT name FROM customers WHERE id = ?", "parameters": [2]}
+    result = await session.client.call_tool("query", arguments)
+    assert result.structured_content == {"columns": ["name"], "rows": [["Bob"]], "more": False}, result
+
+
+async def check_write(session):
+    result = await session.client.call_tool("query", {"sql": "DELETE FROM customers"})
+    assert result.is_error and "only reads" in result.content[0].text, result
+
+
+async def check_resources(session):
+    read = await session.client.read_resource("sqlite://schema")
+    assert read.contents[0].text.startswith("CREATE TABLE customers"), read
+    read = await session.client.read_resource("sqlite://tables/customers")
+    assert json.loads(read.contents[0].text)["rows"] == 2, read
+    try:
+        read = await session.client.read_resource("sqlite://tables/nothing")
+    except MCPError as error:
+        expected = -32602 if session.revision >= FIRST_MODERN else -32002
+        assert error.code == expected, error
+    else:
+        raise AssertionError(read)
+
+
+async def check_completion(session):
+    for reference in (ResourceTemplateReference(uri=TABLE), PromptReference(name="explain_table")):
+        result = await session.client.complete(reference, {"name": "table", "value": "cu"})
+        assert result.completion.values == ["customers"], result
+
+
+async def check_prompt(session):
+    result = await session.client.get_prompt("explain_table", {"table": "customers", "question": "Who is it?"})
+    table, question = result.messages
+    assert str(table.content.resource.uri) == "sqlite://tables/customers", table
+    assert question.content.text.endswith("Who is it?"), question
+
+
+CHECKS = {
+    "revision": check_revision,
+    "lists": check_lists,
+    "query": check_query,
+    "a write is refused": check_write,
+    "resources": check_resources,
+    "completion": check_completion,
+    "prompt": check_prompt,
+}
+
+main("sqlite_explorer", connected, CHECKS)
