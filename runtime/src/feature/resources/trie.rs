@@ -1,8 +1,6 @@
 //! Finds the templates that may match a URI: one trie of the literal text that templates begin with. The cost of a look-up
 //! follows the length of the URI and the number of templates whose literal beginning it has.
 
-use std::collections::HashMap;
-
 /// The indices of templates by the literal text that they begin with.
 #[derive(Debug)]
 pub(crate) struct Trie {
@@ -12,8 +10,8 @@ pub(crate) struct Trie {
 
 #[derive(Debug, Default)]
 struct Node {
-    /// By the first byte of the text that leads there, which is not empty.
-    children: HashMap<u8, Edge>,
+    /// In the order of the first bytes of their texts, which differ.
+    children: Vec<Edge>,
     /// What begins with the text that leads here, and then has a variable.
     found: Vec<usize>,
     /// The closest node above that has found something.
@@ -22,8 +20,20 @@ struct Node {
 
 #[derive(Debug)]
 struct Edge {
+    /// Not empty.
     text: Box<[u8]>,
     to: usize,
+}
+
+impl Node {
+    /// The index of the edge whose text begins with `first`.
+    ///
+    /// # Errors
+    /// There is none; the index where it would be.
+    fn child(&self, first: u8) -> Result<usize, usize> {
+        self.children
+            .binary_search_by_key(&first, |edge| edge.text[0])
+    }
 }
 
 impl Trie {
@@ -45,14 +55,17 @@ impl Trie {
         let (mut node, mut rest) = (0, prefix);
         while let Some(&first) = rest.first() {
             let next = self.nodes.len();
-            let Some(edge) = self.nodes[node].children.get_mut(&first) else {
-                let text = rest.into();
-                self.nodes[node]
-                    .children
-                    .insert(first, Edge { text, to: next });
-                self.nodes.push(Node::default());
-                return next;
+            let at = match self.nodes[node].child(first) {
+                Ok(at) => at,
+                Err(at) => {
+                    let text = rest.into();
+                    let children = &mut self.nodes[node].children;
+                    children.insert(at, Edge { text, to: next });
+                    self.nodes.push(Node::default());
+                    return next;
+                }
             };
+            let edge = &mut self.nodes[node].children[at];
             let common = edge
                 .text
                 .iter()
@@ -67,9 +80,8 @@ impl Trie {
                 };
                 edge.text = edge.text[..common].into();
                 edge.to = next;
-                let children = HashMap::from([(lower.text[0], lower)]);
                 self.nodes.push(Node {
-                    children,
+                    children: vec![lower],
                     ..Node::default()
                 });
                 node = next;
@@ -91,16 +103,16 @@ impl Trie {
                 true => above,
                 false => Some(at),
             };
-            waiting.extend(node.children.values().map(|edge| (edge.to, below)));
+            waiting.extend(node.children.iter().map(|edge| (edge.to, below)));
         }
     }
 
     /// The indices of the templates whose literal beginning `uri` has, those with the longest one first, else in order.
     pub(crate) fn candidates(&self, uri: &str) -> impl Iterator<Item = usize> {
         let (mut at, mut rest) = (0, uri.as_bytes());
-        while let Some(edge) = rest
-            .first()
-            .and_then(|first| self.nodes[at].children.get(first))
+        while let Some(first) = rest.first()
+            && let Ok(child) = self.nodes[at].child(*first)
+            && let edge = &self.nodes[at].children[child]
             && let Some(after) = rest.strip_prefix(&*edge.text)
         {
             (at, rest) = (edge.to, after);
