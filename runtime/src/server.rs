@@ -324,7 +324,7 @@ impl Server {
         self
     }
 
-    /// Wraps `layer` around every call of a tool, a prompt, a completion or an extension's method, inside of the layers added before. See
+    /// Wraps `layer` around every call of a tool, a prompt, a resource, a completion or an extension's method, inside of the layers added before. See
     /// [`layer`](crate::layer).
     pub fn layer(mut self, layer: impl CallLayer) -> Self {
         self.layers.push(Arc::new(layer));

@@ -1,5 +1,5 @@
-//! Layers around calls: code that sees every call of a tool, of a prompt, of a completion or of an extension's method before it
-//! runs and after it ended.
+//! Layers around calls: code that sees every call before it runs and after it ended, of a tool, a prompt, a resource, a completion
+//! or an extension's method.
 //!
 //! These are here: [`CallMetrics`] counts and times calls, [`AuditLog`] logs them, [`ConcurrencyLimit`] lets only some run at once,
 //! [`TimeLimit`] and [`ResponseLimit`] bound how long they take and how much they return.
@@ -107,7 +107,8 @@ pub struct CallInfo<'a> {
 }
 
 impl<'a> CallInfo<'a> {
-    /// The name: of the tool, of the prompt, of the prompt whose argument is completed, or the method of an extension.
+    /// The name of what is called, as it was registered: that of the tool or the prompt, the URI of the resource or its URI template,
+    /// the prompt or the URI template whose argument is completed, the method of the extension.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
