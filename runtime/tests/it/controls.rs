@@ -68,6 +68,10 @@ fn server() -> (Server, Director) {
     let (server, director) = tools_and_extension();
     let server = server.tools(tools![large, large_error, numbers]);
     let server = prompts().into_iter().fold(server, Server::prompts);
+    let large = DynamicResource::new("note://large", "large").handler(async |_| "x".repeat(2000));
+    let wait = DynamicResource::new("note://wait", "wait")
+        .handler(async |_| std::future::pending::<String>().await);
+    let server = server.resources(large).resources(wait);
     (server, director)
 }
 
@@ -162,6 +166,11 @@ async fn time_limits() {
                 &*completing("wait", "label"),
                 "`wait` did not finish within 20ms",
             ),
+            (
+                "resources/read",
+                r#""uri":"note://wait""#,
+                "`note://wait` did not finish within 20ms",
+            ),
             ("own/waits", "", "`own/waits` did not finish within 20ms"),
         ] {
             let answer = answer(way, &service, method, params).await;
@@ -244,6 +253,12 @@ async fn audit_log() {
                 "completion/complete",
                 completing("large", "bytes"),
                 "large",
+                "ok",
+            ),
+            (
+                "resources/read",
+                r#""uri":"note://large""#.to_owned(),
+                "note://large",
                 "ok",
             ),
             ("own/fails", String::new(), "own/fails", "error 7"),
@@ -335,6 +350,7 @@ async fn response_limits() {
             ("tools/call", named("large_error", &json!({"bytes": 2000}))),
             ("tools/call", named("numbers", &json!({"count": 1000}))),
             ("prompts/get", named("large", &json!({"bytes": "2000"}))),
+            ("resources/read", r#""uri":"note://large""#.to_owned()),
         ] {
             let whole = answer(way, &free, method, &params).await.to_string();
             let cut = answer(way, &service, method, &params).await;

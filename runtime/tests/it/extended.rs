@@ -211,10 +211,9 @@ impl Way {
 /// The headers that repeat a modern message.
 pub(crate) fn headers_of(message: &str) -> Vec<(String, String)> {
     let message: Value = serde_json::from_str(message).unwrap();
-    let members = [
-        ("mcp-method", &message["method"]),
-        ("mcp-name", &message["params"]["name"]),
-    ];
+    let params = &message["params"];
+    let name = params.get("uri").unwrap_or(&params["name"]);
+    let members = [("mcp-method", &message["method"]), ("mcp-name", name)];
     let repeated = members
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())));

@@ -1,8 +1,11 @@
 //! Per-caller visibility: what a caller does not see does not exist for it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -12,6 +15,7 @@ use trueform::{
     client::ClientOptions,
     prelude::*,
     prompt::DynamicPrompt,
+    resource::Caching,
     schema::{PaginatedRequestParams, methods},
     visibility::{Offer, OfferKind, Viewer},
 };
@@ -35,12 +39,24 @@ fn prompt(name: &str) -> DynamicPrompt {
         .handler(|_, _| async { "ok" })
 }
 
+fn resource(uri: &str) -> DynamicResource {
+    DynamicResource::new(uri, "r").handler(async |_| "ok")
+}
+
+fn template(uri: &str) -> DynamicTemplate {
+    DynamicTemplate::new(uri, "t")
+        .complete("id", |_| ["1"])
+        .handler(async |_, _| "ok")
+}
+
 /// What everyone sees. `secret_tools` and `secret_poem` are near to names of it.
 fn open() -> Server {
     Server::new("safe", "1")
         .page_size(2)
         .tools(tool("tools_a"))
         .prompts(prompt("poem"))
+        .resources(resource("note://a"))
+        .resources(template("note://of/{id}"))
 }
 
 /// The same with secrets, which nobody sees but those for whom `sees` holds.
@@ -53,6 +69,10 @@ fn guarded(sees: impl Fn(&Viewer<'_>, &Offer<'_>) -> bool + Send + Sync + 'stati
         .tools(tool("secret_3"))
         .prompts(prompt("secret_poem"))
         .prompts(prompt("poem"))
+        .resources(resource("secret://a"))
+        .resources(resource("note://a"))
+        .resources(template("secret://of/{id}"))
+        .resources(template("note://of/{id}"))
         .visible(move |viewer, offer| !offer.name().starts_with("secret") || sees(viewer, offer))
 }
 
@@ -66,7 +86,25 @@ fn requests() -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("tools/list", String::new()),
         ("prompts/list", String::new()),
+        ("resources/list", String::new()),
+        ("resources/templates/list", String::new()),
     ];
+    for uri in [
+        "secret://a",
+        "secret://b",
+        "secret://of/1",
+        "secret://of/%ZZ",
+        "note://of/2",
+    ] {
+        all.push(("resources/read", format!(r#""uri":"{uri}""#)));
+        // In the modern era both servers do not know the method.
+        all.push(("resources/subscribe", format!(r#""uri":"{uri}""#)));
+    }
+    for argument in ["id", "shape"] {
+        let reference = r#""ref":{"type":"ref/resource","uri":"secret://of/{id}"}"#;
+        let argument = format!(r#""argument":{{"name":"{argument}","value":""}}"#);
+        all.push(("completion/complete", format!("{reference},{argument}")));
+    }
     for name in ["secret_1", "secret_2", "secret_3", "secret_"] {
         all.push(("tools/call", format!(r#""name":"{name}""#)));
         // GAP-2: the capability that a tool needs comes before the params.
@@ -90,6 +128,8 @@ fn requests() -> Vec<(&'static str, String)> {
         ("tools/list", "secret_3"),
         ("tools/list", "tools_a"),
         ("prompts/list", "secret_poem"),
+        ("resources/list", "secret://a"),
+        ("resources/templates/list", "secret://of/{id}"),
     ] {
         let cursor = URL_SAFE_NO_PAD.encode(name);
         all.push((method, format!(r#""cursor":"{cursor}""#)));
@@ -197,10 +237,20 @@ async fn seen_by_those_who_may() {
             ann.get_prompt("secret_poem", ()).await.is_ok(),
             "{revision}"
         );
+        for (uri, listed) in [("secret://a", 2), ("secret://of/1", 2)] {
+            assert!(ann.read_resource(uri).await.is_ok(), "{revision} {uri}");
+            assert_eq!(ann.list_resources().await.unwrap().len(), listed);
+            assert_eq!(ann.list_resource_templates().await.unwrap().len(), listed);
+        }
         let options = ClientOptions::at(revision).principal(Principal::new("bob"));
         let bob = service.connect_as(options).await.unwrap();
         assert_eq!(bob.list_tools().await.unwrap().len(), 1, "{revision}");
         assert!(bob.call_tool("secret_3", ()).await.is_err(), "{revision}");
+        for uri in ["secret://a", "secret://of/1"] {
+            assert!(bob.read_resource(uri).await.is_err(), "{revision} {uri}");
+            assert_eq!(bob.list_resources().await.unwrap().len(), 1);
+            assert_eq!(bob.list_resource_templates().await.unwrap().len(), 1);
+        }
     }
 }
 
@@ -355,5 +405,31 @@ async fn several_predicates() {
             problem.contains("the merged server `safe` limits what callers see; call `visible`"),
             "{problem}"
         );
+    }
+}
+
+// V-10: what only some callers see must not be in a cache that others share.
+#[test]
+fn nothing_is_public() {
+    let hour = Duration::from_secs(3600);
+    let problem = |server: Server| server.build().map(drop).map_err(|error| error.to_string());
+    let public = || resource("note://b").caching(Caching::public(hour));
+    assert_eq!(
+        problem(
+            open()
+                .list_caching(Caching::public(hour))
+                .resources(public())
+        ),
+        Ok(())
+    );
+    let private = Caching::private(hour);
+    let hiding = || guarded(|_, _| true);
+    assert_eq!(problem(hiding().list_caching(private)), Ok(()));
+    for server in [
+        hiding().list_caching(Caching::public(hour)),
+        hiding().resources(public()),
+    ] {
+        let problem = problem(server).unwrap_err();
+        assert!(problem.contains("public"), "{problem}");
     }
 }
