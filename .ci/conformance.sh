@@ -37,6 +37,14 @@ plan() {
   runs prompts-get-embedded-resource $all3
   runs prompts-get-with-image $all3
   runs completion-complete $all3
+  runs resources-list $all3
+  runs resources-read-text $all3
+  runs resources-read-binary $all3
+  runs resources-templates-read $all3
+  runs resources-subscribe $legacy3
+  runs resources-unsubscribe $legacy3
+  runs sep-2164-resource-not-found 2026-07-28
+  runs caching 2026-07-28
   runs json-schema-2020-12 2025-11-25 2026-07-28
   runs server-sse-polling 2025-11-25
   runs server-sse-multiple-streams 2025-11-25 2026-07-28

@@ -1,4 +1,5 @@
-//! One tool for each thing that a tool can do, and one prompt for each kind of message. The official conformance suite and public clients are run against it.
+//! One tool for each thing that a tool can do, one prompt for each kind of message, and resources of
+//! each kind. The official conformance suite and public clients are run against it.
 //!
 //! Speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`. Names, texts
 //! and schemas of the `test_…` tools are the suite's. The order matters to it too: it calls the first tool of the list
@@ -7,6 +8,7 @@
 mod answers;
 mod ask;
 mod prompts;
+mod resources;
 mod schemas;
 mod work;
 
@@ -15,7 +17,9 @@ use trueform::prelude::*;
 fn server() -> Server {
     Server::new("everything", env!("CARGO_PKG_VERSION"))
         .title("Everything")
-        .instructions("For tests of clients: each tool and prompt shows one thing that it can do.")
+        .instructions(
+            "For tests of clients: each tool, prompt and resource shows one thing that it can do.",
+        )
         .state(work::CancelledCalls::default())
         .tools(tools![
             answers::test_simple_text,
@@ -33,6 +37,7 @@ fn server() -> Server {
             work::cancelled_calls,
             work::test_trigger_tool_change,
             prompts::test_trigger_prompt_change,
+            resources::test_trigger_resource_update,
             ask::test_sampling,
             ask::test_elicitation,
             ask::test_elicitation_sep1034_defaults,
@@ -47,6 +52,12 @@ fn server() -> Server {
             prompts::test_prompt_with_arguments,
             prompts::test_prompt_with_embedded_resource,
             prompts::test_prompt_with_image,
+        ])
+        .resources(resources![
+            resources::static_text,
+            resources::static_binary,
+            resources::watched_resource,
+            resources::template_data,
         ])
 }
 
