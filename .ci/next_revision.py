@@ -73,7 +73,7 @@ GLUE = [
 """,
     ),
     (
-        "runtime/src/server.rs",
+        "runtime/src/server/handle.rs",
         r"\nimpl ServerHandle \{\n",
         """    /// Lists the note `name`, or hides it. Returns `false` if there is no such note, or if nothing changed.
     pub fn enable_note(&self, name: &str, enabled: bool) -> bool {

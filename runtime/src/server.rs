@@ -1,20 +1,19 @@
 //! The builder of a server: its name, its features, and its settings.
 
+mod handle;
 #[cfg(feature = "http")]
 mod http;
 mod lint;
 mod loss;
 mod run;
+mod settings;
 mod stream;
 #[cfg(not(feature = "http"))]
 mod without_http;
 
 use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
 
-use trueform_schema::{
-    Icon, Implementation, JsonObject, Revision, Revisions, conform::is_uri, methods::Methods,
-    violations,
-};
+use trueform_schema::{Icon, Implementation, JsonObject, Revisions, methods::Methods, violations};
 
 use crate::{
     engine::Engine,
@@ -27,18 +26,17 @@ use crate::{
         extension::{Extensions, RegisteredExtension},
         layer::CallLayer,
         methods::{FeatureSets, IntoFeatures},
-        prompts::{self, IntoPrompts, PromptSet, Prompts},
-        resources::{self, IntoResources, ResourceSet, Resources},
-        subscriptions::Topic,
-        tools::{self, IntoTools, SchemaSettings, ToolSet, Tools},
+        prompts::{IntoPrompts, PromptSet, Prompts},
+        resources::{IntoResources, ResourceSet, Resources},
+        tools::{IntoTools, SchemaSettings, ToolSet, Tools},
         visibility::{Offer, Viewer, Visibility},
     },
-    gate::{Inbound, Leniencies, Policy},
+    gate::{Inbound, Policy},
     host::Settings,
-    lint::Profile,
 };
 
 pub use self::{
+    handle::ServerHandle,
     lint::ToolFinding,
     loss::{Loss, LossRule},
 };
@@ -360,125 +358,6 @@ impl Server {
         self
     }
 
-    /// Sets the served revisions of the specification. Default: all of them.
-    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
-        self.revisions = revisions.into_iter().collect();
-        self
-    }
-
-    /// Sets how the schemas of tools without their own profile are advertised. The advertised schema is the one that is
-    /// enforced, except for `null` in place of optional arguments, which is accepted in each profile. Default:
-    /// [`Profile::Portable`] for functions marked `#[tool]`, [`Profile::AsWritten`] for every [`DynamicTool`](crate::DynamicTool).
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.schemas.profile = Some(profile);
-        self
-    }
-
-    /// Sets the maximum size of each compiled `pattern` in the schemas of tools, in bytes of memory. A larger one is an error of
-    /// [`build`](Self::build). Default: [`DEFAULT_MAX_PATTERN_SIZE`](crate::check::DEFAULT_MAX_PATTERN_SIZE).
-    pub fn max_pattern_size(mut self, bytes: usize) -> Self {
-        self.schemas.compile = self.schemas.compile.max_pattern_size(bytes);
-        self
-    }
-
-    /// Sets the number of items on a page of each list, such as `tools/list`, at least 1. Default: [`DEFAULT_PAGE_SIZE`].
-    pub fn page_size(mut self, items: usize) -> Self {
-        self.page_size = items;
-        self
-    }
-
-    /// Sets how long clients may keep the lists of what the server offers, at 2026-07-28. A notification that a list has changed ends
-    /// it earlier. Default: they fetch a list again each time.
-    // V-1, V-8
-    pub fn list_caching(mut self, caching: Caching) -> Self {
-        self.list_caching = caching;
-        self
-    }
-
-    /// Sets the maximum number of calls that one session or stdio connection may run at once, at least 1. Default:
-    /// [`DEFAULT_MAX_IN_FLIGHT`].
-    pub fn max_in_flight(mut self, calls: usize) -> Self {
-        self.max_in_flight = calls.max(1);
-        self
-    }
-
-    /// Sets how long [`Context::request`] waits for the answer of a client. Default: [`DEFAULT_ASK_TIMEOUT`].
-    pub fn ask_timeout(mut self, limit: Duration) -> Self {
-        self.ask_timeout = limit;
-        self
-    }
-
-    /// Sets how many requests to clients may be unanswered: `in_all` sessions, and in one session. One more fails at once with
-    /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as calls at work. Default:
-    /// [`DEFAULT_MAX_ASKS`] and [`DEFAULT_MAX_SESSION_ASKS`].
-    pub fn max_asks(mut self, in_all: usize, in_one_session: usize) -> Self {
-        (self.max_asks, self.max_session_asks) = (in_all, in_one_session);
-        self
-    }
-
-    /// Sets how many bytes of messages may wait for their clients to read them, over all connections and transports, at least 1.
-    /// While they are reached, calls are refused, and so are requests whose answers would be counted: -32603, over HTTP with status
-    /// 503 and `Retry-After`. Responses, notifications, `ping` and other short answers pass.
-    ///
-    /// A message counts from the moment in which it is handed to a transport until all of its bytes are written or its connection
-    /// has ended, if it has at least 4 KiB. Calls that run already are still answered, so the memory that answers take is bounded by
-    /// this number and one answer for each call that may run. Default: [`DEFAULT_MAX_UNREAD`].
-    pub fn max_unread(mut self, bytes: usize) -> Self {
-        self.max_unread = bytes.max(1);
-        self
-    }
-
-    /// Sets how much work it may be to check the arguments of one call against the input schema of its tool, and its result against
-    /// the output schema, in [steps](crate::check::Steps): about one for each value and schema that is applied to it. Arguments
-    /// that need more get a result with `isError`, results that need more are not sent (-32603). The words about arguments that do
-    /// not fit take as much work again. What a check of arguments needs beyond 50,000 steps is done on a thread for work that
-    /// blocks. Of schemas that need the feature `json-schema`, only the number of values is bounded.
-    /// [`DEFAULT_MAX_CHECK_STEPS`] unless this is called.
-    pub fn max_check_steps(mut self, steps: u64) -> Self {
-        self.max_check_steps = steps;
-        self
-    }
-
-    /// Sets the shortest time between two progress reports of one call. Earlier reports are dropped, except for the final one.
-    /// Default: no limit.
-    pub fn progress_interval(mut self, interval: Duration) -> Self {
-        self.progress_interval = interval;
-        self
-    }
-
-    /// Sets the treatment of messages to a client that its revision does not allow. Default: [`Policy::Enforce`].
-    pub fn outgoing(mut self, policy: Policy) -> Self {
-        self.outgoing = policy;
-        self
-    }
-
-    /// Sets the treatment of messages from a client that its revision does not allow, apart from [allowed
-    /// deviations](Self::lenient). Default: [`Policy::Enforce`].
-    pub fn incoming(mut self, policy: Policy) -> Self {
-        self.incoming.policy = policy;
-        self
-    }
-
-    /// Sets the deviations from the specification that clients may have. Default: [`Leniencies::ALL`].
-    ///
-    /// ```
-    /// use trueform::{Leniencies, Leniency, prelude::*};
-    ///
-    /// let strict = Server::new("calc", "1.0.0").lenient(Leniencies::ALL.without(Leniency::UnknownMembers));
-    /// # let _ = strict;
-    /// ```
-    pub fn lenient(mut self, leniencies: Leniencies) -> Self {
-        self.incoming.leniencies = leniencies;
-        self
-    }
-
-    /// Sets how the server is served over HTTP.
-    #[cfg(feature = "http")]
-    pub fn http(mut self, config: crate::transport::http::HttpConfig) -> Self {
-        self.http = config;
-        self
-    }
-
     /// Adds all features of `other`. Its name, version, settings and layers are dropped. If `other` limits [what callers
     /// see](Self::visible), [`build`](Self::build) fails: dropped as well, the limit would show what it hides.
     pub fn merge(mut self, other: Self) -> Self {
@@ -630,200 +509,6 @@ impl Service {
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         ServerHandle::new(self.engine.clone())
-    }
-}
-
-/// A running server: what it offers can be changed, and clients that ask for changes are notified.
-#[derive(Clone, Debug)]
-pub struct ServerHandle {
-    engine: Engine,
-}
-
-impl ServerHandle {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine }
-    }
-
-    /// Adds tools.
-    ///
-    /// # Errors
-    /// As [`Server::build`]; then nothing is added. The server was built without tools.
-    pub fn add_tools(&self, tools: impl IntoTools) -> Result {
-        let Some(room) = &self.engine.features.tools else {
-            return Err(Error::registration(vec![
-                "the server was built without tools, so it did not declare the capability to clients; call `Server::tools` first".to_owned(),
-            ]));
-        };
-        let host = &self.engine.host;
-        let added = room.add(tools.into_tools(), host.states(), host.settings.revisions)?;
-        self.engine.notify(&tools::TOPIC);
-        let is_new = |name: &str| added.iter().any(|added| added == name);
-        lint::log_lint(&self.engine, is_new);
-        loss::log_losses(&self.engine, |name| name.is_some_and(is_new));
-        Ok(())
-    }
-
-    /// Removes the tool `name`. Returns `false` if there is no such tool. Running calls continue.
-    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
-    pub fn remove_tool(&self, name: &str) -> bool {
-        let tools = self.engine.features.tools.as_ref();
-        self.changed(tools.is_some_and(|tools| tools.remove(name)), &tools::TOPIC)
-    }
-
-    /// Enables or disables the tool `name`; a disabled tool is neither listed nor callable. Returns `false` if there is no such
-    /// tool, or if nothing changed.
-    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
-    pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
-        let tools = self.engine.features.tools.as_ref();
-        self.changed(
-            tools.is_some_and(|tools| tools.enable(name, enabled)),
-            &tools::TOPIC,
-        )
-    }
-
-    /// The names of the enabled tools, in the order of the list.
-    #[must_use]
-    pub fn tool_names(&self) -> Vec<String> {
-        let tools = self.engine.tools_now();
-        tools.iter().map(|tool| tool.name().to_owned()).collect()
-    }
-
-    /// Notifies clients that the list of tools changed, for changes that only the author knows of.
-    pub fn notify_tools_changed(&self) {
-        self.engine.notify(&tools::TOPIC);
-    }
-
-    /// Adds prompts.
-    ///
-    /// # Errors
-    /// As [`Server::build`]; then nothing is added. The server was built without prompts, or without anything to complete where a
-    /// new prompt has such an argument.
-    pub fn add_prompts(&self, prompts: impl IntoPrompts) -> Result {
-        let features = &self.engine.features;
-        let Some(room) = &features.prompts else {
-            return Err(Error::registration(vec![
-                "the server was built without prompts, so it did not declare the capability to clients; call `Server::prompts` first".to_owned(),
-            ]));
-        };
-        let host = &self.engine.host;
-        room.add(
-            prompts.into_prompts(),
-            features.completions.is_some(),
-            host.states(),
-            host.settings.revisions,
-        )?;
-        self.engine.notify(&prompts::TOPIC);
-        Ok(())
-    }
-
-    /// Removes the prompt `name`. Returns `false` if there is no such prompt. Running calls continue.
-    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
-    pub fn remove_prompt(&self, name: &str) -> bool {
-        let room = self.engine.features.prompts.as_ref();
-        self.changed(room.is_some_and(|room| room.remove(name)), &prompts::TOPIC)
-    }
-
-    /// Enables or disables the prompt `name`; a disabled prompt is neither listed nor callable. Returns `false` if there is no such
-    /// prompt, or if nothing changed.
-    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
-    pub fn enable_prompt(&self, name: &str, enabled: bool) -> bool {
-        let room = self.engine.features.prompts.as_ref();
-        self.changed(
-            room.is_some_and(|room| room.enable(name, enabled)),
-            &prompts::TOPIC,
-        )
-    }
-
-    /// Notifies clients that the list of prompts changed, for changes that only the author knows of.
-    pub fn notify_prompts_changed(&self) {
-        self.engine.notify(&prompts::TOPIC);
-    }
-
-    /// Adds resources and templates of resources.
-    ///
-    /// # Errors
-    /// As [`Server::build`]; then nothing is added. The server was built without resources, or without anything to complete where a
-    /// new template has such a variable.
-    pub fn add_resources(&self, resources: impl IntoResources) -> Result {
-        let features = &self.engine.features;
-        let Some(room) = &features.resources else {
-            return Err(Error::registration(vec![
-                "the server was built without resources, so it did not declare the capability to clients; call `Server::resources` first".to_owned(),
-            ]));
-        };
-        let host = &self.engine.host;
-        room.add(
-            resources.into_resources(),
-            features.completions.is_some(),
-            host.states(),
-            host.settings.revisions,
-        )?;
-        self.engine.notify(resources::TOPIC);
-        Ok(())
-    }
-
-    /// Removes the resource of the URI `uri`, or the template `uri`. Returns `false` if there is no such one. Running calls continue.
-    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
-    pub fn remove_resource(&self, uri: &str) -> bool {
-        let room = self.engine.features.resources.as_ref();
-        let removed = room.is_some_and(|room| room.remove(uri));
-        self.changed(removed, resources::TOPIC)
-    }
-
-    /// Enables or disables the resource of the URI `uri`, or the template `uri`. A disabled one is neither listed nor readable, a
-    /// resource not by way of a template either. Returns `false` if there is no such one, or if nothing changed.
-    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
-    pub fn enable_resource(&self, uri: &str, enabled: bool) -> bool {
-        let room = self.engine.features.resources.as_ref();
-        let changed = room.is_some_and(|room| room.enable(uri, enabled));
-        self.changed(changed, resources::TOPIC)
-    }
-
-    /// The URIs of the enabled resources, then the enabled templates, each in the order of its list.
-    #[must_use]
-    pub fn resource_uris(&self) -> Vec<String> {
-        let room = self.engine.features.resources.iter();
-        room.flat_map(Resources::uris).collect()
-    }
-
-    /// Notifies clients that the list of resources changed, for changes that only the author knows of.
-    pub fn notify_resources_changed(&self) {
-        self.engine.notify(resources::TOPIC);
-    }
-
-    /// Notifies the clients that asked for it that the content of the resource `uri` has changed: up to 2025-11-25 those that
-    /// subscribed to exactly this URI, since 2026-07-28 those that listen to it. Returns `false`, and notifies nobody, if `uri` is not
-    /// a URI.
-    // J-7, J-8
-    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
-    pub fn resource_updated(&self, uri: &str) -> bool {
-        let is_uri = is_uri(uri);
-        if is_uri {
-            self.engine.subscriptions.notify_updated(uri);
-        }
-        is_uri
-    }
-
-    /// Ends open subscriptions and asks the transports to drain and stop. The second call ends the drain, as it would after a
-    /// signal or, on a byte stream, the end of its input: what still runs is dropped and answered with -32603.
-    pub fn shut_down(&self) {
-        self.engine.shut_down();
-    }
-
-    /// Notifies clients of a change of `topic` if something `changed`. Returns `changed`.
-    fn changed(&self, changed: bool, topic: &'static Topic) -> bool {
-        if changed {
-            self.engine.notify(topic);
-        }
-        changed
-    }
-}
-
-impl Context {
-    /// The running server: its tools can be changed while it runs.
-    #[must_use]
-    pub fn server(&self) -> ServerHandle {
-        ServerHandle::new(Engine::of(&self.0.host))
     }
 }
 

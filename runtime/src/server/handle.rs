@@ -1,0 +1,211 @@
+//! A running server: what it offers changes, and it ends.
+
+use trueform_schema::conform::is_uri;
+
+use crate::{
+    engine::Engine,
+    error::{Error, Result},
+    exchange::Context,
+    feature::{
+        prompts::{self, IntoPrompts},
+        resources::{self, IntoResources, Resources},
+        subscriptions::Topic,
+        tools::{self, IntoTools},
+    },
+};
+
+use super::{lint, loss};
+
+/// A running server: what it offers can be changed, and clients that ask for changes are notified.
+#[derive(Clone, Debug)]
+pub struct ServerHandle {
+    engine: Engine,
+}
+
+impl ServerHandle {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+
+    /// Adds tools.
+    ///
+    /// # Errors
+    /// As [`Server::build`]; then nothing is added. The server was built without tools.
+    pub fn add_tools(&self, tools: impl IntoTools) -> Result {
+        let Some(room) = &self.engine.features.tools else {
+            return Err(Error::registration(vec![
+                "the server was built without tools, so it did not declare the capability to clients; call `Server::tools` first".to_owned(),
+            ]));
+        };
+        let host = &self.engine.host;
+        let added = room.add(tools.into_tools(), host.states(), host.settings.revisions)?;
+        self.engine.notify(&tools::TOPIC);
+        let is_new = |name: &str| added.iter().any(|added| added == name);
+        lint::log_lint(&self.engine, is_new);
+        loss::log_losses(&self.engine, |name| name.is_some_and(is_new));
+        Ok(())
+    }
+
+    /// Removes the tool `name`. Returns `false` if there is no such tool. Running calls continue.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn remove_tool(&self, name: &str) -> bool {
+        let tools = self.engine.features.tools.as_ref();
+        self.changed(tools.is_some_and(|tools| tools.remove(name)), &tools::TOPIC)
+    }
+
+    /// Enables or disables the tool `name`; a disabled tool is neither listed nor callable. Returns `false` if there is no such
+    /// tool, or if nothing changed.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
+        let tools = self.engine.features.tools.as_ref();
+        self.changed(
+            tools.is_some_and(|tools| tools.enable(name, enabled)),
+            &tools::TOPIC,
+        )
+    }
+
+    /// The names of the enabled tools, in the order of the list.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<String> {
+        let tools = self.engine.tools_now();
+        tools.iter().map(|tool| tool.name().to_owned()).collect()
+    }
+
+    /// Notifies clients that the list of tools changed, for changes that only the author knows of.
+    pub fn notify_tools_changed(&self) {
+        self.engine.notify(&tools::TOPIC);
+    }
+
+    /// Adds prompts.
+    ///
+    /// # Errors
+    /// As [`Server::build`]; then nothing is added. The server was built without prompts, or without anything to complete where a
+    /// new prompt has such an argument.
+    pub fn add_prompts(&self, prompts: impl IntoPrompts) -> Result {
+        let features = &self.engine.features;
+        let Some(room) = &features.prompts else {
+            return Err(Error::registration(vec![
+                "the server was built without prompts, so it did not declare the capability to clients; call `Server::prompts` first".to_owned(),
+            ]));
+        };
+        let host = &self.engine.host;
+        room.add(
+            prompts.into_prompts(),
+            features.completions.is_some(),
+            host.states(),
+            host.settings.revisions,
+        )?;
+        self.engine.notify(&prompts::TOPIC);
+        Ok(())
+    }
+
+    /// Removes the prompt `name`. Returns `false` if there is no such prompt. Running calls continue.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        let room = self.engine.features.prompts.as_ref();
+        self.changed(room.is_some_and(|room| room.remove(name)), &prompts::TOPIC)
+    }
+
+    /// Enables or disables the prompt `name`; a disabled prompt is neither listed nor callable. Returns `false` if there is no such
+    /// prompt, or if nothing changed.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn enable_prompt(&self, name: &str, enabled: bool) -> bool {
+        let room = self.engine.features.prompts.as_ref();
+        self.changed(
+            room.is_some_and(|room| room.enable(name, enabled)),
+            &prompts::TOPIC,
+        )
+    }
+
+    /// Notifies clients that the list of prompts changed, for changes that only the author knows of.
+    pub fn notify_prompts_changed(&self) {
+        self.engine.notify(&prompts::TOPIC);
+    }
+
+    /// Adds resources and templates of resources.
+    ///
+    /// # Errors
+    /// As [`Server::build`]; then nothing is added. The server was built without resources, or without anything to complete where a
+    /// new template has such a variable.
+    pub fn add_resources(&self, resources: impl IntoResources) -> Result {
+        let features = &self.engine.features;
+        let Some(room) = &features.resources else {
+            return Err(Error::registration(vec![
+                "the server was built without resources, so it did not declare the capability to clients; call `Server::resources` first".to_owned(),
+            ]));
+        };
+        let host = &self.engine.host;
+        room.add(
+            resources.into_resources(),
+            features.completions.is_some(),
+            host.states(),
+            host.settings.revisions,
+        )?;
+        self.engine.notify(resources::TOPIC);
+        Ok(())
+    }
+
+    /// Removes the resource of the URI `uri`, or the template `uri`. Returns `false` if there is no such one. Running calls continue.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        let room = self.engine.features.resources.as_ref();
+        let removed = room.is_some_and(|room| room.remove(uri));
+        self.changed(removed, resources::TOPIC)
+    }
+
+    /// Enables or disables the resource of the URI `uri`, or the template `uri`. A disabled one is neither listed nor readable, a
+    /// resource not by way of a template either. Returns `false` if there is no such one, or if nothing changed.
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn enable_resource(&self, uri: &str, enabled: bool) -> bool {
+        let room = self.engine.features.resources.as_ref();
+        let changed = room.is_some_and(|room| room.enable(uri, enabled));
+        self.changed(changed, resources::TOPIC)
+    }
+
+    /// The URIs of the enabled resources, then the enabled templates, each in the order of its list.
+    #[must_use]
+    pub fn resource_uris(&self) -> Vec<String> {
+        let room = self.engine.features.resources.iter();
+        room.flat_map(Resources::uris).collect()
+    }
+
+    /// Notifies clients that the list of resources changed, for changes that only the author knows of.
+    pub fn notify_resources_changed(&self) {
+        self.engine.notify(resources::TOPIC);
+    }
+
+    /// Notifies the clients that asked for it that the content of the resource `uri` has changed: up to 2025-11-25 those that
+    /// subscribed to exactly this URI, since 2026-07-28 those that listen to it. Returns `false`, and notifies nobody, if `uri` is not
+    /// a URI.
+    // J-7, J-8
+    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    pub fn resource_updated(&self, uri: &str) -> bool {
+        let is_uri = is_uri(uri);
+        if is_uri {
+            self.engine.subscriptions.notify_updated(uri);
+        }
+        is_uri
+    }
+
+    /// Ends open subscriptions and asks the transports to drain and stop. The second call ends the drain, as it would after a
+    /// signal or, on a byte stream, the end of its input: what still runs is dropped and answered with -32603.
+    pub fn shut_down(&self) {
+        self.engine.shut_down();
+    }
+
+    /// Notifies clients of a change of `topic` if something `changed`. Returns `changed`.
+    fn changed(&self, changed: bool, topic: &'static Topic) -> bool {
+        if changed {
+            self.engine.notify(topic);
+        }
+        changed
+    }
+}
+
+impl Context {
+    /// The running server: its tools can be changed while it runs.
+    #[must_use]
+    pub fn server(&self) -> ServerHandle {
+        ServerHandle::new(Engine::of(&self.0.host))
+    }
+}

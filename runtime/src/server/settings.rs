@@ -1,0 +1,133 @@
+//! The settings of a server, apart from what it is called and what it offers.
+
+use std::time::Duration;
+
+use trueform_schema::Revision;
+
+use super::Server;
+use crate::{
+    feature::caching::Caching,
+    gate::{Leniencies, Policy},
+    lint::Profile,
+};
+
+impl Server {
+    /// Sets the served revisions of the specification. Default: all of them.
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.revisions = revisions.into_iter().collect();
+        self
+    }
+
+    /// Sets how the schemas of tools without their own profile are advertised. The advertised schema is the one that is
+    /// enforced, except for `null` in place of optional arguments, which is accepted in each profile. Default:
+    /// [`Profile::Portable`] for functions marked `#[tool]`, [`Profile::AsWritten`] for every [`DynamicTool`](crate::DynamicTool).
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.schemas.profile = Some(profile);
+        self
+    }
+
+    /// Sets the maximum size of each compiled `pattern` in the schemas of tools, in bytes of memory. A larger one is an error of
+    /// [`build`](Self::build). Default: [`DEFAULT_MAX_PATTERN_SIZE`](crate::check::DEFAULT_MAX_PATTERN_SIZE).
+    pub fn max_pattern_size(mut self, bytes: usize) -> Self {
+        self.schemas.compile = self.schemas.compile.max_pattern_size(bytes);
+        self
+    }
+
+    /// Sets the number of items on a page of each list, such as `tools/list`, at least 1. Default: [`DEFAULT_PAGE_SIZE`].
+    pub fn page_size(mut self, items: usize) -> Self {
+        self.page_size = items;
+        self
+    }
+
+    /// Sets how long clients may keep the lists of what the server offers, at 2026-07-28. A notification that a list has changed ends
+    /// it earlier. Default: they fetch a list again each time.
+    // V-1, V-8
+    pub fn list_caching(mut self, caching: Caching) -> Self {
+        self.list_caching = caching;
+        self
+    }
+
+    /// Sets the maximum number of calls that one session or stdio connection may run at once, at least 1. Default:
+    /// [`DEFAULT_MAX_IN_FLIGHT`].
+    pub fn max_in_flight(mut self, calls: usize) -> Self {
+        self.max_in_flight = calls.max(1);
+        self
+    }
+
+    /// Sets how long [`Context::request`] waits for the answer of a client. Default: [`DEFAULT_ASK_TIMEOUT`].
+    pub fn ask_timeout(mut self, limit: Duration) -> Self {
+        self.ask_timeout = limit;
+        self
+    }
+
+    /// Sets how many requests to clients may be unanswered: `in_all` sessions, and in one session. One more fails at once with
+    /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as calls at work. Default:
+    /// [`DEFAULT_MAX_ASKS`] and [`DEFAULT_MAX_SESSION_ASKS`].
+    pub fn max_asks(mut self, in_all: usize, in_one_session: usize) -> Self {
+        (self.max_asks, self.max_session_asks) = (in_all, in_one_session);
+        self
+    }
+
+    /// Sets how many bytes of messages may wait for their clients to read them, over all connections and transports, at least 1.
+    /// While they are reached, calls are refused, and so are requests whose answers would be counted: -32603, over HTTP with status
+    /// 503 and `Retry-After`. Responses, notifications, `ping` and other short answers pass.
+    ///
+    /// A message counts from the moment in which it is handed to a transport until all of its bytes are written or its connection
+    /// has ended, if it has at least 4 KiB. Calls that run already are still answered, so the memory that answers take is bounded by
+    /// this number and one answer for each call that may run. Default: [`DEFAULT_MAX_UNREAD`].
+    pub fn max_unread(mut self, bytes: usize) -> Self {
+        self.max_unread = bytes.max(1);
+        self
+    }
+
+    /// Sets how much work it may be to check the arguments of one call against the input schema of its tool, and its result against
+    /// the output schema, in [steps](crate::check::Steps): about one for each value and schema that is applied to it. Arguments
+    /// that need more get a result with `isError`, results that need more are not sent (-32603). The words about arguments that do
+    /// not fit take as much work again. What a check of arguments needs beyond 50,000 steps is done on a thread for work that
+    /// blocks. Of schemas that need the feature `json-schema`, only the number of values is bounded.
+    /// [`DEFAULT_MAX_CHECK_STEPS`] unless this is called.
+    pub fn max_check_steps(mut self, steps: u64) -> Self {
+        self.max_check_steps = steps;
+        self
+    }
+
+    /// Sets the shortest time between two progress reports of one call. Earlier reports are dropped, except for the final one.
+    /// Default: no limit.
+    pub fn progress_interval(mut self, interval: Duration) -> Self {
+        self.progress_interval = interval;
+        self
+    }
+
+    /// Sets the treatment of messages to a client that its revision does not allow. Default: [`Policy::Enforce`].
+    pub fn outgoing(mut self, policy: Policy) -> Self {
+        self.outgoing = policy;
+        self
+    }
+
+    /// Sets the treatment of messages from a client that its revision does not allow, apart from [allowed
+    /// deviations](Self::lenient). Default: [`Policy::Enforce`].
+    pub fn incoming(mut self, policy: Policy) -> Self {
+        self.incoming.policy = policy;
+        self
+    }
+
+    /// Sets the deviations from the specification that clients may have. Default: [`Leniencies::ALL`].
+    ///
+    /// ```
+    /// use trueform::{Leniencies, Leniency, prelude::*};
+    ///
+    /// let strict = Server::new("calc", "1.0.0").lenient(Leniencies::ALL.without(Leniency::UnknownMembers));
+    /// # let _ = strict;
+    /// ```
+    pub fn lenient(mut self, leniencies: Leniencies) -> Self {
+        self.incoming.leniencies = leniencies;
+        self
+    }
+
+    /// Sets how the server is served over HTTP.
+    #[cfg(feature = "http")]
+    pub fn http(mut self, config: crate::transport::http::HttpConfig) -> Self {
+        self.http = config;
+        self
+    }
+}
