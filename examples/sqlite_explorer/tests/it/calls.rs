@@ -166,3 +166,25 @@ async fn writes_are_whole() {
     assert_eq!(made["changed_rows"], 0);
     writer.close().await;
 }
+
+// Such a file has others beside it, which readers take part in.
+#[tokio::test]
+async fn a_file_with_a_write_ahead_log() {
+    let shop = Shop::new();
+    let direct = shop.direct();
+    direct
+        .pragma_update(None, "journal_mode", "wal")
+        .expect("a setting");
+    let reader = shop.reader(REVISIONS[1]).await;
+    let insert = "INSERT INTO customers (name) VALUES ('Dan')";
+    direct.execute(insert, ()).expect("good SQL");
+    let count = "SELECT count(*) FROM customers";
+    assert_eq!(reader.query(count).await["rows"], json!([[4]]));
+    drop(direct);
+    assert_eq!(reader.query(count).await["rows"], json!([[4]]));
+    reader.close().await;
+    let writer = shop.writer().await;
+    writer.call("execute", json!({ "sql": insert })).await;
+    assert_eq!(writer.query(count).await["rows"], json!([[5]]));
+    writer.close().await;
+}

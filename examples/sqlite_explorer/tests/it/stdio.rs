@@ -3,7 +3,11 @@
 use std::process::Stdio;
 
 use serde_json::json;
-use tokio::process::{Child, Command};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+    process::{Child, Command},
+};
 use trueform::{
     client::ClientOptions,
     prelude::*,
@@ -70,6 +74,49 @@ async fn a_session() {
             assert_eq!(findings.expect("a transcript"), []);
         }
     }
+}
+
+#[tokio::test]
+async fn over_http() {
+    let shop = Shop::new();
+    let mut child = program()
+        .arg(shop.file())
+        .args(["--http", "127.0.0.1:0"])
+        .spawn()
+        .expect("it starts");
+    let mut log = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let address = loop {
+        let line = log.next_line().await.expect("a log").expect("an address");
+        if let Some((_, url)) = line.split_once("http://") {
+            break url.trim_end_matches("/mcp").to_owned();
+        }
+    };
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "resources/read",
+        "params": { "uri": "sqlite://schema", "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        } },
+    })
+    .to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: resources/read\r\n\
+         Mcp-Name: sqlite://schema\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(&address).await.expect("it listens");
+    stream
+        .write_all(request.as_bytes())
+        .await
+        .expect("it reads");
+    let mut answer = String::new();
+    stream
+        .read_to_string(&mut answer)
+        .await
+        .expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("CREATE TABLE customers"), "{answer}");
 }
 
 #[tokio::test]
