@@ -27,6 +27,22 @@ pub(crate) struct TemplateResource {
     pub(super) reader: Arc<Reader>,
 }
 
+#[cfg(feature = "testing")]
+impl StaticResource {
+    /// What the client must be able to do.
+    pub(crate) fn needs(&self) -> crate::needs::RequiredCapabilities {
+        self.reader.needs
+    }
+}
+
+#[cfg(feature = "testing")]
+impl TemplateResource {
+    /// What the client must be able to do.
+    pub(crate) fn needs(&self) -> crate::needs::RequiredCapabilities {
+        self.reader.needs
+    }
+}
+
 impl TemplateResource {
     /// Whether anything suggests values for a variable.
     pub(super) fn completes(&self) -> bool {

@@ -5,9 +5,10 @@ use trueform_schema::{At, Encode, Revision, Revisions, View};
 
 use crate::{feature::listing::Item, needs::RequiredCapabilities, server::Service};
 
-/// The contract of `service`: its name and descriptions, its capabilities, the revisions that it serves, its tools and prompts.
+/// The contract of `service`: its name and descriptions, its capabilities, the revisions that it serves, its tools,
+/// prompts, resources and templates of resources.
 ///
-/// Members, tools and prompts are sorted by name; `needs` lists the client capabilities that it requires. The server's own
+/// Members, tools and prompts are sorted by name, resources and templates by their URIs; `needs` lists the client capabilities that it requires. The server's own
 /// `version` is left out, because it changes with every release. What is disabled is left out too.
 #[must_use]
 pub fn contract(service: &Service) -> Value {
@@ -36,7 +37,7 @@ pub fn contract(service: &Service) -> Value {
         let tool = newest(&route.definition_at(View::ALL));
         with_needs(tool, route.needs())
     });
-    let tools = tools.filter_map(named);
+    let tools = tools.filter_map(|tool| keyed(tool, "name"));
     whole.insert("tools".to_owned(), Value::Object(tools.collect()));
     if let Some(prompts) = &engine.features.prompts {
         let prompts = prompts.now();
@@ -45,14 +46,32 @@ pub fn contract(service: &Service) -> Value {
             if let Value::Object(members) = &mut prompt {
                 let arguments = members.remove("arguments");
                 if let Some(Value::Array(arguments)) = arguments {
-                    let by_name = arguments.into_iter().filter_map(named);
+                    let by_name = arguments.into_iter().filter_map(|item| keyed(item, "name"));
                     members.insert("arguments".to_owned(), Value::Object(by_name.collect()));
                 }
             }
             with_needs(prompt, route.needs())
         });
-        let prompts = prompts.filter_map(named).collect();
+        let prompts = prompts.filter_map(|prompt| keyed(prompt, "name")).collect();
         whole.insert("prompts".to_owned(), Value::Object(prompts));
+    }
+    if let Some(resources) = &engine.features.resources {
+        let (listed, templates) = (resources.now(), resources.templates_now());
+        let listed = listed.visible().map(|resource| {
+            let shown = newest(&resource.shown(View::ALL));
+            with_needs(shown, resource.needs())
+        });
+        let listed = listed.filter_map(|resource| keyed(resource, "uri"));
+        whole.insert("resources".to_owned(), Value::Object(listed.collect()));
+        let templates = templates.visible().map(|template| {
+            let shown = newest(&template.shown(View::ALL));
+            with_needs(shown, template.needs())
+        });
+        let templates = templates.filter_map(|template| keyed(template, "uriTemplate"));
+        whole.insert(
+            "resourceTemplates".to_owned(),
+            Value::Object(templates.collect()),
+        );
     }
     let mut whole = Value::Object(whole);
     sort(&mut whole);
@@ -69,10 +88,10 @@ fn with_needs(mut item: Value, needs: RequiredCapabilities) -> Value {
     item
 }
 
-/// The name of `item`, and the rest of it.
-fn named(mut item: Value) -> Option<(String, Value)> {
-    match item.as_object_mut()?.remove("name")? {
-        Value::String(name) => Some((name, item)),
+/// The member `key` of `item`, and the rest of it.
+fn keyed(mut item: Value, key: &str) -> Option<(String, Value)> {
+    match item.as_object_mut()?.remove(key)? {
+        Value::String(key) => Some((key, item)),
         _ => None,
     }
 }

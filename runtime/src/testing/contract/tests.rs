@@ -245,3 +245,73 @@ fn changes_of_prompts() {
     "#]]
     .assert_eq(&list);
 }
+
+mod resources_before {
+    /// About the shop.
+    #[crate::resource("shop://about")]
+    pub(super) fn about() -> &'static str {
+        ""
+    }
+
+    /// An article.
+    #[crate::resource("shop://articles/{id}")]
+    pub(super) fn article(id: u32) -> String {
+        id.to_string()
+    }
+
+    /// A customer.
+    #[crate::resource("shop://customers/{id}")]
+    pub(super) fn customer(id: u32) -> String {
+        id.to_string()
+    }
+}
+
+mod resources_after {
+    /// All about the shop.
+    #[crate::resource("shop://about", mime_type = "text/markdown", needs(roots))]
+    pub(super) fn about() -> &'static str {
+        ""
+    }
+
+    /// An article.
+    #[crate::resource("shop://articles/{id}", title = "Article", needs(sampling))]
+    pub(super) fn article(id: u32) -> String {
+        id.to_string()
+    }
+
+    /// When it is open.
+    #[crate::resource("shop://hours")]
+    pub(super) fn hours() -> &'static str {
+        ""
+    }
+}
+
+#[test]
+fn changes_of_resources() {
+    use resources_after as after;
+    use resources_before as before;
+    let server = || Server::new("shop", "1.0.0");
+    let contract_of = |server: Server| contract(&server.build().unwrap());
+    let before = contract_of(server().resources(resources![
+        before::about,
+        before::article,
+        before::customer
+    ]));
+    let after =
+        contract_of(server().resources(resources![after::about, after::article, after::hours]));
+    assert_eq!(changes(&before, &before), []);
+    let list: String = changes(&before, &after)
+        .iter()
+        .map(|change| format!("{change}\n"))
+        .collect();
+    expect_test::expect![[r#"
+        breaking  resource `shop://about`, needs: "roots" is new
+        breaking  resource template `shop://articles/{id}`, needs: "sampling" is new
+        breaking  resource template `shop://customers/{id}`: it is gone
+        additive  resource `shop://about`: `description` was "About the shop.", is "All about the shop."
+        additive  resource `shop://about`: `mimeType` is new: "text/markdown"
+        additive  resource `shop://hours`: it is new
+        additive  resource template `shop://articles/{id}`: `title` is new: "Article"
+    "#]]
+    .assert_eq(&list);
+}
