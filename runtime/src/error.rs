@@ -71,10 +71,23 @@ impl fmt::Display for Error {
     }
 }
 
-/// As [`Display`](fmt::Display): this is what a `main` that returns the error prints.
+/// As [`Display`](fmt::Display), with the causes of an [`other`](Error::other) error: this is what a `main` that returns the error
+/// prints.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        let Kind::Other(other) = &*self.0 else {
+            return fmt::Display::fmt(self, f);
+        };
+        let mut text = other.to_string();
+        for cause in std::iter::successors(other.source(), |&cause| cause.source()) {
+            let cause = cause.to_string();
+            // Many errors repeat their cause.
+            if !text.ends_with(&cause) {
+                text.push_str(": ");
+                text.push_str(&cause);
+            }
+        }
+        f.write_str(&text)
     }
 }
 
@@ -91,5 +104,62 @@ impl StdError for Error {
 impl From<io::Error> for Error {
     fn from(source: io::Error) -> Self {
         Self::other(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error with a cause.
+    #[derive(Debug)]
+    struct Above {
+        text: &'static str,
+        cause: Option<Box<Above>>,
+    }
+
+    impl fmt::Display for Above {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.text)
+        }
+    }
+
+    impl StdError for Above {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(self.cause.as_deref()?)
+        }
+    }
+
+    fn above(text: &'static str, cause: Option<Above>) -> Above {
+        let cause = cause.map(Box::new);
+        Above { text, cause }
+    }
+
+    #[test]
+    fn what_main_prints() {
+        let lowest = || above("no such file", None);
+        for (error, expected) in [
+            (lowest(), "no such file"),
+            (
+                above("cannot open the notes", Some(lowest())),
+                "cannot open the notes: no such file",
+            ),
+            (
+                above("notes: no such file", Some(lowest())),
+                "notes: no such file",
+            ),
+            (
+                above(
+                    "cannot start",
+                    Some(above("cannot open the notes", Some(lowest()))),
+                ),
+                "cannot start: cannot open the notes: no such file",
+            ),
+        ] {
+            let shown = error.text;
+            let error = Error::other(error);
+            assert_eq!(format!("{error:?}"), expected);
+            assert_eq!(error.to_string(), shown);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Serves one SQLite file: on standard input and output, or over HTTP with `--http`.
 
-use std::{error::Error, net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Parser;
 use trueform_sqlite_explorer::{Database, server};
@@ -22,11 +22,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> trueform::Result {
     let Arguments { file, http, write } = Arguments::parse();
-    let shown = file.display().to_string();
-    let database = Database::open(file).map_err(|problem| {
-        let cause = problem.source().map(|cause| format!(": {cause}"));
-        trueform::Error::other(format!("{shown}: {problem}{}", cause.unwrap_or_default()))
-    })?;
+    let database = Database::open(file).map_err(trueform::Error::other)?;
     let server = server(database, write);
     match http {
         Some(address) => server.serve_http(address).await,
