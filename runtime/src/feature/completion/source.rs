@@ -60,7 +60,8 @@ impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot complete an argument",
     label = "not a function that suggests values",
-    note = "write `fn name(query: trueform::completion::CompletionQuery) -> Vec<String>`, or an `async` one"
+    note = "write `fn name(query: trueform::completion::CompletionQuery) -> Vec<String>`, or an `async` one",
+    note = "it takes no `&self` and nothing injected: `query.context().state::<T>()` has what `Server::state` registered"
 )]
 pub trait CompletionFunction<Kind>: Send + Sync + 'static {
     #[doc(hidden)]
