@@ -69,6 +69,8 @@ drive "$node" "$cache/interop/ai1.mjs" $legacy
 drive "$node" "$cache/interop/ai1_old.mjs" $legacy
 drive "$newer_node" "$cache/interop/ai2.mjs" $legacy $modern
 drive "$node" "$cache/interop/langchain_js.mjs" $legacy
+# An example that is a server of its own, built beside SERVER.
+client "$node" "$cache/interop/code_search.mjs" stdio "$(dirname "$server")/code_search" 2025-11-25 $modern
 
 # No byte code beside the sources.
 export PYTHONDONTWRITEBYTECODE=1
