@@ -1,7 +1,6 @@
 //! A server that lets a model search a folder of code and read its files.
 //!
-//! Both see what `git` and ripgrep show of the folder: neither files that its ignore rules leave out nor hidden ones, and nothing
-//! behind a link.
+//! Both see what ripgrep shows of the folder: neither files that its ignore rules leave out nor hidden ones, and nothing behind a link.
 
 mod completion;
 mod contents;
@@ -19,7 +18,7 @@ pub use self::{
     completion::MAX_COMPLETION_TIME,
     folder::{Folder, MAX_FILE_BYTES},
     query::{MAX_MATCHES, MAX_PATTERN_CHARS, MAX_REGEX_BYTES, Match, Page, Query},
-    search::{MAX_LINE_BYTES, MAX_SEARCH_TIME, PROGRESS_FILES},
+    search::{MAX_LINE_BYTES, MAX_SEARCH_TIME, MAX_SEARCHED_BYTES, PROGRESS_FILES},
 };
 use self::{completion::paths, contents::contents};
 
@@ -35,8 +34,8 @@ pub fn server(folder: Folder) -> Server {
 
 #[server]
 impl Folder {
-    /// Search the files of the folder line by line. Ignored, hidden, binary and very large files are left out. The matches are in the
-    /// order of their paths.
+    /// Search the files of the folder line by line. Ignored, hidden, binary and very large files are left out, and what is beyond 64 KiB
+    /// of a line. The matches are in the order of their paths.
     #[tool(title = "Search code", read_only, blocking)]
     fn search(&self, context: Context, Args(query): Args<Query>) -> Result<Json<Page>, ToolError> {
         query.run(self, &context).map(Json)

@@ -13,7 +13,7 @@ pub const MAX_MATCHES: u32 = 1000;
 pub const MAX_PATTERN_CHARS: usize = 1000;
 
 /// Largest regular expression once it is compiled, in bytes.
-pub const MAX_REGEX_BYTES: usize = 1 << 20;
+pub const MAX_REGEX_BYTES: usize = 2 << 20;
 
 /// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use code_search::{Folder, server};
 use serde_json::json;
 use trueform::{
     client::ClientOptions,
-    schema::{CompletionReference, PromptReference, Revision},
+    schema::{PromptReference, Revision},
     testing::{Checker, Recorder, assert_contract},
 };
 
@@ -50,7 +50,7 @@ async fn the_traffic_keeps_the_rules() {
             .get_prompt("review", json!({"path": "src/lib.rs"}))
             .await
             .unwrap();
-        let prompt = CompletionReference::from(PromptReference::new("review"));
+        let prompt = PromptReference::new("review");
         client.complete(prompt, "path", "src").await.unwrap();
         client.close().await;
         let transcript = recorder.transcript();

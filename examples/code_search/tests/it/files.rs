@@ -141,7 +141,7 @@ async fn at_most_a_hundred_paths_are_suggested() {
         let files: Vec<_> = names.iter().map(|name| (&**name, "")).collect();
         let folder = folder(&files);
         let client = client(&folder).await;
-        let template = CompletionReference::from(ResourceTemplateReference::new("code://{+path}"));
+        let template = ResourceTemplateReference::new("code://{+path}");
         let found = client.complete(template, "path", "").await.unwrap();
         assert_eq!(
             (&*found.values, found.has_more),
