@@ -132,18 +132,20 @@ pub struct Field {
     /// Constraints of revisions on a value, beyond its type.
     pub needs: Needs,
     /// The variants that require the member, if the struct is collapsed from several variants and not all of them do.
-    pub required_if: Option<RequiredIf>,
+    pub required_if: Option<InVariants>,
+    /// The variants that have the member, if the struct is collapsed from several variants and not all of them do.
+    pub known_if: Option<InVariants>,
 }
 
-/// The variants of a struct that require a member, by their tag.
+/// Some of the variants that a struct is collapsed from, by their tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct RequiredIf {
+pub struct InVariants {
     /// The revisions that have the variants.
     pub revisions: Bits,
     /// The member with a constant in each variant.
     pub tag: String,
-    /// Its values in the variants that require the member.
+    /// Its values in these variants.
     pub values: Vec<String>,
 }
 

@@ -350,6 +350,7 @@ mod tests {
             constraints: BTreeMap::new(),
             needs: Vec::new(),
             required_if: None,
+            known_if: None,
             always: true,
         }
     }

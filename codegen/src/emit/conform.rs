@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::Context;
 use crate::model::{
-    Bits, EnumValue, Field, Form, Need, Needs, Older, Rule, Shape, TypeDef, TypeRef, Variant,
+    Bits, EnumValue, Field, Form, InVariants, Need, Needs, Older, Rule, Shape, TypeDef, TypeRef,
+    Variant,
 };
 
 pub(super) fn emit(cx: &Context<'_>, ty: &TypeDef, out: &mut String) {
@@ -107,25 +108,46 @@ fn always_open(cx: &Context<'_>, name: &str) -> &'static [&'static str] {
 /// The revisions that require the member `field` for some variants of the struct only.
 fn condition(cx: &Context<'_>, field: &Field, fields: &[Field]) -> Option<String> {
     let condition = field.required_if.as_ref()?;
+    let Tagged { tag, values, .. } = tagged(cx, condition, fields)?;
+    let known = cx.set(condition.revisions);
+    Some(format!(
+        "match self.{tag} {{ {values} => {known}, _ => Revisions::NONE }}"
+    ))
+}
+
+/// How some variants of a struct are recognised in Rust.
+pub(super) struct Tagged<'a> {
+    /// The field with the tag.
+    pub(super) tag: &'a str,
+    /// The type of the tag.
+    pub(super) kind: &'a str,
+    /// The pattern of its values in the variants.
+    pub(super) values: String,
+}
+
+/// `None` if the tag is no enumeration.
+pub(super) fn tagged<'a>(
+    cx: &Context<'_>,
+    variants: &InVariants,
+    fields: &'a [Field],
+) -> Option<Tagged<'a>> {
     let tag = fields
         .iter()
-        .find(|other| other.json_name == condition.tag)?;
+        .find(|other| other.json_name == variants.tag)?;
     let kind = tag.ty.named()?;
     let Shape::Enum { values } = &cx.model.get(kind)?.shape else {
         return None;
     };
-    let requiring = values
+    let names: Vec<String> = values
         .iter()
-        .filter(|value| condition.values.contains(&value.value));
-    let names: Vec<String> = requiring
+        .filter(|value| variants.values.contains(&value.value))
         .map(|value| format!("{kind}::{}", value.name))
         .collect();
-    let known = cx.set(condition.revisions);
-    let tag = &tag.rust_name;
-    Some(format!(
-        "match self.{tag} {{ {} => {known}, _ => Revisions::NONE }}",
-        names.join(" | ")
-    ))
+    Some(Tagged {
+        tag: &tag.rust_name,
+        kind,
+        values: names.join(" | "),
+    })
 }
 
 fn union(cx: &Context<'_>, variants: &[Variant], rule: &Rule, out: &mut String) {

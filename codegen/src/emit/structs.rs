@@ -2,7 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Context, json_inside, parameter, printable};
+use super::{
+    Context,
+    conform::{Tagged, tagged},
+    json_inside, parameter, printable,
+};
 use crate::{
     model::{Bits, Field, TypeDef, TypeRef},
     projection::SERVER_INFO,
@@ -199,14 +203,32 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
                 } else {
                     "optional"
                 };
-                match everywhere {
-                    true => writeln!(out, "object.{verb}({key:?}, &self.{name});"),
-                    false => writeln!(out, "object.{verb}_in({key:?}, {}, &self.{name});", known()),
+                let written = match everywhere {
+                    true => format!("object.{verb}({key:?}, &self.{name});"),
+                    false => format!("object.{verb}_in({key:?}, {}, &self.{name});", known()),
+                };
+                match shown_if(cx, field, fields) {
+                    Some(condition) => writeln!(out, "if {condition} {{ {written} }}"),
+                    None => writeln!(out, "{written}"),
                 }
             }
         };
     }
     out.push_str("object.end(&self.extras, Self::MEMBERS);\n}\n}\n");
+}
+
+/// When to write the member `field`, which only some variants of the struct have: to the others it is an unknown one. A variant that
+/// nothing is known of may have it.
+fn shown_if(cx: &Context<'_>, field: &Field, fields: &[Field]) -> Option<String> {
+    // `_meta` is open, and of all.
+    let variants = field
+        .known_if
+        .as_ref()
+        .filter(|_| field.json_name != "_meta")?;
+    let Tagged { tag, kind, values } = tagged(cx, variants, fields)?;
+    Some(format!(
+        "!view.is_closed() || matches!(self.{tag}, {values} | {kind}::Other(_))"
+    ))
 }
 
 /// The revisions in which `ty`, the type of a `_meta`, has the member for the server's identity.

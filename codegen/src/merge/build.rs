@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Kind, Merger, Node};
 use crate::{
     model::{
-        Bits, Constraints, EnumValue, Field, MethodDef, Model, RequiredIf, Shape, TypeDef, TypeRef,
+        Bits, Constraints, EnumValue, Field, InVariants, MethodDef, Model, Shape, TypeDef, TypeRef,
     },
     normalise::{Bounds, Object, Schema},
     problem::{Problem, child},
@@ -200,9 +200,14 @@ impl<'a> Merger<'a> {
                 required,
                 constraints,
                 needs,
-                required_if: tag
-                    .as_deref()
-                    .and_then(|tag| required_if(tag, member, &objects)),
+                required_if: tag.as_deref().and_then(|tag| {
+                    some_variants(tag, &objects, |object| object.required.contains(member))
+                }),
+                known_if: tag.as_deref().and_then(|tag| {
+                    some_variants(tag, &objects, |object| {
+                        object.properties.contains_key(member)
+                    })
+                }),
             });
         }
         Ok(fields)
@@ -254,14 +259,17 @@ fn values(nodes: &[Node<'_>]) -> Vec<EnumValue> {
     values.collect()
 }
 
-/// The variants among `objects`, distinguished by `tag`, that require `member`; `None` if all or none of them do.
-fn required_if(tag: &str, member: &str, objects: &[(&Node<'_>, &Object)]) -> Option<RequiredIf> {
+/// The variants among `objects`, distinguished by `tag`, that are `among`; `None` if all or none of them are.
+fn some_variants(
+    tag: &str,
+    objects: &[(&Node<'_>, &Object)],
+    among: impl Fn(&Object) -> bool,
+) -> Option<InVariants> {
     let mut revisions = Bits::default();
     let mut values = BTreeSet::new();
-    let requiring = objects
-        .iter()
-        .filter(|(_, object)| object.required.contains(member));
-    for (node, object) in requiring.clone() {
+    let mut count = 0;
+    for (node, object) in objects.iter().filter(|(_, object)| among(object)) {
+        count += 1;
         revisions.add(node.revision);
         values.extend(
             object
@@ -271,15 +279,11 @@ fn required_if(tag: &str, member: &str, objects: &[(&Node<'_>, &Object)]) -> Opt
                 .map(str::to_owned),
         );
     }
-    match requiring.count() {
-        0 => None,
-        count if count == objects.len() => None,
-        _ => Some(RequiredIf {
-            revisions,
-            tag: tag.to_owned(),
-            values: values.into_iter().collect(),
-        }),
-    }
+    (0 < count && count < objects.len()).then(|| InVariants {
+        revisions,
+        tag: tag.to_owned(),
+        values: values.into_iter().collect(),
+    })
 }
 
 impl Constraints {

@@ -617,11 +617,23 @@ impl Encode for GetTaskResult {
         object.constant("resultType", "complete");
         object.result_meta("_meta", ONLY_2026_07_28, &self.meta);
         object.required("createdAt", &self.created_at);
-        object.optional("error", &self.error);
-        object.optional("inputRequests", &self.input_requests);
+        if !view.is_closed()
+            || matches!(self.status, TaskStatus::Failed | TaskStatus::Other(_))
+        {
+            object.optional("error", &self.error);
+        }
+        if !view.is_closed()
+            || matches!(self.status, TaskStatus::InputRequired | TaskStatus::Other(_))
+        {
+            object.optional("inputRequests", &self.input_requests);
+        }
         object.required("lastUpdatedAt", &self.last_updated_at);
         object.optional("pollIntervalMs", &self.poll_interval_ms);
-        object.optional("result", &self.result);
+        if !view.is_closed()
+            || matches!(self.status, TaskStatus::Completed | TaskStatus::Other(_))
+        {
+            object.optional("result", &self.result);
+        }
         object.required("status", &self.status);
         object.optional("statusMessage", &self.status_message);
         object.required("taskId", &self.task_id);
@@ -934,11 +946,23 @@ impl Encode for TaskStatusNotificationParams {
         let mut object = ObjectWriter::new(view, out);
         object.optional("_meta", &self.meta);
         object.required("createdAt", &self.created_at);
-        object.optional("error", &self.error);
-        object.optional("inputRequests", &self.input_requests);
+        if !view.is_closed()
+            || matches!(self.status, TaskStatus::Failed | TaskStatus::Other(_))
+        {
+            object.optional("error", &self.error);
+        }
+        if !view.is_closed()
+            || matches!(self.status, TaskStatus::InputRequired | TaskStatus::Other(_))
+        {
+            object.optional("inputRequests", &self.input_requests);
+        }
         object.required("lastUpdatedAt", &self.last_updated_at);
         object.optional("pollIntervalMs", &self.poll_interval_ms);
-        object.optional("result", &self.result);
+        if !view.is_closed()
+            || matches!(self.status, TaskStatus::Completed | TaskStatus::Other(_))
+        {
+            object.optional("result", &self.result);
+        }
         object.required("status", &self.status);
         object.optional("statusMessage", &self.status_message);
         object.required("taskId", &self.task_id);

@@ -6,17 +6,20 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use trueform_codegen::model::Model;
 use trueform_schema::{
-    Conform, DecodeError, Revision, Violation,
+    Conform, DecodeError, Method, Revision, Violation,
     conform::{DifferenceKind, Path, Walk, differences},
-    decode,
+    decode, ext,
+    methods::Methods,
 };
 
 use super::conform::{each_value, is_question_before, is_stricter, until_enough};
-use super::judge::{documents, judges};
+use super::judge::{Judges, documents, flattened, judges};
 use super::model_schema::superset;
 use super::refused::{is_excused, is_inexact};
 use super::twin::{close, is_also};
@@ -35,22 +38,26 @@ fn judge<T: DeserializeOwned + Conform>(
     revision: Revision,
 ) -> Result<Verdict, DecodeError> {
     let value: T = decode::from_str(text)?;
+    Ok(verdict(&value, text, revision))
+}
+
+fn verdict(value: &dyn Conform, text: &str, revision: Revision) -> Verdict {
     let (mut violations, mut found) = (Vec::new(), Vec::new());
     let mut sink = |violation: Violation| {
         violations.push(violation);
         ControlFlow::Continue(())
     };
     let _ = value.conform(&mut Walk::incoming(revision, &mut sink), &Path::ROOT);
-    let _ = differences(&value, text, revision, &mut |difference| {
+    let _ = differences(value, text, revision, &mut |difference| {
         if difference.kind != DifferenceKind::Fraction {
             found.push((difference.kind, difference.pointer));
         }
         ControlFlow::Continue(())
     });
-    Ok(Verdict {
+    Verdict {
         violations,
         differences: found,
-    })
+    }
 }
 
 fn core() -> BTreeMap<&'static str, Judge> {
@@ -58,6 +65,51 @@ fn core() -> BTreeMap<&'static str, Judge> {
         ($($name:ident)*) => { BTreeMap::from([$((stringify!($name), judge::<trueform_schema::$name> as Judge)),*]) };
     }
     include!("table/core.rs")
+}
+
+/// Params are decoded as the engine decodes them: by the adapter of the side that receives them, which knows them by method.
+fn tasks() -> BTreeMap<&'static str, Judge> {
+    macro_rules! table {
+        ($($name:ident)*) => { BTreeMap::from([$((stringify!($name), judge::<ext::tasks::$name> as Judge)),*]) };
+    }
+    let mut judges = include!("table/tasks.rs");
+    let of_methods: [(_, Judge); 4] = [
+        ("CancelTaskRequestParams", |text, at| {
+            requested(Method::CancelTask, text, at)
+        }),
+        ("GetTaskRequestParams", |text, at| {
+            requested(Method::GetTask, text, at)
+        }),
+        ("UpdateTaskRequestParams", |text, at| {
+            requested(Method::UpdateTask, text, at)
+        }),
+        ("TaskStatusNotificationParams", notified),
+    ];
+    judges.extend(of_methods);
+    judges
+}
+
+/// Both sides of the extension; nothing calls them.
+struct Nobody;
+
+impl ext::tasks::handler::ServerHandler for Nobody {
+    type Context = ();
+}
+
+impl ext::tasks::handler::ClientHandler for Nobody {
+    type Context = ();
+}
+
+fn requested(method: Method, text: &str, at: Revision) -> Result<Verdict, DecodeError> {
+    let server: Arc<dyn Methods<()>> = Arc::new(ext::tasks::handler::Server(Nobody));
+    let request = server.request(at, method.as_str(), Some(text))?;
+    Ok(verdict(request.params(), text, at))
+}
+
+fn notified(text: &str, at: Revision) -> Result<Verdict, DecodeError> {
+    let client: Arc<dyn Methods<()>> = Arc::new(ext::tasks::handler::Client(Nobody));
+    let notification = client.notification(at, Method::TaskUpdated.as_str(), Some(text))?;
+    Ok(verdict(notification.params(), text, at))
 }
 
 /// Opens every `_meta` of the closed `document`, and what it refers to; `plain` is the document before it was closed.
@@ -114,45 +166,141 @@ fn refer_to_open(schema: &mut Value) {
     }
 }
 
-#[test]
-fn what_is_let_in_is_what_the_closed_twin_accepts() {
-    let (inputs, model) = read();
-    let plain = documents(&inputs, None);
-    let mut twins = plain.clone();
+/// The corrected official documents, closed but for every `_meta`.
+fn twins(model: &Model, plain: &[Value]) -> Vec<Value> {
+    let mut twins = plain.to_vec();
     for (revision, document) in twins.iter_mut().enumerate() {
-        close(&model, revision, document);
+        close(model, revision, document);
         open_meta(document, &plain[revision]);
     }
-    let oracles = judges(&twins, &twins, &model);
-    let own = core();
-    let merged = superset(&model, &model);
-    let mut failures = Vec::new();
+    twins
+}
+
+/// The same for the extension, which repeats definitions of the core, and whose tasks have one schema for each state.
+fn twins_of_tasks(core: &Model, tasks: &Model, plain: &[Value], of_core: &[Value]) -> Vec<Value> {
+    let mut twins = plain.to_vec();
+    for (revision, document) in twins.iter_mut().enumerate() {
+        if document.is_null() {
+            continue;
+        }
+        let mut closed = of_core[revision].clone();
+        close(core, revision, &mut closed);
+        let definitions = document["$defs"].as_object_mut().expect("it has some");
+        for (name, definition) in definitions {
+            if of_core[revision]["$defs"].get(name) == Some(definition) {
+                *definition = closed["$defs"][name].clone();
+            }
+        }
+        let whole = document.clone();
+        flatten(&whole, document);
+        close(tasks, revision, document);
+        close_alternatives(document);
+        open_meta(document, &plain[revision]);
+    }
+    twins
+}
+
+/// Merges every `allOf` in `schema`, of `document`. The alternatives of a part stay beside the members.
+fn flatten(document: &Value, schema: &mut Value) {
+    let parts = schema.get("allOf").and_then(Value::as_array);
+    let alternatives = parts.and_then(|parts| parts.iter().find_map(|part| part.get("anyOf")));
+    if let Some(alternatives) = alternatives.cloned() {
+        *schema = flattened(document, schema.take());
+        schema["anyOf"] = alternatives;
+    } else if parts.is_some() {
+        *schema = flattened(document, schema.take());
+    }
+    match schema {
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|member| flatten(document, member)),
+        Value::Array(items) => items.iter_mut().for_each(|item| flatten(document, item)),
+        _ => {}
+    }
+}
+
+/// Closes each form of an object that has several: it has the members of all of them, and its own.
+fn close_alternatives(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => members.values_mut().for_each(close_alternatives),
+        Value::Array(items) => items.iter_mut().for_each(close_alternatives),
+        _ => {}
+    }
+    if schema.get("anyOf").is_none() || schema.get("properties").is_none() {
+        return;
+    }
+    let mut alternatives = schema["anyOf"].take();
+    for alternative in alternatives.as_array_mut().expect("`anyOf` is an array") {
+        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+            alternative["properties"][name] = member.clone();
+        }
+        let mut required = schema["required"].as_array().cloned().unwrap_or_default();
+        let own = alternative["required"].as_array().cloned();
+        required.extend(own.unwrap_or_default());
+        alternative["required"] = required.into();
+        alternative["additionalProperties"] = false.into();
+    }
+    *schema = json!({ "anyOf": alternatives });
+}
+
+/// What is compared.
+struct Subject<'a> {
+    what: &'static str,
+    revisions: &'a [Revision],
+    /// The documents by revision, before they were closed.
+    plain: &'a [Value],
+    /// The model of the types, and that of others which these refer to.
+    models: &'a [&'a Model],
+    /// The merged model as a schema.
+    merged: Value,
+    own: BTreeMap<&'static str, Judge>,
+    oracles: BTreeMap<String, Vec<Judges>>,
+}
+
+/// Results of the comparison.
+#[derive(Default)]
+struct Outcome {
+    failures: Vec<String>,
+    /// How many values of each revision the oracle refused and accepted.
+    verdicts: [[usize; 2]; Revision::ALL.len()],
+    /// How often a kind of difference was the only reason to refuse what the twin refuses too.
+    alone: BTreeMap<String, usize>,
+}
+
+fn compare(subject: &Subject<'_>) -> Outcome {
+    let Subject {
+        plain,
+        models,
+        merged,
+        own,
+        oracles,
+        ..
+    } = subject;
+    let model = models[0];
+    let mut outcome = Outcome::default();
     let mut made = [0; Revision::ALL.len()];
-    let mut verdicts = [[0_usize; 2]; Revision::ALL.len()];
-    // How often a kind of difference was the only reason to refuse what the twin refuses too.
-    let mut alone: BTreeMap<String, usize> = BTreeMap::new();
-    until_enough("incoming", &Revision::ALL, &mut |pass| {
-        each_value(pass, &plain, &model, &merged, &mut |name, value| {
+    until_enough(subject.what, subject.revisions, &mut |pass| {
+        each_value(pass, plain, model, merged, &mut |name, value| {
             // Itself what is open.
             if name.ends_with("MetaObject") {
                 return;
             }
             let text = value.to_string();
-            for (revision, at) in Revision::ALL.into_iter().enumerate() {
+            for at in subject.revisions.iter().copied() {
+                let revision = at as usize;
                 let verdict = own[name](&text, at);
                 for (place, oracle) in &oracles[name][revision] {
-                    if is_also(&model, revision, place, name) {
+                    if is_also(model, revision, place, name) {
                         continue;
                     }
                     made[revision] += 1;
                     let legal = oracle.is_valid(value);
-                    verdicts[revision][usize::from(legal)] += 1;
+                    outcome.verdicts[revision][usize::from(legal)] += 1;
                     let problem = match &verdict {
                         Err(error) if is_inexact(error, value) => continue,
                         Err(error) => {
                             let schema = plain[revision].pointer(place);
-                            if !legal
-                                || is_excused(&[&model], name, error.pointer(), revision, schema)
+                            if !legal || is_excused(models, name, error.pointer(), revision, schema)
                             {
                                 continue;
                             }
@@ -166,7 +314,7 @@ fn what_is_let_in_is_what_the_closed_twin_accepts() {
                             if let (false, [], [(kind, _)]) =
                                 (legal, &violations[..], &differences[..])
                             {
-                                *alone.entry(format!("{kind:?}")).or_default() += 1;
+                                *outcome.alone.entry(format!("{kind:?}")).or_default() += 1;
                             }
                             let is_listed = |violation| {
                                 is_stricter(name, violation) || is_question_before(value, violation)
@@ -188,20 +336,77 @@ fn what_is_let_in_is_what_the_closed_twin_accepts() {
                             }
                         }
                     };
-                    failures.push(format!("`{name}` at {at}, {place}: {problem}\n    {value}"));
+                    let failure = format!("`{name}` at {at}, {place}: {problem}\n    {value}");
+                    outcome.failures.push(failure);
                 }
             }
         });
         made
     });
-    report(failures);
+    outcome
+}
+
+#[test]
+fn what_is_let_in_is_what_the_closed_twin_accepts() {
+    let (inputs, model) = read();
+    let plain = documents(&inputs, None);
+    let twins = twins(&model, &plain);
+    let outcome = compare(&Subject {
+        what: "incoming",
+        revisions: &Revision::ALL,
+        plain: &plain,
+        models: &[&model],
+        merged: superset(&model, &model),
+        own: core(),
+        oracles: judges(&twins, &twins, &model),
+    });
+    report(outcome.failures);
     for kind in ["Unknown", "Absent"] {
+        let alone = &outcome.alone;
         assert!(alone.contains_key(kind), "{kind} goes unnoticed: {alone:?}");
     }
-    for (at, [refused, accepted]) in Revision::ALL.into_iter().zip(verdicts) {
+    for (at, [refused, accepted]) in Revision::ALL.into_iter().zip(outcome.verdicts) {
         assert!(
             refused > 500 && accepted > 500,
             "{at}: {refused} refused, {accepted} accepted"
         );
     }
+}
+
+// DEC-12
+#[test]
+fn what_is_let_in_of_the_tasks_extension_is_what_its_closed_twin_accepts() {
+    let (inputs, model) = read();
+    let tasks_model = &model.extensions["tasks"];
+    let of_core = documents(&inputs, None);
+    let plain = documents(&inputs, Some("tasks"));
+    let twins_of_core = twins(&model, &of_core);
+    let twins = twins_of_tasks(&model, tasks_model, &plain, &of_core);
+    let mut oracles = judges(&twins, &twins_of_core, tasks_model);
+    let at = Revision::V2026_07_28;
+    // The status in one of the states is a constant; it is judged as a member of its task.
+    let of_status = oracles.get_mut("TaskStatus").expect("it is a type");
+    of_status[at as usize].retain(|(place, _)| !place.contains("/anyOf/"));
+    for (name, of) in &oracles {
+        assert!(!of[at as usize].is_empty(), "`{name}` has no oracle");
+    }
+    let outcome = compare(&Subject {
+        what: "incoming, tasks",
+        revisions: &[at],
+        plain: &plain,
+        models: &[tasks_model, &model],
+        merged: superset(&model, tasks_model),
+        own: tasks(),
+        oracles,
+    });
+    report(outcome.failures);
+    for kind in ["Unknown", "Absent"] {
+        let alone = &outcome.alone;
+        assert!(alone.contains_key(kind), "{kind} goes unnoticed: {alone:?}");
+    }
+    let [refused, accepted] = outcome.verdicts[at as usize];
+    assert!(
+        refused > 500 && accepted > 500,
+        "{refused} refused, {accepted} accepted"
+    );
 }

@@ -144,7 +144,8 @@ pub(super) fn flattened_definitions(document: &Value) -> Value {
     json!({ "$defs": flat })
 }
 
-fn flattened(document: &Value, mut schema: Value) -> Value {
+/// `schema`, of `document`, with its `allOf` merged into it, but for the alternatives of a part.
+pub(super) fn flattened(document: &Value, mut schema: Value) -> Value {
     let Some(parts) = schema
         .as_object_mut()
         .and_then(|schema| schema.remove("allOf"))
