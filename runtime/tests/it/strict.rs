@@ -6,13 +6,13 @@ use std::future::IntoFuture;
 use serde_json::{Value, json};
 use trueform::{
     Leniencies, Leniency,
-    client::{Client, ClientError, ClientOptions},
+    client::{Client, ClientError, ClientOptions, Notified},
     prelude::*,
-    schema::{CreateMessageRequestParams, methods},
+    schema::{CreateMessageRequestParams, ext::tasks, methods},
 };
 
 use crate::{
-    client::{against, play_legacy},
+    client::{against, discovered, play_legacy},
     support::{initialize, legacy, raw, soon},
 };
 
@@ -245,5 +245,132 @@ async fn what_a_client_answers() {
                 "{called}"
             );
         }
+    }
+}
+
+/// A client that lets in `leniencies`, of a server that has tasks and sends `notified` before it answers `tasks/get` with `result`:
+/// what comes of the result, and the notifications that arrived.
+async fn polled(
+    leniencies: Leniencies,
+    notified: Option<Value>,
+    result: Value,
+) -> (Result<tasks::GetTaskResult, ClientError>, Vec<Notified>) {
+    let options = ClientOptions::at(Revision::V2026_07_28).lenient(leniencies);
+    let (connecting, playing) = against(options, move |mut mock| async move {
+        let opening = mock.next().await.unwrap();
+        let mut found = discovered(&["2026-07-28"]);
+        found["capabilities"]["extensions"] = json!({ tasks::IDENTIFIER: {} });
+        mock.result(&opening, found).await;
+        let request = mock.next().await.unwrap();
+        if let Some(params) = notified {
+            let method = "notifications/tasks";
+            mock.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+                .await;
+        }
+        mock.result(&request, result).await;
+    });
+    let client: Client = connecting.await.unwrap();
+    let mut heard = client.notifications();
+    let params = tasks::GetTaskRequestParams::new("t");
+    let request = client.request::<tasks::methods::GetTask>(params);
+    let received = soon(request.into_future()).await;
+    soon(playing).await.unwrap();
+    (received, std::iter::from_fn(|| heard.try_next()).collect())
+}
+
+/// A task in a state, with `more` members.
+fn task(status: &str, more: Value) -> Value {
+    let mut task = json!({ "taskId": "t", "status": status, "createdAt": "", "lastUpdatedAt": "", "ttlMs": null });
+    let more = more.as_object().unwrap().clone();
+    task.as_object_mut().unwrap().extend(more);
+    task
+}
+
+/// Tasks, the leniency that lets them in, and what the revision does not have or lacks in them.
+fn states() -> Vec<(Option<Leniency>, Value, &'static str)> {
+    use Leniency::{IntegralFloats, UnknownMembers, UnknownValues};
+    let result = json!({ "result": { "any": 1.0 } });
+    let error = json!({ "error": { "code": 1, "message": "m" } });
+    let asks = json!({ "inputRequests": {} });
+    vec![
+        (None, task("working", json!({ "pollIntervalMs": 1 })), ""),
+        (None, task("completed", result.clone()), ""),
+        (None, task("failed", error.clone()), ""),
+        (None, task("input_required", asks.clone()), ""),
+        (
+            Some(UnknownMembers),
+            task("working", result.clone()),
+            "/result",
+        ),
+        (Some(UnknownMembers), task("cancelled", error), "/error"),
+        (
+            Some(UnknownMembers),
+            task("working", asks),
+            "/inputRequests",
+        ),
+        (
+            Some(UnknownMembers),
+            task("working", json!({ "x": 1 })),
+            "/x",
+        ),
+        (Some(UnknownValues), task("paused", result), "/status"),
+        (
+            Some(IntegralFloats),
+            task("working", json!({ "ttlMs": 1.0 })),
+            "/ttlMs",
+        ),
+    ]
+}
+
+// DEC-12: a task has the members of its state, and no others.
+#[tokio::test]
+async fn a_task_with_members_of_another_state() {
+    for (leniency, mut task, pointer) in states() {
+        task["resultType"] = json!("complete");
+        let one = leniency.map_or(Leniencies::NONE, |one| Leniencies::NONE.with(one));
+        for lenient in [Leniencies::ALL, one] {
+            let (received, _) = polled(lenient, None, task.clone()).await;
+            assert!(received.is_ok(), "{lenient:?}: {task}: {received:?}");
+        }
+        let Some(leniency) = leniency else { continue };
+        for strict in [Leniencies::NONE, Leniencies::ALL.without(leniency)] {
+            let (received, _) = polled(strict, None, task.clone()).await;
+            let error = received.expect_err(&task.to_string()).to_string();
+            assert!(
+                error.contains(&format!(" {pointer}: expected ")),
+                "{task}: {error}"
+            );
+        }
+    }
+}
+
+// DEC-12, A-17: what a server notifies of by the extension of tasks arrives, if it is what the extension says.
+#[tokio::test]
+async fn a_notification_of_a_task() {
+    let mut done = task("completed", json!({ "result": {} }));
+    done["resultType"] = json!("complete");
+    for (leniency, notified, pointer) in states() {
+        let own = leniency.map_or(Leniencies::ALL, |one| Leniencies::ALL.without(one));
+        for (leniencies, arrives) in [
+            (Leniencies::ALL, true),
+            (own, leniency.is_none()),
+            (Leniencies::NONE, leniency.is_none()),
+        ] {
+            let (received, heard) = polled(leniencies, Some(notified.clone()), done.clone()).await;
+            assert_eq!(received.unwrap().status, tasks::TaskStatus::Completed);
+            let what = format!("{leniencies:?}: {notified}, {pointer}");
+            assert_eq!(heard.len(), usize::from(arrives), "{what}");
+            for heard in heard {
+                let params = heard.get::<tasks::methods::TaskUpdated>().unwrap();
+                assert_eq!(params.expect(&what).task_id, "t");
+            }
+        }
+    }
+    // What no state can be without.
+    for lacking in ["result", "taskId"] {
+        let mut notified = task("completed", json!({ "result": {} }));
+        notified.as_object_mut().unwrap().remove(lacking);
+        let (_, heard) = polled(Leniencies::ALL, Some(notified), done.clone()).await;
+        assert!(heard.is_empty(), "without `{lacking}`: {heard:?}");
     }
 }

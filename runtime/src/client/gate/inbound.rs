@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, value::RawValue};
 use trueform_schema::{
     Conform, DecodeError, ErrorObject, Json, Map, Method, Revision, ServerNotification,
-    ServerRequest, View, decode,
+    ServerRequest, View, decode, ext::tasks,
 };
 
 use super::ClientGate;
@@ -41,8 +41,9 @@ impl ClientGate {
         ))
     }
 
-    /// A notification of the server, decoded, and the params as they are to be seen. `Raw` if it passes although it is not
-    /// decoded: it belongs to an extension, or the policy lets it pass.
+    /// A notification of the server, decoded, and the params as they are to be seen. `Raw` if it passes although it is not one
+    /// of the core: it belongs to an extension, or the policy lets it pass. Of extensions only that of tasks is known here, and
+    /// judged.
     ///
     /// # Errors
     /// It is dropped.
@@ -56,18 +57,24 @@ impl ClientGate {
             Ok(judged) => judged,
             Err(passed) => return Ok((passed, sent())),
         };
-        let problem = match from_server(known, revision) {
-            false => format!("no server sends it at {revision}"),
-            true if !known.is_notification() => "it is a request, and has no `id`".to_owned(),
-            true => {
-                let decode = ServerNotification::decode;
-                match self.inbound.message(known, revision, params, decode) {
-                    Ok((notification, shorter)) => {
-                        let params = shorter.map_or_else(sent, read_as);
-                        return Ok((Passed::Decoded(notification), params));
-                    }
-                    Err(error) => error.message,
+        let problem = if is_of_tasks(known, revision) {
+            let decode = tasks::ServerNotification::decode;
+            match self.inbound.message(known, revision, params, decode) {
+                Ok((_, shorter)) => return Ok((Passed::Raw, shorter.map_or_else(sent, read_as))),
+                Err(error) => error.message,
+            }
+        } else if !from_server(known, revision) {
+            format!("no server sends it at {revision}")
+        } else if !known.is_notification() {
+            "it is a request, and has no `id`".to_owned()
+        } else {
+            let decode = ServerNotification::decode;
+            match self.inbound.message(known, revision, params, decode) {
+                Ok((notification, shorter)) => {
+                    let params = shorter.map_or_else(sent, read_as);
+                    return Ok((Passed::Decoded(notification), params));
                 }
+                Err(error) => error.message,
             }
         };
         let dropped = self.inbound.policy == Policy::Enforce;
@@ -286,6 +293,11 @@ pub(in crate::client) fn log_nonconforming_result(method: &str, error: &DecodeEr
         "a result that its revision does not allow"
     );
     gate::log_raw(format!(r#"{{"result":{}}}"#, text.get()).as_bytes());
+}
+
+/// Whether `method` is a notification that the extension `io.modelcontextprotocol/tasks` has at `revision`.
+fn is_of_tasks(method: Method, revision: Revision) -> bool {
+    tasks::ServerNotification::has(method) && tasks::rules(method, revision).is_some()
 }
 
 fn from_server(method: Method, revision: Revision) -> bool {
