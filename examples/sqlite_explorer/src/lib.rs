@@ -41,6 +41,9 @@ pub fn server(database: Database, writes: bool) -> Server {
 }
 
 /// What reads.
+///
+/// SQLite stops a statement after [`STATEMENT_TIMEOUT`], between two of its steps. `timeout` answers the client even while one step
+/// goes on.
 #[derive(Debug)]
 struct Explorer {
     database: Database,
