@@ -61,7 +61,7 @@ pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
 #[derive(Debug)]
 pub enum Outcome<T> {
     Complete(T),
-    InputRequired(InputRequiredResult),
+    InputRequired(Box<InputRequiredResult>),
     Task,
     Unknown,
 }
@@ -74,7 +74,7 @@ macro_rules! repeatable {
             fn outcome(result: $outcome) -> Outcome<$result> {
                 match result {
                     $outcome::Complete(result) => Outcome::Complete(result),
-                    $outcome::InputRequired(asked) => Outcome::InputRequired(asked),
+                    $outcome::InputRequired(asked) => Outcome::InputRequired(Box::new(asked)),
                     $($outcome::$task(_) => Outcome::Task,)?
                     _ => Outcome::Unknown,
                 }
@@ -217,7 +217,7 @@ impl<M: Repeatable> Call<M> {
                 // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
                 Outcome::InputRequired(asked) => {
                     check_asked(&asked, client.revision())?;
-                    let (responses, state) = answers(&client, asked).await?;
+                    let (responses, state) = answers(&client, *asked).await?;
                     M::repeat(&mut params, responses, state);
                 }
                 Outcome::Task => {

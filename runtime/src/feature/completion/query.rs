@@ -21,6 +21,12 @@ impl CompletionQuery {
         &self.value
     }
 
+    /// The text typed so far, taken out.
+    #[must_use]
+    pub fn into_value(self) -> String {
+        self.value
+    }
+
     /// The value of another argument `name`, if it is filled in. Clients send it since 2025-06-18.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<&str> {

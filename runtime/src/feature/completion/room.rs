@@ -3,7 +3,7 @@
 use std::{fmt::Display, sync::Arc};
 
 use trueform_schema::{
-    CompleteRequestParams, CompleteResult, Completion, ErrorObject, JsonObject, Map, Revision,
+    CompleteRequestParams, CompleteResult, Completion, ErrorObject, JsonObject, Revision,
     ServerCapabilities,
 };
 
@@ -83,7 +83,7 @@ impl Completions {
         let arguments = params.context.and_then(|context| context.arguments);
         let query = CompletionQuery {
             value: params.argument.value,
-            arguments: arguments.unwrap_or_else(Map::new),
+            arguments: arguments.unwrap_or_default(),
             context: cx.clone(),
         };
         run(&Arc::new(argument), cx, query, conditions)

@@ -154,10 +154,10 @@ impl<R> TextFunction<R> {
             return error;
         }
         let most = context.0.host.settings.max_check_steps;
-        if let ArgumentFailure::Names(ArgumentMismatch::Unknown) = &failure {
-            if let Some(error) = self.unknown_name(text, wording) {
-                return ToolError::protocol(error);
-            }
+        if let ArgumentFailure::Names(ArgumentMismatch::Unknown) = &failure
+            && let Some(error) = self.unknown_name(text, wording)
+        {
+            return ToolError::protocol(error);
         }
         let error = match self.schema.check_str_up_to(text, most) {
             Err(violations) if violations.iter().len() != 0 => {
@@ -389,6 +389,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "expectations read better inline"
+    )]
     fn check(property: Value, scalar: bool, values: &[&str]) {
         let schema = json!({
             "properties": {"x": property},

@@ -29,10 +29,10 @@ pub(crate) fn test_prompt_with_arguments(
 }
 
 fn words(query: CompletionQuery) -> Vec<String> {
-    let endings = ["", "Value", "ing"].into_iter();
-    endings
-        .map(|ending| format!("{}{ending}", query.value()))
-        .collect()
+    let typed = query.into_value();
+    ["", "Value", "ing"]
+        .map(|ending| format!("{typed}{ending}"))
+        .into()
 }
 
 /// A prompt with a resource in a message.
