@@ -10,6 +10,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from harness import CHECK_SECONDS, CHECKS, main
+from offers import OFFER_CHECKS
 
 
 class Session:
@@ -29,6 +30,19 @@ class Session:
     async def call(self, name, arguments, progress=None):
         result = await self.session.call_tool(name, arguments, progress_callback=progress)
         return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+    async def offer(self, method, *arguments):
+        result = await getattr(self.session, method)(*arguments)
+        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+    async def complete(self, kind, name, argument):
+        prompt = kind == "prompt"
+        reference = (
+            types.PromptReference(type="ref/prompt", name=name)
+            if prompt
+            else types.ResourceTemplateReference(type="ref/resource", uri=name)
+        )
+        return await self.offer("complete", reference, argument)
 
     def error_code(self, error):
         assert isinstance(error, McpError), repr(error)
@@ -64,4 +78,4 @@ async def connected(transport, target, revision):
         yield Session(session, revision, settled, list_changed)
 
 
-main("py1", connected, CHECKS)
+main("py1", connected, {**CHECKS, **OFFER_CHECKS})

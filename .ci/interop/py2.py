@@ -5,8 +5,10 @@ from unittest import mock
 
 import anyio
 from mcp import Client, StdioServerParameters
+from mcp_types import PromptReference, ResourceTemplateReference
 
 from harness import CHECK_SECONDS, CHECKS, FIRST_MODERN, main
+from offers import OFFER_CHECKS
 
 
 class Session:
@@ -26,6 +28,16 @@ class Session:
     async def call(self, name, arguments, progress=None):
         result = await self.client.call_tool(name, arguments, progress_callback=progress)
         return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+    async def offer(self, method, *arguments):
+        # Lists are not taken from the client's own cache.
+        bypass = {"cache_mode": "bypass"} if method.startswith("list_") else {}
+        result = await getattr(self.client, method)(*arguments, **bypass)
+        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+    async def complete(self, kind, name, argument):
+        reference = PromptReference(name=name) if kind == "prompt" else ResourceTemplateReference(uri=name)
+        return await self.offer("complete", reference, argument)
 
     def error_code(self, error):
         return error.code
@@ -70,4 +82,4 @@ async def connected(transport, target, revision):
         await client.__aexit__(None, None, None)
 
 
-main("py2", connected, CHECKS)
+main("py2", connected, {**CHECKS, **OFFER_CHECKS})

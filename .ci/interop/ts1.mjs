@@ -5,10 +5,11 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 
-import { main } from "./harness.mjs";
+import { CHECKS, main } from "./harness.mjs";
 import { offering } from "./offering.mjs";
+import { OFFER_CHECKS } from "./offers.mjs";
 
-await main("ts1", connect);
+await main("ts1", connect, { ...CHECKS, ...OFFER_CHECKS });
 
 async function connect(kind, target, revision) {
   const transport =
@@ -17,6 +18,7 @@ async function connect(kind, target, revision) {
   const client = new Client({ name: "trueform-ci", version: "1.0.0" });
   await client.connect(transport);
   return {
+    client,
     revision,
     negotiated,
     listTools: async () => (await client.listTools()).tools,

@@ -3,9 +3,10 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-import { FIRST_MODERN, main } from "./harness.mjs";
+import { CHECKS, FIRST_MODERN, main } from "./harness.mjs";
+import { OFFER_CHECKS } from "./offers.mjs";
 
-await main("ts2", connect);
+await main("ts2", connect, { ...CHECKS, ...OFFER_CHECKS });
 
 async function connect(kind, target, revision) {
   const modern = revision >= FIRST_MODERN;
@@ -20,6 +21,7 @@ async function connect(kind, target, revision) {
   );
   await client.connect(transport);
   return {
+    client,
     revision,
     negotiated: () => client.getNegotiatedProtocolVersion(),
     listTools: async () => (await client.listTools()).tools,
