@@ -36,6 +36,7 @@ mod ids;
 mod inbound;
 #[cfg(feature = "http")]
 mod injected;
+mod internals;
 mod known_clients;
 mod layers;
 mod levels;
