@@ -84,6 +84,12 @@ pub fn is_uri_reference(text: &str) -> bool {
 
 /// Checks the part after the scheme's colon, or a whole relative reference.
 fn is_after_scheme(text: &str) -> bool {
+    // Nearly all: nothing in them delimits a part but slashes.
+    let is_simple =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/');
+    if text.bytes().all(is_simple) {
+        return true;
+    }
     let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let path = match rest.strip_prefix("//") {
