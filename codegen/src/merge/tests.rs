@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     inputs::Inputs,
-    model::{Bits, Field, Model, Rule, Shape, TypeRef},
+    model::{Bits, Field, InVariants, Model, Rule, Shape, TypeRef},
     overlay::Overlay,
     problem::Problem,
 };
@@ -226,6 +226,33 @@ fn unions_need_a_rule_that_distinguishes_their_members() {
         .to_string();
     assert!(problem.contains("how `B` is recognised"), "{problem}");
     assert!(merged(KINDS, kind("b")).is_ok());
+}
+
+// DEC-12: a member that one form may have is an unknown one to the others, also where none requires it.
+#[test]
+fn a_collapsed_union_knows_which_form_has_a_member() {
+    let form = |name: &str, member: &str, required: &[&str]| {
+        let mut form = kind(name);
+        form["properties"][member] = json!({"type": "string"});
+        form["properties"]["all"] = json!({"type": "string"});
+        form["required"] = json!([&["kind"], required].concat());
+        form
+    };
+    let union =
+        json!({"anyOf": [form("a", "x", &[]), form("b", "y", &["y"]), form("c", "x", &["x"])]});
+    let overlay = "[unions.Kinds]\ncollapse = true\n[names]\n'DoRequestParams.value' = 'Kinds'\n'Kinds.kind' = 'Kind'\n";
+    let model = merge(overlay, &[("1", union, json!({}))]).unwrap();
+    let found = |which: fn(&Field) -> &Option<InVariants>| -> Vec<(&str, Vec<&str>)> {
+        fields(&model, "Kinds")
+            .iter()
+            .filter_map(|field| Some((&*field.json_name, which(field).as_ref()?)))
+            .map(|(name, of)| (name, of.values.iter().map(String::as_str).collect()))
+            .collect()
+    };
+    let known = found(|field| &field.known_if);
+    assert_eq!(known, [("x", vec!["a", "c"]), ("y", vec!["b"])]);
+    let required = found(|field| &field.required_if);
+    assert_eq!(required, [("x", vec!["c"]), ("y", vec!["b"])]);
 }
 
 #[test]
