@@ -86,6 +86,7 @@ pub use self::{
     exchange::{AskError, Context, MAX_SILENCE, Sent},
     feature::{
         failure::ToolError,
+        prompts::DynamicPrompt,
         resources::{DynamicResource, DynamicTemplate},
         subscriptions::MAX_SUBSCRIPTIONS,
         tools::{Args, DynamicTool, FromContext, Json, State},
@@ -101,8 +102,8 @@ pub use self::{
     principal::Principal,
     server::{
         DEFAULT_ASK_TIMEOUT, DEFAULT_MAX_ASKS, DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT,
-        DEFAULT_MAX_SESSION_ASKS, DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, Loss, LossRule, Server,
-        ServerHandle, Service, ToolFinding,
+        DEFAULT_MAX_SESSION_ASKS, DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, Loss, LossRule,
+        LossSubject, Server, ServerHandle, Service, ToolFinding,
     },
 };
 

@@ -38,7 +38,7 @@ use crate::{
 pub use self::{
     handle::ServerHandle,
     lint::ToolFinding,
-    loss::{Loss, LossRule},
+    loss::{Loss, LossRule, LossSubject},
 };
 
 /// Items per page of a list, such as `tools/list`, unless [`Server::page_size`] sets another number. Few clients ask for a second

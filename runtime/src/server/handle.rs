@@ -1,5 +1,7 @@
 //! A running server: what it offers changes, and it ends.
 
+use std::collections::HashSet;
+
 use trueform_schema::conform::is_uri;
 
 use crate::{
@@ -14,7 +16,10 @@ use crate::{
     },
 };
 
-use super::{lint, loss};
+use super::{
+    lint,
+    loss::{self, LossSubject},
+};
 
 /// A running server: what it offers can be changed, and clients that ask for changes are notified.
 #[derive(Clone, Debug)]
@@ -42,7 +47,10 @@ impl ServerHandle {
         self.engine.notify(&tools::TOPIC);
         let is_new = |name: &str| added.iter().any(|added| added == name);
         lint::log_lint(&self.engine, is_new);
-        loss::log_losses(&self.engine, |name| name.is_some_and(is_new));
+        loss::log_losses(
+            &self.engine,
+            |subject| matches!(subject, LossSubject::Tool(name) if is_new(name)),
+        );
         Ok(())
     }
 
@@ -89,13 +97,19 @@ impl ServerHandle {
             ]));
         };
         let host = &self.engine.host;
+        let prompts = prompts.into_prompts();
+        let added: HashSet<String> = prompts.names().map(str::to_owned).collect();
         room.add(
-            prompts.into_prompts(),
+            prompts,
             features.completions.is_some(),
             host.states(),
             host.settings.revisions,
         )?;
         self.engine.notify(&prompts::TOPIC);
+        loss::log_losses(
+            &self.engine,
+            |subject| matches!(subject, LossSubject::Prompt(name) if added.contains(name)),
+        );
         Ok(())
     }
 
@@ -135,13 +149,19 @@ impl ServerHandle {
             ]));
         };
         let host = &self.engine.host;
+        let resources = resources.into_resources();
+        let added: HashSet<String> = resources.uris().map(str::to_owned).collect();
         room.add(
-            resources.into_resources(),
+            resources,
             features.completions.is_some(),
             host.states(),
             host.settings.revisions,
         )?;
         self.engine.notify(resources::TOPIC);
+        loss::log_losses(&self.engine, |subject| match subject {
+            LossSubject::Resource(uri) | LossSubject::ResourceTemplate(uri) => added.contains(uri),
+            _ => false,
+        });
         Ok(())
     }
 

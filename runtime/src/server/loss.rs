@@ -8,20 +8,69 @@ use serde_json::Value;
 use trueform_schema::{Revision, Revisions, View};
 
 use super::Service;
-use crate::{engine::Engine, gate, tool::ToolRoute};
+use crate::{
+    engine::Engine,
+    feature::listing::{Item, Listing},
+    gate,
+};
+
+/// What the log says of them.
+const SEES_LESS: &str = "older revisions see less";
 
 /// A part that clients of one revision do not see, or see in another form. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Name of the tool; `None` for the server's identity.
-    pub tool: Option<String>,
+    /// The definition that it is in.
+    pub subject: LossSubject,
     /// The revision, one of those served.
     pub revision: Revision,
     /// The reason.
     pub rule: LossRule,
-    /// JSON pointer to the member, in the tool's definition or in the server's `serverInfo`.
+    /// JSON pointer to the member, in the definition or in the server's `serverInfo`.
     pub pointer: String,
+}
+
+/// What a [`Loss`] is in. `Display` is a phrase, such as ``tool `add` ``.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LossSubject {
+    /// The server's identity, its `serverInfo`.
+    Server,
+    /// The tool of this name.
+    Tool(String),
+    /// The prompt of this name.
+    Prompt(String),
+    /// The resource of this URI.
+    Resource(String),
+    /// The resource template of this URI template.
+    ResourceTemplate(String),
+}
+
+impl LossSubject {
+    /// The name, the URI or the URI template; `None` for the server.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Server => None,
+            Self::Tool(name)
+            | Self::Prompt(name)
+            | Self::Resource(name)
+            | Self::ResourceTemplate(name) => Some(name),
+        }
+    }
+}
+
+impl fmt::Display for LossSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server => f.write_str("`serverInfo`"),
+            Self::Tool(name) => write!(f, "tool `{name}`"),
+            Self::Prompt(name) => write!(f, "prompt `{name}`"),
+            Self::Resource(uri) => write!(f, "resource `{uri}`"),
+            Self::ResourceTemplate(uri) => write!(f, "resource template `{uri}`"),
+        }
+    }
 }
 
 /// Reason of a loss.
@@ -55,31 +104,29 @@ impl LossRule {
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            tool,
+            subject,
             revision,
             rule,
             pointer,
         } = self;
-        match tool {
-            Some(tool) => write!(f, "tool `{tool}`")?,
-            None => f.write_str("`serverInfo`")?,
-        }
         let what = match rule {
             LossRule::Unknown => "is left out",
             LossRule::NoStructuredResult => "is left out, and structured results with it",
             LossRule::Wrapped => "and results are wrapped as `{\"result\": …}`",
             LossRule::Rewritten => "is rewritten",
         };
-        write!(f, " at {revision}: `{pointer}` {what}")
+        write!(f, "{subject} at {revision}: `{pointer}` {what}")
     }
 }
 
 impl Service {
-    /// The parts of the current tools, and of the server's identity, that each served revision does not receive.
+    /// The parts of the current tools, prompts, resources and resource templates, and of the server's identity, that each served
+    /// revision does not receive.
     ///
-    /// Results are projected too, depending on their content; only losses that follow from a tool's definition are known in
-    /// advance. Both are logged at level `DEBUG`: these when tools are registered, one line for each tool and rule; those of
-    /// results when they are sent, one line for each tool, rule and revision, however often the tool is called.
+    /// Results are projected too, depending on their content; only losses that follow from a definition are known in
+    /// advance. These are logged at level `DEBUG` when something is registered, one line for each definition and rule. Those of
+    /// the results of tools are logged when they are sent, one line for each tool, rule and revision, however often the tool is
+    /// called.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -114,58 +161,72 @@ impl Service {
 fn losses(engine: &Engine) -> Vec<Loss> {
     let mut revisions = engine.host.served(Revisions::ALL);
     revisions.sort();
-    let info = &engine.host.settings.info;
-    let all_info = gate::shown(info, View::ALL);
     let mut losses = Vec::new();
-    for &revision in &revisions {
-        add(
-            &mut losses,
-            None,
-            revision,
-            &all_info,
-            &gate::shown(info, View::at(revision)),
-        );
-    }
+    let info = &engine.host.settings.info;
+    add(&mut losses, &LossSubject::Server, &revisions, |view| {
+        gate::shown(info, view)
+    });
     for tool in engine.tools_now() {
-        let all = listed(&tool, View::ALL);
-        for &revision in &revisions {
-            add(
-                &mut losses,
-                Some(tool.name()),
-                revision,
-                &all,
-                &listed(&tool, View::at(revision)),
-            );
-        }
+        let subject = LossSubject::Tool(tool.name().to_owned());
+        add(&mut losses, &subject, &revisions, |view| {
+            gate::shown(&tool.definition_at(view), view)
+        });
+    }
+    if let Some(prompts) = &engine.features.prompts {
+        add_listed(&mut losses, &prompts.now(), LossSubject::Prompt, &revisions);
+    }
+    if let Some(resources) = &engine.features.resources {
+        let (listed, templates) = (resources.now(), resources.templates_now());
+        add_listed(&mut losses, &listed, LossSubject::Resource, &revisions);
+        add_listed(
+            &mut losses,
+            &templates,
+            LossSubject::ResourceTemplate,
+            &revisions,
+        );
     }
     losses
 }
 
-/// Logs one line for each rule and each tool that `select` accepts. Losses of the server itself have no tool.
-pub(super) fn log_losses(engine: &Engine, select: impl Fn(Option<&str>) -> bool) {
+fn add_listed<T: Item>(
+    losses: &mut Vec<Loss>,
+    listing: &Listing<T>,
+    subject: fn(String) -> LossSubject,
+    revisions: &[Revision],
+) {
+    for item in listing.visible() {
+        let subject = subject(item.name().to_owned());
+        add(losses, &subject, revisions, |view| {
+            gate::shown(&item.shown(view), view)
+        });
+    }
+}
+
+/// Logs one line for each rule and each definition that `select` accepts.
+pub(super) fn log_losses(engine: &Engine, select: impl Fn(&LossSubject) -> bool) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
-    let mut lines: BTreeMap<(Option<String>, LossRule), BTreeMap<String, Vec<Revision>>> =
+    let mut lines: BTreeMap<(LossSubject, LossRule), BTreeMap<String, Vec<Revision>>> =
         BTreeMap::new();
     for Loss {
-        tool,
+        subject,
         revision,
         rule,
         pointer,
     } in losses(engine)
     {
-        if !select(tool.as_deref()) {
+        if !select(&subject) {
             continue;
         }
         lines
-            .entry((tool, rule))
+            .entry((subject, rule))
             .or_default()
             .entry(pointer)
             .or_default()
             .push(revision);
     }
-    for ((tool, rule), members) in lines {
+    for ((subject, rule), members) in lines {
         let until = |revisions: &[Revision]| {
             revisions
                 .iter()
@@ -177,38 +238,47 @@ pub(super) fn log_losses(engine: &Engine, select: impl Fn(Option<&str>) -> bool)
             .iter()
             .map(|(pointer, revisions)| format!("{pointer} ({})", until(revisions)))
             .collect();
-        let tool = tool.as_deref().unwrap_or("(the server)");
-        tracing::debug!(
-            tool,
-            rule = rule.as_str(),
-            members = members.join(", "),
-            "older revisions see less"
-        );
+        let rule = rule.as_str();
+        let members = members.join(", ");
+        match subject {
+            LossSubject::Server => {
+                tracing::debug!(tool = "(the server)", rule, members, "{SEES_LESS}");
+            }
+            LossSubject::Tool(tool) => tracing::debug!(tool, rule, members, "{SEES_LESS}"),
+            LossSubject::Prompt(prompt) => tracing::debug!(prompt, rule, members, "{SEES_LESS}"),
+            LossSubject::Resource(uri) | LossSubject::ResourceTemplate(uri) => {
+                tracing::debug!(resource = uri, rule, members, "{SEES_LESS}");
+            }
+        }
     }
 }
 
-fn listed(route: &ToolRoute, view: View<'_>) -> Value {
-    gate::shown(&route.definition_at(view), view)
-}
-
-/// Appends what the revision does not get of `all`, of which it is sent `seen`. Schemas are compared as a whole: below them
-/// nothing is a member of the protocol.
-fn add(losses: &mut Vec<Loss>, tool: Option<&str>, revision: Revision, all: &Value, seen: &Value) {
+/// Appends what each of `revisions` does not get of the definition that `shown` writes. Schemas are compared as a whole: below
+/// them nothing is a member of the protocol.
+fn add(
+    losses: &mut Vec<Loss>,
+    subject: &LossSubject,
+    revisions: &[Revision],
+    shown: impl Fn(View<'_>) -> Value,
+) {
     let is_schema = |pointer: &str| matches!(pointer, "/inputSchema" | "/outputSchema");
-    for loss in gate::losses(all, seen, &is_schema) {
-        let pointer = loss.pointer;
-        let rule = match &*pointer {
-            "/outputSchema" if loss.is_left_out => LossRule::NoStructuredResult,
-            "/outputSchema" if !is_object(&all["outputSchema"]) => LossRule::Wrapped,
-            _ if loss.is_left_out => LossRule::Unknown,
-            _ => LossRule::Rewritten,
-        };
-        losses.push(Loss {
-            tool: tool.map(str::to_owned),
-            revision,
-            rule,
-            pointer,
-        });
+    let all = shown(View::ALL);
+    for &revision in revisions {
+        for loss in gate::losses(&all, &shown(View::at(revision)), &is_schema) {
+            let pointer = loss.pointer;
+            let rule = match &*pointer {
+                "/outputSchema" if loss.is_left_out => LossRule::NoStructuredResult,
+                "/outputSchema" if !is_object(&all["outputSchema"]) => LossRule::Wrapped,
+                _ if loss.is_left_out => LossRule::Unknown,
+                _ => LossRule::Rewritten,
+            };
+            losses.push(Loss {
+                subject: subject.clone(),
+                revision,
+                rule,
+                pointer,
+            });
+        }
     }
 }
 

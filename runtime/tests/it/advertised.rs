@@ -432,7 +432,7 @@ async fn losses_are_told_and_true() {
     let told = |revision: Revision, tool: Option<&str>| {
         let of = losses
             .iter()
-            .filter(|loss| loss.revision == revision && loss.tool.as_deref() == tool);
+            .filter(|loss| loss.revision == revision && loss.subject.name() == tool);
         of.map(|loss| format!("{} {}", loss.rule.as_str(), loss.pointer))
             .collect::<Vec<_>>()
     };
@@ -475,9 +475,9 @@ async fn losses_are_told_and_true() {
         for member in ["title", "icons", "annotations", "_meta", "outputSchema"] {
             let is_out =
                 |loss: &Loss| matches!(loss.rule, LossRule::Unknown | LossRule::NoStructuredResult);
-            let mut of = losses
-                .iter()
-                .filter(|loss| loss.revision == revision && loss.tool.is_some() && is_out(loss));
+            let mut of = losses.iter().filter(|loss| {
+                loss.revision == revision && loss.subject.name().is_some() && is_out(loss)
+            });
             assert_eq!(
                 of.any(|loss| loss.pointer == format!("/{member}")),
                 tool.get(member).is_none(),

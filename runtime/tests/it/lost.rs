@@ -131,6 +131,60 @@ async fn what_older_revisions_lose_of_definitions() {
         ];
         assert_logged(&lines, "DEBUG", &parts);
     }
+    // Of what is added later too, and only of that.
+    let prompt = |name: &str| {
+        DynamicPrompt::new(name)
+            .title("Dressed")
+            .handler(|_, _| async { "" })
+    };
+    let resource = |uri: &str| {
+        DynamicResource::new(uri, "dressed")
+            .title("Dressed")
+            .handler(|_| async { "" })
+    };
+    let template = DynamicTemplate::new("dressed:{name}", "dressed")
+        .title("Dressed")
+        .handler(|_, _| async { "" });
+    let others = Server::new("t", "1")
+        .prompts(prompt("first"))
+        .resources(resource("first:one"))
+        .build()
+        .unwrap();
+    let first = told.take();
+    others.handle().add_prompts(prompt("dressed")).unwrap();
+    others
+        .handle()
+        .add_resources(resource("dressed:one"))
+        .unwrap();
+    others.handle().add_resources(template).unwrap();
+    let later = told.take();
+    for (lines, fields) in [
+        (
+            &first,
+            &[r#"prompt="first""#, r#"resource="first:one""#][..],
+        ),
+        (
+            &later,
+            &[
+                r#"prompt="dressed""#,
+                r#"resource="dressed:one""#,
+                r#"resource="dressed:{name}""#,
+            ],
+        ),
+    ] {
+        for field in fields {
+            let parts = [
+                "older revisions see less",
+                field,
+                "unknown",
+                "/title (until 2025-03-26)",
+            ];
+            assert_logged(lines, "DEBUG", &parts);
+        }
+        let count = lines.iter().filter(|line| line.contains("see less"));
+        assert_eq!(count.count(), fields.len(), "{lines:#?}");
+    }
+
     // Once each, whoever connects.
     service
         .connect_as(ClientOptions::at(Revision::V2024_11_05))

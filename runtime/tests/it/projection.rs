@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use expect_test::expect_file;
 use serde_json::json;
 use trueform::{
-    LossRule,
+    LossRule, LossSubject,
     prelude::*,
     projection::{self, Rule},
-    schema::{Icon, Revision, Revisions, ToolAnnotations, projection::Becomes},
+    schema::{Annotations, Icon, Revision, Revisions, ToolAnnotations, projection::Becomes},
 };
 
 const HEAD: &str = "\
@@ -17,8 +17,8 @@ How members, alternatives and values are sent at revisions that lack or restrict
 A member that the revision does not have is left out; `_meta` of objects that have one, and unknown members, are kept.
 Content that the revision cannot express is rewritten to a form that it has. If there is no such form, the content is refused
 and the message is not sent ([`Policy::Enforce`](crate::Policy)). [`Service::projections`](crate::Service::projections) lists the
-losses of a server's tools. The log has the other losses at level `DEBUG`: those of results, one line for each tool, rule and
-revision, and those of requests to clients and of progress reports, by place. The methods of each revision are in another
+losses of a server's tools, prompts and resources. The log has other losses at level `DEBUG`: those of the results of tools, one line
+for each tool, rule and revision, and those of requests to clients and of progress reports, by place. The methods of each revision are in another
 table, in the README.
 
 A test writes the rows from [`rules`]. These come from the official schemas, except for the rewrites.
@@ -101,30 +101,67 @@ fn losses_are_reported_by_the_rules_of_the_table() {
     .meta("example.com/key", json!(1))
     .output_schema(json!({"type": "array"}))
     .handler(|_, _| async { Json(json!([])) });
+    let prompt = DynamicPrompt::new("dressed")
+        .title("Dressed")
+        .icons([icon()])
+        .meta("example.com/key", json!(1))
+        .handler(|_, _| async { "" });
+    let annotations = || Annotations::new().with_last_modified("2025-01-12T15:00:58Z");
+    let resource = DynamicResource::new("dressed:one", "dressed")
+        .title("Dressed")
+        .icons([icon()])
+        .meta("example.com/key", json!(1))
+        .annotations(annotations())
+        .handler(|_| async { "" });
+    let template = DynamicTemplate::new("dressed:all/{name}", "dressed")
+        .title("Dressed")
+        .icons([icon()])
+        .meta("example.com/key", json!(1))
+        .annotations(annotations())
+        .handler(|_, _| async { "" });
     let service = Server::new("losses", "1.0.0")
         .title("Losses")
         .description("Loses.")
         .icons([icon()])
         .website_url("https://example.com")
         .tools(tool)
+        .prompts(prompt)
+        .resources(resource)
+        .resources(template)
         .build()
         .unwrap();
     let mut reported: Vec<(&str, String, Revision, &str)> = Vec::new();
     for loss in service.projections() {
-        let of = if loss.tool.is_some() {
-            "Tool"
-        } else {
-            "Implementation"
+        let of = match loss.subject {
+            LossSubject::Server => "Implementation",
+            LossSubject::Tool(_) => "Tool",
+            LossSubject::Prompt(_) => "Prompt",
+            LossSubject::Resource(_) => "Resource",
+            LossSubject::ResourceTemplate(_) => "ResourceTemplate",
+            other => panic!("{other:?}: which rows of the table are these?"),
+        };
+        // A member of a member has its own rows.
+        let (of, member) = match loss.pointer.strip_prefix("/annotations/") {
+            Some(member) => ("Annotations", member),
+            None => (of, &loss.pointer[1..]),
         };
         let kind = match loss.rule {
             LossRule::Unknown | LossRule::NoStructuredResult => "left out",
             LossRule::Wrapped | LossRule::Rewritten => "rewritten",
             other => panic!("{other:?}: which rows of the table are these?"),
         };
-        reported.push((of, loss.pointer[1..].to_owned(), loss.revision, kind));
+        reported.push((of, member.to_owned(), loss.revision, kind));
     }
     let mut listed = Vec::new();
-    for rule in projection::rules().filter(|rule| ["Tool", "Implementation"].contains(&rule.of)) {
+    let of_definitions = [
+        "Annotations",
+        "Implementation",
+        "Prompt",
+        "Resource",
+        "ResourceTemplate",
+        "Tool",
+    ];
+    for rule in projection::rules().filter(|rule| of_definitions.contains(&rule.of)) {
         let kind = match rule.becomes {
             Becomes::LeftOut => "left out",
             Becomes::Rewritten(_) => "rewritten",
@@ -137,6 +174,8 @@ fn losses_are_reported_by_the_rules_of_the_table() {
         }
     }
     reported.sort();
+    // The annotations of a resource and those of a template lose the same.
+    reported.dedup();
     listed.sort();
     // An output schema may be wrapped and have boolean schemas: two rules of one member.
     listed.dedup();
