@@ -13,6 +13,9 @@
 //! async fn main() -> trueform::Result { Server::new("calc", "1.0.0").tools(tools![add]).run().await }
 //! ```
 //!
+//! [`#[prompt]`](macro@prompt) makes a function a prompt, [`#[resource]`](macro@resource) a resource or a template of resources, with
+//! completion of their arguments; [`resource::Folder`] is a folder of files. The pages of the attributes begin with an example each.
+//!
 //! The signature is the schema: a parameter whose type implements [`FromContext`] is injected, every other one is an
 //! argument, and doc comments are descriptions. One server speaks every revision of the specification, to clients of both
 //! eras at once; [`schema`] has the generated message types.

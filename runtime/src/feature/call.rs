@@ -11,7 +11,9 @@ use std::{
     time::Instant,
 };
 
+use serde_json::Value;
 use tokio::sync::oneshot;
+use trueform_schema::ErrorObject;
 
 pub(crate) use super::job::{Called, Capacity};
 use super::{
@@ -256,7 +258,7 @@ impl<C: Callable> RunningCall<C> {
             }
         };
         let response = response.unwrap_or_else(|error| {
-            tracing::debug!(problem = &*error.message, "answered with an error");
+            log_error(callable.name(), callable.place(), &error);
             Outgoing::failure(&exchange.id, exchange.revision(), error)
         });
         match self.around.take() {
@@ -340,6 +342,20 @@ fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
         }
         Failure::Stopped => tracing::warn!(name, "a call was cut off: the server stops"),
     }
+}
+
+/// Logs that a call ends in an error: its code, and the place and rule in its data. Its message may have what the client sent (M-5).
+#[cold]
+fn log_error(name: &str, place: &dyn Display, error: &ErrorObject) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let data = error.data.as_ref().map(|data| data.get());
+    let data: Value = data
+        .and_then(|data| serde_json::from_str(data).ok())
+        .unwrap_or_default();
+    let (pointer, rule) = (data["pointer"].as_str(), data["rule"].as_str());
+    tracing::debug!(name, %place, code = error.code, pointer, rule, "answered with an error");
 }
 
 /// A call that waits.

@@ -1,8 +1,9 @@
 //! What was found by attacking the server, and must not come back.
 
 use serde_json::Value;
+use trueform::{completion::CompletionQuery, prelude::*};
 
-use crate::support::{self, initialize, joined, legacy, modern};
+use crate::support::{self, conversation, initialize, joined, legacy, log, modern};
 
 fn parsed(line: &str) -> Value {
     serde_json::from_str(line).unwrap()
@@ -140,4 +141,110 @@ async fn the_end_is_seen_though_nobody_reads() {
         .serve_stream(reader, writer)
         .await
         .unwrap();
+}
+
+/// Takes a token, and fails for a reason that is nobody's business.
+#[tool]
+fn logs_in(token: u8) -> Result<String, ToolError> {
+    Err(ToolError::internal(format!("inner hunter2, {token}")))
+}
+
+/// Panics with what is nobody's business.
+#[tool]
+fn breaks() -> String {
+    panic!("inner hunter2")
+}
+
+/// Takes a token too.
+#[prompt]
+fn asks_in(
+    token: u8,
+    #[arg(complete = suggests)] place: Option<String>,
+) -> Result<String, ToolError> {
+    Err(ToolError::internal(format!(
+        "inner hunter2, {token}, {place:?}"
+    )))
+}
+
+fn suggests(_: CompletionQuery) -> Result<Vec<String>, ToolError> {
+    Err(ToolError::internal("inner hunter2"))
+}
+
+/// The token is in its URI.
+#[resource("in://{token}")]
+fn reads_in(token: u8) -> Result<String, ToolError> {
+    Err(ToolError::internal(format!("inner hunter2, {token}")))
+}
+
+// M-5: clients are not sent why something failed, not as log messages either, and the log has no values that clients sent.
+#[tokio::test]
+async fn secrets_are_not_logged() {
+    let service = Server::new("t", "1")
+        .tools(tools![logs_in, breaks])
+        .prompts(prompts![asks_in])
+        .resources(resources![reads_in])
+        .build()
+        .unwrap();
+    let prompt = r#"{"type":"ref/prompt","name":"asks_in"}"#;
+    let requests = [
+        ("logging/setLevel", r#"{"level":"debug"}"#.to_owned()),
+        (
+            "tools/call",
+            r#"{"name":"logs_in","arguments":{"token":7}}"#.to_owned(),
+        ),
+        ("tools/call", r#"{"name":"breaks"}"#.to_owned()),
+        (
+            "tools/call",
+            r#"{"name":"logs_in","arguments":{"token":"sent hunter2"}}"#.to_owned(),
+        ),
+        (
+            "tools/call",
+            r#"{"name":"logs_in","arguments":["sent hunter2"]}"#.to_owned(),
+        ),
+        (
+            "tools/call",
+            r#"{"name":"logs_in","_meta":{"progressToken":["sent hunter2"]}}"#.to_owned(),
+        ),
+        (
+            "prompts/get",
+            r#"{"name":"asks_in","arguments":{"token":"7"}}"#.to_owned(),
+        ),
+        (
+            "prompts/get",
+            r#"{"name":"asks_in","arguments":{"token":"sent hunter2"}}"#.to_owned(),
+        ),
+        (
+            "prompts/get",
+            r#"{"name":"asks_in","arguments":{"token":["sent hunter2"]}}"#.to_owned(),
+        ),
+        ("resources/read", r#"{"uri":"in://7"}"#.to_owned()),
+        (
+            "resources/read",
+            r#"{"uri":"in://sent-hunter2"}"#.to_owned(),
+        ),
+        (
+            "completion/complete",
+            format!(r#"{{"ref":{prompt},"argument":{{"name":"place","value":"sent hunter2"}}}}"#),
+        ),
+        ("nope", r#"{"password":"sent hunter2"}"#.to_owned()),
+    ];
+    let [open, confirm] = initialize("2025-11-25");
+    let opening = [open, confirm];
+    let lines = requests.iter().enumerate();
+    let lines = lines.map(|(id, (method, params))| legacy(&id.to_string(), method, params));
+    let notes = log();
+    let answers = conversation(&service, joined(opening.into_iter().chain(lines))).await;
+    let notes = notes.take();
+    assert_eq!(answers.len(), requests.len() + 1, "{answers:#?}");
+    for answer in &answers {
+        assert!(!answer.contains("inner hunter2"), "{answer}");
+        assert!(!answer.contains("notifications/message"), "{answer}");
+    }
+    for note in &notes {
+        let sent = note.contains("sent hunter2") || note.contains("sent-hunter2");
+        assert!(!sent, "{note}");
+    }
+    // The author reads why.
+    let why = notes.iter().filter(|note| note.contains("inner hunter2"));
+    assert!(why.count() >= 4, "{notes:#?}");
 }

@@ -5,6 +5,7 @@ mod asks;
 mod bad_input;
 mod bounds;
 mod composed;
+mod features;
 mod frames;
 #[cfg(feature = "testing")]
 mod in_process;
