@@ -175,6 +175,11 @@ impl<T: Item> Listing<T> {
         self.by_name.contains_key(name)
     }
 
+    /// Whether any item is disabled.
+    pub(crate) fn has_disabled(&self) -> bool {
+        !self.disabled.is_empty()
+    }
+
     /// As [`get`](Self::get).
     ///
     /// # Errors

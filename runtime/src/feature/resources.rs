@@ -32,6 +32,7 @@ mod reading;
 mod room;
 mod set;
 mod spec;
+mod spelling;
 pub(crate) mod template;
 pub(crate) mod trie;
 

@@ -290,3 +290,67 @@ async fn bounds_and_mistakes() {
         assert!(problem.contains("(the folder at "), "{problem}");
     }
 }
+
+// J-6, I-2: what a caller does not see, or what is disabled, is not reached through the folder's template either, however its
+// URI is encoded, and is not suggested.
+#[tokio::test]
+async fn hidden_files_have_no_other_name() {
+    let made = Made::new("folder-hidden");
+    for name in ["open.md", "secret.md", "a,b secret.md"] {
+        made.write(&format!("docs/{name}"), name);
+    }
+    let server = || Server::new("docs", "1").resources(Folder::new(made.docs()));
+    let limited = server().visible(|_, offer| !offer.name().contains("secret"));
+    let (limited, disabling) = (limited.build().unwrap(), server().build().unwrap());
+    for uri in ["file:///docs/secret.md", "file:///docs/a%2Cb%20secret.md"] {
+        assert!(disabling.handle().enable_resource(uri, false));
+    }
+    for service in [limited, disabling] {
+        let client = service.connect().await.unwrap();
+        for uri in [
+            "file:///docs/secret.md",
+            "file:///docs/%73ecret.md",
+            "file:///docs/secret%2emd",
+            "file:///docs/a%2Cb%20secret.md",
+            "file:///docs/a,b%20secret.md",
+            "file:///docs/%61%2cb%20secret.md",
+        ] {
+            let (code, at, message) = read(&client, uri).await.unwrap_err();
+            assert_eq!((code, at), (-32602, json!(uri)), "{message}");
+        }
+        for uri in ["file:///docs/open.md", "file:///docs/%6fpen.md"] {
+            assert_eq!(read(&client, uri).await.unwrap()["text"], "open.md");
+        }
+        let template = ResourceTemplateReference::new("file:///docs/{+path}");
+        let reference = CompletionReference::ResourceTemplate(template);
+        let suggested = client.complete(reference, "path", "").await.unwrap();
+        assert_eq!(suggested.values, ["open.md"]);
+        assert_eq!(suggested.total, Some(1));
+    }
+}
+
+// Y-6: the time that patterns take follows the length of a path, not its depth too.
+#[tokio::test]
+async fn deep_paths() {
+    let made = Made::new("folder-deep");
+    let folder = Folder::new(made.docs()).ignore("drafts/*/notes");
+    let client = connected(folder, Revision::V2026_07_28).await;
+    let deep = format!("file:///docs/{}x", "a/".repeat(20_000));
+    let within = std::time::Duration::from_secs(20);
+    let refused = tokio::time::timeout(within, read(&client, &deep)).await;
+    let (code, _, message) = refused.expect("in time").unwrap_err();
+    assert_eq!(code, -32602, "{message}");
+}
+
+// A pattern that can match nothing would leave open what it was meant to hide.
+#[test]
+fn patterns_that_hide_nothing() {
+    let made = Made::new("folder-patterns");
+    for pattern in ["", "/drafts", "drafts/", "./drafts", "a//b", "a/../b", "."] {
+        let folder = Folder::new(made.docs()).ignore(pattern);
+        let problem = Server::new("t", "1").resources(folder).build().unwrap_err();
+        let problem = problem.to_string();
+        let expected = format!("the pattern `{pattern}` hides nothing");
+        assert!(problem.contains(&expected), "{problem}");
+    }
+}

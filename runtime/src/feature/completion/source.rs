@@ -129,6 +129,16 @@ impl Completer {
         Self(Kind::Values(values.collect()))
     }
 
+    /// The same, of a list only those values that `keep` holds for.
+    pub(crate) fn retaining(self, keep: impl Fn(&str) -> bool) -> Self {
+        match self.0 {
+            Kind::Function(_) => self,
+            Kind::Values(values) => {
+                Self::of_values(values.iter().filter(|value| keep(value)).cloned())
+            }
+        }
+    }
+
     /// Begins to look for suggestions.
     pub(super) fn begin(&self, query: CompletionQuery) -> Step<Result<Completion, ToolError>> {
         match &self.0 {

@@ -175,6 +175,7 @@ impl IntoResources for Folder {
         );
         template.caching = self.caching;
         template.is_file_like = true;
+        template.problems.extend(self.rules.problems());
         let root = match Root::open(&self.path, self.rules) {
             Ok(root) => Arc::new(root),
             Err(error) => {
@@ -377,27 +378,26 @@ impl Root {
 }
 
 impl Rules {
+    /// The patterns that match no path: what they were meant to hide would be sent.
+    fn problems(&self) -> impl Iterator<Item = String> {
+        let is_no_name = |name: &str| matches!(name, "" | "." | "..");
+        let unusable = self.ignored.iter();
+        let unusable = unusable.filter(move |pattern| pattern.split('/').any(is_no_name));
+        unusable.map(|pattern| {
+            format!(
+                "the pattern `{pattern}` hides nothing: it is a name, or a path below the folder without a slash at its beginning or end"
+            )
+        })
+    }
+
     /// Whether neither the file `path` nor a folder that it is in is hidden.
     fn show(&self, path: &str) -> bool {
         let is_hidden = |name: &str| !self.shows_hidden && name.starts_with('.');
-        let is_ignored = |upto: &str, name: &str| {
-            self.ignored
-                .iter()
-                .any(|pattern| match pattern.contains('/') {
-                    true => glob::matches(pattern, upto),
-                    false => glob::matches(pattern, name),
-                })
+        let is_ignored = |pattern: &String| match pattern.contains('/') {
+            true => glob::matches_upto(pattern, path),
+            false => path.split('/').any(|name| glob::matches(pattern, name)),
         };
-        let ends = path.match_indices('/').map(|(at, _)| at);
-        let mut start = 0;
-        for end in ends.chain([path.len()]) {
-            let name = &path[start..end];
-            if is_hidden(name) || is_ignored(&path[..end], name) {
-                return false;
-            }
-            start = end + 1;
-        }
-        true
+        !path.split('/').any(is_hidden) && !self.ignored.iter().any(is_ignored)
     }
 }
 

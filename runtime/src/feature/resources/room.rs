@@ -18,6 +18,7 @@ use super::{
     matcher::Matcher,
     reading::{POINTER, Reader, Reading, not_found},
     set::ResourceSet,
+    spelling::{Hidden, hides},
 };
 use crate::{
     check::CompileOptions,
@@ -27,7 +28,7 @@ use crate::{
         Room,
         caching::Caching,
         call::{Conditions, run},
-        completion::{Argument, unknown_argument},
+        completion::{Argument, Completer, unknown_argument},
         job::Called,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         subscriptions::{RESOURCE_UPDATED, Topic},
@@ -130,7 +131,7 @@ impl Resources {
             Some(at) => Ok(Argument {
                 owner: found.name().to_owned(),
                 place: reader.place.clone(),
-                completer: reader.completers[at].clone(),
+                completer: self.completer(found, at, sight),
             }),
             None => {
                 let names = reader.variables.iter().map(|name| &**name);
@@ -142,6 +143,25 @@ impl Resources {
                 ))
             }
         }
+    }
+
+    /// What suggests values for the variable `at` of `template`. A list leaves out those that make the URI of a resource which a caller
+    /// with `sight` does not see; functions know the caller themselves.
+    fn completer(
+        &self,
+        template: &TemplateResource,
+        at: usize,
+        sight: Option<&Sight<'_>>,
+    ) -> Option<Completer> {
+        let completer = template.reader.completers[at].clone()?;
+        let is_alone = template.reader.variables.len() == 1;
+        let hidden = Hidden::of(&self.now(), sight).filter(|_| is_alone);
+        Some(match hidden {
+            None => completer,
+            Some(hidden) => {
+                completer.retaining(|value| !hidden.contains(&template.template.expanded(&[value])))
+            }
+        })
     }
 
     /// Adds those of `set`; `completes` says whether the server declared that it completes arguments.
@@ -242,6 +262,9 @@ impl Resources {
         }
         match self.matcher().find(uri, sight) {
             None => Err(not_found(revision, uri, None)),
+            Some((_, Ok(_))) if hides(&resources, uri, sight) => {
+                Err(not_found(revision, uri, None))
+            }
             Some((template, Ok(values))) => Ok((template.reader.clone(), values)),
             Some((_, Err(problem))) => {
                 let detail = ErrorDetail::new(

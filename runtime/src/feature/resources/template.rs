@@ -259,6 +259,10 @@ impl Template {
         let Some(last) = self.variables.len().checked_sub(1) else {
             return (text.len() == start).then(Vec::new);
         };
+        // First, because it costs least: many templates may have the same beginning.
+        if !text[start..].ends_with(self.variables[last].after.as_bytes()) {
+            return None;
+        }
         let mut places = vec![0..0; self.variables.len()];
         // From the front to the variable that takes what is left: that with slashes, or the last one.
         let pivot = self.reserved.unwrap_or(last);
@@ -312,7 +316,6 @@ impl Template {
 
     /// The URI with `values` for the variables, in order. Unlike RFC 6570 a `%` in the value of `{+name}` is encoded too, so that
     /// matching gives the value back.
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn expanded(&self, values: &[&str]) -> String {
         self.expanded_with(|at| values[at].into())
     }
@@ -394,7 +397,7 @@ fn decoded(raw: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-fn digit(byte: u8) -> Option<u8> {
+pub(super) fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 

@@ -1,10 +1,25 @@
 //! Patterns for names of files: `*`, `?` and `**`. A few lines, where a crate would bring a regular expression for each pattern.
 
+/// Whether `pattern` matches all of `path`, or the path of a folder that it is in. Takes time in proportion to the product of the
+/// lengths, however many folders there are.
+pub(super) fn matches_upto(pattern: &str, path: &str) -> bool {
+    let letters = path.chars().map(Some).chain([None]);
+    let mut ends = letters.map(|letter| letter.is_none_or(|letter| letter == '/'));
+    let mut reached = reached(pattern, path).into_iter();
+    ends.by_ref()
+        .any(|is_end| reached.next() == Some(true) && is_end)
+}
+
 /// Whether `pattern` matches all of `text`. `*` stands for any text without a slash, `**` for any text, `?` for one character but a
 /// slash. Takes time in proportion to the product of the lengths.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
+    reached(pattern, text).last() == Some(&true)
+}
+
+/// For each beginning of `text`, the empty one first, whether `pattern` matches it.
+fn reached(pattern: &str, text: &str) -> Vec<bool> {
     let text: Vec<char> = text.chars().collect();
-    // For each beginning of the text, whether the pattern so far matches it.
+    // By the pattern so far.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     let mut rest = pattern.chars().peekable();
@@ -25,7 +40,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
         }
         reached[0] = false;
     }
-    reached[text.len()]
+    reached
 }
 
 #[cfg(test)]
@@ -58,6 +73,17 @@ mod tests {
             ("a*b*c", "axbxbx", false),
         ] {
             assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+        for (pattern, path, expected) in [
+            ("a/b", "a/b", true),
+            ("a/b", "a/b/c/d", true),
+            ("a/b", "a/bc", false),
+            ("a/*", "a/b/c", true),
+            ("a/*", "a", false),
+            ("é/b", "é/b/c", true),
+            ("**/c", "a/b/c/d", true),
+        ] {
+            assert_eq!(matches_upto(pattern, path), expected, "{pattern} {path}");
         }
         let (stars, letters) = ("*a".repeat(200), "a".repeat(20_000));
         assert!(!matches(&format!("{stars}b"), &letters));
