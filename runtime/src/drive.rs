@@ -181,11 +181,7 @@ impl Clock {
             // Looked at on every poll, so that a future's own reports count from when they are made; those of a blocking
             // function are seen when the time seems to be up.
             if reset_by_progress && progressed() {
-                let next = tokio::time::Instant::now() + limit;
-                let end = hard_limit.map(|hard| self.started + hard);
-                self.sleep
-                    .as_mut()
-                    .reset(end.map_or(next, |end| end.min(next)));
+                self.restart();
             }
             if self.sleep.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
@@ -202,16 +198,23 @@ impl Clock {
         }
     }
 
+    /// Grants the limit anew, up to the hard limit. An end that is later than any instant is none.
+    fn restart(&mut self) {
+        let next = tokio::time::Instant::now().checked_add(self.timeout.limit);
+        let hard = self.timeout.hard_limit;
+        let end = hard.and_then(|hard| self.started.checked_add(hard));
+        match next.into_iter().chain(end).min() {
+            Some(end) => self.sleep.as_mut().reset(end),
+            None => self.sleep = Box::pin(tokio::time::sleep(Duration::MAX)),
+        }
+    }
+
     /// Sets the clock anew if progress was reported at the last moment.
     fn running_again(&mut self, progressed: impl Fn() -> bool) -> bool {
         if !progressed() {
             return false;
         }
-        let next = tokio::time::Instant::now() + self.timeout.limit;
-        let end = self.timeout.hard_limit.map(|hard| self.started + hard);
-        self.sleep
-            .as_mut()
-            .reset(end.map_or(next, |end| end.min(next)));
+        self.restart();
         true
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write,
-    future::Future,
+    future::{Future, IntoFuture},
     pin::Pin,
     sync::Arc,
     task::{Context as Task, Poll},
@@ -545,4 +545,26 @@ fn outcomes_are_shown() {
         shown.map(|outcome| outcome.to_string()),
         ["ok", "tool error", "error -7"]
     );
+}
+
+/// Reports progress.
+#[tool(timeout("5s", reset_by_progress))]
+async fn reports(context: Context) -> &'static str {
+    context.progress(1.0, None, None).await;
+    // So that the time is looked at again.
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+    }
+    "done"
+}
+
+// A limit that ends after any instant is no limit, and does not panic when progress sets the clock anew.
+#[tokio::test]
+async fn an_endless_limit() {
+    let limit = trueform::layer::TimeLimit::new(Duration::MAX);
+    let server = Server::new("t", "1").tools(tools![reports]).layer(limit);
+    let client = server.connect().await.unwrap();
+    let call = client.call_tool("reports", ()).on_progress(|_| {});
+    let result = soon(call.into_future()).await.unwrap();
+    assert_eq!(result.text(), "done");
 }

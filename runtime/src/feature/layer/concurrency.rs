@@ -24,6 +24,9 @@ pub const DEFAULT_QUEUE: usize = 64;
 /// -32603. A call counts until it is answered, cancelled or dropped, whatever happens to it. Of a function that blocks, the thread
 /// may run on after a cancellation or a timeout: it no longer counts.
 ///
+/// Of several limits add the narrowest one first. A call that waits at an inner limit keeps its place at the outer ones, so one
+/// principal could fill a limit on all calls that is outside of its own.
+///
 /// How long a call waits is bounded by its time limit only; a [`TimeLimit`](super::TimeLimit) gives one to every call.
 ///
 /// ```
@@ -39,8 +42,8 @@ pub const DEFAULT_QUEUE: usize = 64;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let server = Server::new("press", "1.0.0")
 ///     .tools(tools![render])
-///     .layer(ConcurrencyLimit::new(16))
-///     .layer(ConcurrencyLimit::per_principal(2).queue(8));
+///     .layer(ConcurrencyLimit::per_principal(2).queue(8))
+///     .layer(ConcurrencyLimit::new(16));
 /// let client = server.connect().await?;
 /// client.call_tool("render", serde_json::json!({ "page": 1 })).await?;
 /// # Ok(())
