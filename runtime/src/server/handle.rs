@@ -35,7 +35,7 @@ impl ServerHandle {
     /// Adds tools.
     ///
     /// # Errors
-    /// As [`Server::build`]; then nothing is added. The server was built without tools.
+    /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without tools.
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
         let Some(room) = &self.engine.features.tools else {
             return Err(Error::registration(vec![
@@ -87,7 +87,7 @@ impl ServerHandle {
     /// Adds prompts.
     ///
     /// # Errors
-    /// As [`Server::build`]; then nothing is added. The server was built without prompts, or without anything to complete where a
+    /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without prompts, or without anything to complete where a
     /// new prompt has such an argument.
     pub fn add_prompts(&self, prompts: impl IntoPrompts) -> Result {
         let features = &self.engine.features;
@@ -139,7 +139,7 @@ impl ServerHandle {
     /// Adds resources and templates of resources.
     ///
     /// # Errors
-    /// As [`Server::build`]; then nothing is added. The server was built without resources, or without anything to complete where a
+    /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without resources, or without anything to complete where a
     /// new template has such a variable.
     pub fn add_resources(&self, resources: impl IntoResources) -> Result {
         let features = &self.engine.features;

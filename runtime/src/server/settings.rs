@@ -33,7 +33,7 @@ impl Server {
         self
     }
 
-    /// Sets the number of items on a page of each list, such as `tools/list`, at least 1. Default: [`DEFAULT_PAGE_SIZE`].
+    /// Sets the number of items on a page of each list, such as `tools/list`, at least 1. Default: [`DEFAULT_PAGE_SIZE`](crate::DEFAULT_PAGE_SIZE).
     pub fn page_size(mut self, items: usize) -> Self {
         self.page_size = items;
         self
@@ -48,13 +48,13 @@ impl Server {
     }
 
     /// Sets the maximum number of calls that one session or stdio connection may run at once, at least 1. Default:
-    /// [`DEFAULT_MAX_IN_FLIGHT`].
+    /// [`DEFAULT_MAX_IN_FLIGHT`](crate::DEFAULT_MAX_IN_FLIGHT).
     pub fn max_in_flight(mut self, calls: usize) -> Self {
         self.max_in_flight = calls.max(1);
         self
     }
 
-    /// Sets how long [`Context::request`] waits for the answer of a client. Default: [`DEFAULT_ASK_TIMEOUT`].
+    /// Sets how long [`Context::request`](crate::Context::request) waits for the answer of a client. Default: [`DEFAULT_ASK_TIMEOUT`](crate::DEFAULT_ASK_TIMEOUT).
     pub fn ask_timeout(mut self, limit: Duration) -> Self {
         self.ask_timeout = limit;
         self
@@ -62,7 +62,7 @@ impl Server {
 
     /// Sets how many requests to clients may be unanswered: `in_all` sessions, and in one session. One more fails at once with
     /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as calls at work. Default:
-    /// [`DEFAULT_MAX_ASKS`] and [`DEFAULT_MAX_SESSION_ASKS`].
+    /// [`DEFAULT_MAX_ASKS`](crate::DEFAULT_MAX_ASKS) and [`DEFAULT_MAX_SESSION_ASKS`](crate::DEFAULT_MAX_SESSION_ASKS).
     pub fn max_asks(mut self, in_all: usize, in_one_session: usize) -> Self {
         (self.max_asks, self.max_session_asks) = (in_all, in_one_session);
         self
@@ -74,7 +74,7 @@ impl Server {
     ///
     /// A message counts from the moment in which it is handed to a transport until all of its bytes are written or its connection
     /// has ended, if it has at least 4 KiB. Calls that run already are still answered, so the memory that answers take is bounded by
-    /// this number and one answer for each call that may run. Default: [`DEFAULT_MAX_UNREAD`].
+    /// this number and one answer for each call that may run. Default: [`DEFAULT_MAX_UNREAD`](crate::DEFAULT_MAX_UNREAD).
     pub fn max_unread(mut self, bytes: usize) -> Self {
         self.max_unread = bytes.max(1);
         self
@@ -85,7 +85,7 @@ impl Server {
     /// that need more get a result with `isError`, results that need more are not sent (-32603). The words about arguments that do
     /// not fit take as much work again. What a check of arguments needs beyond 50,000 steps is done on a thread for work that
     /// blocks. Of schemas that need the feature `json-schema`, only the number of values is bounded.
-    /// [`DEFAULT_MAX_CHECK_STEPS`] unless this is called.
+    /// [`DEFAULT_MAX_CHECK_STEPS`](crate::DEFAULT_MAX_CHECK_STEPS) unless this is called.
     pub fn max_check_steps(mut self, steps: u64) -> Self {
         self.max_check_steps = steps;
         self
