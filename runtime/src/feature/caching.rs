@@ -34,7 +34,7 @@ impl Caching {
         }
     }
 
-    /// For `ttl`, in whole milliseconds, by anyone who shares a cache, whoever called.
+    /// For `ttl`, in whole milliseconds, by any caller that shares a cache.
     #[must_use]
     pub const fn public(ttl: Duration) -> Self {
         Self {
