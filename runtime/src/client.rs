@@ -70,7 +70,7 @@ use self::{
 use crate::gate::ToServer;
 
 pub use self::{
-    call::{Call, PromptCall, Repeatable, ResourceCall, ToolCall},
+    call::{PromptCall, Repeatable, RepeatableCall, ResourceCall, ToolCall},
     completion::CompletionCall,
     error::{ClientError, LocalError},
     handler::{Answering, ClientHandler},

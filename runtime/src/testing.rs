@@ -45,7 +45,7 @@ pub use self::in_process_http::InProcessHttp;
 #[cfg(feature = "http")]
 pub use self::recorder::{RecordedBody, RecordedResponse, RecordedService, RecorderLayer};
 pub use self::{
-    checker::{Checker, Finding, Severity},
+    checker::{Checker, Severity, TrafficFinding},
     contract::{Change, Impact, assert_contract, changes, contract},
     recorder::{Recorded, Recorder},
     transcript::{Event, Record, Side, TranscriptError},

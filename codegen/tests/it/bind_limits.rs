@@ -10,7 +10,7 @@ use trueform_codegen::{
 
 use crate::bind::{FACTS, bind, used, with};
 
-/// Three times what each takes on an idle machine, in a debug build.
+/// Eight times what each takes on an idle machine in a debug build, because other tests run beside it.
 const LIMIT: Duration = Duration::from_secs(40);
 
 /// What the schema of the tests has besides, and some more.

@@ -28,18 +28,18 @@ const MOST_ROUNDS: u32 = 16;
 /// A call that is sent when awaited, and cancelled when its future is dropped before the answer came. While the server asks for input,
 /// the client's [`handler`](super::ClientOptions::handler) answers and the call is repeated.
 #[must_use = "a call is sent when it is awaited"]
-pub struct Call<M: Repeatable> {
+pub struct RepeatableCall<M: Repeatable> {
     client: Client,
     params: Result<M::Params, ClientError>,
     plan: RequestOptions,
 }
 
 /// A call of a tool.
-pub type ToolCall = Call<methods::CallTool>;
+pub type ToolCall = RepeatableCall<methods::CallTool>;
 /// A request for a prompt.
-pub type PromptCall = Call<methods::GetPrompt>;
+pub type PromptCall = RepeatableCall<methods::GetPrompt>;
 /// A request for a resource.
-pub type ResourceCall = Call<methods::ReadResource>;
+pub type ResourceCall = RepeatableCall<methods::ReadResource>;
 
 /// A request to which a server may reply with questions. Not to be implemented elsewhere.
 pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
@@ -47,7 +47,7 @@ pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
     type Output: Send + 'static;
 
     #[doc(hidden)]
-    fn outcome(result: Self::Result) -> Outcome<Self::Output>;
+    fn outcome(result: Self::Result) -> ServerReply<Self::Output>;
 
     #[doc(hidden)]
     fn repeat(
@@ -59,7 +59,7 @@ pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
 
 /// What a server may reply.
 #[derive(Debug)]
-pub enum Outcome<T> {
+pub enum ServerReply<T> {
     Complete(T),
     InputRequired(Box<InputRequiredResult>),
     Task,
@@ -71,12 +71,12 @@ macro_rules! repeatable {
         impl Repeatable for methods::$method {
             type Output = $result;
 
-            fn outcome(result: $outcome) -> Outcome<$result> {
+            fn outcome(result: $outcome) -> ServerReply<$result> {
                 match result {
-                    $outcome::Complete(result) => Outcome::Complete(result),
-                    $outcome::InputRequired(asked) => Outcome::InputRequired(Box::new(asked)),
-                    $($outcome::$task(_) => Outcome::Task,)?
-                    _ => Outcome::Unknown,
+                    $outcome::Complete(result) => ServerReply::Complete(result),
+                    $outcome::InputRequired(asked) => ServerReply::InputRequired(Box::new(asked)),
+                    $($outcome::$task(_) => ServerReply::Task,)?
+                    _ => ServerReply::Unknown,
                 }
             }
 
@@ -167,7 +167,7 @@ fn texts(arguments: JsonObject) -> Result<Map<String>, ClientError> {
     Ok(texts)
 }
 
-impl<M: Repeatable> Call<M> {
+impl<M: Repeatable> RepeatableCall<M> {
     fn new(client: Client, params: Result<M::Params, ClientError>) -> Self {
         Self {
             client,
@@ -213,18 +213,18 @@ impl<M: Repeatable> Call<M> {
             };
             let result = client.send(&call, &params, round)?.await?;
             match M::outcome(client.received(M::METHOD.as_str(), &result)?) {
-                Outcome::Complete(result) => return Ok(result),
+                ServerReply::Complete(result) => return Ok(result),
                 // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
-                Outcome::InputRequired(asked) => {
+                ServerReply::InputRequired(asked) => {
                     check_asked(&asked, client.revision())?;
                     let (responses, state) = answers(&client, *asked).await?;
                     M::repeat(&mut params, responses, state);
                 }
-                Outcome::Task => {
+                ServerReply::Task => {
                     let problem = "the call became a task, which it did not ask for";
                     return Err(DecodeError::new("", problem).into());
                 }
-                Outcome::Unknown => {
+                ServerReply::Unknown => {
                     let revision = client.revision();
                     return Err(LocalError::Unavailable("a result of this kind", revision).into());
                 }
@@ -293,7 +293,7 @@ async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers,
     Ok((Some(decode::from_str(answers.get())?), asked.request_state))
 }
 
-impl<M: Repeatable> IntoFuture for Call<M> {
+impl<M: Repeatable> IntoFuture for RepeatableCall<M> {
     type Output = Result<M::Output, ClientError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
@@ -302,7 +302,7 @@ impl<M: Repeatable> IntoFuture for Call<M> {
     }
 }
 
-impl<M: Repeatable> fmt::Debug for Call<M> {
+impl<M: Repeatable> fmt::Debug for RepeatableCall<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
             .field("method", &M::METHOD)

@@ -22,7 +22,7 @@ use crate::{
 
 /// What expansions say of a function before it is registered.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct OfferedFacts {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) place: Place,
@@ -34,7 +34,7 @@ pub(crate) struct Facts {
     pub(crate) needs: RequiredCapabilities,
 }
 
-impl Facts {
+impl OfferedFacts {
     /// The facts about the function `function` of `file`.
     pub(crate) fn new(
         name: &'static str,
@@ -96,7 +96,7 @@ pub(crate) fn timeout(limit: u64, reset_by_progress: bool, hard_limit: Option<u6
     }
 }
 
-/// Gives the builder `$spec`, whose member `facts` are [`Facts`], the methods that set them.
+/// Gives the builder `$spec`, whose member `facts` are [`OfferedFacts`], the methods that set them.
 macro_rules! facts_methods {
     ($spec:ident) => {
         impl $spec {

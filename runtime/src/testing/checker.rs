@@ -57,7 +57,7 @@ pub struct Checker {
 /// specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct TrafficFinding {
     /// Line of the transcript, from 1.
     pub line: usize,
     /// The side at fault.
@@ -80,7 +80,7 @@ pub enum Severity {
     Error,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for TrafficFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             line,
@@ -103,7 +103,7 @@ impl fmt::Display for Finding {
     }
 }
 
-impl Finding {
+impl TrafficFinding {
     /// The page of the specification on the first of the rules, at the last revision that has it.
     #[must_use]
     pub fn spec(&self) -> &'static str {
@@ -146,17 +146,17 @@ impl Checker {
     ///
     /// # Errors
     /// A line that is not a record. Invalid messages are findings instead.
-    pub fn check(&self, transcript: &str) -> Result<Vec<Finding>, TranscriptError> {
+    pub fn check(&self, transcript: &str) -> Result<Vec<TrafficFinding>, TranscriptError> {
         Ok(self.replay(transcript::parse(transcript)?))
     }
 
     /// The findings in `records`; line 1 is the first one.
     #[must_use]
-    pub fn check_records(&self, records: impl IntoIterator<Item = Record>) -> Vec<Finding> {
+    pub fn check_records(&self, records: impl IntoIterator<Item = Record>) -> Vec<TrafficFinding> {
         self.replay((1..).zip(records).collect())
     }
 
-    fn replay(&self, records: Vec<(usize, Record)>) -> Vec<Finding> {
+    fn replay(&self, records: Vec<(usize, Record)>) -> Vec<TrafficFinding> {
         let mut findings = Vec::new();
         let mut connections: HashMap<Option<String>, Traffic> = HashMap::new();
         for (index, (line, record)) in records.into_iter().enumerate() {
@@ -220,7 +220,7 @@ impl Now {
 /// Collects the findings at one line.
 struct Report<'a> {
     now: &'a Now,
-    findings: &'a mut Vec<Finding>,
+    findings: &'a mut Vec<TrafficFinding>,
 }
 
 impl Report<'_> {
@@ -234,7 +234,7 @@ impl Report<'_> {
 
     fn add(&mut self, severity: Severity, requirements: &'static [&'static str], message: String) {
         let Now { line, from, .. } = *self.now;
-        self.findings.push(Finding {
+        self.findings.push(TrafficFinding {
             line,
             side: from,
             requirements,

@@ -198,12 +198,12 @@ impl Ending {
 }
 
 /// What runs for one message, until it has ended or is cut off.
-struct Running {
+struct RunningJobs {
     driving: Driving,
     cut: Fired<Session>,
 }
 
-impl Future for Running {
+impl Future for RunningJobs {
     type Output = Option<Outgoing>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
@@ -349,7 +349,7 @@ impl Connection {
             Poll::Ready(None) => {}
             Poll::Pending => {
                 let cut = Fired::new(self.session.clone(), |session| &session.cut);
-                self.calls.spawn(Running { driving, cut });
+                self.calls.spawn(RunningJobs { driving, cut });
             }
         }
     }

@@ -146,6 +146,41 @@ async fn at_every_revision() {
     }
 }
 
+// K-5: a message has the form that its revision has for its content.
+#[tokio::test]
+async fn content_of_older_revisions() {
+    use trueform::{schema::ResourceLink, tool::Audio};
+    let both = DynamicPrompt::new("both").handler(|_, _| async {
+        vec![
+            user(Audio::wav(b"RIFF")),
+            assistant(ResourceLink::new("notes", "notes://a")),
+        ]
+    });
+    let service = server().prompts(both).build().unwrap();
+    for (revision, expected) in [
+        (Revision::V2024_11_05, ["resource", "text"]),
+        (Revision::V2025_03_26, ["audio", "text"]),
+        (Revision::V2025_06_18, ["audio", "resource_link"]),
+        (Revision::V2026_07_28, ["audio", "resource_link"]),
+    ] {
+        let client = service
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
+        let result = client.get_prompt("both", ()).await.unwrap();
+        let kinds: Vec<String> = result
+            .messages
+            .iter()
+            .map(|message| {
+                let content = serde_json::to_value(&message.content).unwrap();
+                content["type"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        assert_eq!(kinds, expected, "{revision}");
+        assert_eq!(result.messages[1].role.as_str(), "assistant");
+    }
+}
+
 // K-2, L-3
 #[tokio::test]
 async fn bad_arguments() {

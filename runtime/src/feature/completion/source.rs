@@ -70,12 +70,12 @@ pub trait CompletionFunction<Kind>: Send + Sync + 'static {
 
 /// The kinds of such functions.
 #[derive(Debug)]
-pub struct AtOnce<R>(std::marker::PhantomData<R>);
+pub struct SuggestsAtOnce<R>(std::marker::PhantomData<R>);
 #[derive(Debug)]
-pub struct Later<F>(std::marker::PhantomData<F>);
+pub struct SuggestsLater<F>(std::marker::PhantomData<F>);
 
 #[diagnostic::do_not_recommend]
-impl<F, R> CompletionFunction<AtOnce<R>> for F
+impl<F, R> CompletionFunction<SuggestsAtOnce<R>> for F
 where
     F: Fn(CompletionQuery) -> R + Send + Sync + 'static,
     R: IntoCompletion,
@@ -86,7 +86,7 @@ where
 }
 
 #[diagnostic::do_not_recommend]
-impl<F, R> CompletionFunction<Later<R>> for F
+impl<F, R> CompletionFunction<SuggestsLater<R>> for F
 where
     F: Fn(CompletionQuery) -> R + Send + Sync + 'static,
     R: Future + Send + 'static,

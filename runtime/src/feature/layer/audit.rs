@@ -56,7 +56,7 @@ impl CallLayer for AuditLog {
         let context = call.context();
         let subject = context.principal().map(|principal| principal.subject());
         let client = context.client_info().map(|client| &*client.name);
-        Ok(Some(Box::new(Record {
+        Ok(Some(Box::new(AuditRecord {
             principal: subject.map(|text| shortened(text).into()),
             client: client.map(|text| shortened(text).into()),
             method: call.method(),
@@ -67,7 +67,7 @@ impl CallLayer for AuditLog {
     }
 }
 
-struct Record {
+struct AuditRecord {
     principal: Option<Box<str>>,
     client: Option<Box<str>>,
     method: &'static str,
@@ -76,7 +76,7 @@ struct Record {
     is_logged: bool,
 }
 
-impl Record {
+impl AuditRecord {
     fn log(&mut self, outcome: &str, ran: Duration, bytes: usize) {
         self.is_logged = true;
         tracing::info!(
@@ -92,13 +92,13 @@ impl Record {
     }
 }
 
-impl CallScope for Record {
+impl CallScope for AuditRecord {
     fn ended(mut self: Box<Self>, end: &CallEnd) {
         self.log(&end.outcome.to_string(), end.ran, end.response_bytes);
     }
 }
 
-impl Drop for Record {
+impl Drop for AuditRecord {
     fn drop(&mut self) {
         if !self.is_logged {
             self.log("given up", self.begun.elapsed(), 0);
@@ -106,7 +106,7 @@ impl Drop for Record {
     }
 }
 
-impl fmt::Debug for Record {
+impl fmt::Debug for AuditRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Record")
             .field("method", &self.method)

@@ -153,9 +153,9 @@ impl CallLayer for ConcurrencyLimit {
             )));
         }
         count.calls += 1;
-        Ok(Some(Box::new(Slot {
+        Ok(Some(Box::new(QueueSlot {
             permits: count.permits.clone(),
-            turn: Turn::Fresh,
+            turn: QueueTurn::Fresh,
             group,
             groups: self.groups.clone(),
         })))
@@ -163,14 +163,14 @@ impl CallLayer for ConcurrencyLimit {
 }
 
 /// The part of a call in those that are counted with it.
-struct Slot {
+struct QueueSlot {
     permits: Arc<Semaphore>,
-    turn: Turn,
+    turn: QueueTurn,
     group: Group,
     groups: Groups,
 }
 
-enum Turn {
+enum QueueTurn {
     /// Layers further out have not admitted the call. A permit that it took by now could keep back the call that those wait for.
     Fresh,
     Waiting(Acquiring),
@@ -180,28 +180,28 @@ enum Turn {
 
 type Acquiring = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
 
-impl CallScope for Slot {
+impl CallScope for QueueSlot {
     fn poll_admitted(&mut self, cx: &mut task::Context<'_>) -> Poll<()> {
-        if let Turn::Fresh = self.turn {
+        if let QueueTurn::Fresh = self.turn {
             self.turn = match self.permits.clone().try_acquire_owned() {
-                Ok(permit) => Turn::Running(permit),
-                Err(_) => Turn::Waiting(Box::pin(self.permits.clone().acquire_owned())),
+                Ok(permit) => QueueTurn::Running(permit),
+                Err(_) => QueueTurn::Waiting(Box::pin(self.permits.clone().acquire_owned())),
             };
         }
-        if let Turn::Waiting(acquiring) = &mut self.turn {
+        if let QueueTurn::Waiting(acquiring) = &mut self.turn {
             let Poll::Ready(permit) = acquiring.as_mut().poll(cx) else {
                 return Poll::Pending;
             };
-            self.turn = Turn::Running(permit.expect("the semaphore is never closed"));
+            self.turn = QueueTurn::Running(permit.expect("the semaphore is never closed"));
         }
         Poll::Ready(())
     }
 }
 
-impl Drop for Slot {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         // The permit goes first: a group that is made anew has all of its permits.
-        self.turn = Turn::Over;
+        self.turn = QueueTurn::Over;
         let mut groups = locked(&self.groups);
         if let Some(count) = groups.get_mut(&self.group) {
             count.calls -= 1;
@@ -212,7 +212,7 @@ impl Drop for Slot {
     }
 }
 
-impl fmt::Debug for Slot {
+impl fmt::Debug for QueueSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slot")
             .field("group", &self.group)

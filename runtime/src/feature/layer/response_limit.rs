@@ -57,13 +57,13 @@ impl ResponseLimit {
 impl CallLayer for ResponseLimit {
     fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
         let limit = self.0.of(call.name());
-        Ok(limit.map(|limit| Box::new(Limited(limit)) as Box<dyn CallScope>))
+        Ok(limit.map(|limit| Box::new(SizeLimited(limit)) as Box<dyn CallScope>))
     }
 }
 
-struct Limited(usize);
+struct SizeLimited(usize);
 
-impl CallScope for Limited {
+impl CallScope for SizeLimited {
     fn max_response_bytes(&self) -> Option<usize> {
         Some(self.0)
     }

@@ -59,13 +59,13 @@ impl TimeLimit {
 impl CallLayer for TimeLimit {
     fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
         let limit = self.0.of(call.name());
-        Ok(limit.map(|limit| Box::new(Limited(limit)) as Box<dyn CallScope>))
+        Ok(limit.map(|limit| Box::new(TimeLimited(limit)) as Box<dyn CallScope>))
     }
 }
 
-struct Limited(Duration);
+struct TimeLimited(Duration);
 
-impl CallScope for Limited {
+impl CallScope for TimeLimited {
     fn time_limit(&self) -> Option<Duration> {
         Some(self.0)
     }

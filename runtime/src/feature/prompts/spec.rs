@@ -6,12 +6,12 @@ use super::route::PromptDraft;
 use crate::feature::{
     completion::Completer,
     function::{Function, Handler, MethodReceiver},
-    offered::{Facts, facts_methods},
+    offered::{OfferedFacts, facts_methods},
 };
 
 /// A prompt in the making.
 pub struct PromptSpec {
-    facts: Facts,
+    facts: OfferedFacts,
     completers: Vec<(String, Completer)>,
     handler: Option<Handler<GetPromptResult>>,
 }
@@ -28,7 +28,7 @@ pub fn prompt(
     line: u32,
 ) -> PromptSpec {
     PromptSpec {
-        facts: Facts::new(name, description, function, file, line),
+        facts: OfferedFacts::new(name, description, function, file, line),
         completers: Vec::new(),
         handler: None,
     }

@@ -59,7 +59,7 @@ pub trait IntoResourceResult {
     fn into_resource_result(self) -> Result<ResourceOutput, ToolError>;
 }
 
-type Outcome = Result<ResourceOutput, ToolError>;
+type ResourceOutcome = Result<ResourceOutput, ToolError>;
 
 const TEXT: &str = "text/plain";
 
@@ -89,7 +89,7 @@ fn blob(bytes: &[u8]) -> ResourceOutput {
 macro_rules! text_result {
     ($($ty:ty)*) => {$(
         impl IntoResourceResult for $ty {
-            fn into_resource_result(self) -> Outcome {
+            fn into_resource_result(self) -> ResourceOutcome {
                 Ok(text(self.into()))
             }
         }
@@ -99,7 +99,7 @@ macro_rules! text_result {
 text_result!(String &str Box<str> Cow<'_, str>);
 
 impl IntoResourceResult for Arc<str> {
-    fn into_resource_result(self) -> Outcome {
+    fn into_resource_result(self) -> ResourceOutcome {
         Ok(text((*self).to_owned()))
     }
 }
@@ -107,7 +107,7 @@ impl IntoResourceResult for Arc<str> {
 macro_rules! blob_result {
     ($($ty:ty)*) => {$(
         impl IntoResourceResult for $ty {
-            fn into_resource_result(self) -> Outcome {
+            fn into_resource_result(self) -> ResourceOutcome {
                 Ok(blob(&self))
             }
         }
@@ -117,21 +117,21 @@ macro_rules! blob_result {
 blob_result!(Vec<u8> Box<[u8]> Arc<[u8]> Cow<'_, [u8]>);
 
 impl IntoResourceResult for &[u8] {
-    fn into_resource_result(self) -> Outcome {
+    fn into_resource_result(self) -> ResourceOutcome {
         Ok(blob(self))
     }
 }
 
 /// What `include_bytes!` is.
 impl<const N: usize> IntoResourceResult for &[u8; N] {
-    fn into_resource_result(self) -> Outcome {
+    fn into_resource_result(self) -> ResourceOutcome {
         Ok(blob(self))
     }
 }
 
 /// Text of the media type `application/json`, unless the resource declares another one.
 impl<T: Serialize> IntoResourceResult for Json<T> {
-    fn into_resource_result(self) -> Outcome {
+    fn into_resource_result(self) -> ResourceOutcome {
         let json = serde_json::to_string(&self.0).map_err(ToolError::internal)?;
         Ok(ResourceOutput {
             usual_mime_type: "application/json",
@@ -143,13 +143,13 @@ impl<T: Serialize> IntoResourceResult for Json<T> {
 macro_rules! contents_result {
     ($($ty:ty)*) => {$(
         impl IntoResourceResult for $ty {
-            fn into_resource_result(self) -> Outcome {
+            fn into_resource_result(self) -> ResourceOutcome {
                 Ok(of(vec![self.into()]))
             }
         }
 
         impl IntoResourceResult for Vec<$ty> {
-            fn into_resource_result(self) -> Outcome {
+            fn into_resource_result(self) -> ResourceOutcome {
                 Ok(of(self.into_iter().map(Into::into).collect()))
             }
         }
@@ -162,7 +162,7 @@ macro_rules! content_result {
     ($($ty:ty)*) => {$(
         /// Its bytes, with its own media type.
         impl IntoResourceResult for $ty {
-            fn into_resource_result(self) -> Outcome {
+            fn into_resource_result(self) -> ResourceOutcome {
                 Ok(of(vec![ResourceContents::from(self)]))
             }
         }
@@ -172,20 +172,20 @@ macro_rules! content_result {
 content_result!(Image Audio Blob);
 
 impl IntoResourceResult for ReadResourceResult {
-    fn into_resource_result(self) -> Outcome {
+    fn into_resource_result(self) -> ResourceOutcome {
         Ok(self.into())
     }
 }
 
 impl IntoResourceResult for ResourceOutput {
-    fn into_resource_result(self) -> Outcome {
+    fn into_resource_result(self) -> ResourceOutcome {
         Ok(self)
     }
 }
 
 /// `None` means that the resource does not exist.
 impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
-    fn into_resource_result(self) -> Outcome {
+    fn into_resource_result(self) -> ResourceOutcome {
         match self {
             Some(result) => result.into_resource_result(),
             None => Err(ToolError::not_found("")),
@@ -194,7 +194,7 @@ impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
 }
 
 impl<T: IntoResourceResult, E: IntoToolError> IntoResourceResult for Result<T, E> {
-    fn into_resource_result(self) -> Outcome {
+    fn into_resource_result(self) -> ResourceOutcome {
         match self {
             Ok(result) => result.into_resource_result(),
             Err(error) => Err(error.into()),

@@ -41,7 +41,7 @@ pub(super) struct Shown {
 
 /// A resource or template whose parameters are not checked.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct ResourceDraft {
     pub(super) shown: Shown,
     pub(super) place: Place,
     pub(super) timeout: Option<Timeout>,
@@ -74,7 +74,7 @@ pub(super) enum Finished {
     Template(TemplateResource),
 }
 
-impl Draft {
+impl ResourceDraft {
     /// A draft without code and without settings.
     pub(super) fn new(shown: Shown, place: Place) -> Self {
         Self {

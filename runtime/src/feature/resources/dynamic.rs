@@ -6,7 +6,7 @@ use trueform_schema::{Annotations, Icon, Json};
 
 use super::{
     contents::IntoResourceResult,
-    draft::{Draft, DraftCode, Shown},
+    draft::{DraftCode, ResourceDraft, Shown},
     set::{IntoResources, ResourceSet},
 };
 use crate::{
@@ -32,7 +32,7 @@ use crate::{
 /// # assert!(server.build().is_ok());
 /// ```
 #[must_use = "a resource does nothing until it is registered"]
-pub struct DynamicResource(Draft);
+pub struct DynamicResource(ResourceDraft);
 
 /// A template of resources that is known only at run time. Its form is that of
 /// [templates on functions](mod@crate::resource#templates).
@@ -48,7 +48,7 @@ pub struct DynamicResource(Draft);
 /// # assert!(server.build().is_ok());
 /// ```
 #[must_use = "a template does nothing until it is registered"]
-pub struct DynamicTemplate(Draft);
+pub struct DynamicTemplate(ResourceDraft);
 
 /// The variables of a template with their decoded values, and the URI that they were in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ macro_rules! settings {
 settings!(DynamicResource);
 settings!(DynamicTemplate);
 
-fn draft(uri: String, name: String, is_template: bool, location: &Location<'_>) -> Draft {
+fn draft(uri: String, name: String, is_template: bool, location: &Location<'_>) -> ResourceDraft {
     let what = match is_template {
         true => "dynamic resource template",
         false => "dynamic resource",
@@ -177,9 +177,9 @@ fn draft(uri: String, name: String, is_template: bool, location: &Location<'_>) 
         name,
         ..Shown::default()
     };
-    Draft {
+    ResourceDraft {
         is_called_template: Some(is_template),
-        ..Draft::new(shown, Place::value(what, location))
+        ..ResourceDraft::new(shown, Place::value(what, location))
     }
 }
 

@@ -16,7 +16,7 @@ use trueform_schema::{BlobResourceContents, ReadResourceResult, TextResourceCont
 
 use super::{
     contents::ResourceOutput,
-    draft::{Draft, DraftCode, Shown},
+    draft::{DraftCode, ResourceDraft, Shown},
     reading::{DynamicCode, ResourceOutcome},
     set::{IntoResources, ResourceSet},
     template::encode,
@@ -164,7 +164,7 @@ impl IntoResources for Folder {
         if !base.ends_with('/') {
             base.push('/');
         }
-        let mut template = Draft::new(
+        let mut template = ResourceDraft::new(
             Shown {
                 uri: format!("{base}{{+path}}"),
                 name: name.as_deref().unwrap_or("files").to_owned(),
@@ -194,7 +194,7 @@ impl IntoResources for Folder {
             Step::Blocking(Box::new(move || root.read(&path)))
         });
         template.code = Some(DraftCode::Dynamic(read));
-        let mut drafts: Vec<Draft> = files
+        let mut drafts: Vec<ResourceDraft> = files
             .into_iter()
             .map(|file| {
                 let mut uri = base.clone();
@@ -214,10 +214,10 @@ impl IntoResources for Folder {
                     let (root, path) = (root.clone(), file.path.clone());
                     Step::Blocking(Box::new(move || root.read(&path)))
                 });
-                Draft {
+                ResourceDraft {
                     caching: self.caching,
                     code: Some(DraftCode::Dynamic(read)),
-                    ..Draft::new(shown, self.place.clone())
+                    ..ResourceDraft::new(shown, self.place.clone())
                 }
             })
             .collect();

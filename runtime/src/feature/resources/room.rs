@@ -67,7 +67,7 @@ pub(crate) struct Resources {
 
 /// The resources and templates of a set.
 #[derive(Default)]
-struct Gathered {
+struct GatheredResources {
     resources: Vec<StaticResource>,
     templates: Vec<TemplateResource>,
 }
@@ -83,7 +83,7 @@ impl Resources {
         revisions: Revisions,
         problems: &mut Vec<String>,
     ) -> Self {
-        let Gathered {
+        let GatheredResources {
             resources,
             templates,
         } = gathered(set, options, is_limited, states, revisions, problems);
@@ -398,8 +398,8 @@ fn gathered(
     states: &States,
     revisions: Revisions,
     problems: &mut Vec<String>,
-) -> Gathered {
-    let mut all = Gathered::default();
+) -> GatheredResources {
+    let mut all = GatheredResources::default();
     for draft in set.0 {
         let named = draft.named();
         problems.extend(named.missing_states(&draft.states, states));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{draft::Draft, spec::ResourceSpec};
+use super::{draft::ResourceDraft, spec::ResourceSpec};
 use crate::feature::{function::MethodReceiver, methods::ServerMethods};
 
 /// Resources and templates to be registered. Nothing here fails: building the server reports all problems.
@@ -20,7 +20,7 @@ use crate::feature::{function::MethodReceiver, methods::ServerMethods};
 /// assert_eq!(set.uris().collect::<Vec<_>>(), ["shop://readme"]);
 /// ```
 #[derive(Debug, Default)]
-pub struct ResourceSet(pub(super) Vec<Draft>);
+pub struct ResourceSet(pub(super) Vec<ResourceDraft>);
 
 /// A [`ResourceSet`] of functions marked [`#[resource]`](macro@crate::resource), in the order they are listed. Functions are named by
 /// their paths; `#[cfg(…)]` may stand before each.

@@ -6,18 +6,18 @@ use trueform_schema::{Annotations, Role};
 
 use super::{
     contents::ResourceOutput,
-    draft::{Draft, DraftCode, Shown},
+    draft::{DraftCode, ResourceDraft, Shown},
 };
 use crate::feature::{
     caching::Caching,
     completion::Completer,
     function::{Function, Handler, MethodReceiver},
-    offered::{Facts, facts_methods},
+    offered::{OfferedFacts, facts_methods},
 };
 
 /// A resource or template in the making.
 pub struct ResourceSpec {
-    facts: Facts,
+    facts: OfferedFacts,
     uri: &'static str,
     mime_type: Option<&'static str>,
     size: Option<u64>,
@@ -42,7 +42,7 @@ pub fn resource(
     line: u32,
 ) -> ResourceSpec {
     ResourceSpec {
-        facts: Facts::new(name, description, function, file, line),
+        facts: OfferedFacts::new(name, description, function, file, line),
         uri,
         mime_type: None,
         size: None,
@@ -139,7 +139,7 @@ impl ResourceSpec {
     }
 
     /// The resource before the server is built; `receiver` is the value whose method it is.
-    pub(super) fn draft(mut self, receiver: &MethodReceiver) -> Draft {
+    pub(super) fn draft(mut self, receiver: &MethodReceiver) -> ResourceDraft {
         let mut input = std::mem::take(&mut self.facts.input).finish();
         let shown = Shown {
             uri: self.uri.to_owned(),
@@ -153,7 +153,7 @@ impl ResourceSpec {
             meta: self.facts.take_meta(),
         };
         let completers = self.completers.into_iter();
-        Draft {
+        ResourceDraft {
             timeout: self.facts.timeout,
             needs: self.facts.needs,
             caching: match self.is_public {
@@ -173,7 +173,7 @@ impl ResourceSpec {
                 },
                 input: Box::new(input),
             }),
-            ..Draft::new(shown, self.facts.place)
+            ..ResourceDraft::new(shown, self.facts.place)
         }
     }
 }

@@ -24,12 +24,12 @@ pub(crate) struct SchemaSettings {
 
 /// A tool whose schemas are not compiled.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct ToolDraft {
     pub(super) definition: Definition,
     pub(super) function: Function<CallToolResult>,
 }
 
-impl Draft {
+impl ToolDraft {
     pub(super) fn name(&self) -> &str {
         &self.definition.tool.name
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use trueform_schema::{CallToolResult, Icon, Json, JsonObject, Meta, Tool, ToolAnnotations};
 
 use super::{
-    draft::Draft,
+    draft::ToolDraft,
     rejected::Rejected,
     result::IntoToolResult,
     route::Definition,
@@ -173,7 +173,7 @@ impl IntoTools for DynamicTool {
 }
 
 impl DynamicTool {
-    fn register(mut self) -> Result<Draft, Rejected> {
+    fn register(mut self) -> Result<ToolDraft, Rejected> {
         let Some(handler) = self.handler.take() else {
             self.problems.push(format!(
                 "tool `{}` ({}) has no handler",
@@ -194,7 +194,7 @@ impl DynamicTool {
             usual_profile: Profile::AsWritten,
             needs: self.needs,
         };
-        Ok(Draft {
+        Ok(ToolDraft {
             definition,
             function: Function {
                 // One parameter that is not an argument.

@@ -11,7 +11,7 @@ use super::{
     draft::SchemaSettings,
     failed,
     route::ToolRoute,
-    set::{Gathered, ToolSet},
+    set::{GatheredTools, ToolSet},
 };
 use crate::{
     error::{Error, Result},
@@ -203,7 +203,7 @@ fn gathered(
     states: &States,
     revisions: Revisions,
     problems: &mut Vec<String>,
-) -> Gathered {
+) -> GatheredTools {
     let mut gathered = set.gathered(schemas);
     problems.append(&mut gathered.problems);
     for (name, place, needed) in gathered.required_states() {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    draft::{Draft, SchemaSettings},
+    draft::{SchemaSettings, ToolDraft},
     rejected::Rejected,
     route::ToolRoute,
     spec::ToolSpec,
@@ -32,11 +32,11 @@ use crate::feature::{
 /// assert_eq!(set.names().collect::<Vec<_>>(), ["add"]);
 /// ```
 #[derive(Debug, Default)]
-pub struct ToolSet(Vec<Result<Draft, Rejected>>);
+pub struct ToolSet(Vec<Result<ToolDraft, Rejected>>);
 
 /// The tools of a set in their profiles, and what was found.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct GatheredTools {
     pub(crate) routes: Vec<ToolRoute>,
     /// Tools whose name was taken; kept for what else is wrong with them.
     clashing: Vec<ToolRoute>,
@@ -119,7 +119,7 @@ impl ToolSet {
 
     /// The names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().flatten().map(Draft::name)
+        self.0.iter().flatten().map(ToolDraft::name)
     }
 
     /// Adds the tools of `other`, after those that are here.
@@ -144,13 +144,13 @@ impl ToolSet {
         Self(tools.collect())
     }
 
-    pub(super) fn add(&mut self, tool: Result<Draft, Rejected>) {
+    pub(super) fn add(&mut self, tool: Result<ToolDraft, Rejected>) {
         self.0.push(tool);
     }
 
     /// The tools with their schemas compiled, and everything that is wrong with them.
-    pub(crate) fn gathered(self, settings: SchemaSettings) -> Gathered {
-        let mut this = Gathered::default();
+    pub(crate) fn gathered(self, settings: SchemaSettings) -> GatheredTools {
+        let mut this = GatheredTools::default();
         let mut places: HashMap<String, Place> = HashMap::with_capacity(self.0.len());
         for tool in self.0 {
             let tool = tool.and_then(|draft| draft.finished(settings));
@@ -181,7 +181,7 @@ impl ToolSet {
     }
 }
 
-impl Gathered {
+impl GatheredTools {
     /// The tools that can be listed one by one, those whose name is taken too.
     pub(crate) fn listable(&self) -> impl Iterator<Item = &ToolRoute> {
         self.routes.iter().chain(&self.clashing)

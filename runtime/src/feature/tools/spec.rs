@@ -2,18 +2,18 @@
 
 use trueform_schema::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 
-use super::{draft::Draft, output::OutputSchema, rejected::Rejected, route::Definition};
+use super::{draft::ToolDraft, output::OutputSchema, rejected::Rejected, route::Definition};
 use crate::{
     feature::{
         function::{Function, Handler, Input, MethodReceiver},
-        offered::{Facts, facts_methods},
+        offered::{OfferedFacts, facts_methods},
     },
     lint::Profile,
 };
 
 /// A tool in the making.
 pub struct ToolSpec {
-    facts: Facts,
+    facts: OfferedFacts,
     output: Option<fn(&mut OutputSchema)>,
     annotations: Option<ToolAnnotations>,
     profile: Option<Profile>,
@@ -32,7 +32,7 @@ pub fn tool(
     line: u32,
 ) -> ToolSpec {
     ToolSpec {
-        facts: Facts::new(name, description, function, file, line),
+        facts: OfferedFacts::new(name, description, function, file, line),
         output: None,
         annotations: None,
         profile: None,
@@ -95,7 +95,7 @@ impl ToolSpec {
     }
 
     /// Registers the tool; `server` is the value whose method it is.
-    pub(super) fn register(mut self, server: &MethodReceiver) -> Result<Draft, Rejected> {
+    pub(super) fn register(mut self, server: &MethodReceiver) -> Result<ToolDraft, Rejected> {
         let Input {
             schema,
             names,
@@ -131,7 +131,7 @@ impl ToolSpec {
             usual_profile: Profile::Portable,
         };
         let handler = self.handler.expect("expansions end with `call`");
-        Ok(Draft {
+        Ok(ToolDraft {
             definition,
             function: Function {
                 names,

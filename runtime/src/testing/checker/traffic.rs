@@ -6,7 +6,7 @@ use serde_json::{Value, value::RawValue};
 use trueform_schema::{Era, ErrorObject, Method, RequestId, Revision};
 
 use super::{
-    Finding, Now, Report, Severity, envelope, envelope::Fault, listening::OpenListens,
+    Now, Report, Severity, TrafficFinding, envelope, envelope::Fault, listening::OpenListens,
     shape::Schemas,
 };
 use crate::{
@@ -421,7 +421,7 @@ impl Traffic {
     }
 
     /// B-10: a peer that does not answer pings counts as dead.
-    pub(super) fn finish(self, findings: &mut Vec<Finding>) {
+    pub(super) fn finish(self, findings: &mut Vec<TrafficFinding>) {
         // A peer that has disconnected answers nothing.
         let server = match self.ended {
             Some(_) => SentRequests::default(),
@@ -431,7 +431,7 @@ impl Traffic {
             for sending in sent.requests.into_values() {
                 if sending.known == Some(Method::Ping) && sending.is_open() && !sending.is_modern()
                 {
-                    findings.push(Finding {
+                    findings.push(TrafficFinding {
                         line: sending.line,
                         side: side.peer(),
                         requirements: &["B-10"],

@@ -23,7 +23,7 @@ use trueform_schema::{Method, methods};
 use super::{
     InProcessHttp,
     answer::{Events, answer, answers, failed, is_events, line, whole},
-    request::{Requests, Sent},
+    request::{Requests, SentRequest},
 };
 use crate::{contained::contained_future, jsonrpc};
 
@@ -37,7 +37,7 @@ pub(super) struct Bridge {
 
 /// The requests that are not answered yet.
 #[derive(Default)]
-struct Running {
+struct RunningExchange {
     tasks: JoinSet<()>,
     /// By their ids as JSON text.
     by_id: HashMap<String, Ongoing>,
@@ -66,7 +66,7 @@ impl Bridge {
 
     /// Moves messages until the client closes its side.
     pub(super) async fn run(self: Arc<Self>, lines: DuplexStream) {
-        let mut running = Running::default();
+        let mut running = RunningExchange::default();
         let mut lines = BufReader::new(lines);
         let mut text = Vec::new();
         while lines
@@ -77,7 +77,7 @@ impl Bridge {
             let body = std::mem::take(&mut text);
             let body = jsonrpc::trimmed(&body).to_vec();
             if !body.is_empty() {
-                self.take(Sent::new(body), &mut running).await;
+                self.take(SentRequest::new(body), &mut running).await;
             }
             running.forget_ended();
         }
@@ -89,7 +89,7 @@ impl Bridge {
         }
     }
 
-    async fn take(self: &Arc<Self>, sent: Sent, running: &mut Running) {
+    async fn take(self: &Arc<Self>, sent: SentRequest, running: &mut RunningExchange) {
         if let Some(id) = sent.request_id().cloned() {
             return self.ask(sent, id, running).await;
         }
@@ -109,7 +109,7 @@ impl Bridge {
     }
 
     /// Sends a request. The router has begun with it when this returns, so that what is sent next does not overtake it.
-    async fn ask(self: &Arc<Self>, sent: Sent, id: Value, running: &mut Running) {
+    async fn ask(self: &Arc<Self>, sent: SentRequest, id: Value, running: &mut RunningExchange) {
         let mut answering = self.send(self.requests.post(&sent));
         let begun = poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx))).await;
         let key = id.to_string();
@@ -126,7 +126,7 @@ impl Bridge {
     }
 
     /// Passes the response to `sent` on. The client gets an answer, whatever the response is.
-    async fn answered(&self, sent: &Sent, id: &Value, response: Option<Response>) {
+    async fn answered(&self, sent: &SentRequest, id: &Value, response: Option<Response>) {
         let Some(response) = response else {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             let panicked = failed(id, status, "the router panicked");
@@ -151,7 +151,7 @@ impl Bridge {
     }
 
     /// Passes the events of a stream on, up to the answer to `sent`.
-    async fn stream(&self, sent: &Sent, id: &Value, body: Body) -> Result<(), String> {
+    async fn stream(&self, sent: &SentRequest, id: &Value, body: Body) -> Result<(), String> {
         let mut events = Events::new(body);
         let mut is_answered = false;
         while let Some(messages) = events.next().await {
@@ -172,7 +172,7 @@ impl Bridge {
     }
 
     /// Opens the stream of what belongs to no request, if the server has one.
-    async fn open_own_stream(self: &Arc<Self>, running: &mut Running) {
+    async fn open_own_stream(self: &Arc<Self>, running: &mut RunningExchange) {
         let none = [StatusCode::METHOD_NOT_ALLOWED];
         let Some(response) = self.deliver(self.requests.get(), &none).await else {
             return;
@@ -235,7 +235,7 @@ impl Bridge {
     }
 }
 
-impl Running {
+impl RunningExchange {
     fn forget_ended(&mut self) {
         while self.tasks.try_join_next().is_some() {}
         self.by_id.retain(|_, ongoing| !ongoing.task.is_finished());

@@ -18,13 +18,13 @@ use crate::{
 };
 
 /// A line of the client, as far as HTTP has to know it.
-pub(super) struct Sent {
+pub(super) struct SentRequest {
     pub(super) body: Vec<u8>,
     /// `null` if it is not a JSON object.
     message: Value,
 }
 
-impl Sent {
+impl SentRequest {
     pub(super) fn new(body: Vec<u8>) -> Self {
         let message = serde_json::from_slice(&body).unwrap_or_default();
         Self { body, message }
@@ -90,7 +90,7 @@ impl Requests {
     }
 
     /// The POST of a message.
-    pub(super) fn post(&self, sent: &Sent) -> Request<Body> {
+    pub(super) fn post(&self, sent: &SentRequest) -> Request<Body> {
         let mut known = self.lock();
         if sent.is_initialize() {
             known.version = None;
@@ -146,14 +146,14 @@ impl Requests {
     }
 
     /// Takes note of the head of the answer to `sent`.
-    pub(super) fn answered(&self, sent: &Sent, headers: &HeaderMap) {
+    pub(super) fn answered(&self, sent: &SentRequest, headers: &HeaderMap) {
         if sent.is_initialize() {
             self.lock().session = headers.get(SESSION_HEADER).cloned();
         }
     }
 
     /// Takes note of the answer to `sent`.
-    pub(super) fn learn(&self, sent: &Sent, answer: &Value) {
+    pub(super) fn learn(&self, sent: &SentRequest, answer: &Value) {
         let result = &answer["result"];
         if let (true, Some(version)) = (sent.is_initialize(), result["protocolVersion"].as_str()) {
             self.lock().version = Some(version.to_owned());

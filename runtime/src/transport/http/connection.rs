@@ -41,7 +41,7 @@ pub(super) async fn connection(
     mut stopping: watch::Receiver<()>,
 ) {
     let state = Arc::new(ConnectionState::default());
-    let watched = Watched {
+    let watched = WatchedBody {
         stream,
         state: state.clone(),
         patience: Patience::new(config.write_timeout),
@@ -184,13 +184,13 @@ impl http_body::Body for Leaving {
 }
 
 /// The bytes of a connection. Notes whether the client takes what is written, and fails if it takes nothing for too long.
-struct Watched<S> {
+struct WatchedBody<S> {
     stream: S,
     state: Arc<ConnectionState>,
     patience: Patience,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WatchedBody<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -200,7 +200,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Watched<S> {
+impl<S: AsyncWrite + Unpin> WatchedBody<S> {
     /// What writing comes to. It fails if the client takes nothing for too long.
     fn written<T>(
         &mut self,
@@ -220,7 +220,7 @@ impl<S: AsyncWrite + Unpin> Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedBody<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

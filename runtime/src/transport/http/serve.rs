@@ -241,12 +241,12 @@ mod tests {
     }
 
     /// Reports each write, as a socket would send it.
-    struct Told {
+    struct ReportedWrites {
         stream: DuplexStream,
         writes: UnboundedSender<String>,
     }
 
-    impl Told {
+    impl ReportedWrites {
         fn tell<'a>(&self, parts: impl IntoIterator<Item = &'a [u8]>) -> usize {
             let write = parts.into_iter().collect::<Vec<_>>().concat();
             let _ = self
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    impl AsyncRead for Told {
+    impl AsyncRead for ReportedWrites {
         fn poll_read(
             mut self: Pin<&mut Self>,
             cx: &mut Context<'_>,
@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    impl AsyncWrite for Told {
+    impl AsyncWrite for ReportedWrites {
         fn poll_write(
             self: Pin<&mut Self>,
             _: &mut Context<'_>,
@@ -322,7 +322,13 @@ mod tests {
         let (writes, mut told) = unbounded_channel();
         let (stop, stopping) = watch::channel(());
         tokio::spawn(async move {
-            connection(Told { stream, writes }, router, Arc::default(), stopping).await;
+            connection(
+                ReportedWrites { stream, writes },
+                router,
+                Arc::default(),
+                stopping,
+            )
+            .await;
             drop(stop);
         });
         near.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
