@@ -113,7 +113,9 @@ impl<R> TextFunction<R> {
 
     /// The arguments as the text of a JSON object.
     fn as_json<'a>(&self, arguments: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-        let mut out = String::from("{");
+        // Enough for what is usual, so that it need not grow.
+        let mut out = String::with_capacity(96);
+        out.push('{');
         for (name, value) in arguments {
             if 1 < out.len() {
                 out.push(',');
