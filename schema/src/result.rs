@@ -1,10 +1,11 @@
-//! Reading the result of a tool.
+//! Reading the results of tools, prompts and resources.
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::{
-    CallToolResult, ContentBlock, DecodeError, Json, RawMembers, decode, rewrite::Wrapped,
+    CallToolResult, ContentBlock, DecodeError, GetPromptResult, Json, RawMembers,
+    ReadResourceResult, ResourceContents, decode, rewrite::Wrapped,
 };
 
 impl CallToolResult {
@@ -57,6 +58,33 @@ impl CallToolResult {
             Some(value) => decode::from_str(value.get()),
             None => Err(error),
         })
+    }
+}
+
+impl GetPromptResult {
+    /// The texts of the messages of both roles, joined by line ends. Empty if there are none.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts = self
+            .messages
+            .iter()
+            .filter_map(|message| match &message.content {
+                ContentBlock::Text(block) => Some(&*block.text),
+                _ => None,
+            });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl ReadResourceResult {
+    /// The texts of the contents, joined by line ends. Empty if there are none.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts = self.contents.iter().filter_map(|contents| match contents {
+            ResourceContents::Text(contents) => Some(&*contents.text),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
     }
 }
 

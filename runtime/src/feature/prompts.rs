@@ -1,7 +1,7 @@
 //! What authors write as prompts: functions whose arguments are text and that return messages for the model.
 //!
-//! A prompt is registered once, as a `PromptRoute`: its definition for `prompts/list`, the checks of its arguments, and a function
-//! pointer over type-erased state. The `#[prompt]` and `#[server]` macros emit calls to the builder in `spec`.
+//! The page of [`#[prompt]`](macro@crate::prompt) has the keys and an example. [`user`] and [`assistant`] make messages, and
+//! [`DynamicPrompt`] is for what is known at run time only.
 
 mod dynamic;
 mod result;

@@ -405,6 +405,50 @@ async fn dynamic() {
     assert_eq!(client.list_prompts().await.unwrap().len(), 3);
 }
 
+/// A form sends its empty fields too.
+// K-3
+#[tokio::test]
+async fn empty_fields() {
+    let client = at(Revision::V2025_11_25).await;
+    let arguments = json!({"code": "", "level": "", "remarks": ""});
+    let (code, pointer, message) = refused(client.get_prompt("review", arguments).await);
+    assert_eq!(
+        (code, &*pointer),
+        (-32602, "/params/arguments/level"),
+        "{message}"
+    );
+    let arguments = json!({"code": "", "remarks": ""});
+    let result = client.get_prompt("review", arguments).await.unwrap();
+    assert_eq!(result.text(), "None None: \nI will.");
+}
+
+/// Takes what no text can be.
+#[prompt]
+fn lists(tags: Vec<String>, more: Option<Vec<u8>>) -> String {
+    format!("{tags:?} {more:?}")
+}
+
+/// The same.
+#[resource("lists://{tags}")]
+fn list(tags: Vec<String>) -> String {
+    tags.join(" ")
+}
+
+#[test]
+fn arguments_that_no_text_can_be() {
+    let server = server()
+        .prompts(prompts![lists])
+        .resources(resources![list]);
+    let problem = server.build().unwrap_err().to_string();
+    for expected in [
+        "takes `tags`, which is a list",
+        "takes `more`, which is a list",
+        "a URI has text",
+    ] {
+        assert!(problem.contains(expected), "{expected}: {problem}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_reported_at_once() {
     let broken = vec![

@@ -41,6 +41,8 @@ pub(crate) struct TextParameter {
     pub(crate) values: Vec<String>,
     /// Whether a text stands for the number or flag that it spells.
     is_scalar: bool,
+    /// Whether no text can be its value: it is a list, a map or a struct.
+    is_structured: bool,
 }
 
 /// What the callers' words for a function are: `prompt`, and where its arguments stand in the request.
@@ -88,6 +90,12 @@ impl<R> TextFunction<R> {
         })
     }
 
+    /// The parameters that no text can fill.
+    pub(crate) fn structured(&self) -> impl Iterator<Item = &str> {
+        let structured = self.parameters.iter().filter(|one| one.is_structured);
+        structured.map(|one| &*one.name)
+    }
+
     /// The arguments that the function takes, in order.
     pub(crate) fn parameters(&self) -> &[TextParameter] {
         &self.parameters
@@ -117,12 +125,16 @@ impl<R> TextFunction<R> {
         let mut out = String::with_capacity(96);
         out.push('{');
         for (name, value) in arguments {
+            let parameter = self.parameters.iter().find(|one| *one.name == *name);
+            if value.is_empty() && parameter.is_some_and(|one| one.is_scalar && !one.required) {
+                // A field of a form that was left empty.
+                continue;
+            }
             if 1 < out.len() {
                 out.push(',');
             }
             push_quoted(&mut out, name);
             out.push(':');
-            let parameter = self.parameters.iter().find(|one| *one.name == *name);
             match parameter.filter(|one| one.is_scalar && is_scalar(value.trim())) {
                 Some(_) => out.push_str(value.trim()),
                 None => push_quoted(&mut out, value),
@@ -271,6 +283,7 @@ fn parameters(schema: &Map<String, Value>) -> Vec<TextParameter> {
                 required: required.contains(&name.as_str()),
                 values: values(property, schema),
                 is_scalar: matches!(kind(property, schema, DEEPEST), Kind::Scalar),
+                is_structured: matches!(kind(property, schema, DEEPEST), Kind::Structured),
             }
         })
         .collect()
@@ -285,6 +298,8 @@ enum Kind {
     Text,
     /// It allows numbers or flags, and no string.
     Scalar,
+    /// It allows lists or objects, and none of the above.
+    Structured,
     /// It allows `null` alone.
     Null,
 }
@@ -297,12 +312,14 @@ fn kind(schema: &Value, root: &Map<String, Value>, left: usize) -> Kind {
     let of_type = |name: &str| match name {
         "integer" | "number" | "boolean" => Kind::Scalar,
         "null" => Kind::Null,
+        "array" | "object" => Kind::Structured,
         _ => Kind::Text,
     };
     let of_value = |value: &Value| match value {
         Value::Number(_) | Value::Bool(_) => Kind::Scalar,
         Value::Null => Kind::Null,
-        _ => Kind::Text,
+        Value::Array(_) | Value::Object(_) => Kind::Structured,
+        Value::String(_) => Kind::Text,
     };
     if let Some(one) = schema.get("const") {
         return of_value(one);
@@ -329,6 +346,7 @@ fn together(kinds: impl Iterator<Item = Kind>) -> Kind {
     kinds.fold(Kind::Null, |all, one| match (all, one) {
         (Kind::Text, _) | (_, Kind::Text) => Kind::Text,
         (Kind::Scalar, _) | (_, Kind::Scalar) => Kind::Scalar,
+        (Kind::Structured, _) | (_, Kind::Structured) => Kind::Structured,
         (Kind::Null, Kind::Null) => Kind::Null,
     })
 }
@@ -436,6 +454,27 @@ mod tests {
             &[],
         );
         check(json!({"enum": ["a", 1]}), false, &["a", "1"]);
+    }
+
+    #[test]
+    fn what_no_text_stands_for() {
+        for (property, structured) in [
+            (json!({"type": "array", "items": {}}), true),
+            (json!({"type": ["object", "null"]}), true),
+            (
+                json!({"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]}),
+                true,
+            ),
+            (json!({"type": ["array", "string"]}), false),
+            (json!({"enum": [[1]]}), true),
+            (json!({}), false),
+            (json!(true), false),
+        ] {
+            let schema =
+                json!({"properties": {"x": property}, "$defs": {"Point": {"type": "object"}}});
+            let found = parameters(schema.as_object().unwrap());
+            assert_eq!(found[0].is_structured, structured, "{schema}");
+        }
     }
 
     #[test]

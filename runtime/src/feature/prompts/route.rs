@@ -85,6 +85,11 @@ impl PromptDraft {
                 return Err(problems);
             }
         };
+        problems.extend(function.structured().map(|argument| {
+            format!(
+                "prompt `{name}` ({place}) takes `{argument}`, which is a list, a map or a struct, and clients send text: take a `String` and parse it"
+            )
+        }));
         let parameters = function.parameters();
         let mut own: Vec<Option<Completer>> = parameters
             .iter()

@@ -174,6 +174,11 @@ impl ResourceDraft {
                 problems.extend(wrong.map(|problem| format!("{} {problem}", self.place)));
                 match TextFunction::new(&input, function, options) {
                     Ok(function) => {
+                        problems.extend(function.structured().map(|variable| {
+                            format!(
+                                "{called} takes `{variable}`, which is a list, a map or a struct, and a URI has text: take a `String` and parse it"
+                            )
+                        }));
                         // Without a template, what is wrong with it is all there is to say.
                         if template.is_some() || !self.shown.uri.contains('{') {
                             problems.extend(unlike(&function, &names, &called));

@@ -85,6 +85,10 @@ struct Rules {
 
 impl Folder {
     /// The folder at `path`. If there is none, [`Server::build`](crate::Server::build) fails.
+    ///
+    /// A relative path is looked up from the working directory of the process, which for a server on standard input and output is the
+    /// client's choice: give a full path, such as one from the command line, or `concat!(env!("CARGO_MANIFEST_DIR"), "/docs")` while
+    /// you develop.
     #[track_caller]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -179,7 +183,9 @@ impl IntoResources for Folder {
         let root = match Root::open(&self.path, self.rules) {
             Ok(root) => Arc::new(root),
             Err(error) => {
-                let problem = format!("`{}` cannot be served: {error}", self.path.display());
+                let tried = std::path::absolute(&self.path);
+                let tried = tried.as_deref().unwrap_or(&self.path);
+                let problem = format!("`{}` cannot be served: {error}", tried.display());
                 template.problems.push(problem);
                 return ResourceSet(vec![template]);
             }
