@@ -260,7 +260,10 @@ impl Template {
             return (text.len() == start).then(Vec::new);
         };
         // First, because it costs least: many templates may have the same beginning.
-        if !text[start..].ends_with(self.variables[last].after.as_bytes()) {
+        let suffix = self.variables[last].after.as_bytes();
+        let is_split =
+            !suffix.is_empty() && is_in_escape(text, text.len().saturating_sub(suffix.len()));
+        if is_split || !text[start..].ends_with(suffix) {
             return None;
         }
         let mut places = vec![0..0; self.variables.len()];
@@ -275,8 +278,7 @@ impl Template {
             // It begins within the segment, after at least one byte.
             let from = start + 1;
             let until = text.len().min(segment.end + after.len());
-            let found = memmem::find(text.get(from..until)?, after)?;
-            *place = start..from + found;
+            *place = start..first_of(after, text, from..until)?;
             start = place.end + after.len();
         }
         // From the back to the same variable.
@@ -292,9 +294,9 @@ impl Template {
             let before = self.variables[at - 1].after.as_bytes();
             let until = end.checked_sub(1)?;
             let from = start.max(segment_start.saturating_sub(before.len()));
-            let found = memmem::rfind(text.get(from..until)?, before)?;
-            places[at] = from + found + before.len()..end;
-            end = from + found;
+            let found = last_of(before, text, from..until)?;
+            places[at] = found + before.len()..end;
+            end = found;
         }
         if end <= start {
             return None;
@@ -318,6 +320,35 @@ impl Template {
     /// matching gives the value back.
     pub(crate) fn expanded(&self, values: &[&str]) -> String {
         self.expanded_with(|at| values[at].into())
+    }
+}
+
+/// Whether the byte at `at` is one of the two digits of an escape: the `B` in `%7B` is not the letter of a template.
+fn is_in_escape(text: &[u8], at: usize) -> bool {
+    (1..=2).any(|back| at.checked_sub(back).is_some_and(|at| text[at] == b'%'))
+}
+
+/// Where the first `part` in `range` of `text` begins, outside of escapes.
+fn first_of(part: &[u8], text: &[u8], range: Range<usize>) -> Option<usize> {
+    let mut from = range.start;
+    loop {
+        let found = from + memmem::find(text.get(from..range.end)?, part)?;
+        if part.is_empty() || !is_in_escape(text, found) {
+            return Some(found);
+        }
+        from = found + 1;
+    }
+}
+
+/// Where the last `part` in `range` of `text` begins, outside of escapes.
+fn last_of(part: &[u8], text: &[u8], range: Range<usize>) -> Option<usize> {
+    let mut until = range.end;
+    loop {
+        let found = range.start + memmem::rfind(text.get(range.start..until)?, part)?;
+        if part.is_empty() || !is_in_escape(text, found) {
+            return Some(found);
+        }
+        until = found + part.len() - 1;
     }
 }
 

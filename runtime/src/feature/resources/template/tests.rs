@@ -71,6 +71,13 @@ fn matches() {
         ("notes://{name}", "other://a", None),
         ("notes://{name}", "notes:/", None),
         ("notes://{name}", "notes://a%2Fb", Some(&["a/b"])),
+        // The digits of an escape are not the letters of a template.
+        ("x:{a}B{b}", "x:1%7BqB2", Some(&["1{q", "2"])),
+        ("x:{a}7B{b}", "x:1%7B7B2", Some(&["1{", "2"])),
+        ("x:{+p}B{b}", "x:1/B%7B2", Some(&["1/", "{2"])),
+        ("x:{a}B", "x:%7B", None),
+        ("x:{a}B", "x:%7BB", Some(&["{"])),
+        ("x:{a}B{b}", "x:1%7B2", None),
         ("notes://{name}", "notes://a%2fb", Some(&["a/b"])),
         ("notes://{name}", "notes://%C3%A9t%C3%a9", Some(&["été"])),
         ("notes://{name}", "notes://a+b", Some(&["a+b"])),
