@@ -198,7 +198,7 @@ impl Clock {
         }
     }
 
-    /// Grants the limit anew, up to the hard limit. An end that is later than any instant is none.
+    /// Grants the limit anew, up to the hard limit. There is no limit if its end is later than any instant.
     fn restart(&mut self) {
         let next = tokio::time::Instant::now().checked_add(self.timeout.limit);
         let hard = self.timeout.hard_limit;

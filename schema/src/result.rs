@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl CallToolResult {
-    /// The text blocks, joined by line ends. Empty if there are none.
+    /// The text blocks, joined by line ends. Empty without texts.
     ///
     /// ```
     /// use trueform_schema::{CallToolResult, TextContent};
@@ -62,7 +62,7 @@ impl CallToolResult {
 }
 
 impl GetPromptResult {
-    /// The texts of the messages of both roles, joined by line ends. Empty if there are none.
+    /// The texts of the messages of both roles, joined by line ends. Empty without texts.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self
@@ -77,7 +77,7 @@ impl GetPromptResult {
 }
 
 impl ReadResourceResult {
-    /// The texts of the contents, joined by line ends. Empty if there are none.
+    /// The texts of the contents, joined by line ends. Empty without texts.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.contents.iter().filter_map(|contents| match contents {

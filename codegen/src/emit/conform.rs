@@ -125,7 +125,7 @@ pub(super) struct Tagged<'a> {
     pub(super) values: String,
 }
 
-/// `None` if the tag is no enumeration.
+/// `None` if the tag is not an enumeration.
 pub(super) fn tagged<'a>(
     cx: &Context<'_>,
     variants: &InVariants,

@@ -31,7 +31,7 @@ fn line_with(lines: &Receiver<String>, part: &str) -> String {
     }
 }
 
-// Issue 9, §3: no colour codes where standard error is no terminal.
+// Issue 9, §3: no colour codes where standard error is not a terminal.
 #[test]
 fn lines_without_colours() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_behind-axum"));

@@ -107,7 +107,7 @@ impl Session {
         Ok(text)
     }
 
-    /// The table or view `name`; `None` if there is none.
+    /// The table or view `name`; `None` if it does not exist.
     pub(crate) fn table(&self, name: &str) -> Result<Option<Table>, Problem> {
         let found = self.all(
             "SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",

@@ -62,12 +62,12 @@ impl OfferedFacts {
         (!description.is_empty()).then(|| description.to_owned())
     }
 
-    /// The icons, unless there are none.
+    /// The icons; `None` without icons.
     pub(crate) fn take_icons(&mut self) -> Option<Vec<Icon>> {
         Some(std::mem::take(&mut self.icons)).filter(|icons| !icons.is_empty())
     }
 
-    /// The members of `_meta`, unless there are none.
+    /// The members of `_meta`; `None` without members.
     pub(crate) fn take_meta(&mut self) -> Option<Meta> {
         Some(std::mem::take(&mut self.meta)).filter(|meta| !meta.is_empty())
     }

@@ -558,7 +558,7 @@ async fn reports(context: Context) -> &'static str {
     "done"
 }
 
-// A limit that ends after any instant is no limit, and does not panic when progress sets the clock anew.
+// A limit that ends after any instant has no effect, and does not panic when progress sets the clock anew.
 #[tokio::test]
 async fn an_endless_limit() {
     let limit = trueform::layer::TimeLimit::new(Duration::MAX);

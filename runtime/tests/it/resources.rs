@@ -348,7 +348,7 @@ async fn bad_input() {
             // Other calls go on.
             client.read_resource("shop://readme").await.unwrap();
         }
-        // A cursor that is none, and one of another list.
+        // Text that is not a cursor, and a cursor of another list.
         let templates = "c2hvcDovL29yZGVycy97aWR9";
         for (method, cursor, is_fine) in [
             ("resources/list", "???", false),

@@ -9,13 +9,13 @@ use crate::{feature::failure::ToolError, jsonrpc::shortened};
 ///
 /// | field | meaning |
 /// | --- | --- |
-/// | `principal` | the subject of the [`Principal`](crate::Principal); absent if there is none |
+/// | `principal` | the subject of the [`Principal`](crate::Principal); absent for a caller without one |
 /// | `client` | what the client calls itself; absent if it does not say; never to be trusted |
 /// | `method` | the method of the request, such as `tools/call` |
 /// | `name` | what was called, as [`CallInfo::name`] returns it |
 /// | `outcome` | `ok`, `tool error`, `error` with the code, or `given up` for a call that was cancelled or dropped |
 /// | `micros` | how long the call took, in microseconds |
-/// | `bytes` | the size of the response; 0 if there is none |
+/// | `bytes` | the size of the response; 0 without a response |
 ///
 /// Arguments and results are never logged. Texts that a client may have chosen are escaped, on one line, and cut after
 /// [`MAX_REPEATED`](crate::jsonrpc::MAX_REPEATED) characters.

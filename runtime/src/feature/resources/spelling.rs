@@ -53,7 +53,7 @@ pub(super) fn hides(
 pub(super) struct Hidden(HashSet<Vec<u8>>);
 
 impl Hidden {
-    /// Those of `listing`; `None` if there are none.
+    /// Those of `listing`; `None` if the caller sees all of them.
     pub(super) fn of(listing: &Listing<StaticResource>, sight: Option<&Sight<'_>>) -> Option<Self> {
         if is_open(listing, sight) {
             return None;
