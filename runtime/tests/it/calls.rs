@@ -404,29 +404,36 @@ async fn progress_of_a_blocking_tool_resets_its_timeout() {
     drop(end);
 }
 
-// A sync tool that keeps its connection waiting is told of, once.
+// A tool that keeps its connection waiting is reported, once: a sync one, and an async one in a step after its first.
 #[tokio::test]
-async fn slow_sync_tools_are_told_of_once() {
+async fn slow_tools_are_reported_once() {
     #[tool]
     /// Holds the loop.
     fn dawdles() {
         std::thread::sleep(Duration::from_millis(60));
     }
-    let told = crate::support::log();
+    #[tool]
+    /// Holds the loop too.
+    async fn lingers() {
+        tokio::task::yield_now().await;
+        std::thread::sleep(Duration::from_millis(60));
+    }
+    let logged = crate::support::log();
     let client = Server::new("t", "1")
-        .tools(tools![dawdles])
+        .tools(tools![dawdles, lingers])
         .connect()
         .await
         .unwrap();
-    for _ in 0..3 {
-        client.call_tool("dawdles", ()).await.unwrap();
+    for name in ["dawdles", "lingers"] {
+        for _ in 0..3 {
+            client.call_tool(name, ()).await.unwrap();
+        }
+        let warned = logged
+            .take()
+            .into_iter()
+            .filter(|line| line.contains(name) && line.starts_with("WARN"));
+        assert_eq!(warned.count(), 1, "{name}");
     }
-    let told: Vec<_> = told
-        .take()
-        .into_iter()
-        .filter(|line| line.contains("dawdles") && line.starts_with("WARN"))
-        .collect();
-    assert_eq!(told.len(), 1, "{told:?}");
 }
 
 // The log says what the answer hides.
