@@ -16,6 +16,7 @@ pub(crate) mod job;
 pub mod layer;
 pub(crate) mod listing;
 pub(crate) mod logging;
+pub(crate) mod lost;
 pub(crate) mod methods;
 pub(crate) mod offered;
 pub mod prompts;

@@ -9,7 +9,6 @@ mod draft;
 mod dynamic;
 pub(crate) mod header_params;
 mod invoke;
-mod lost;
 mod output;
 mod rejected;
 mod result;

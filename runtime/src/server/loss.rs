@@ -1,6 +1,6 @@
 //! Losses: the parts that clients of older revisions do not receive, found by comparing the form written for them with the full one.
 //!
-//! This module reports losses of definitions. The tool reports those of results as they are sent.
+//! This module reports losses of definitions. `feature::lost` reports those of results as they are sent.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -125,8 +125,8 @@ impl Service {
     ///
     /// Results are projected too, depending on their content; only losses that follow from a definition are known in
     /// advance. These are logged at level `DEBUG` when something is registered, one line for each definition and rule. Those of
-    /// the results of tools are logged when they are sent, one line for each tool, rule and revision, however often the tool is
-    /// called.
+    /// the results of tools, prompts and resources are logged when they are sent, one line for each tool, prompt or resource, rule
+    /// and revision, however often it is called.
     ///
     /// ```
     /// use trueform::prelude::*;

@@ -5,10 +5,12 @@ use trueform::{
     client::ClientOptions,
     prelude::*,
     projection,
+    prompt::user,
     schema::{
         Annotations, AudioContent, BlobResourceContents, EmbeddedResource, Icon, ImageContent,
-        Implementation, Json as RawJson, Meta, ResourceLink, ResultMetaObject, TextContent,
-        TextResourceContents, methods::CreateMessage, projection::Becomes,
+        Implementation, Json as RawJson, Meta, PromptMessage, ResourceContents, ResourceLink,
+        ResultMetaObject, TextContent, TextResourceContents, methods::CreateMessage,
+        projection::Becomes,
     },
     schemars::JsonSchema,
 };
@@ -40,6 +42,22 @@ fn dressed() -> CallToolResult {
     CallToolResult::new(blocks)
         .with_structured_content(RawJson::from(json!(["hunter2"])))
         .with_meta(ResultMetaObject::new().with_server_info(Implementation::new("me", "1")))
+}
+
+/// Asks with what not all revisions have.
+#[prompt]
+fn dressed_prompt() -> Vec<PromptMessage> {
+    let blocks = dressed().content;
+    blocks.into_iter().map(user).collect()
+}
+
+/// Holds what not all revisions have.
+#[resource("dressed:one", ttl = "60s")]
+fn dressed_resource() -> Vec<ResourceContents> {
+    let meta = || Meta::from_iter([("example.com/key", RawJson::from(json!("hunter2")))]);
+    let text = TextResourceContents::new("hunter2", "").with_meta(meta());
+    let blob = BlobResourceContents::new("aGk=", "").with_meta(meta());
+    vec![text.into(), blob.into()]
 }
 
 /// Returns a picture that is none, and has what not all revisions have.
@@ -91,7 +109,8 @@ async fn what_older_revisions_lose_of_results() {
         for rule in &rules {
             let parts = [
                 "an older revision sees less of a result",
-                r#"tool="dressed""#,
+                r#"kind="tool""#,
+                r#"name="dressed""#,
                 &format!("revision={revision}"),
                 &format!("rule={}: {}", rule.of, rule.item),
                 &format!("becomes={}", rule.becomes),
@@ -107,6 +126,84 @@ async fn what_older_revisions_lose_of_results() {
         another.call_tool("dressed", json!({})).await.unwrap();
         let told = told.take();
         assert!(losses(&told).is_empty(), "{told:#?}");
+    }
+}
+
+#[tokio::test]
+async fn what_older_revisions_lose_of_prompts_and_resources() {
+    const OF_PROMPT: [(&str, &str); 10] = [
+        ("Annotations", "lastModified"),
+        ("AudioContent", "_meta"),
+        ("BlobResourceContents", "_meta"),
+        ("ContentBlock", "Audio"),
+        ("ContentBlock", "ResourceLink"),
+        ("EmbeddedResource", "_meta"),
+        ("ImageContent", "_meta"),
+        ("ResourceLink", "icons"),
+        ("TextContent", "_meta"),
+        ("TextResourceContents", "_meta"),
+    ];
+    const OF_RESOURCE: [(&str, &str); 4] = [
+        ("BlobResourceContents", "_meta"),
+        ("ReadResourceResult", "cacheScope"),
+        ("ReadResourceResult", "ttlMs"),
+        ("TextResourceContents", "_meta"),
+    ];
+    let lost = |of: &'static [(&str, &str)], revision| {
+        let rules = projection::rules().filter(move |rule| {
+            of.contains(&(rule.of, rule.item))
+                && rule.at.contains(revision)
+                && matches!(rule.becomes, Becomes::LeftOut | Becomes::Rewritten(_))
+        });
+        rules.collect::<Vec<_>>()
+    };
+    let service = Server::new("t", "1")
+        .prompts(prompts![dressed_prompt])
+        .resources(resources![dressed_resource])
+        .build()
+        .unwrap();
+    for revision in Revision::ALL {
+        let of_prompt = lost(&OF_PROMPT, revision);
+        let of_resource = lost(&OF_RESOURCE, revision);
+        assert_eq!(of_prompt.is_empty(), revision >= Revision::V2025_11_25);
+        assert_eq!(of_resource.is_empty(), revision == Revision::LATEST);
+        let told = log();
+        let client = service
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
+        client.get_prompt("dressed_prompt", ()).await.unwrap();
+        client.read_resource("dressed:one").await.unwrap();
+        let lines = told.take();
+        for (kind, name, rules) in [
+            ("prompt", "dressed_prompt", &of_prompt),
+            ("resource", "dressed:one", &of_resource),
+        ] {
+            for rule in rules {
+                let parts = [
+                    "an older revision sees less of a result",
+                    &format!("kind={kind:?}"),
+                    &format!("name={name:?}"),
+                    &format!("revision={revision}"),
+                    &format!("rule={}: {}", rule.of, rule.item),
+                    &format!("becomes={}", rule.becomes),
+                ];
+                assert_logged(&lines, "DEBUG", &parts);
+            }
+        }
+        let expected = of_prompt.len() + of_resource.len();
+        assert_eq!(losses(&lines).len(), expected, "{revision}: {lines:#?}");
+        assert!(!lines.iter().any(|line| line.contains("hunter2")));
+
+        // Once is enough, whoever asks.
+        let another = service
+            .connect_as(ClientOptions::at(revision))
+            .await
+            .unwrap();
+        another.get_prompt("dressed_prompt", ()).await.unwrap();
+        another.read_resource("dressed:one").await.unwrap();
+        let lines = told.take();
+        assert!(losses(&lines).is_empty(), "{lines:#?}");
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
         failure::ToolError,
         function::{Function, Input, Place, RequiredState, TextFunction, Wording},
         listing::Item,
+        lost::ReportedLosses,
         offered::Named,
     },
     gate::Outgoing,
@@ -43,6 +44,7 @@ pub(crate) struct PromptRoute {
     /// What suggests values, for each argument that the function takes.
     completers: Vec<Option<Completer>>,
     function: TextFunction<GetPromptResult>,
+    reported: ReportedLosses,
 }
 
 impl PromptDraft {
@@ -129,6 +131,7 @@ impl PromptDraft {
                 states: input.states,
                 completers: own,
                 function,
+                reported: ReportedLosses::default(),
             }),
         }
     }
@@ -229,6 +232,9 @@ impl Callable for PromptRoute {
         let (kind, name, place) = (Self::KIND, self.name(), &self.place);
         let named = Named { kind, name, place };
         named.finish_meta(&cx.0, &mut result, |result| &mut result.meta)?;
-        cx.0.result(name, &result)
+        let response = cx.0.result(name, &result)?;
+        self.reported
+            .log((kind, name), &result, None, cx.0.revision());
+        Ok(response)
     }
 }

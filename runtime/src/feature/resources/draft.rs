@@ -18,6 +18,7 @@ use crate::{
         completion::Completer,
         function::{Function, Input, Place, RequiredState, TextFunction},
         listing::Item,
+        lost::ReportedLosses,
         offered::Named,
     },
     needs::RequiredCapabilities,
@@ -230,6 +231,7 @@ impl ResourceDraft {
             code: code?,
             variables: names,
             completers,
+            reported: ReportedLosses::default(),
         });
         Some(match template {
             Some(template) => Finished::Template(TemplateResource {

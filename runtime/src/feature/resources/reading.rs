@@ -16,6 +16,7 @@ use crate::{
         completion::Completer,
         failure::ToolError,
         function::{Place, TextFunction, Wording},
+        lost::ReportedLosses,
         offered::Named,
     },
     gate::Outgoing,
@@ -52,6 +53,7 @@ pub(crate) struct Reader {
     pub(super) variables: Vec<Box<str>>,
     /// What suggests values, for each variable.
     pub(super) completers: Vec<Option<Completer>>,
+    pub(super) reported: ReportedLosses,
 }
 
 /// One read: what is called for `resources/read`.
@@ -123,7 +125,10 @@ impl Callable for Reading {
         let (kind, name, place) = ("resource", self.name(), self.place());
         let named = Named { kind, name, place };
         named.finish_meta(exchange, &mut result, |result| &mut result.meta)?;
-        exchange.result(name, &result)
+        let response = exchange.result(name, &result)?;
+        let reported = &self.reader.reported;
+        reported.log((kind, name), &result, None, exchange.revision());
+        Ok(response)
     }
 }
 

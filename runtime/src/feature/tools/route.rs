@@ -4,13 +4,12 @@ use std::fmt;
 
 use serde_json::Value;
 use trueform_schema::{
-    CallToolResult, ContentBlock, Era, ErrorObject, Json, Revision, TextContent, Tool,
-    ToolAnnotations, View,
+    CallToolResult, ContentBlock, ErrorObject, Json, Revision, TextContent, Tool, ToolAnnotations,
+    View, rewrite::Wrapped,
 };
 
 use super::{
     header_params::{HeaderParam, header_params},
-    lost::ReportedLosses,
     rejected::Rejected,
 };
 use crate::{
@@ -21,6 +20,7 @@ use crate::{
         failure::{Chain, ToolError},
         function::{Enforced, Function, Place, RequiredState},
         listing::Item,
+        lost::ReportedLosses,
         offered::Named,
     },
     jsonrpc,
@@ -216,9 +216,11 @@ impl ToolRoute {
     /// Logs what `revision` loses of `result`, which is sent to it; `wraps` as [`wraps`](Self::wraps) has it.
     #[inline]
     pub(crate) fn log_losses(&self, result: &CallToolResult, wraps: bool, revision: Revision) {
-        if revision.era() == Era::Legacy && tracing::enabled!(tracing::Level::DEBUG) {
-            self.reported.log(self.name(), result, wraps, revision);
-        }
+        // Where structured content must be an object, one that is an object stays as it is.
+        let keeps = !wraps && Wrapped::REVISIONS.contains(revision);
+        let kept = keeps.then_some(("CallToolResult", "structuredContent"));
+        self.reported
+            .log((Self::KIND, self.name()), result, kept, revision);
     }
 
     /// Whether `revision` sees the structured content of `result` wrapped in an object.

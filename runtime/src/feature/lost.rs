@@ -1,4 +1,5 @@
-//! What clients of older revisions do not get of a tool's results. The log reports it once for each rule and revision.
+//! What clients of older revisions do not get of the results of tools, prompts and resources. The log reports it once for each
+//! rule and revision.
 //!
 //! Where a result can lose something is known here; what becomes of it there, and at which revisions, is looked up in the
 //! table of [`projection`]. Values are never logged.
@@ -9,27 +10,53 @@ use std::sync::{
 };
 
 use trueform_schema::{
-    CallToolResult, Revision, Revisions,
+    Era, Revision, Revisions,
     parts::{Part, Parts},
     projection::{Becomes, Rule},
-    rewrite::Wrapped,
 };
 
 use crate::projection;
 
-/// What the log already says of one tool: for each rule the revisions.
+/// What the log already says of one tool, prompt, resource or template: for each rule the revisions.
 #[derive(Debug, Default)]
-pub(super) struct ReportedLosses(OnceLock<Box<[AtomicU8]>>);
+pub(crate) struct ReportedLosses(OnceLock<Box<[AtomicU8]>>);
+
+/// A type and its member, or its variant, as the table of [`projection`] names them.
+pub(crate) type PartName = (&'static str, &'static str);
 
 impl ReportedLosses {
-    /// Logs what `revision` loses of `result`, as far as it was not said before. `wraps` says whether structured content is
-    /// wrapped for it.
+    /// Logs what `revision` loses of `result`, as far as it was not logged before. `kind` and `name` say whose result it is;
+    /// `kept` is a part that this result keeps, though the table says that the revision may lose it.
+    #[inline]
+    pub(crate) fn log(
+        &self,
+        (kind, name): (&'static str, &str),
+        result: &impl Parts,
+        kept: Option<PartName>,
+        revision: Revision,
+    ) {
+        if revision.era() == Era::Legacy && tracing::enabled!(tracing::Level::DEBUG) {
+            let each_part = &mut |visit: &mut dyn FnMut(Part<'_>)| result.each_part(visit);
+            self.log_each(kind, name, each_part, kept, revision);
+        }
+    }
+
     #[cold]
-    pub(super) fn log(&self, tool: &str, result: &CallToolResult, wraps: bool, revision: Revision) {
-        each_loss(result, wraps, revision, &mut |index, rule| {
-            if self.is_new(index, revision) {
+    fn log_each(
+        &self,
+        kind: &'static str,
+        name: &str,
+        each_part: &mut dyn FnMut(&mut dyn FnMut(Part<'_>)),
+        kept: Option<PartName>,
+        revision: Revision,
+    ) {
+        each_part(&mut |part| {
+            if let Some((index, rule)) = loss(part, kept, revision)
+                && self.is_new(index, revision)
+            {
                 tracing::debug!(
-                    tool,
+                    kind,
+                    name,
                     %revision,
                     rule = %format_args!("{}: {}", rule.of, rule.item),
                     becomes = %rule.becomes,
@@ -56,38 +83,24 @@ fn is_loss(becomes: &Becomes) -> bool {
     matches!(becomes, Becomes::LeftOut | Becomes::Rewritten(_))
 }
 
-/// Calls `found` with every rule by which `revision` loses something of `result`, and its index, as often as it does.
-fn each_loss(
-    result: &CallToolResult,
-    wraps: bool,
-    revision: Revision,
-    found: &mut dyn FnMut(usize, Rule),
-) {
-    // Where structured content must be an object, one that is an object stays as it is.
-    let stays = Wrapped::REVISIONS.contains(revision) && !wraps;
-    result.each_part(&mut |part| {
-        let Part::Item { of, item } = part else {
-            return;
-        };
-        if stays && (of, item) == STRUCTURED {
-            return;
-        }
-        let rule = projection::rules().enumerate().find(|(_, rule)| {
-            rule.is(of, item) && rule.at.contains(revision) && is_loss(&rule.becomes)
-        });
-        if let Some((index, rule)) = rule {
-            found(index, rule);
-        }
-    });
+/// The rule by which `revision` loses `part`, and its index; `None` if it keeps it.
+fn loss(part: Part<'_>, kept: Option<PartName>, revision: Revision) -> Option<(usize, Rule)> {
+    let Part::Item { of, item } = part else {
+        return None;
+    };
+    if kept == Some((of, item)) {
+        return None;
+    }
+    projection::rules()
+        .enumerate()
+        .find(|(_, rule)| rule.is(of, item) && rule.at.contains(revision) && is_loss(&rule.becomes))
 }
-
-const STRUCTURED: (&str, &str) = ("CallToolResult", "structuredContent");
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use trueform_schema::decode;
+    use trueform_schema::{CallToolResult, decode};
 
     use super::*;
 
@@ -105,13 +118,17 @@ mod tests {
         ]
     }"#;
 
-    fn losses(wraps: bool, revision: Revision) -> Vec<(&'static str, &'static str)> {
+    const STRUCTURED: PartName = ("CallToolResult", "structuredContent");
+
+    fn losses(kept: Option<PartName>, revision: Revision) -> Vec<PartName> {
         let result: CallToolResult = decode::from_str(ALL).unwrap();
         let mut losses = Vec::new();
-        each_loss(&result, wraps, revision, &mut |index, rule| {
-            let indexed = projection::rules().nth(index).unwrap();
-            assert_eq!((indexed.of, indexed.item), (rule.of, rule.item));
-            losses.push((rule.of, rule.item));
+        result.each_part(&mut |part| {
+            if let Some((index, rule)) = loss(part, kept, revision) {
+                let indexed = projection::rules().nth(index).unwrap();
+                assert_eq!((indexed.of, indexed.item), (rule.of, rule.item));
+                losses.push((rule.of, rule.item));
+            }
         });
         losses
     }
@@ -120,7 +137,7 @@ mod tests {
     fn every_loss_is_found() {
         let all: BTreeSet<_> = Revision::ALL
             .into_iter()
-            .flat_map(|revision| losses(false, revision))
+            .flat_map(|revision| losses(None, revision))
             .collect();
         assert_eq!(
             all.into_iter().collect::<Vec<_>>(),
@@ -139,19 +156,15 @@ mod tests {
                 ("TextResourceContents", "_meta"),
             ]
         );
-        assert_eq!(losses(false, Revision::V2026_07_28), []);
+        assert_eq!(losses(None, Revision::V2026_07_28), []);
     }
 
     #[test]
-    fn structured_content_is_lost_where_it_is_left_out_or_wrapped() {
-        for (wraps, revision, lost) in [
-            (true, Revision::V2025_06_18, true),
-            (false, Revision::V2025_06_18, false),
-            (false, Revision::V2025_03_26, true),
-        ] {
-            let found = losses(wraps, revision).contains(&STRUCTURED);
-            assert_eq!(found, lost, "{revision}, {wraps}");
-        }
+    fn what_is_kept_is_not_lost() {
+        let revision = Revision::V2025_06_18;
+        assert!(losses(None, revision).contains(&STRUCTURED));
+        let kept = losses(Some(STRUCTURED), revision);
+        assert!(!kept.contains(&STRUCTURED) && !kept.is_empty());
     }
 
     #[test]
