@@ -105,8 +105,8 @@ pub use self::{
     principal::Principal,
     server::{
         DEFAULT_ASK_TIMEOUT, DEFAULT_MAX_ASKS, DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT,
-        DEFAULT_MAX_SESSION_ASKS, DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, Loss, LossRule,
-        LossSubject, Server, ServerHandle, Service, ToolFinding,
+        DEFAULT_MAX_SESSION_ASKS, DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, DefinitionName,
+        LintFinding, Loss, LossRule, Server, ServerHandle, Service,
     },
 };
 

@@ -9,6 +9,7 @@ mod formats;
 mod inline;
 mod merge;
 mod nulls;
+mod offered;
 mod portable;
 
 use std::{borrow::Cow, fmt};
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 pub use self::{
     clients::{FACTS, Fact},
     find::lint,
+    offered::{lint_prompt, lint_resource, lint_resource_template},
     portable::portable,
 };
 
@@ -66,7 +68,7 @@ pub enum Position {
     Output,
 }
 
-/// A property of a schema that known clients do not support.
+/// A property of a schema, or of the definition of a prompt, resource or resource template, that known clients do not support.
 ///
 /// `Display` is one line, with the clients in brackets.
 #[non_exhaustive]
@@ -74,7 +76,7 @@ pub enum Position {
 pub struct Finding {
     /// Stable name of the rule, such as `boolean-subschema`.
     pub code: &'static str,
-    /// JSON pointer into the schema.
+    /// JSON pointer into the schema or the definition.
     pub pointer: String,
     /// The effect and its cause.
     pub reason: String,
@@ -90,8 +92,8 @@ pub struct Finding {
 pub enum Effect {
     /// It complains on every list or call, or ignores the keyword.
     Noise,
-    /// It drops the tool or fails its calls.
-    LosesTool,
+    /// It drops the tool, prompt or resource, or fails requests that name it.
+    LosesItem,
     /// It drops every tool of the server.
     LosesServer,
 }

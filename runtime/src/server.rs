@@ -1,5 +1,6 @@
 //! The builder of a server: its name, its features, and its settings.
 
+mod definition_name;
 mod handle;
 #[cfg(feature = "http")]
 mod http;
@@ -36,9 +37,10 @@ use crate::{
 };
 
 pub use self::{
+    definition_name::DefinitionName,
     handle::ServerHandle,
-    lint::ToolFinding,
-    loss::{Loss, LossRule, LossSubject},
+    lint::LintFinding,
+    loss::{Loss, LossRule},
 };
 
 /// Items per page of a list, such as `tools/list`, unless [`Server::page_size`] sets another number. Few clients ask for a second

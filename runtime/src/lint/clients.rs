@@ -70,6 +70,15 @@ pub const FACTS: &[Fact] = &[
     fact("no-items", "Gemini API", "refuses requests with an array schema without `items`", "2026-04-21", "Ingenimax/agent-sdk-go#319"),
     fact("no-items", "VS Code", "drops a tool with an array schema without `items`", "2026-03-20", "DeusData/codebase-memory-mcp#79"),
     fact("exclusive-bound", "Gemini API", "refuses requests with `exclusiveMinimum` or `exclusiveMaximum`", "2025-04-29", "modelcontextprotocol/servers#1624"),
+    fact("prompt-name", "Claude Code", "does not run a prompt whose name has a space", "2025-08-11", "anthropics/claude-code#5542"),
+    fact("prompt-name", "Claude Desktop", "cuts the command that it makes of a prompt's name at a space", "2025-09-05", "basicmachines-co/basic-memory#289"),
+    fact("argument-name", "Gemini CLI", "takes arguments of prompts as `--name=\"value\"`, so that a name cannot have a `=`", "2025-08-21", "google-gemini/gemini-cli#6779"),
+    fact("argument-order", "Claude Code", "gives values to the arguments of a prompt in their order", "2026-06-23", "anthropics/claude-code#70284"),
+    fact("no-description", ALL, "shows the description to those who choose a prompt or fill in a template", "2025-11-25", "specification, Prompts"),
+    fact("uri-case", "clients that normalise URIs", "ask for the scheme in small letters, which is another URI to most servers", "2026-07-06", "WordPress/mcp-adapter#235"),
+    fact("web-uri", ALL, "reads `https` URIs from the web itself", "2025-11-25", "specification, Resources"),
+    fact("large-content", "Go SDK", "fails on a message of more than 1 MB", "2026-02-14", "modelcontextprotocol/go-sdk#793"),
+    fact("huge-content", "TypeScript SDK clients", "refuse a message of more than 10 MiB over stdio", "2026-09-16", "anvia-hq/anvia#453"),
 ];
 
 /// The clients that a rule concerns.

@@ -90,7 +90,7 @@ impl Lint<'_> {
                 self.add(
                     "root-combinator",
                     format!("/{keyword}"),
-                    Effect::LosesTool,
+                    Effect::LosesItem,
                     reason,
                 );
             }
@@ -112,7 +112,7 @@ impl Lint<'_> {
                 "the dialect `{dialect}` is unknown to validators, and some try to fetch it"
             ),
         };
-        self.add("dialect", "/$schema", Effect::LosesTool, reason);
+        self.add("dialect", "/$schema", Effect::LosesItem, reason);
     }
 
     fn below(&mut self, schema: &Value, pointer: &str, depth: usize) {
@@ -190,12 +190,12 @@ impl Lint<'_> {
             let reason = format!(
                 "some clients do not follow the reference `{target}`: they show the value without its schema, or lose the tool; write the schema out in its place, or take a type that does not contain itself"
             );
-            self.add("reference", at, Effect::LosesTool, reason);
+            self.add("reference", at, Effect::LosesItem, reason);
         } else {
             // Z-3
             let reason =
                 format!("`{target}` refers to another document, which clients do not fetch");
-            self.add("remote-reference", at, Effect::LosesTool, reason);
+            self.add("remote-reference", at, Effect::LosesItem, reason);
         }
     }
 
@@ -206,7 +206,7 @@ impl Lint<'_> {
                 "" => pointer.to_owned(),
                 keyword => format!("{pointer}/{keyword}"),
             };
-            self.add(code, at, Effect::LosesTool, reason);
+            self.add(code, at, Effect::LosesItem, reason);
         };
         if let Some(keyword) = keyword_with_null(members) {
             let reason = "a value that may be null loses its type, or fails the request".to_owned();

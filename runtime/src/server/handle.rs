@@ -16,10 +16,7 @@ use crate::{
     },
 };
 
-use super::{
-    lint,
-    loss::{self, LossSubject},
-};
+use super::{definition_name::DefinitionName, lint, loss};
 
 /// A running server: what it offers can be changed, and clients that ask for changes are notified.
 #[derive(Clone, Debug)]
@@ -45,11 +42,8 @@ impl ServerHandle {
         let host = &self.engine.host;
         let added = room.add(tools.into_tools(), host.states(), host.settings.revisions)?;
         self.engine.notify(&tools::TOPIC);
-        let is_new = |name: &str| added.iter().any(|added| added == name);
-        lint::log_lint(&self.engine, is_new);
-        loss::log_losses(
-            &self.engine,
-            |subject| matches!(subject, LossSubject::Tool(name) if is_new(name)),
+        self.report(
+            |subject| matches!(subject, DefinitionName::Tool(name) if added.contains(name)),
         );
         Ok(())
     }
@@ -106,9 +100,8 @@ impl ServerHandle {
             host.settings.revisions,
         )?;
         self.engine.notify(&prompts::TOPIC);
-        loss::log_losses(
-            &self.engine,
-            |subject| matches!(subject, LossSubject::Prompt(name) if added.contains(name)),
+        self.report(
+            |subject| matches!(subject, DefinitionName::Prompt(name) if added.contains(name)),
         );
         Ok(())
     }
@@ -158,8 +151,10 @@ impl ServerHandle {
             host.settings.revisions,
         )?;
         self.engine.notify(resources::TOPIC);
-        loss::log_losses(&self.engine, |subject| match subject {
-            LossSubject::Resource(uri) | LossSubject::ResourceTemplate(uri) => added.contains(uri),
+        self.report(|subject| match subject {
+            DefinitionName::Resource(uri) | DefinitionName::ResourceTemplate(uri) => {
+                added.contains(uri)
+            }
             _ => false,
         });
         Ok(())
@@ -211,6 +206,12 @@ impl ServerHandle {
     /// signal or, on a byte stream, the end of its input: what still runs is dropped and answered with -32603.
     pub fn shut_down(&self) {
         self.engine.shut_down();
+    }
+
+    /// Logs what clients have against what `select` accepts, and what older revisions lose of it.
+    fn report(&self, select: impl Fn(&DefinitionName) -> bool) {
+        lint::log_lint(&self.engine, &select);
+        loss::log_losses(&self.engine, &select);
     }
 
     /// Notifies clients of a change of `topic` if something `changed`. Returns `changed`.

@@ -1,54 +1,57 @@
-//! The lint of [`lint`](crate::lint), applied to the tools that a server lists.
+//! The lint of [`lint`](crate::lint), applied to all that a server lists.
 
 use std::{collections::HashSet, fmt};
 
 use serde_json::Value;
-use trueform_schema::{At, Era, Revision, Revisions};
+use trueform_schema::{At, Era, Prompt, Resource, ResourceTemplate, Revision, Revisions, View};
 
-use super::Service;
+use super::{Service, definition_name::DefinitionName};
 use crate::{
     engine::Engine,
-    lint::{Effect, Finding, Position, lint},
+    feature::{
+        listing::{Item, Listing},
+        tools::ToolRoute,
+    },
+    lint::{Effect, Finding, Position, lint, lint_prompt, lint_resource, lint_resource_template},
 };
 
-/// A finding about one of a server's tools. `Display` is one line.
+/// A finding about a tool, prompt, resource or resource template of a server. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ToolFinding {
-    /// Name of the tool.
-    pub tool: String,
-    /// Source location of the tool.
+pub struct LintFinding {
+    /// The definition.
+    pub subject: DefinitionName,
+    /// Its source location.
     pub place: String,
-    /// The schema concerned.
-    pub position: Position,
+    /// The schema concerned; `None` for a finding about the definition of a prompt, resource or template.
+    pub position: Option<Position>,
     /// The newest revision at which it is listed in this form; older revisions may get a rewritten form.
     pub revision: Revision,
     /// The fault and the clients concerned.
     pub finding: Finding,
 }
 
-impl fmt::Display for ToolFinding {
+impl fmt::Display for LintFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            tool,
+            subject,
             place,
             position,
             revision,
             finding,
         } = self;
         let schema = match position {
-            Position::Input => "input schema",
-            Position::Output => "output schema",
+            Some(Position::Input) => ", input schema",
+            Some(Position::Output) => ", output schema",
+            None => "",
         };
-        write!(
-            f,
-            "tool `{tool}` ({place}), {schema} at {revision}: {finding}"
-        )
+        write!(f, "{subject} ({place}){schema} at {revision}: {finding}")
     }
 }
 
 impl Service {
-    /// The problems that known clients have with the tools as listed now; empty if there are none.
+    /// The problems that known clients have with the tools, prompts, resources and resource templates as listed now; empty if there
+    /// are none.
     ///
     /// Schemas of functions marked `#[tool]` have few, because [`Profile::Portable`](crate::Profile::Portable) avoids most of them.
     /// For other tools [`Server::profile`](super::Server::profile) or [`DynamicTool::profile`](crate::DynamicTool::profile) sets it.
@@ -73,33 +76,51 @@ impl Service {
     /// # }
     /// ```
     #[must_use]
-    pub fn lint(&self) -> Vec<ToolFinding> {
+    pub fn lint(&self) -> Vec<LintFinding> {
         findings(&self.engine, |_| true)
     }
 }
 
-/// Logs one line that counts the findings for the tools that `select` accepts, if there are any.
-pub(super) fn log_lint(engine: &Engine, select: impl Fn(&str) -> bool) {
+/// Logs one line that counts the findings for what `select` accepts, if there are any.
+pub(super) fn log_lint(engine: &Engine, select: impl Fn(&DefinitionName) -> bool) {
     if !tracing::enabled!(tracing::Level::WARN) {
         return;
     }
     let found = findings(engine, select);
-    let Some(worst) = found.iter().map(|found| found.finding.effect).max() else {
-        return;
-    };
-    let tools: HashSet<&str> = found.iter().map(|found| &*found.tool).collect();
-    let (findings, tools) = (
+    let is_of_tool = |found: &&LintFinding| found.position.is_some();
+    let of_tools: Vec<&LintFinding> = found.iter().filter(is_of_tool).collect();
+    if let Some((findings, tools, worst)) = summary(&of_tools, "tool", "tools") {
+        let effect = match worst {
+            Effect::Noise => "and warn of them",
+            Effect::LosesItem => "and may drop the tools",
+            Effect::LosesServer => "and may drop all tools of the server",
+        };
+        tracing::warn!(
+            "some clients have {findings} with the schemas of {tools}, {effect}; `Service::lint` lists them"
+        );
+    }
+    let others: Vec<&LintFinding> = found.iter().filter(|found| !is_of_tool(found)).collect();
+    let unit = "prompts and resources";
+    if let Some((findings, definitions, worst)) = summary(&others, "prompt or resource", unit) {
+        let effect = match worst {
+            Effect::Noise => "and show less of them",
+            Effect::LosesItem | Effect::LosesServer => "and may fail to use them",
+        };
+        tracing::warn!(
+            "some clients have {findings} with {definitions}, {effect}; `Service::lint` lists them"
+        );
+    }
+}
+
+/// How many findings there are, about how many definitions, and the worst effect; `None` without findings.
+fn summary(found: &[&LintFinding], one: &str, many: &str) -> Option<(String, String, Effect)> {
+    let worst = found.iter().map(|found| found.finding.effect).max()?;
+    let subjects: HashSet<&DefinitionName> = found.iter().map(|found| &found.subject).collect();
+    Some((
         counted(found.len(), "problem", "problems"),
-        counted(tools.len(), "tool", "tools"),
-    );
-    let effect = match worst {
-        Effect::Noise => "and warn of them",
-        Effect::LosesTool => "and may drop the tools",
-        Effect::LosesServer => "and may drop all tools of the server",
-    };
-    tracing::warn!(
-        "some clients have {findings} with the schemas of {tools}, {effect}; `Service::lint` lists them"
-    );
+        counted(subjects.len(), one, many),
+        worst,
+    ))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
@@ -107,7 +128,7 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {unit}")
 }
 
-fn findings(engine: &Engine, select: impl Fn(&str) -> bool) -> Vec<ToolFinding> {
+fn findings(engine: &Engine, select: impl Fn(&DefinitionName) -> bool) -> Vec<LintFinding> {
     let served = engine.host.served(Revisions::ALL);
     // Newest first; within an era older revisions do not differ in anything that the lint checks.
     let newest = served.iter().find(|revision| revision.era() == Era::Modern);
@@ -116,17 +137,22 @@ fn findings(engine: &Engine, select: impl Fn(&str) -> bool) -> Vec<ToolFinding> 
         .chain(served.iter().find(|revision| revision.era() == Era::Legacy))
         .copied()
         .collect();
-    let mut all: Vec<ToolFinding> = Vec::new();
-    for tool in engine.tools_now().iter().filter(|tool| select(tool.name())) {
+    let mut all: Vec<LintFinding> = Vec::new();
+    for tool in engine.tools_now() {
+        let subject = DefinitionName::Tool(tool.name().to_owned());
+        if !select(&subject) {
+            continue;
+        }
         let first = all.len();
         for &revision in &revisions {
-            for (position, finding) in of_tool(tool, revision) {
+            for (position, finding) in of_tool(&tool, revision) {
+                let position = Some(position);
                 let known = all[first..]
                     .iter()
                     .any(|known| known.position == position && known.finding == finding);
                 if !known {
-                    all.push(ToolFinding {
-                        tool: tool.name().to_owned(),
+                    all.push(LintFinding {
+                        subject: subject.clone(),
                         place: tool.place().to_string(),
                         position,
                         revision,
@@ -136,14 +162,61 @@ fn findings(engine: &Engine, select: impl Fn(&str) -> bool) -> Vec<ToolFinding> 
             }
         }
     }
+    // What is looked at of a prompt, resource or template is the same at all revisions.
+    let Some(&newest) = revisions.first() else {
+        return all;
+    };
+    let features = &engine.features;
+    if let Some(prompts) = &features.prompts {
+        let lint = |prompt: &Prompt| lint_prompt(prompt);
+        add_listed(
+            &mut all,
+            &prompts.now(),
+            (DefinitionName::Prompt, lint),
+            newest,
+            &select,
+        );
+    }
+    if let Some(resources) = &features.resources {
+        let lint = |resource: &Resource| lint_resource(resource);
+        let kind = (DefinitionName::Resource as fn(_) -> _, lint);
+        add_listed(&mut all, &resources.now(), kind, newest, &select);
+        let lint = |template: &ResourceTemplate| lint_resource_template(template);
+        let kind = (DefinitionName::ResourceTemplate as fn(_) -> _, lint);
+        add_listed(&mut all, &resources.templates_now(), kind, newest, &select);
+    }
     all
 }
 
-fn of_tool(
-    route: &crate::feature::tools::ToolRoute,
+/// Adds what `lint` finds in the definitions of `listing` that `select` accepts.
+fn add_listed<T: Item>(
+    all: &mut Vec<LintFinding>,
+    listing: &Listing<T>,
+    (subject, lint): (
+        fn(String) -> DefinitionName,
+        impl Fn(&T::Shown) -> Vec<Finding>,
+    ),
     revision: Revision,
-) -> Vec<(Position, Finding)> {
-    let tool = route.definition_at(trueform_schema::View::at(revision));
+    select: &impl Fn(&DefinitionName) -> bool,
+) {
+    for item in listing.visible() {
+        let subject = subject(item.name().to_owned());
+        if !select(&subject) {
+            continue;
+        }
+        let found = lint(&item.shown(View::at(revision)));
+        all.extend(found.into_iter().map(|finding| LintFinding {
+            subject: subject.clone(),
+            place: item.place().to_string(),
+            position: None,
+            revision,
+            finding,
+        }));
+    }
+}
+
+fn of_tool(route: &ToolRoute, revision: Revision) -> Vec<(Position, Finding)> {
+    let tool = route.definition_at(View::at(revision));
     let encoded: Value =
         serde_json::from_slice(&At::new(&tool, revision).to_vec()).expect("encoders write JSON");
     let mut all = Vec::new();

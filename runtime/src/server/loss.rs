@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt};
 use serde_json::Value;
 use trueform_schema::{Revision, Revisions, View};
 
-use super::Service;
+use super::{Service, definition_name::DefinitionName};
 use crate::{
     engine::Engine,
     feature::listing::{Item, Listing},
@@ -22,55 +22,13 @@ const SEES_LESS: &str = "older revisions see less";
 #[non_exhaustive]
 pub struct Loss {
     /// The definition that it is in.
-    pub subject: LossSubject,
+    pub subject: DefinitionName,
     /// The revision, one of those served.
     pub revision: Revision,
     /// The reason.
     pub rule: LossRule,
     /// JSON pointer to the member, in the definition or in the server's `serverInfo`.
     pub pointer: String,
-}
-
-/// What a [`Loss`] is in. `Display` is a phrase, such as ``tool `add` ``.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LossSubject {
-    /// The server's identity, its `serverInfo`.
-    Server,
-    /// The tool of this name.
-    Tool(String),
-    /// The prompt of this name.
-    Prompt(String),
-    /// The resource of this URI.
-    Resource(String),
-    /// The resource template of this URI template.
-    ResourceTemplate(String),
-}
-
-impl LossSubject {
-    /// The name, the URI or the URI template; `None` for the server.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Self::Server => None,
-            Self::Tool(name)
-            | Self::Prompt(name)
-            | Self::Resource(name)
-            | Self::ResourceTemplate(name) => Some(name),
-        }
-    }
-}
-
-impl fmt::Display for LossSubject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Server => f.write_str("`serverInfo`"),
-            Self::Tool(name) => write!(f, "tool `{name}`"),
-            Self::Prompt(name) => write!(f, "prompt `{name}`"),
-            Self::Resource(uri) => write!(f, "resource `{uri}`"),
-            Self::ResourceTemplate(uri) => write!(f, "resource template `{uri}`"),
-        }
-    }
 }
 
 /// Reason of a loss.
@@ -163,25 +121,30 @@ fn losses(engine: &Engine) -> Vec<Loss> {
     revisions.sort();
     let mut losses = Vec::new();
     let info = &engine.host.settings.info;
-    add(&mut losses, &LossSubject::Server, &revisions, |view| {
+    add(&mut losses, &DefinitionName::Server, &revisions, |view| {
         gate::shown(info, view)
     });
     for tool in engine.tools_now() {
-        let subject = LossSubject::Tool(tool.name().to_owned());
+        let subject = DefinitionName::Tool(tool.name().to_owned());
         add(&mut losses, &subject, &revisions, |view| {
             gate::shown(&tool.definition_at(view), view)
         });
     }
     if let Some(prompts) = &engine.features.prompts {
-        add_listed(&mut losses, &prompts.now(), LossSubject::Prompt, &revisions);
+        add_listed(
+            &mut losses,
+            &prompts.now(),
+            DefinitionName::Prompt,
+            &revisions,
+        );
     }
     if let Some(resources) = &engine.features.resources {
         let (listed, templates) = (resources.now(), resources.templates_now());
-        add_listed(&mut losses, &listed, LossSubject::Resource, &revisions);
+        add_listed(&mut losses, &listed, DefinitionName::Resource, &revisions);
         add_listed(
             &mut losses,
             &templates,
-            LossSubject::ResourceTemplate,
+            DefinitionName::ResourceTemplate,
             &revisions,
         );
     }
@@ -191,7 +154,7 @@ fn losses(engine: &Engine) -> Vec<Loss> {
 fn add_listed<T: Item>(
     losses: &mut Vec<Loss>,
     listing: &Listing<T>,
-    subject: fn(String) -> LossSubject,
+    subject: fn(String) -> DefinitionName,
     revisions: &[Revision],
 ) {
     for item in listing.visible() {
@@ -203,11 +166,11 @@ fn add_listed<T: Item>(
 }
 
 /// Logs one line for each rule and each definition that `select` accepts.
-pub(super) fn log_losses(engine: &Engine, select: impl Fn(&LossSubject) -> bool) {
+pub(super) fn log_losses(engine: &Engine, select: impl Fn(&DefinitionName) -> bool) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
-    let mut lines: BTreeMap<(LossSubject, LossRule), BTreeMap<String, Vec<Revision>>> =
+    let mut lines: BTreeMap<(DefinitionName, LossRule), BTreeMap<String, Vec<Revision>>> =
         BTreeMap::new();
     for Loss {
         subject,
@@ -241,12 +204,12 @@ pub(super) fn log_losses(engine: &Engine, select: impl Fn(&LossSubject) -> bool)
         let rule = rule.as_str();
         let members = members.join(", ");
         match subject {
-            LossSubject::Server => {
+            DefinitionName::Server => {
                 tracing::debug!(tool = "(the server)", rule, members, "{SEES_LESS}");
             }
-            LossSubject::Tool(tool) => tracing::debug!(tool, rule, members, "{SEES_LESS}"),
-            LossSubject::Prompt(prompt) => tracing::debug!(prompt, rule, members, "{SEES_LESS}"),
-            LossSubject::Resource(uri) | LossSubject::ResourceTemplate(uri) => {
+            DefinitionName::Tool(tool) => tracing::debug!(tool, rule, members, "{SEES_LESS}"),
+            DefinitionName::Prompt(prompt) => tracing::debug!(prompt, rule, members, "{SEES_LESS}"),
+            DefinitionName::Resource(uri) | DefinitionName::ResourceTemplate(uri) => {
                 tracing::debug!(resource = uri, rule, members, "{SEES_LESS}");
             }
         }
@@ -257,7 +220,7 @@ pub(super) fn log_losses(engine: &Engine, select: impl Fn(&LossSubject) -> bool)
 /// them nothing is a member of the protocol.
 fn add(
     losses: &mut Vec<Loss>,
-    subject: &LossSubject,
+    subject: &DefinitionName,
     revisions: &[Revision],
     shown: impl Fn(View<'_>) -> Value,
 ) {

@@ -8,6 +8,8 @@ use trueform::{
     schema::{Icon, ToolAnnotations},
 };
 
+use crate::{logged::assert_logged, support::log};
+
 /// A node of a tree.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(crate = "trueform::serde")]
@@ -305,8 +307,8 @@ fn lint_names_tool_schema_and_clients() {
         .map(|found| {
             format!(
                 "{} {:?} {} {} {}",
-                found.tool,
-                found.position,
+                found.subject.name().unwrap(),
+                found.position.unwrap(),
                 found.revision,
                 found.finding.code,
                 found.finding.pointer
@@ -351,6 +353,67 @@ fn lint_names_tool_schema_and_clients() {
         Server::new("s", "1").tools(lists).build().unwrap().lint(),
         []
     );
+}
+
+// J-10
+#[test]
+fn lint_names_prompts_resources_and_templates() {
+    let told = log();
+    let prompt = |name: &str| {
+        DynamicPrompt::new(name)
+            .argument("level", "How strict.", false)
+            .argument("code", "The code.", true)
+            .handler(|_, _| async { "" })
+    };
+    let fetched = DynamicResource::new("https://example.com/a", "a")
+        .size(2_000_000)
+        .handler(|_| async { "" });
+    let template = |uri: &str| DynamicTemplate::new(uri, "b").handler(|_, _| async { "" });
+    let service = Server::new("s", "1")
+        .prompts(prompt("Review it").description("Reviews."))
+        .resources(fetched)
+        .resources(template("Notes:{a}"))
+        .build()
+        .unwrap();
+    let found = || {
+        let found = service.lint();
+        let shown = found.iter().map(|found| {
+            assert_eq!(found.position, None);
+            let (subject, finding) = (&found.subject, &found.finding);
+            format!("{subject}: {} {}", finding.code, finding.pointer)
+        });
+        shown.collect::<Vec<String>>()
+    };
+    let at_first = [
+        "prompt `Review it`: prompt-name /name",
+        "prompt `Review it`: argument-order /arguments/1",
+        "resource `https://example.com/a`: web-uri /uri",
+        "resource `https://example.com/a`: large-content /size",
+        "resource template `Notes:{a}`: uri-case /uriTemplate",
+        "resource template `Notes:{a}`: no-description /description",
+    ];
+    assert_eq!(found(), at_first);
+    let line = service.lint()[0].to_string();
+    assert!(
+        line.starts_with("prompt `Review it` (the dynamic prompt at ")
+            && line.contains(" at 2026-07-28: /name: ")
+            && line.contains("Claude Code"),
+        "{line}"
+    );
+    let parts = [
+        "some clients have 6 problems with 3 prompts and resources",
+        "may fail to use them",
+    ];
+    assert_logged(&told.take(), "WARN", &parts);
+
+    // What comes later is linted too, and the log counts that alone.
+    service.handle().add_prompts(prompt("later")).unwrap();
+    assert!(found().contains(&"prompt `later`: no-description /description".to_owned()));
+    let parts = ["some clients have 2 problems with 1 prompt or resource"];
+    assert_logged(&told.take(), "WARN", &parts);
+    // What is not listed is not linted.
+    service.handle().enable_prompt("Review it", false);
+    assert!(!found().iter().any(|line| line.contains("Review it")));
 }
 
 /// Who wrote a schema decides how it is advertised, if neither the tool nor the server says it.

@@ -6,11 +6,13 @@ use expect_test::expect_file;
 use trueform::lint::FACTS;
 
 const HEAD: &str = "\
-Known problems of clients with a tool's schemas: clients that drop the tool, clients that drop the whole list, and why.
+Known problems of clients with the schemas of tools, and with prompts, resources and resource templates: clients that drop the
+tool, clients that drop the whole list, and why.
 
-The facts come from reports about those clients, and hold for the day of the report. A finding does not mean that the schema is
-wrong. [`Service::lint`](crate::Service::lint) applies the rules to the tools of a server, [`lint`](fn@lint) to one schema. A `$ref` to the
-document's own `$id`, as that is written, is no finding.
+The facts come from reports about those clients, and hold for the day of the report. A finding does not mean that the schema or the
+definition is wrong. [`Service::lint`](crate::Service::lint) applies the rules to all that a server lists, [`lint`](fn@lint) to one schema,
+[`lint_prompt`], [`lint_resource`] and [`lint_resource_template`] to one definition. A `$ref` to the document's own `$id`, as that is
+written, is no finding.
 
 A test writes the rows from [`FACTS`]. A source is an issue or a pull request on GitHub.
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use expect_test::expect_file;
 use serde_json::json;
 use trueform::{
-    LossRule, LossSubject,
+    DefinitionName, LossRule,
     prelude::*,
     projection::{self, Rule},
     schema::{Annotations, Icon, Revision, Revisions, ToolAnnotations, projection::Becomes},
@@ -133,11 +133,11 @@ fn losses_are_reported_by_the_rules_of_the_table() {
     let mut reported: Vec<(&str, String, Revision, &str)> = Vec::new();
     for loss in service.projections() {
         let of = match loss.subject {
-            LossSubject::Server => "Implementation",
-            LossSubject::Tool(_) => "Tool",
-            LossSubject::Prompt(_) => "Prompt",
-            LossSubject::Resource(_) => "Resource",
-            LossSubject::ResourceTemplate(_) => "ResourceTemplate",
+            DefinitionName::Server => "Implementation",
+            DefinitionName::Tool(_) => "Tool",
+            DefinitionName::Prompt(_) => "Prompt",
+            DefinitionName::Resource(_) => "Resource",
+            DefinitionName::ResourceTemplate(_) => "ResourceTemplate",
             other => panic!("{other:?}: which rows of the table are these?"),
         };
         // A member of a member has its own rows.

@@ -113,7 +113,7 @@ impl Folder {
         self
     }
 
-    /// Sets the description of the template, in words for the model.
+    /// Sets the description of the template, in words for the model. Default: that it is a file of the folder, and what `path` is.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
@@ -171,8 +171,13 @@ impl IntoResources for Folder {
         let mut template = ResourceDraft::new(
             Shown {
                 uri: format!("{base}{{+path}}"),
+                description: Some(self.description.unwrap_or_else(|| {
+                    let name = name.as_deref().unwrap_or("files");
+                    format!(
+                        "A file of the folder `{name}`; `path` is its path below it, with slashes."
+                    )
+                })),
                 name: name.as_deref().unwrap_or("files").to_owned(),
-                description: self.description,
                 ..Shown::default()
             },
             self.place.clone(),
