@@ -1,8 +1,10 @@
 //! `#[arg(complete = …)]` on a parameter of a prompt or a resource.
 
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span};
 use quote::ToTokens;
-use syn::{Attribute, Expr, ExprLit, ExprPath, Lit, LitStr, Meta};
+use syn::{
+    Attribute, Expr, ExprLit, ExprPath, FnArg, Lit, LitStr, Meta, ReceiverKind, Signature, Type,
+};
 
 use crate::{
     attr::{known, metas, pieces, span_of},
@@ -15,12 +17,77 @@ pub(crate) struct Completion {
     /// The span of the key.
     pub(crate) at: Span,
     pub(crate) source: Source,
+    /// The span of `blocking`, if the function holds its thread.
+    pub(crate) blocking: Option<Span>,
 }
 
 /// Where the values come from.
 pub(crate) enum Source {
     Function(ExprPath),
+    /// A method of the same `impl` block.
+    Method(Method),
     Values(Vec<LitStr>),
+}
+
+/// A method that takes `&self`, the query, and what is injected.
+pub(crate) struct Method {
+    pub(crate) path: ExprPath,
+    /// The types after the query.
+    pub(crate) injected: Vec<Type>,
+    pub(crate) is_async: bool,
+}
+
+impl Completion {
+    /// Makes a source `Self::name` the method of that name, if `find` has one that takes `self`.
+    pub(crate) fn resolve<'s>(
+        &mut self,
+        find: impl FnOnce(&Ident) -> Option<&'s Signature>,
+        diag: &mut Diagnostics,
+    ) {
+        let Source::Function(path) = &self.source else {
+            return;
+        };
+        let Some((sig, receiver)) = own_name(path)
+            .and_then(find)
+            .and_then(|sig| Some((sig, sig.receiver()?)))
+        else {
+            return;
+        };
+        if !matches!(receiver.kind, ReceiverKind::Reference(_, _, None)) {
+            diag.error(
+                receiver,
+                "a method that completes takes `&self`: the server is shared by all requests",
+            );
+        }
+        let mut types = sig.inputs.iter().filter_map(|input| match input {
+            FnArg::Typed(input) => Some((*input.ty).clone()),
+            FnArg::Receiver(_) => None,
+        });
+        if types.next().is_none() {
+            diag.error(
+                &sig.ident,
+                "a method that completes takes a `CompletionQuery` after `&self`",
+            );
+        }
+        if let (Some(blocking), Some(_)) = (self.blocking, sig.asyncness) {
+            diag.error_at(
+                blocking,
+                "`blocking` is for functions that hold their thread; an `async` one does not: drop one of the two",
+            );
+        }
+        self.source = Source::Method(Method {
+            path: path.clone(),
+            injected: types.collect(),
+            is_async: sig.asyncness.is_some(),
+        });
+    }
+}
+
+/// `name`, if `path` is `Self::name`.
+fn own_name(path: &ExprPath) -> Option<&Ident> {
+    let segments = &path.path.segments;
+    let is_own = path.qself.is_none() && segments.len() == 2 && segments[0].ident == "Self";
+    (is_own && segments[1].arguments.is_none()).then(|| &segments[1].ident)
 }
 
 /// Reads the `#[arg(…)]` attributes of one parameter.
@@ -47,18 +114,46 @@ pub(crate) fn completion(
             diag.error(attr, "expected `#[arg(complete = …)]`");
             continue;
         }
+        let mut blocking = None;
         for meta in metas(items, diag) {
-            let Some(key) = known(meta.path(), &["complete"], ("key", "keys"), diag) else {
+            let keys = &["complete", "blocking"];
+            let Some(key) = known(meta.path(), keys, ("key", "keys"), diag) else {
                 continue;
             };
-            if std::mem::replace(&mut seen, true) {
+            let is_twice = match key {
+                "complete" => std::mem::replace(&mut seen, true),
+                _ => blocking.replace(span_of(meta.path())).is_some(),
+            };
+            if is_twice {
                 diag.error(meta.path(), format_args!("`{key}` is given twice"));
-                continue;
+            } else if key == "complete" {
+                completion = source(&meta, diag).map(|source| Completion {
+                    at: span_of(meta.path()),
+                    source,
+                    blocking: None,
+                });
+            } else if !matches!(meta, Meta::Path(_)) {
+                diag.error(&meta, "expected `blocking` alone");
             }
-            completion = source(&meta, diag).map(|source| Completion {
-                at: span_of(meta.path()),
-                source,
-            });
+        }
+        match (blocking, &mut completion) {
+            (Some(at), _) if !seen => {
+                diag.error_at(
+                    at,
+                    "`blocking` says how a function of `complete = …` runs: name one",
+                );
+            }
+            (
+                Some(at),
+                Some(Completion {
+                    source: Source::Values(_),
+                    ..
+                }),
+            ) => {
+                diag.error_at(at, "a list is there at once: drop `blocking`");
+            }
+            (blocking, Some(completion)) => completion.blocking = blocking,
+            (_, None) => {}
         }
     }
     completion

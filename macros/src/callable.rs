@@ -62,12 +62,16 @@ impl Callable {
         let mode = mode(&attr, sig, &mut own);
         let receiver = receiver(kind, sig, scope, &mut own);
         let mut parameters = Vec::new();
+        let mut all_lowered = true;
         for input in &mut sig.inputs {
             if let FnArg::Typed(input) = input {
-                parameters.extend(Parameter::lower(kind, input, scope, &mut own));
+                let parameter = Parameter::lower(kind, input, scope, &mut own);
+                all_lowered &= parameter.is_some();
+                parameters.extend(parameter);
             }
         }
-        if let Some(uri) = &attr.resource.uri {
+        // One with a fault may be the variable that would be missed.
+        if let (Some(uri), true) = (&attr.resource.uri, all_lowered) {
             check_variables(uri, &parameters, &mut own);
         }
         let output = output(kind, &sig.output, &mut own);

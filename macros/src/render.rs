@@ -8,7 +8,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Path, parse_quote, spanned::Spanned as _};
 
 use crate::{
-    arg::{Completion, Source},
+    arg::{Completion, Method, Source},
     attr::{Icon, ResourceKeys, span_of},
     callable::{Callable, Mode},
     kind::Kind,
@@ -93,14 +93,66 @@ fn input(index: usize, parameter: &Parameter) -> TokenStream {
 
 /// `.complete(…)`, if the argument has completion.
 fn complete(parameter: &Parameter) -> Option<TokenStream> {
-    let Completion { at, source } = parameter.completion.as_ref()?;
+    let Completion {
+        at,
+        source,
+        blocking,
+    } = parameter.completion.as_ref()?;
     let name = parameter.argument_name()?;
     let completer = match source {
         // The span is that of the path, so that a function that cannot complete is underlined.
-        Source::Function(path) => quote_spanned!(path.span()=> __tf::completer(#path)),
+        Source::Function(path) => match blocking {
+            Some(_) => quote_spanned!(path.span()=> __tf::completer(__tf::Blocking(#path))),
+            None => quote_spanned!(path.span()=> __tf::completer(#path)),
+        },
+        Source::Method(method) => completing_method(method, blocking.is_some()),
         Source::Values(values) => quote_spanned!(*at=> __tf::values(&[#(#values),*])),
     };
     Some(quote!(.complete(#name, #completer)))
+}
+
+/// The completer of a method: a closure that takes what is injected, calls the method and converts its result, and one that says
+/// what must be there.
+fn completing_method(method: &Method, is_blocking: bool) -> TokenStream {
+    let local = |name: &str| Ident::new(name, Span::mixed_site());
+    let (receiver, server, query) = (local("__receiver"), local("__server"), local("__query"));
+    let needed = local("__needed");
+    let Method {
+        path,
+        injected,
+        is_async,
+    } = method;
+    let values: Vec<Ident> = (0..injected.len())
+        .map(|index| local(&format!("__{index}")))
+        .collect();
+    let takes = injected.iter().zip(&values).map(
+        |(ty, value)| quote_spanned!(ty.span()=> let #value = __tf::injected::<#ty>(&#query)?;),
+    );
+    let requires = injected
+        .iter()
+        .map(|ty| quote_spanned!(ty.span()=> <#ty as __tf::FromContext>::require(#needed);));
+    let span = path.span();
+    let called = quote_spanned!(span=> #path(&#server, #query, #(#values),*));
+    let called = match is_async {
+        true => quote_spanned!(span=> #called.await),
+        false => called,
+    };
+    let outcome = quote_spanned!(span=> __tf::IntoCompletion::into_completion(#called));
+    let finish = match (is_async, is_blocking) {
+        (true, _) => quote_spanned!(span=> __tf::later(async move { #outcome })),
+        (false, true) => quote_spanned!(span=> __tf::blocking(move || #outcome)),
+        (false, false) => quote_spanned!(span=> __tf::ready(#outcome)),
+    };
+    quote! {
+        __tf::method_completer(
+            |#receiver, #query| {
+                let #server = __tf::completing_server::<Self>(#receiver);
+                #(#takes)*
+                #finish
+            },
+            |#needed| { #(#requires)* },
+        )
+    }
 }
 
 /// `<T as Parameter<_>>`, at the span of `T`.

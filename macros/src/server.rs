@@ -1,9 +1,9 @@
 //! `#[server]` on an `impl` block: the block, and an implementation of `ServerMethods` that lists its tools, prompts and resources.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{
-    Attribute, Generics, ImplItem, Path, Token, Type, Visibility, braced,
+    Attribute, Generics, ImplItem, Path, Signature, Token, Type, Visibility, braced,
     ext::IdentExt,
     parse::{Parse, ParseStream},
     token::Brace,
@@ -70,6 +70,13 @@ fn callables(block: &mut Block, diag: &mut Diagnostics) -> Vec<Callable> {
         ));
         function.attrs.insert(0, render::owns_arguments());
     }
+    for callable in &mut callables {
+        for parameter in &mut callable.parameters {
+            if let Some(completion) = &mut parameter.completion {
+                completion.resolve(|name| signature(block, name), diag);
+            }
+        }
+    }
     if marked == 0 {
         diag.error(
             &block.self_ty,
@@ -77,6 +84,15 @@ fn callables(block: &mut Block, diag: &mut Diagnostics) -> Vec<Callable> {
         );
     }
     callables
+}
+
+/// The function `name` of the block.
+fn signature<'b>(block: &'b Block, name: &Ident) -> Option<&'b Signature> {
+    let mut signatures = block.items.iter().filter_map(|item| match item {
+        Item::Fn(function) => Some(&function.sig),
+        Item::Other(_) => None,
+    });
+    signatures.find(|sig| sig.ident == *name)
 }
 
 /// Reports that one of `earlier` has the name of `callable`, unless `#[cfg]` may exclude one of them. Resources are named by their URIs.

@@ -2,11 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use trueform::{
-    ToolError,
-    completion::{CompletionQuery, MAX_SUGGESTIONS},
-    schema::Completion,
-};
+use trueform::{completion::MAX_SUGGESTIONS, schema::Completion};
 
 use crate::Folder;
 
@@ -14,16 +10,7 @@ use crate::Folder;
 pub const MAX_COMPLETION_TIME: Duration = Duration::from_secs(1);
 
 /// The paths that begin with what was typed.
-pub(crate) async fn paths(query: CompletionQuery) -> Result<Completion, ToolError> {
-    let folder = query.context().state::<Folder>();
-    let folder =
-        folder.ok_or_else(|| ToolError::internal("the folder is not registered as state"))?;
-    let typed = query.value().to_owned();
-    let found = tokio::task::spawn_blocking(move || beginning_with(&folder, &typed)).await;
-    found.map_err(ToolError::internal)
-}
-
-fn beginning_with(folder: &Folder, typed: &str) -> Completion {
+pub(crate) fn beginning_with(folder: &Folder, typed: &str) -> Completion {
     let end = Instant::now() + MAX_COMPLETION_TIME;
     let prefix = typed.to_owned();
     let files = folder.files(move |folder| {

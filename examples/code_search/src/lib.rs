@@ -9,9 +9,10 @@ mod query;
 mod search;
 
 use trueform::{
+    completion::CompletionQuery,
     prelude::*,
     prompt::user,
-    schema::{EmbeddedResource, PromptMessage, ResourceContents},
+    schema::{Completion, EmbeddedResource, PromptMessage, ResourceContents},
 };
 
 pub use self::{
@@ -20,15 +21,13 @@ pub use self::{
     query::{MAX_MATCHES, MAX_PATTERN_CHARS, MAX_REGEX_BYTES, Match, Page, Query},
     search::{MAX_LINE_BYTES, MAX_SEARCH_TIME, MAX_SEARCHED_BYTES, PROGRESS_FILES},
 };
-use self::{completion::paths, contents::contents};
+use self::{completion::beginning_with, contents::contents};
 
 /// The server of `folder`.
 pub fn server(folder: Folder) -> Server {
     Server::new("code-search", env!("CARGO_PKG_VERSION"))
         .title("Code search")
         .instructions("Find code with `search`; read the file `src/main.rs` as the resource `code://src/main.rs`.")
-        // For the completion of paths.
-        .state(folder.clone())
         .features(folder)
 }
 
@@ -43,7 +42,10 @@ impl Folder {
 
     /// A file of the folder, by its path.
     #[resource("code://{+path}", title = "File", file_like, blocking)]
-    fn file(&self, #[arg(complete = paths)] path: String) -> Result<ResourceContents, ToolError> {
+    fn file(
+        &self,
+        #[arg(complete = Self::paths, blocking)] path: String,
+    ) -> Result<ResourceContents, ToolError> {
         Ok(contents(&path, self.read(&path)?))
     }
 
@@ -52,7 +54,7 @@ impl Folder {
     fn review(
         &self,
         /// The path of the file.
-        #[arg(complete = paths)]
+        #[arg(complete = Self::paths, blocking)]
         path: String,
         /// What to look at above all.
         #[arg(complete = ["bugs", "security", "speed", "tests", "readability"])]
@@ -74,5 +76,9 @@ impl Folder {
             )),
             user(EmbeddedResource::new(file)),
         ])
+    }
+
+    fn paths(&self, query: CompletionQuery) -> Completion {
+        beginning_with(self, query.value())
     }
 }

@@ -31,7 +31,7 @@ pub fn server(database: Database, writes: bool) -> Server {
     let server = Server::new("sqlite-explorer", env!("CARGO_PKG_VERSION"))
         .title("SQLite explorer")
         .instructions("Looks into one SQLite database. Read the schema before you write a query.")
-        // For completion and for `execute`, which are not methods.
+        // For `execute`, which is not a method.
         .state(database.clone())
         .features(Explorer { database });
     match writes {
@@ -113,7 +113,7 @@ impl Explorer {
     fn table(
         &self,
         context: Context,
-        #[arg(complete = tables)] table: String,
+        #[arg(complete = Self::tables, blocking)] table: String,
     ) -> Result<Option<Json<Table>>, Problem> {
         Ok(self.described(&context, &table)?.map(Json))
     }
@@ -124,7 +124,7 @@ impl Explorer {
         &self,
         context: Context,
         /// The table or view.
-        #[arg(complete = tables)]
+        #[arg(complete = Self::tables, blocking)]
         table: String,
         /// What you want to know about it.
         question: Option<String>,
@@ -144,6 +144,13 @@ impl Explorer {
                 found.name
             )),
         ])
+    }
+
+    fn tables(&self, query: CompletionQuery) -> Result<Vec<String>, Problem> {
+        let session = self
+            .database
+            .session(Access::Read, watch(query.context()))?;
+        session.table_names(query.value())
     }
 }
 
@@ -198,18 +205,6 @@ struct Written {
     changed_rows: u64,
     /// The rows of a RETURNING clause.
     returned: Rows,
-}
-
-/// The names of tables and views that begin with what was typed.
-async fn tables(query: CompletionQuery) -> Result<Vec<String>, ToolError> {
-    let context = query.context().clone();
-    let database = context.state::<Database>().ok_or("there is no database")?;
-    // Completion functions run where they are called, and must not block there.
-    let names = tokio::task::spawn_blocking(move || {
-        let session = database.session(Access::Read, watch(&context))?;
-        session.table_names(query.value())
-    });
-    Ok(names.await??)
 }
 
 /// Whether the client no longer wants the answer of the call.

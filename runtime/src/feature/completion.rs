@@ -2,17 +2,19 @@
 //!
 //! An argument says where its suggestions come from: a function, or a fixed list, which the values of an enumeration are too.
 
+mod function;
 mod query;
 mod room;
 mod source;
 
 pub use self::{
+    function::{Blocking, CompletionFunction},
     query::CompletionQuery,
-    source::{CompletionFunction, IntoCompletion},
+    source::IntoCompletion,
 };
 pub(crate) use self::{
     room::{Argument, Completions, unknown_argument},
-    source::Completer,
+    source::{Completer, missing_states},
 };
 
 /// Most suggestions that one answer holds (L-2).
@@ -20,5 +22,11 @@ pub const MAX_SUGGESTIONS: usize = 100;
 
 /// What expansions of the macros call.
 pub(crate) mod macro_support {
-    pub use super::source::{Completer, completer, values};
+    pub use super::{
+        function::Blocking,
+        source::{
+            Completer, IntoCompletion, completer, completing_server, injected, method_completer,
+            values,
+        },
+    };
 }

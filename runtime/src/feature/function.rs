@@ -39,6 +39,7 @@ use crate::{
 /// What expansions of the macros call.
 pub(crate) mod macro_support {
     pub use super::{
+        injected::FromContext,
         input::InputSchema,
         invocation::{Invocation, ParameterError, blocking, later, ready},
         parameter::{Field, Parameter, UnnamedParameter},

@@ -18,6 +18,7 @@ mod calls;
 #[cfg(feature = "testing")]
 mod checker;
 mod client;
+mod completing;
 #[cfg(feature = "http")]
 mod controls;
 mod enforced;

@@ -1,14 +1,20 @@
 //! Where suggestions come from.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use trueform_schema::Completion;
 
-use super::{CompletionQuery, MAX_SUGGESTIONS};
+use super::{CompletionFunction, CompletionQuery, MAX_SUGGESTIONS};
 use crate::feature::{
     callable::Step,
     failure::{IntoToolError, ToolError},
+    function::{
+        FromContext, MethodReceiver, RequiredState,
+        invocation::{Begun, ParameterError, Reason},
+    },
+    offered::Named,
 };
+use crate::host::States;
 
 /// What a function may return that suggests values: the values, best first, or a whole [`Completion`] with the number of all there
 /// are. Of more than [`MAX_SUGGESTIONS`] values the first are sent, and the client learns that there are more (L-2).
@@ -53,69 +59,80 @@ impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
     }
 }
 
-/// A function that suggests values for an argument: it takes a [`CompletionQuery`] and returns what is [`IntoCompletion`], at once
-/// or as a future.
-///
-/// `Kind` says which, and is always inferred. Not to be implemented elsewhere.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot complete an argument",
-    label = "not a function that suggests values",
-    note = "write `fn name(query: trueform::completion::CompletionQuery) -> Vec<String>`, or an `async` one",
-    note = "it takes no `&self` and nothing injected: `query.context().state::<T>()` has what `Server::state` registered"
-)]
-pub trait CompletionFunction<Kind>: Send + Sync + 'static {
-    #[doc(hidden)]
-    fn suggest(&self, query: CompletionQuery) -> Step<Result<Completion, ToolError>>;
-}
-
-/// The kinds of such functions.
-#[derive(Debug)]
-pub struct SuggestsAtOnce<R>(std::marker::PhantomData<R>);
-#[derive(Debug)]
-pub struct SuggestsLater<F>(std::marker::PhantomData<F>);
-
-#[diagnostic::do_not_recommend]
-impl<F, R> CompletionFunction<SuggestsAtOnce<R>> for F
-where
-    F: Fn(CompletionQuery) -> R + Send + Sync + 'static,
-    R: IntoCompletion,
-{
-    fn suggest(&self, query: CompletionQuery) -> Step<Result<Completion, ToolError>> {
-        Step::Ready(self(query).into_completion())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<F, R> CompletionFunction<SuggestsLater<R>> for F
-where
-    F: Fn(CompletionQuery) -> R + Send + Sync + 'static,
-    R: Future + Send + 'static,
-    R::Output: IntoCompletion,
-{
-    fn suggest(&self, query: CompletionQuery) -> Step<Result<Completion, ToolError>> {
-        let future = self(query);
-        Step::Later(Box::pin(async move { future.await.into_completion() }))
-    }
-}
-
 type Suggest = dyn Fn(CompletionQuery) -> Step<Result<Completion, ToolError>> + Send + Sync;
+
+/// A method that suggests values: the value it is called on, then what was typed.
+type SuggestMethod = fn(&MethodReceiver, CompletionQuery) -> Begun<Completion>;
 
 /// Where the suggestions for one argument come from.
 #[derive(Clone)]
-pub struct Completer(Kind);
+pub struct Completer {
+    kind: Kind,
+    /// State that a function cannot do without.
+    states: Vec<RequiredState>,
+}
 
 #[derive(Clone)]
 enum Kind {
     Function(Arc<Suggest>),
+    /// A method, until it is known what it is called on.
+    Method(SuggestMethod),
     Values(Arc<[String]>),
 }
 
 /// The suggestions of `function`.
 #[must_use]
 pub fn completer<K, F: CompletionFunction<K>>(function: F) -> Completer {
-    Completer(Kind::Function(Arc::new(move |query| {
-        function.suggest(query)
-    })))
+    let function = Arc::new(function);
+    let mut states = Vec::new();
+    F::require(&mut states);
+    Completer {
+        kind: Kind::Function(Arc::new(move |query| function.suggest(query))),
+        states,
+    }
+}
+
+/// The suggestions of a method, whose injected parameters `require` describes.
+#[must_use]
+pub fn method_completer(
+    method: fn(&MethodReceiver, CompletionQuery) -> Begun<Completion>,
+    require: fn(&mut Vec<RequiredState>),
+) -> Completer {
+    let mut states = Vec::new();
+    require(&mut states);
+    Completer {
+        kind: Kind::Method(method),
+        states,
+    }
+}
+
+/// The value whose method suggests.
+///
+/// # Panics
+/// Never where the macros call it: the method is bound to a value of the type whose code this is.
+#[must_use]
+pub fn completing_server<S: Any + Send + Sync>(receiver: &MethodReceiver) -> Arc<S> {
+    let server = receiver.clone().downcast();
+    server.expect("a method is bound to the value whose type its code names")
+}
+
+/// A parameter beside the query.
+///
+/// # Errors
+/// If the context does not have it.
+pub fn injected<P: FromContext>(query: &CompletionQuery) -> Result<P, ParameterError> {
+    P::from_context(query.context()).map_err(ParameterError::injected)
+}
+
+/// The states that `completer`, of the argument `argument` of `named`, needs and that are not in `states`.
+pub(crate) fn missing_states<'a>(
+    named: Named<'a>,
+    argument: &'a str,
+    completer: &'a Completer,
+    states: &'a States,
+) -> impl Iterator<Item = String> + 'a {
+    let missing = named.missing_states(&completer.states, states);
+    missing.map(move |problem| format!("the completion of `{argument}`: {problem}"))
 }
 
 /// Those of `values` that begin with what was typed.
@@ -126,13 +143,39 @@ pub fn values(values: &[&str]) -> Completer {
 
 impl Completer {
     pub(crate) fn of_values(values: impl Iterator<Item = String>) -> Self {
-        Self(Kind::Values(values.collect()))
+        Self {
+            kind: Kind::Values(values.collect()),
+            states: Vec::new(),
+        }
+    }
+
+    /// The same, whose method is called on `receiver`.
+    #[must_use]
+    pub(crate) fn bound(self, receiver: &MethodReceiver) -> Self {
+        let Kind::Method(method) = self.kind else {
+            return self;
+        };
+        let receiver = receiver.clone();
+        let suggest = move |query: CompletionQuery| match method(&receiver, query) {
+            Ok(step) => step,
+            Err(error) => Step::Ready(Err(match error.into_reason() {
+                Reason::Injected(error) => error,
+                // No argument is decoded here.
+                Reason::Argument { error, .. } | Reason::Arguments(error) => {
+                    ToolError::internal(error)
+                }
+            })),
+        };
+        Self {
+            kind: Kind::Function(Arc::new(suggest)),
+            ..self
+        }
     }
 
     /// The same, of a list only those values that `keep` holds for.
     pub(crate) fn retaining(self, keep: impl Fn(&str) -> bool) -> Self {
-        match self.0 {
-            Kind::Function(_) => self,
+        match self.kind {
+            Kind::Function(_) | Kind::Method(_) => self,
             Kind::Values(values) => {
                 Self::of_values(values.iter().filter(|value| keep(value)).cloned())
             }
@@ -141,8 +184,10 @@ impl Completer {
 
     /// Begins to look for suggestions.
     pub(super) fn begin(&self, query: CompletionQuery) -> Step<Result<Completion, ToolError>> {
-        match &self.0 {
+        match &self.kind {
             Kind::Function(function) => function(query),
+            // Specs bind their methods when they become drafts.
+            Kind::Method(_) => Step::Ready(Err(ToolError::internal("an unbound method"))),
             Kind::Values(values) => Step::Ready(matching(values, &query.value).into_completion()),
         }
     }
@@ -173,8 +218,9 @@ pub(super) fn limited(mut completion: Completion) -> Completion {
 
 impl fmt::Debug for Completer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.kind {
             Kind::Function(_) => f.write_str("Function"),
+            Kind::Method(_) => f.write_str("Method"),
             Kind::Values(values) => f.debug_tuple("Values").field(values).finish(),
         }
     }

@@ -16,7 +16,7 @@ use crate::{
         Room,
         caching::Caching,
         call::{Conditions, run},
-        completion::Argument,
+        completion::{Argument, missing_states},
         job::Called,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         offered::Named,
@@ -190,6 +190,9 @@ fn checked(
         let (kind, name, place) = (PromptRoute::KIND, route.name(), route.place());
         let named = Named { kind, name, place };
         problems.extend(named.missing_states(route.required_states(), states));
+        for (argument, completer) in route.completers() {
+            problems.extend(missing_states(named, argument, completer, states));
+        }
         problems.extend(named.undeclarable(route.needs(), revisions));
     }
     problems.extend(unlistable(routes.iter(), revisions));

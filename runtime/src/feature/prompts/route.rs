@@ -160,6 +160,12 @@ impl PromptRoute {
         &self.states
     }
 
+    /// What suggests values, with its argument.
+    pub(super) fn completers(&self) -> impl Iterator<Item = (&str, &Completer)> {
+        let parameters = self.function.parameters().iter().zip(&self.completers);
+        parameters.filter_map(|(one, completer)| Some((&*one.name, completer.as_ref()?)))
+    }
+
     /// Whether anything suggests values for an argument.
     pub(super) fn completes(&self) -> bool {
         self.completers.iter().any(Option::is_some)

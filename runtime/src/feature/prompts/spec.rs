@@ -58,12 +58,15 @@ impl PromptSpec {
         prompt.title = self.facts.title.map(str::to_owned);
         prompt.icons = self.facts.take_icons();
         prompt.meta = self.facts.take_meta();
+        let completers = self.completers.into_iter();
         PromptDraft {
             prompt,
             place: self.facts.place,
             timeout: self.facts.timeout,
             needs: self.facts.needs,
-            completers: self.completers,
+            completers: completers
+                .map(|(argument, completer)| (argument, completer.bound(receiver)))
+                .collect(),
             function: Function {
                 names: std::mem::take(&mut input.names),
                 handler: self.handler.expect("expansions end with `call`"),

@@ -28,7 +28,7 @@ use crate::{
         Room,
         caching::Caching,
         call::{Conditions, run},
-        completion::{Argument, Completer, unknown_argument},
+        completion::{Argument, Completer, missing_states, unknown_argument},
         job::Called,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         subscriptions::{RESOURCE_UPDATED, Topic},
@@ -403,6 +403,9 @@ fn gathered(
     for draft in set.0 {
         let named = draft.named();
         problems.extend(named.missing_states(&draft.states, states));
+        for (variable, completer) in &draft.completers {
+            problems.extend(missing_states(named, variable, completer, states));
+        }
         problems.extend(named.undeclarable(draft.needs, revisions));
         if is_limited && draft.caching.is_public() {
             // V-10

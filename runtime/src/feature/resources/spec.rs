@@ -163,7 +163,7 @@ impl ResourceSpec {
             is_file_like: self.is_file_like,
             states: std::mem::take(&mut input.states),
             completers: completers
-                .map(|(name, completer)| (name.to_owned(), completer))
+                .map(|(name, completer)| (name.to_owned(), completer.bound(receiver)))
                 .collect(),
             code: Some(DraftCode::Function {
                 function: Function {
