@@ -10,6 +10,7 @@ use trueform::{
     completion::CompletionQuery,
     prelude::*,
     prompt::user,
+    resource::UriTemplate,
     schema::{EmbeddedResource, PromptMessage, ResourceContents, TextResourceContents},
 };
 
@@ -39,6 +40,9 @@ pub fn server(database: Database, writes: bool) -> Server {
         false => server,
     }
 }
+
+/// The template of the URI of a table.
+const TABLE: &str = "sqlite://tables/{table}";
 
 /// What reads.
 ///
@@ -132,7 +136,7 @@ impl Explorer {
         let found = self.described(&context, &table)?;
         let found = found.ok_or_else(|| format!("there is no table or view `{table}`"))?;
         let json = serde_json::to_string(&found).map_err(ToolError::internal)?;
-        let uri = format!("sqlite://tables/{}", encoded(&found.name));
+        let uri = UriTemplate::parse(TABLE)?.expand([("table", &found.name)])?;
         let contents = TextResourceContents::new(json, uri).with_mime_type("application/json");
         let question = question.unwrap_or_else(|| {
             "What does it hold, and how does it belong to the other tables?".to_owned()
@@ -215,15 +219,4 @@ fn watch(context: &Context) -> impl Fn() -> bool + Send + 'static {
 
 fn default_rows() -> u32 {
     DEFAULT_ROWS
-}
-
-/// `name` as one segment of a URI.
-fn encoded(name: &str) -> String {
-    let encode = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
-        other => format!("%{other:02X}"),
-    };
-    name.bytes().map(encode).collect()
 }

@@ -21,11 +21,24 @@ impl Shop {
 
     /// Writes to a customer.
     #[prompt]
-    fn letter(&self, name: String) -> String {
+    fn letter(
+        &self,
+        #[arg(complete = Self::names)] name: String,
+        #[arg(complete = Self::later, blocking)] place: String,
+        #[arg(complete = places, blocking)] other: String,
+    ) -> String {
         format!("Dear {name}")
     }
 
     fn ids(query: CompletionQuery) -> Vec<String> {
         ids(&query.value)
+    }
+
+    async fn names(&self, query: CompletionQuery, store: State<Store>) -> Vec<String> {
+        store.names(&query.value).await
+    }
+
+    fn later(&self, query: CompletionQuery) -> Vec<String> {
+        self.places(&query.value)
     }
 }

@@ -1,6 +1,7 @@
 //! What a request can call, whatever it is: a tool, a method of an extension.
 
 use std::{
+    borrow::Cow,
     fmt::{self, Display},
     future::Future,
     pin::Pin,
@@ -11,7 +12,12 @@ use std::{
 use trueform_schema::{ErrorObject, ToolAnnotations};
 
 use super::failure::{Chain, ToolError};
-use crate::{contained::Panic, exchange::Context, gate::Outgoing, jsonrpc};
+use crate::{
+    contained::Panic,
+    exchange::Context,
+    gate::Outgoing,
+    jsonrpc::{self, ErrorDetail},
+};
 
 /// How far an author's code came when it was called.
 pub enum Step<R> {
@@ -74,8 +80,16 @@ pub(crate) trait Callable: Send + Sync + 'static {
             let (name, place) = (self.name(), self.place());
             tracing::warn!(name, %place, error = %Chain(source), "a call failed");
         }
+        if let Some(argument) = error.argument() {
+            return self.wrong_argument(argument, error.message());
+        }
         let (message, _, protocol) = error.into_parts();
         protocol.unwrap_or_else(|| jsonrpc::internal(message))
+    }
+
+    /// The error for the value of `argument`, which the author's code refused: -32602. `problem` is the author's.
+    fn wrong_argument(&self, argument: &str, problem: &str) -> ErrorObject {
+        wrong_argument("/params", argument, problem)
     }
 
     /// What the call returns if the author's code did not finish: -32603. The log has the reason already.
@@ -108,6 +122,17 @@ pub(crate) trait Callable: Send + Sync + 'static {
         cx: &Context,
         outcome: Result<Self::Output, ToolError>,
     ) -> Result<Outgoing, ErrorObject>;
+}
+
+/// The error for the value of `argument` at `pointer`, which the author's code refused.
+#[cold]
+pub(crate) fn wrong_argument(
+    pointer: impl Into<Cow<'static, str>>,
+    argument: &str,
+    problem: &str,
+) -> ErrorObject {
+    let detail = ErrorDetail::new(pointer, "argument", problem.to_owned(), "another value");
+    jsonrpc::invalid_params(format!("`{argument}`: {problem}"), &detail)
 }
 
 /// The error for a request that the server stopped before it was answered (DEC-11).

@@ -32,6 +32,8 @@ struct Inner {
     source: Option<BoxError>,
     protocol: Option<ErrorObject>,
     is_not_found: bool,
+    /// The argument that has a wrong value.
+    argument: Option<Box<str>>,
 }
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -85,6 +87,31 @@ impl ToolError {
         this
     }
 
+    /// The error of an argument `name` whose value is wrong; `message` says what was expected. `name` is that of the argument on the
+    /// wire, or of the variable of a resource template.
+    ///
+    /// The error of a prompt, a resource or a completion is -32602 with a JSON pointer to the value. That of a tool is a result for
+    /// the model, as for arguments that its schema forbids.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Translates a text.
+    /// #[prompt]
+    /// fn translate(text: String, language: String) -> Result<String, ToolError> {
+    ///     match language.as_str() {
+    ///         "de" | "fr" => Ok(format!("Translate into `{language}`: {text}")),
+    ///         _ => Err(ToolError::invalid_argument("language", "expected `de` or `fr`")),
+    ///     }
+    /// }
+    /// ```
+    // K-2, L-3, I-6
+    pub fn invalid_argument(name: impl Into<String>, message: impl fmt::Display) -> Self {
+        let mut this = Self::new(message);
+        this.0.argument = Some(name.into().into());
+        this
+    }
+
     fn of(message: String, source: Option<BoxError>) -> Self {
         Self(Box::new(Inner {
             message,
@@ -92,6 +119,7 @@ impl ToolError {
             source,
             protocol: None,
             is_not_found: false,
+            argument: None,
         }))
     }
 
@@ -124,6 +152,11 @@ impl ToolError {
     /// Whether it says that a resource does not exist.
     pub(crate) fn is_not_found(&self) -> bool {
         self.0.is_not_found
+    }
+
+    /// The argument that has a wrong value.
+    pub(crate) fn argument(&self) -> Option<&str> {
+        self.0.argument.as_deref()
     }
 
     /// The message, the further content, and the protocol error if it is to be sent in place of a result.

@@ -20,7 +20,7 @@
 //!
 //! A resource comes before templates. Of the templates that a URI has the form of, the most specific one is read: at the first place
 //! where two differ, a literal character comes before `{name}`, `{name}` before `{+path}`, and the longer template before the shorter
-//! one; else the one that was registered first. Two templates that match the same URIs are an error at the start.
+//! one; else the one that was registered first. [`UriTemplate`] makes the URI of values, for links to resources. Two templates that match the same URIs are an error at the start.
 
 mod contents;
 mod draft;
@@ -35,6 +35,7 @@ mod spec;
 mod spelling;
 pub(crate) mod template;
 pub(crate) mod trie;
+mod uri_template;
 
 pub(crate) use self::room::{Resources, TOPIC};
 pub use self::{
@@ -42,6 +43,7 @@ pub use self::{
     dynamic::{DynamicResource, DynamicTemplate, Variables},
     folder::{DEFAULT_MAX_FILE_SIZE, DEFAULT_MAX_LISTED, Folder},
     set::{IntoResources, ResourceSet},
+    uri_template::{UriTemplate, UriTemplateError},
 };
 pub use crate::feature::caching::Caching;
 

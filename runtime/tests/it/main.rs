@@ -74,3 +74,4 @@ mod values;
 mod visible;
 mod ways_out;
 mod writes;
+mod wrong_values;

@@ -4,7 +4,7 @@ use std::{fmt::Display, sync::Arc};
 
 use trueform_schema::{
     CompleteRequestParams, CompleteResult, Completion, ErrorObject, JsonObject, Revision,
-    ServerCapabilities,
+    ServerCapabilities, pointer,
 };
 
 use super::{
@@ -16,7 +16,7 @@ use crate::{
     feature::{
         Room,
         call::{Conditions, run},
-        callable::{Callable, Step},
+        callable::{Callable, Step, wrong_argument},
         failure::ToolError,
         function::Place,
         job::Called,
@@ -40,6 +40,7 @@ impl Room for Completions {
 pub(crate) struct Argument {
     /// Of what it is an argument, for the log.
     pub(crate) owner: String,
+    pub(crate) name: String,
     pub(crate) place: Place,
     /// `None` if nothing suggests values for it.
     pub(crate) completer: Option<Completer>,
@@ -111,6 +112,14 @@ impl Callable for Argument {
             Some(completer) => completer.begin(query),
             None => Step::Ready(Ok(Completion::new(Vec::new()))),
         }
+    }
+
+    fn wrong_argument(&self, argument: &str, problem: &str) -> ErrorObject {
+        let pointer = match argument == self.name {
+            true => "/params/argument/value".to_owned(),
+            false => format!("/params/context/arguments/{}", pointer::escape(argument)),
+        };
+        wrong_argument(pointer, argument, problem)
     }
 
     fn respond(

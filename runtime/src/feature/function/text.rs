@@ -57,6 +57,14 @@ pub(crate) struct Wording<'a> {
 }
 
 impl Wording<'_> {
+    /// The error for the value of `argument`, which the function refused; `problem` is its author's.
+    #[cold]
+    pub(crate) fn wrong_argument(self, argument: &str, problem: &str) -> ErrorObject {
+        let pointer = self.pointer_to(&format!("/{}", pointer::escape(argument)));
+        let detail = ErrorDetail::new(pointer, "argument", problem.to_owned(), "another value");
+        misfit(self, &format!("`{argument}`: {problem}"), &detail)
+    }
+
     /// JSON pointer to what `inner` points to within the arguments.
     fn pointer_to(&self, inner: &str) -> String {
         match self.in_one_string {

@@ -180,6 +180,7 @@ impl PromptRoute {
         match parameters.iter().position(|one| *one.name == *name) {
             Some(at) => Ok(Argument {
                 owner: self.name().to_owned(),
+                name: name.to_owned(),
                 place: self.place.clone(),
                 completer: self.completers[at].clone(),
             }),
@@ -187,6 +188,15 @@ impl PromptRoute {
                 let names = parameters.iter().map(|one| &*one.name);
                 Err(unknown_argument("prompt", self.name(), name, names))
             }
+        }
+    }
+
+    fn wording(&self) -> Wording<'_> {
+        Wording {
+            kind: Self::KIND,
+            name: self.name(),
+            pointer: "/params/arguments",
+            in_one_string: false,
         }
     }
 
@@ -220,13 +230,11 @@ impl Callable for PromptRoute {
     ) -> Step<Result<GetPromptResult, ToolError>> {
         let arguments = arguments.iter().flat_map(Map::iter);
         let arguments = arguments.map(|(name, value)| (name, value.as_str()));
-        let wording = Wording {
-            kind: Self::KIND,
-            name: self.name(),
-            pointer: "/params/arguments",
-            in_one_string: false,
-        };
-        self.function.call(cx, arguments, wording)
+        self.function.call(cx, arguments, self.wording())
+    }
+
+    fn wrong_argument(&self, argument: &str, problem: &str) -> ErrorObject {
+        self.wording().wrong_argument(argument, problem)
     }
 
     fn respond(

@@ -71,6 +71,15 @@ impl Reading {
         let names = self.reader.variables.iter().map(|name| &**name);
         names.zip(self.values.iter().map(|value| &**value))
     }
+
+    fn wording(&self) -> Wording<'_> {
+        Wording {
+            kind: "resource",
+            name: &self.uri,
+            pointer: POINTER,
+            in_one_string: true,
+        }
+    }
 }
 
 impl Callable for Reading {
@@ -92,17 +101,13 @@ impl Callable for Reading {
     #[inline]
     fn call(self: &Arc<Self>, cx: &Context, (): ()) -> Step<ResourceOutcome> {
         match &self.reader.code {
-            Code::Function(function) => {
-                let wording = Wording {
-                    kind: "resource",
-                    name: &self.uri,
-                    pointer: POINTER,
-                    in_one_string: true,
-                };
-                function.call(cx, self.variables(), wording)
-            }
+            Code::Function(function) => function.call(cx, self.variables(), self.wording()),
             Code::Dynamic(code) => code(cx, self),
         }
+    }
+
+    fn wrong_argument(&self, argument: &str, problem: &str) -> ErrorObject {
+        self.wording().wrong_argument(argument, problem)
     }
 
     fn respond(&self, cx: &Context, outcome: ResourceOutcome) -> Result<Outgoing, ErrorObject> {

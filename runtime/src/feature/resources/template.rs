@@ -308,12 +308,30 @@ impl Template {
 
     /// The URI with `value` for each variable, encoded as the template asks.
     fn expanded_with<'v>(&self, mut value: impl FnMut(usize) -> Cow<'v, str>) -> String {
+        self.joined(|at, uri| encode(&value(at), Some(at) == self.reserved, uri))
+    }
+
+    /// The literal text, and between it what `push` appends for each variable.
+    fn joined(&self, mut push: impl FnMut(usize, &mut String)) -> String {
         let mut uri = self.prefix.to_string();
         for (at, variable) in self.variables.iter().enumerate() {
-            encode(&value(at), Some(at) == self.reserved, &mut uri);
+            push(at, &mut uri);
             uri.push_str(&variable.after);
         }
         uri
+    }
+
+    /// As [`expanded`](Self::expanded), but of the reserved characters in the value of `{+name}` only `/` stays.
+    pub(super) fn expanded_strictly(&self, values: &[&str]) -> String {
+        self.joined(|at, uri| {
+            let is_reserved = Some(at) == self.reserved;
+            for (nth, segment) in values[at].split('/').enumerate() {
+                if nth > 0 {
+                    uri.push_str(if is_reserved { "/" } else { "%2F" });
+                }
+                encode(segment, false, uri);
+            }
+        })
     }
 
     /// The URI with `values` for the variables, in order. Unlike RFC 6570 a `%` in the value of `{+name}` is encoded too, so that

@@ -183,6 +183,14 @@ impl ToolRoute {
         if let Some(source) = error.source() {
             tracing::warn!(tool = self.name(), place = %self.place(), error = %Chain(source), "a tool failed");
         }
+        if let Some(argument) = error.argument() {
+            let error = ToolError::new(format!(
+                "the arguments of tool `{}` do not fit:\n`{argument}`: {}",
+                self.name(),
+                error.message()
+            ));
+            return failed_result(error);
+        }
         failed_result(error)
     }
 

@@ -1,0 +1,18 @@
+use trueform::{completion::CompletionQuery, prelude::*};
+
+struct Greeter;
+
+#[server]
+impl Greeter {
+    /// Greets.
+    #[prompt]
+    fn greet(&self, #[arg(complete = Self::names)] name: String) -> String {
+        format!("Hello {name}")
+    }
+
+    fn names(&mut self, _: CompletionQuery) -> [&'static str; 1] {
+        ["Ann"]
+    }
+}
+
+fn main() {}
