@@ -1,0 +1,129 @@
+//! Forms that users of clients fill in, made of Rust types: what an elicitation asks for, and how its answer becomes a value.
+//!
+//! Knows nothing of requests and answers: who asks sends [`Form::at`] and hands the content of an accepted answer to
+//! [`Form::decode`].
+
+mod answer;
+mod read;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use schemars::JsonSchema;
+use serde_json::{Number, Value};
+use trueform_schema::StringSchemaFormat;
+
+pub(crate) use self::answer::FormFault;
+use self::read::{Purpose, Reader};
+use super::function::schema::{input_generator, with_bounds};
+use crate::check::{CompileOptions, Schema};
+
+/// Name of the only field of a form that is made of a type which is not a struct.
+pub(crate) const ANSWER: &str = "answer";
+
+/// A form, and what its answer is held to.
+#[derive(Debug)]
+pub(crate) struct Form {
+    fields: Vec<Field>,
+    shape: Shape,
+    /// What an answer is held to. It knows bounds of Rust types that the form does not show.
+    held_to: Schema,
+}
+
+/// How the fields make up the Rust type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// A struct: the content is its value.
+    Struct {
+        /// Whether the type refuses members that are not fields.
+        closed: bool,
+    },
+    /// Any other type: the field [`ANSWER`] is its value.
+    Single,
+    /// `()` and its like: there are no fields, and an accepted form is the value.
+    Unit,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Field {
+    name: String,
+    title: Option<String>,
+    description: Option<String>,
+    required: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Text {
+        format: Option<StringSchemaFormat>,
+        min_length: Option<i64>,
+        max_length: Option<i64>,
+        default: Option<String>,
+        /// A format and a pattern that forms do not have: answers are held to them all the same.
+        unsent: Unsent,
+    },
+    Number {
+        integer: bool,
+        minimum: Option<Number>,
+        maximum: Option<Number>,
+        default: Option<Number>,
+    },
+    Boolean {
+        default: Option<bool>,
+    },
+    Choice {
+        options: Vec<Choice>,
+        default: Option<String>,
+    },
+    Choices {
+        options: Vec<Choice>,
+        min_items: Option<i64>,
+        max_items: Option<i64>,
+        default: Option<Vec<String>>,
+        /// Whether the type is a set: an option may be chosen once.
+        distinct: bool,
+    },
+}
+
+/// Rules for a text that clients are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Unsent {
+    format: Option<String>,
+    // GAP-10
+    pattern: Option<String>,
+}
+
+/// One of several options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Choice {
+    value: String,
+    title: Option<String>,
+}
+
+impl Form {
+    /// The form of `T`.
+    ///
+    /// # Errors
+    /// What no form can express, each naming the field and what was expected.
+    pub(crate) fn of<T: JsonSchema>() -> Result<Self, Vec<String>> {
+        let mut generator = input_generator();
+        let schema = T::json_schema(&mut generator).to_value();
+        let (shown, bounded) = with_bounds(schema, &mut generator);
+        Self::of_schemas(&shown, &bounded)
+    }
+
+    /// The form of a type whose schema is `shown`, and `bounded` with the bounds of all integer types.
+    fn of_schemas(shown: &Value, bounded: &Value) -> Result<Self, Vec<String>> {
+        let (shape, fields) = Reader::read(shown, Purpose::Send)?;
+        let (_, held) = Reader::read(bounded, Purpose::Hold)?;
+        let options = CompileOptions::default().exact_integers(true);
+        let held_to = Schema::compile(&answer::schema(&held, shape), options)
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        Ok(Self {
+            fields,
+            shape,
+            held_to,
+        })
+    }
+}

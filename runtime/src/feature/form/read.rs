@@ -1,0 +1,490 @@
+//! From the schema of a Rust type to the fields of a form.
+
+use serde_json::{Map, Value};
+use trueform_schema::StringSchemaFormat;
+
+use super::{ANSWER, Choice, Field, Kind, Shape, Unsent, answer, wire};
+use crate::check::{CompileOptions, Schema};
+
+/// Most references and wrappers on the way to one schema. Derived schemas have two or three.
+const MOST_STEPS: usize = 32;
+
+/// What a form has fields for.
+const FIELDS: &str =
+    "a string, a number, a boolean, an enum of unit variants or a list of such an enum";
+
+/// Keywords that restrict values. Those that a form cannot say are problems; unknown keywords restrict nothing.
+const RESTRICTIONS: &[&str] = &[
+    "additionalItems",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "contains",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "else",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "if",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "oneOf",
+    "pattern",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "required",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
+];
+
+pub(super) struct Reader<'s> {
+    root: &'s Value,
+    purpose: Purpose,
+}
+
+/// What fields are read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Clients are sent them.
+    Send,
+    /// Answers are held to them.
+    Hold,
+}
+
+/// A schema without references, and without `null` where that only means that a field may be left out.
+struct Plain {
+    members: Map<String, Value>,
+    nullable: bool,
+}
+
+impl<'s> Reader<'s> {
+    /// The fields of the type with the schema `root`, and how they make up the type.
+    ///
+    /// # Errors
+    /// All that no form can express.
+    pub(super) fn read(
+        root: &'s Value,
+        purpose: Purpose,
+    ) -> Result<(Shape, Vec<Field>), Vec<String>> {
+        let this = Self { root, purpose };
+        let plain = this.plain(root).map_err(|found| vec![found])?;
+        match plain.members.get("type").and_then(Value::as_str) {
+            Some("object") => this.object(&plain.members),
+            Some("null") => Ok((Shape::Unit, Vec::new())),
+            _ => {
+                let field = this.field_of(ANSWER, plain, true);
+                let field = field.map_err(|problem| {
+                    vec![format!(
+                        "the type is not a struct, and as the one field of a form {problem}"
+                    )]
+                })?;
+                Ok((Shape::Single, vec![field]))
+            }
+        }
+    }
+
+    fn object(&self, members: &Map<String, Value>) -> Result<(Shape, Vec<Field>), Vec<String>> {
+        let mut problems = Vec::new();
+        let open = match members.get("additionalProperties") {
+            None | Some(Value::Bool(true)) => true,
+            Some(Value::Bool(false)) => false,
+            Some(_) => {
+                problems.push("the type takes members of any name, as maps do; expected a struct with named fields".to_owned());
+                true
+            }
+        };
+        let handled = ["properties", "required", "additionalProperties"];
+        problems.extend(unsaid(members, &handled).map(|keyword| {
+            let why = match keyword {
+                "oneOf" | "anyOf" => ", as enums with data and flattened enums have it",
+                _ => "",
+            };
+            format!(
+                "the schema of the type has `{keyword}`{why}; expected a struct with named fields"
+            )
+        }));
+        let none = Map::new();
+        let properties = members.get("properties").and_then(Value::as_object);
+        let properties = properties.unwrap_or(&none);
+        let required: Vec<&str> = members
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let unknown = required
+            .iter()
+            .filter(|name| !properties.contains_key(**name));
+        problems.extend(unknown.map(|name| {
+            format!("field `{name}` is required and has no schema; expected {FIELDS}")
+        }));
+        let mut fields = Vec::with_capacity(properties.len());
+        for (name, schema) in properties {
+            let field = self
+                .plain(schema)
+                .and_then(|plain| self.field_of(name, plain, required.contains(&name.as_str())));
+            match field {
+                Ok(field) => fields.push(field),
+                Err(problem) => problems.push(format!("field `{name}` {problem}")),
+            }
+        }
+        match problems.is_empty() {
+            true => Ok((Shape::Struct { closed: !open }, fields)),
+            false => Err(problems),
+        }
+    }
+
+    /// The field `name` of the schema `plain`. Problems begin with a verb.
+    fn field_of(&self, name: &str, plain: Plain, required: bool) -> Result<Field, String> {
+        let members = &plain.members;
+        let text = |keyword| {
+            members
+                .get(keyword)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        let mut field = Field {
+            name: name.to_owned(),
+            title: text("title"),
+            description: text("description"),
+            required: required && !plain.nullable,
+            kind: self.kind(members)?,
+        };
+        let default = members.get("default").filter(|default| !default.is_null());
+        if let Some(default) = default {
+            checked(&field, default)?;
+            field.kind = field.kind.with_default(default);
+        }
+        if self.purpose == Purpose::Send {
+            wire::check_numbers(&field.kind)?;
+        }
+        Ok(field)
+    }
+
+    fn kind(&self, members: &Map<String, Value>) -> Result<Kind, String> {
+        let ty = members.get("type").and_then(Value::as_str);
+        let says = |keyword| members.contains_key(keyword);
+        match ty {
+            Some("string") | None if ["enum", "const", "oneOf", "anyOf"].into_iter().any(says) => {
+                refuse_unsaid(members, &["enum", "const", "oneOf", "anyOf"])?;
+                let options = self.options(members)?;
+                Ok(Kind::Choice {
+                    options,
+                    default: None,
+                })
+            }
+            Some("string") => self::text(members),
+            Some(ty @ ("integer" | "number")) => {
+                refuse_unsaid(members, &["minimum", "maximum"])?;
+                let number = |keyword| members.get(keyword).and_then(Value::as_number).cloned();
+                Ok(Kind::Number {
+                    integer: ty == "integer",
+                    minimum: number("minimum"),
+                    maximum: number("maximum"),
+                    default: None,
+                })
+            }
+            Some("boolean") => {
+                refuse_unsaid(members, &[])?;
+                Ok(Kind::Boolean { default: None })
+            }
+            Some("array") => self.choices(members),
+            Some("object") => Err(format!(
+                "is an object; expected {FIELDS}, because a form is flat: make its members fields of the form"
+            )),
+            Some("null") => Err(format!("can only be null; expected {FIELDS}")),
+            _ => Err(format!("has values of several types; expected {FIELDS}")),
+        }
+    }
+
+    fn choices(&self, members: &Map<String, Value>) -> Result<Kind, String> {
+        let only_enums = |problem: &str| {
+            format!("is a list {problem}; expected a list of an enum of unit variants")
+        };
+        let items = members
+            .get("items")
+            .filter(|_| !members.contains_key("prefixItems"))
+            .ok_or_else(|| only_enums("without one type for all items"))?;
+        let items = self
+            .plain(items)
+            .map_err(|found| only_enums(&format!("of which an item {found}")))?;
+        if items.nullable {
+            return Err(only_enums("whose items may be null"));
+        }
+        let options = match self.kind(&items.members) {
+            Ok(Kind::Choice { options, .. }) => options,
+            _ => return Err(only_enums("of other values")),
+        };
+        refuse_unsaid(members, &["items", "minItems", "maxItems", "uniqueItems"])?;
+        Ok(Kind::Choices {
+            options,
+            min_items: length(members, "minItems")?,
+            max_items: length(members, "maxItems")?,
+            default: None,
+            distinct: members.get("uniqueItems") == Some(&Value::Bool(true)),
+        })
+    }
+
+    /// The options of an enum.
+    fn options(&self, members: &Map<String, Value>) -> Result<Vec<Choice>, String> {
+        let mut options = Vec::new();
+        self.collect_options(members, &mut options)?;
+        match options.is_empty() {
+            true => Err("has no value to choose; expected an enum with a variant".to_owned()),
+            false => Ok(options),
+        }
+    }
+
+    fn collect_options(
+        &self,
+        members: &Map<String, Value>,
+        options: &mut Vec<Choice>,
+    ) -> Result<(), String> {
+        let not_units = || {
+            format!(
+                "is an enum with values other than strings, as variants with data have them; expected {FIELDS}"
+            )
+        };
+        let variants = ["oneOf", "anyOf"]
+            .iter()
+            .find_map(|keyword| members.get(*keyword)?.as_array());
+        if let Some(variants) = variants {
+            for variant in variants {
+                let variant = self.plain(variant).map_err(|_| not_units())?;
+                let handled = ["enum", "const"];
+                let is_string = variant.members.get("type").is_none_or(|ty| ty == "string");
+                let has_values = handled
+                    .iter()
+                    .any(|keyword| variant.members.contains_key(*keyword));
+                if !is_string
+                    || !has_values
+                    || variant.nullable
+                    || unsaid(&variant.members, &handled).next().is_some()
+                {
+                    return Err(not_units());
+                }
+                self.collect_options(&variant.members, options)?;
+            }
+            return Ok(());
+        }
+        let (values, title) = match (members.get("enum"), members.get("const")) {
+            (Some(Value::Array(values)), None) => (&values[..], None),
+            (None, Some(value)) => (std::slice::from_ref(value), title_of(members)),
+            _ => return Err(not_units()),
+        };
+        for value in values.iter().filter(|value| !value.is_null()) {
+            let value = value.as_str().ok_or_else(not_units)?.to_owned();
+            let title = title.clone();
+            options.push(Choice { value, title });
+        }
+        Ok(())
+    }
+
+    /// `schema` without references and null.
+    fn plain(&self, schema: &Value) -> Result<Plain, String> {
+        let mut plain = Plain {
+            members: object(schema)?,
+            nullable: false,
+        };
+        for _ in 0..MOST_STEPS {
+            let inner = if let Some(target) = plain.members.shift_remove("$ref") {
+                self.target(&target)?
+            } else if let Some(inner) = plain.without_null() {
+                inner
+            } else {
+                return Ok(plain);
+            };
+            plain.members = merged(object(&inner)?, std::mem::take(&mut plain.members));
+        }
+        Err(format!("refers to itself without end; expected {FIELDS}"))
+    }
+
+    fn target(&self, target: &Value) -> Result<Value, String> {
+        let pointer = target.as_str().and_then(|target| target.strip_prefix('#'));
+        let found = pointer.and_then(|pointer| self.root.pointer(pointer));
+        found.cloned().ok_or_else(|| {
+            format!("refers to {target}, which is not in its schema; expected {FIELDS}")
+        })
+    }
+}
+
+impl Plain {
+    /// Removes `null` from what is allowed. Returns the schema of a choice between it and null, if it is one.
+    fn without_null(&mut self) -> Option<Value> {
+        if let Some(Value::Array(types)) = self.members.get_mut("type") {
+            let before = types.len();
+            types.retain(|ty| ty != "null");
+            self.nullable |= types.len() < before;
+            if let [only] = &mut types[..] {
+                let only = only.take();
+                self.members.insert("type".to_owned(), only);
+            }
+        }
+        if let Some(Value::Array(values)) = self.members.get_mut("enum") {
+            let before = values.len();
+            values.retain(|value| !value.is_null());
+            self.nullable |= values.len() < before;
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            let Some(Value::Array(branches)) = self.members.get_mut(keyword) else {
+                continue;
+            };
+            let before = branches.len();
+            branches.retain(|branch| branch.get("type").is_none_or(|ty| ty != "null"));
+            self.nullable |= branches.len() < before;
+            if branches.len() < before && branches.len() == 1 {
+                let only = branches.pop();
+                self.members.shift_remove(keyword);
+                return only;
+            }
+        }
+        None
+    }
+}
+
+fn text(members: &Map<String, Value>) -> Result<Kind, String> {
+    refuse_unsaid(members, &["minLength", "maxLength", "pattern"])?;
+    let text = |keyword| members.get(keyword).and_then(Value::as_str);
+    let mut unsent = Unsent {
+        format: None,
+        pattern: text("pattern").map(str::to_owned),
+    };
+    let format = text("format").map(StringSchemaFormat::from);
+    let format = match format {
+        Some(StringSchemaFormat::Other(other)) => {
+            unsent.format = Some(other.into());
+            None
+        }
+        format => format,
+    };
+    Ok(Kind::Text {
+        format,
+        min_length: length(members, "minLength")?,
+        max_length: length(members, "maxLength")?,
+        default: None,
+        unsent,
+    })
+}
+
+fn object(schema: &Value) -> Result<Map<String, Value>, String> {
+    match schema {
+        Value::Object(members) => Ok(members.clone()),
+        Value::Bool(false) => Err(format!("has no value; expected {FIELDS}")),
+        _ => Err(format!("may be any value; expected {FIELDS}")),
+    }
+}
+
+/// `base` with `outer`, which stands beside the reference to it. Of two limits the tighter holds.
+fn merged(mut base: Map<String, Value>, outer: Map<String, Value>) -> Map<String, Value> {
+    for (keyword, value) in outer {
+        let known = base.get(&keyword).and_then(Value::as_f64);
+        let tighter = |is_lower: bool| match (known, value.as_f64()) {
+            (Some(known), Some(value)) => (value < known) != is_lower,
+            _ => true,
+        };
+        let replaces = match &*keyword {
+            "minimum" | "minLength" | "minItems" => tighter(true),
+            "maximum" | "maxLength" | "maxItems" => tighter(false),
+            _ => true,
+        };
+        if replaces {
+            base.insert(keyword, value);
+        }
+    }
+    base
+}
+
+/// The display name of a variant: its title, or else the first paragraph of its description.
+fn title_of(variant: &Map<String, Value>) -> Option<String> {
+    let text = |keyword| variant.get(keyword).and_then(Value::as_str);
+    let title = text("title").or_else(|| text("description")?.split("\n\n").next())?;
+    let words: Vec<&str> = title.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// The keywords that restrict values, without those in `said`.
+fn unsaid<'m>(members: &'m Map<String, Value>, said: &[&str]) -> impl Iterator<Item = &'m str> {
+    let keywords = members.keys().map(String::as_str);
+    keywords.filter(|keyword| RESTRICTIONS.contains(keyword) && !said.contains(keyword))
+}
+
+fn refuse_unsaid(members: &Map<String, Value>, said: &[&str]) -> Result<(), String> {
+    let Some(keyword) = unsaid(members, said).next() else {
+        return Ok(());
+    };
+    let cure = match keyword {
+        "exclusiveMinimum" => "; expected `minimum`, which includes the bound",
+        "exclusiveMaximum" => "; expected `maximum`, which includes the bound",
+        _ => "",
+    };
+    Err(format!(
+        "is restricted by `{keyword}`, which forms cannot say{cure}"
+    ))
+}
+
+fn length(members: &Map<String, Value>, keyword: &str) -> Result<Option<i64>, String> {
+    let Some(length) = members.get(keyword) else {
+        return Ok(None);
+    };
+    let valid = length.as_i64().filter(|length| 0 <= *length);
+    valid.map(Some).ok_or_else(|| {
+        format!(
+            "has `{keyword}` {length}; expected an integer from 0 to {}",
+            i64::MAX
+        )
+    })
+}
+
+/// Refuses a default that the field itself does not allow.
+fn checked(field: &Field, default: &Value) -> Result<(), String> {
+    let schema = answer::field_schema(&field.kind);
+    let schema =
+        Schema::compile(&schema, CompileOptions::default()).map_err(|errors| {
+            match errors.first() {
+                Some(error) => format!("has a schema that cannot be checked: {error}"),
+                None => "has a schema that cannot be checked".to_owned(),
+            }
+        })?;
+    schema.check(default).map_err(|violations| {
+        let expected = violations
+            .iter()
+            .next()
+            .map_or("another value", |first| &first.expected);
+        format!("has the default {default}, which it does not allow; expected {expected}")
+    })
+}
+
+impl Kind {
+    /// The kind with `value`, which it allows, as default.
+    fn with_default(mut self, value: &Value) -> Self {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        match &mut self {
+            Self::Text { default, .. } | Self::Choice { default, .. } => *default = text(value),
+            Self::Number { default, .. } => *default = value.as_number().cloned(),
+            Self::Boolean { default } => *default = value.as_bool(),
+            Self::Choices { default, .. } => {
+                *default = value
+                    .as_array()
+                    .map(|values| values.iter().filter_map(text).collect());
+            }
+        }
+        self
+    }
+}
