@@ -88,7 +88,7 @@ impl<'s> Reader<'s> {
             Some("object") => this.object(&plain.members),
             Some("null") => Ok((Shape::Unit, Vec::new())),
             _ => {
-                let field = this.field_of(ANSWER, plain, true);
+                let field = this.field_of(ANSWER, &plain, true);
                 let field = field.map_err(|problem| {
                     vec![format!(
                         "the type is not a struct, and as the one field of a form {problem}"
@@ -139,7 +139,7 @@ impl<'s> Reader<'s> {
         for (name, schema) in properties {
             let field = self
                 .plain(schema)
-                .and_then(|plain| self.field_of(name, plain, required.contains(&name.as_str())));
+                .and_then(|plain| self.field_of(name, &plain, required.contains(&name.as_str())));
             match field {
                 Ok(field) => fields.push(field),
                 Err(problem) => problems.push(format!("field `{name}` {problem}")),
@@ -152,7 +152,7 @@ impl<'s> Reader<'s> {
     }
 
     /// The field `name` of the schema `plain`. Problems begin with a verb.
-    fn field_of(&self, name: &str, plain: Plain, required: bool) -> Result<Field, String> {
+    fn field_of(&self, name: &str, plain: &Plain, required: bool) -> Result<Field, String> {
         let members = &plain.members;
         let text = |keyword| {
             members

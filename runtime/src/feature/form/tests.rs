@@ -6,7 +6,7 @@ use std::{
 };
 
 use schemars::JsonSchema;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use trueform_schema::{At, Json, Revision};
 
@@ -31,6 +31,7 @@ fn sent(form: &Form, revision: Revision) -> Result<Value, String> {
 
 /// Checks the properties and the required fields of `T` at the newest revisions, and at 2025-06-18.
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "literals are passed")]
 fn check<T: JsonSchema>(full: Value, required: &[&str], r3: Result<Value, &str>) {
     let form = form::<T>();
     let whole = |properties: Value| match required {
@@ -68,7 +69,7 @@ fn refused<T: JsonSchema + DeserializeOwned + Debug>(text: &str, expected: &str)
     assert_eq!(fault.to_string(), expected, "{text}");
 }
 
-#[derive(Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd)]
+#[derive(Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Meal {
     FullBoard,
@@ -76,7 +77,7 @@ enum Meal {
 }
 
 /// How to travel.
-#[derive(Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd)]
+#[derive(Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 enum Way {
     /// By train,
     /// if there is one.
@@ -185,14 +186,6 @@ fn single_choices() {
     type BoxedMeal = Box<Meal>;
     fn breakfast() -> BoxedMeal {
         Box::new(Meal::Breakfast)
-    }
-    impl serde::Serialize for Meal {
-        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.serialize_str(match self {
-                Self::FullBoard => "full-board",
-                Self::Breakfast => "breakfast",
-            })
-        }
     }
     check::<Choices>(
         json!({
@@ -305,12 +298,6 @@ struct Booking {
 
 fn two() -> u8 {
     2
-}
-
-impl serde::Serialize for Way {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{self:?}"))
-    }
 }
 
 // R-5, DEC-6
