@@ -8,11 +8,12 @@ mod timeout;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    Expr, ExprLit, Lit, LitStr, Meta, Path, Token,
+    Expr, ExprLit, Lit, LitStr, Meta, Path, Token, Type,
     parse::{ParseStream, Parser},
 };
 
 use crate::{
+    asks,
     diagnostics::Diagnostics,
     kind::Kind,
     text::{is_tool_name, near_miss, quoted},
@@ -34,6 +35,8 @@ pub(crate) struct Attr {
     pub(crate) blocking: Option<Span>,
     /// Names of constants of `RequiredCapabilities`.
     pub(crate) needs: Vec<Ident>,
+    /// Types that the function asks clients for.
+    pub(crate) asks: Vec<Type>,
     pub(crate) krate: Option<Path>,
     pub(crate) tool: ToolKeys,
     pub(crate) resource: ResourceKeys,
@@ -85,6 +88,7 @@ impl Attr {
             timeout: None,
             blocking: None,
             needs: Vec::new(),
+            asks: Vec::new(),
             krate: None,
             tool: ToolKeys::default(),
             resource: ResourceKeys::default(),
@@ -123,6 +127,7 @@ impl Attr {
                 }
             }
             "needs" => self.needs = needs(meta, diag),
+            "asks" => self.asks = asks::listed(meta, diag),
             "profile" => self.tool.profile = profile(meta, diag),
             "crate" => self.krate = path(meta, diag),
             key if self.kind == Kind::Resource => self.resource.set(key, meta, diag),

@@ -8,6 +8,7 @@ use syn::{
 };
 
 use crate::{
+    asks,
     attr::{Attr, illegal_name},
     diagnostics::Diagnostics,
     kind::Kind,
@@ -30,6 +31,8 @@ pub(crate) struct Callable {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) output: TokenStream,
     pub(crate) mode: Mode,
+    /// Types of forms that calls in the body name.
+    pub(crate) asks: Vec<TokenStream>,
 }
 
 /// How a call runs.
@@ -97,7 +100,25 @@ impl Callable {
             parameters,
             output,
             mode,
+            asks: Vec::new(),
         })
+    }
+
+    /// Adds the types of forms that `body` asks for and `asks(…)` does not list.
+    pub(crate) fn with_asks(mut self, body: &TokenStream, scope: Scope<'_>) -> Self {
+        let generics = match scope {
+            Scope::Free => None,
+            Scope::Impl(generics) => Some(generics),
+        };
+        let listed: Vec<String> = self
+            .attr
+            .asks
+            .iter()
+            .map(|ty| ty.to_token_stream().to_string())
+            .collect();
+        self.asks = asks::found(body, generics);
+        self.asks.retain(|ty| !listed.contains(&ty.to_string()));
+        self
     }
 }
 

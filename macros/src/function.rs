@@ -46,6 +46,7 @@ pub(crate) fn expand(kind: Kind, args: TokenStream, item: &TokenStream) -> Token
         Scope::Free,
         &mut diag,
     );
+    let callable = callable.map(|callable| callable.with_asks(&function.body, Scope::Free));
     let carrier = match is_method {
         // An `impl` block cannot contain a type.
         true => TokenStream::new(),

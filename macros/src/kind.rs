@@ -53,6 +53,7 @@ impl Kind {
                 "timeout",
                 "blocking",
                 "needs",
+                "asks",
                 "profile",
                 "crate",
             ],
@@ -65,6 +66,7 @@ impl Kind {
                 "timeout",
                 "blocking",
                 "needs",
+                "asks",
                 "crate",
             ],
             Self::Resource => &[
@@ -84,6 +86,7 @@ impl Kind {
                 "timeout",
                 "blocking",
                 "needs",
+                "asks",
                 "crate",
             ],
         }

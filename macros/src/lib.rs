@@ -5,6 +5,7 @@
 //! code in `trueform::__private`.
 
 mod arg;
+mod asks;
 mod attr;
 mod callable;
 mod diagnostics;

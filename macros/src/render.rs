@@ -239,6 +239,15 @@ fn options(callable: &Callable) -> TokenStream {
     for need in &attr.needs {
         options.extend(quote!(.needs(__tf::RequiredCapabilities::#need)));
     }
+    for ty in &attr.asks {
+        let form = quote_spanned!(ty.span()=> __tf::form::<#ty>);
+        options.extend(quote!(.asks(#form)));
+    }
+    for ty in &callable.asks {
+        // Methods of other types may be called `ask` too: what is no form is left to them.
+        let form = quote_spanned!(span_of(ty)=> __tf::Asked::<#ty>::form);
+        options.extend(quote!(.asks({ use __tf::NotAsked as _; #form })));
+    }
     if let Some(profile) = &attr.tool.profile {
         options.extend(quote!(.profile(__tf::Profile::#profile)));
     }

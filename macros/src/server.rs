@@ -61,13 +61,9 @@ fn callables(block: &mut Block, diag: &mut Diagnostics) -> Vec<Callable> {
                 "`crate` is given once for all: `#[server(crate = …)]`",
             );
         }
-        callables.extend(Callable::lower(
-            attr,
-            &function.attrs,
-            &mut function.sig,
-            Scope::Impl(&block.generics),
-            diag,
-        ));
+        let scope = Scope::Impl(&block.generics);
+        let callable = Callable::lower(attr, &function.attrs, &mut function.sig, scope, diag);
+        callables.extend(callable.map(|callable| callable.with_asks(&function.body, scope)));
         function.attrs.insert(0, render::owns_arguments());
     }
     for callable in &mut callables {

@@ -6,6 +6,7 @@ pub use std::vec::Vec;
 pub use crate::{
     feature::{
         completion::macro_support::*,
+        form::macro_support::*,
         function::macro_support::*,
         methods::ServerMethods,
         prompts::{IntoPromptResult, PromptSet, macro_support::*},

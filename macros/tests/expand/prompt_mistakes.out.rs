@@ -13,10 +13,10 @@ impl ::trueform::__private::PromptFunction for review {
     }
 }
 ::core::compile_error! {
-    "`read_only` is for tools, not for prompts\nknown keys: `name`, `title`, `description`, `icons`, `meta`, `timeout`, `blocking`, `needs`, `crate`"
+    "`read_only` is for tools, not for prompts\nknown keys: `name`, `title`, `description`, `icons`, `meta`, `timeout`, `blocking`, `needs`, `asks`, `crate`"
 }
 ::core::compile_error! {
-    "unknown key `titel`; did you mean `title`?\nknown keys: `name`, `title`, `description`, `icons`, `meta`, `timeout`, `blocking`, `needs`, `crate`"
+    "unknown key `titel`; did you mean `title`?\nknown keys: `name`, `title`, `description`, `icons`, `meta`, `timeout`, `blocking`, `needs`, `asks`, `crate`"
 }
 ::core::compile_error! {
     "a prompt needs a description, by which people choose it: write a doc comment, or `#[prompt(description = \"…\")]`"

@@ -62,5 +62,5 @@ impl ::trueform::__private::ResourceFunction for nothing {
     "a resource needs a URI, a string literal before all keys: `#[resource(\"scheme://path\", …)]`"
 }
 ::core::compile_error! {
-    "`profile` is for tools, not for resources\nknown keys: `name`, `title`, `description`, `mime_type`, `size`, `audience`, `priority`, `last_modified`, `ttl`, `public`, `file_like`, `icons`, `meta`, `timeout`, `blocking`, `needs`, `crate`"
+    "`profile` is for tools, not for resources\nknown keys: `name`, `title`, `description`, `mime_type`, `size`, `audience`, `priority`, `last_modified`, `ttl`, `public`, `file_like`, `icons`, `meta`, `timeout`, `blocking`, `needs`, `asks`, `crate`"
 }

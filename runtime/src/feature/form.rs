@@ -4,6 +4,7 @@
 //! [`Form::decode`].
 
 mod answer;
+mod asked;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,12 @@ use schemars::JsonSchema;
 use serde_json::{Number, Value};
 use trueform_schema::StringSchemaFormat;
 
-pub(crate) use self::answer::FormFault;
+pub(crate) use self::{answer::FormFault, asked::Forms};
+/// What expansions of the macros call.
+pub(crate) mod macro_support {
+    pub use super::asked::{Asked, AskedForm, NotAsked, form};
+}
+
 use self::read::{Purpose, Reader};
 use super::function::schema::{input_generator, with_bounds};
 use crate::check::{CompileOptions, Schema};

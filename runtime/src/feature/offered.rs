@@ -158,6 +158,16 @@ macro_rules! facts_methods {
                 self
             }
 
+            /// Adds a form that the function asks clients for.
+            #[must_use]
+            pub fn asks(
+                mut self,
+                form: fn() -> Option<$crate::feature::form::macro_support::AskedForm>,
+            ) -> Self {
+                self.facts.input.asks(form);
+                self
+            }
+
             /// Adds to what the client must be able to do.
             #[must_use]
             pub fn needs(mut self, needs: $crate::needs::RequiredCapabilities) -> Self {

@@ -9,6 +9,7 @@ use super::{
     injected::RequiredState,
     schema::{as_object, input_generator, with_bounds},
 };
+use crate::feature::form::{Forms, macro_support::AskedForm};
 
 /// What arguments are held to.
 #[derive(Debug)]
@@ -44,6 +45,7 @@ pub struct InputSchema {
     /// The schema of an `Args` parameter.
     whole: Option<Map<String, Value>>,
     states: Vec<RequiredState>,
+    asks: Vec<fn() -> Option<AskedForm>>,
     problems: Vec<String>,
 }
 
@@ -54,6 +56,8 @@ pub(crate) struct Input {
     pub(crate) names: ArgumentNames,
     pub(crate) enforced: Enforced,
     pub(crate) states: Vec<RequiredState>,
+    /// What the function asks clients for.
+    pub(crate) forms: Forms,
     pub(crate) problems: Vec<String>,
 }
 
@@ -75,6 +79,7 @@ impl InputSchema {
             plain: true,
             whole: None,
             states: Vec::new(),
+            asks: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -102,6 +107,11 @@ impl InputSchema {
         renamed
             .filter(|name| !name.is_empty())
             .map_or(ident, |name| name)
+    }
+
+    /// The function asks clients for `form`.
+    pub(crate) fn asks(&mut self, form: fn() -> Option<AskedForm>) {
+        self.asks.push(form);
     }
 
     pub(super) fn generator(&mut self) -> &mut SchemaGenerator {
@@ -194,6 +204,7 @@ impl InputSchema {
             None => self.of_properties(),
         };
         let (schema, bounded) = with_bounds(Value::Object(schema), &mut self.generator);
+        let forms = Forms::of(&self.asks, &mut self.problems);
         Input {
             schema: as_object(schema),
             names: self.names,
@@ -202,6 +213,7 @@ impl InputSchema {
                 false => Enforced::Bounded(as_object(bounded).into()),
             },
             states: self.states,
+            forms,
             problems: self.problems,
         }
     }

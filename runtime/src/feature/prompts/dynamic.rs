@@ -16,6 +16,7 @@ use crate::{
         callable::{Step, Timeout},
         completion::{Completer, CompletionFunction},
         failure::ToolError,
+        form::Forms,
         function::{
             ArgumentNames, Begun, Enforced, Function, Input, Invocation, ParameterError, Place,
         },
@@ -170,6 +171,7 @@ impl DynamicPrompt {
             names: ArgumentNames::default(),
             enforced: Enforced::Advertised,
             states: Vec::new(),
+            forms: Forms::default(),
             problems: Vec::new(),
         };
         // One parameter that is not an argument, and names that are checked with the schema.

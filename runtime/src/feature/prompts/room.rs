@@ -194,6 +194,7 @@ fn checked(
             problems.extend(missing_states(named, argument, completer, states));
         }
         problems.extend(named.undeclarable(route.needs(), revisions));
+        problems.extend(named.inexpressible(route.forms(), revisions));
     }
     problems.extend(unlistable(routes.iter(), revisions));
     routes

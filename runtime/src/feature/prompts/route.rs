@@ -11,6 +11,7 @@ use crate::{
         callable::{Callable, Step, Timeout},
         completion::{Argument, Completer, unknown_argument},
         failure::ToolError,
+        form::Forms,
         function::{Function, Input, Place, RequiredState, TextFunction, Wording},
         listing::Item,
         lost::ReportedLosses,
@@ -41,6 +42,7 @@ pub(crate) struct PromptRoute {
     timeout: Option<Timeout>,
     needs: RequiredCapabilities,
     states: Vec<RequiredState>,
+    forms: Forms,
     /// What suggests values, for each argument that the function takes.
     completers: Vec<Option<Completer>>,
     function: TextFunction<GetPromptResult>,
@@ -129,6 +131,7 @@ impl PromptDraft {
                 timeout: self.timeout,
                 needs: self.needs,
                 states: input.states,
+                forms: input.forms,
                 completers: own,
                 function,
                 reported: ReportedLosses::default(),
@@ -164,6 +167,11 @@ impl PromptRoute {
     pub(super) fn completers(&self) -> impl Iterator<Item = (&str, &Completer)> {
         let parameters = self.function.parameters().iter().zip(&self.completers);
         parameters.filter_map(|(one, completer)| Some((&*one.name, completer.as_ref()?)))
+    }
+
+    /// What the function asks clients for.
+    pub(crate) fn forms(&self) -> &Forms {
+        &self.forms
     }
 
     /// Whether anything suggests values for an argument.

@@ -16,6 +16,7 @@ use crate::{
         caching::Caching,
         callable::Timeout,
         completion::Completer,
+        form::Forms,
         function::{Function, Input, Place, RequiredState, TextFunction},
         listing::Item,
         lost::ReportedLosses,
@@ -53,6 +54,8 @@ pub(super) struct ResourceDraft {
     /// `None` if it was forgotten.
     pub(super) code: Option<DraftCode>,
     pub(super) states: Vec<RequiredState>,
+    /// What its function asks clients for.
+    pub(super) forms: Forms,
     pub(super) completers: Vec<(String, Completer)>,
     /// What was found to be wrong before.
     pub(super) problems: Vec<String>,
@@ -87,6 +90,7 @@ impl ResourceDraft {
             is_file_like: false,
             code: None,
             states: Vec::new(),
+            forms: Forms::default(),
             completers: Vec::new(),
             problems: Vec::new(),
             is_called_template: None,
@@ -226,6 +230,7 @@ impl ResourceDraft {
             place: self.place,
             timeout: self.timeout,
             needs: self.needs,
+            forms: self.forms,
             caching: self.caching,
             mime_type: self.shown.mime_type.as_deref().map(Into::into),
             code: code?,

@@ -10,7 +10,7 @@ use super::{
     reading::{POINTER, Reader},
     template::Template,
 };
-use crate::feature::{caching::Caching, listing::Item};
+use crate::feature::{caching::Caching, form::Forms, listing::Item};
 
 /// A resource with a URI of its own.
 #[derive(Debug)]
@@ -43,7 +43,19 @@ impl TemplateResource {
     }
 }
 
+impl StaticResource {
+    /// What the function asks clients for.
+    pub(crate) fn forms(&self) -> &Forms {
+        &self.reader.forms
+    }
+}
+
 impl TemplateResource {
+    /// What the function asks clients for.
+    pub(crate) fn forms(&self) -> &Forms {
+        &self.reader.forms
+    }
+
     /// Whether anything suggests values for a variable.
     pub(super) fn completes(&self) -> bool {
         self.reader.completers.iter().any(Option::is_some)

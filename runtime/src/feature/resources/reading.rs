@@ -15,6 +15,7 @@ use crate::{
         callable::{Callable, Step, Timeout},
         completion::Completer,
         failure::ToolError,
+        form::Forms,
         function::{Place, TextFunction, Wording},
         lost::ReportedLosses,
         offered::Named,
@@ -46,6 +47,8 @@ pub(crate) struct Reader {
     pub(super) place: Place,
     pub(super) timeout: Option<Timeout>,
     pub(super) needs: RequiredCapabilities,
+    /// What its function asks clients for.
+    pub(super) forms: Forms,
     pub(super) caching: Caching,
     pub(super) mime_type: Option<Box<str>>,
     pub(super) code: Code,

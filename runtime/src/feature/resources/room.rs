@@ -408,6 +408,7 @@ fn gathered(
             problems.extend(missing_states(named, variable, completer, states));
         }
         problems.extend(named.undeclarable(draft.needs, revisions));
+        problems.extend(named.inexpressible(&draft.forms, revisions));
         if is_limited && draft.caching.is_public() {
             // V-10
             problems.push(format!(

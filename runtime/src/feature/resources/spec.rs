@@ -162,6 +162,7 @@ impl ResourceSpec {
             },
             is_file_like: self.is_file_like,
             states: std::mem::take(&mut input.states),
+            forms: std::mem::take(&mut input.forms),
             completers: completers
                 .map(|(name, completer)| (name.to_owned(), completer.bound(receiver)))
                 .collect(),

@@ -17,6 +17,7 @@ use crate::{
     feature::{
         callable::{Step, Timeout},
         failure::ToolError,
+        form::Forms,
         function::{ArgumentNames, Begun, Enforced, Function, Invocation, ParameterError, Place},
     },
     lint::Profile,
@@ -189,6 +190,7 @@ impl DynamicTool {
             place: self.place,
             enforced: Enforced::Advertised,
             states: Vec::new(),
+            forms: Forms::default(),
             timeout: self.timeout,
             profile: self.profile,
             usual_profile: Profile::AsWritten,

@@ -212,6 +212,7 @@ fn gathered(
     for tool in &gathered.routes {
         let named = named(tool.name(), tool.place());
         problems.extend(named.undeclarable(tool.needs(), revisions));
+        problems.extend(named.inexpressible(tool.forms(), revisions));
     }
     problems.extend(unlistable(gathered.listable(), revisions));
     gathered

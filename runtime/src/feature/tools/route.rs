@@ -18,6 +18,7 @@ use crate::{
     feature::{
         callable::Timeout,
         failure::{Chain, ToolError},
+        form::Forms,
         function::{Enforced, Function, Place, RequiredState},
         listing::Item,
         lost::ReportedLosses,
@@ -50,6 +51,8 @@ pub(super) struct Definition {
     /// How arguments are held to the input schema.
     pub(super) enforced: Enforced,
     pub(super) states: Vec<RequiredState>,
+    /// What the function asks clients for.
+    pub(super) forms: Forms,
     pub(super) timeout: Option<Timeout>,
     pub(super) needs: RequiredCapabilities,
     /// How the schemas are advertised; `None` as the server says.
@@ -175,6 +178,11 @@ impl ToolRoute {
     /// State that the server must have.
     pub(crate) fn required_states(&self) -> &[RequiredState] {
         &self.definition.states
+    }
+
+    /// What the function asks clients for.
+    pub(crate) fn forms(&self) -> &Forms {
+        &self.definition.forms
     }
 
     /// The result for a call that failed with `error`, or the error of the protocol that it asks for.

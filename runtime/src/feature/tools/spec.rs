@@ -101,6 +101,7 @@ impl ToolSpec {
             names,
             enforced,
             states,
+            forms,
             problems,
         } = std::mem::take(&mut self.facts.input).finish();
         if !problems.is_empty() {
@@ -125,6 +126,7 @@ impl ToolSpec {
             place: self.facts.place,
             enforced,
             states,
+            forms,
             timeout: self.facts.timeout,
             needs: self.facts.needs,
             profile: self.profile,

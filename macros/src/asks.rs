@@ -1,0 +1,497 @@
+//! The types whose forms a function asks for: those of `asks(…)`, and those that calls of `ask` in its body name.
+//!
+//! A body is not parsed, because what is between the parentheses of a macro such as `join!` may be anything. Its tokens are
+//! searched, and a type that cannot be named outside of the body, or may not exist there, is left out.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{GenericParam, Generics, Meta, Token, Type, parse::Parser, punctuated::Punctuated};
+
+use crate::diagnostics::Diagnostics;
+
+const FORM: &str = "expected `asks(Type, …)` with the types that the function asks clients for, such as `asks(Booking)`";
+
+/// The types of `asks(…)`.
+pub(crate) fn listed(meta: &Meta, diag: &mut Diagnostics) -> Vec<Type> {
+    let Meta::List(list) = meta else {
+        diag.error(meta, FORM);
+        return Vec::new();
+    };
+    let types = Punctuated::<Type, Token![,]>::parse_terminated.parse2(list.tokens.clone());
+    let mut found: Vec<Type> = Vec::new();
+    let Ok(types) = types else {
+        diag.error(meta, FORM);
+        return found;
+    };
+    if types.is_empty() {
+        diag.error(meta, FORM);
+    }
+    let mut known: HashSet<String> = HashSet::new();
+    for ty in types {
+        let text = ty.to_token_stream().to_string().replace(' ', "");
+        if !is_named(&ty) {
+            diag.error(ty, FORM);
+        } else if known.contains(&text) {
+            diag.error(ty, format_args!("`{text}` is listed twice"));
+        } else {
+            known.insert(text);
+            found.push(ty);
+        }
+    }
+    found
+}
+
+/// Whether a type says by itself what it is.
+fn is_named(ty: &Type) -> bool {
+    let is_of_a_form = matches!(ty, Type::Path(_) | Type::Paren(_) | Type::Group(_))
+        || matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty());
+    let has_hole = |token: TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "_");
+    is_of_a_form && !flat(ty.to_token_stream()).into_iter().any(has_hole)
+}
+
+/// The types `T` of calls `.ask::<T>(…)` in `body`, without those that only the body can name: types declared or imported in it,
+/// types with generic parameters of it or of `generics`, and types in code that `#[cfg]` may leave out.
+pub(crate) fn found(body: &TokenStream, generics: Option<&Generics>) -> Vec<TokenStream> {
+    let mut scan = Scan::default();
+    if let Some(generics) = generics {
+        for parameter in &generics.params {
+            match parameter {
+                // No type of a form has one.
+                GenericParam::Lifetime(_) => {}
+                GenericParam::Type(parameter) => scan.add(&parameter.ident),
+                GenericParam::Const(parameter) => scan.add(&parameter.ident),
+            }
+        }
+    }
+    scan.level(body.clone());
+    let Scan { local, glob, asked } = scan;
+    let mut found: Vec<TokenStream> = Vec::new();
+    for ty in asked {
+        let known = |other: &TokenStream| other.to_string() == ty.to_string();
+        if !found.iter().any(known) && can_be_named(&ty, &local, glob) {
+            found.push(ty);
+        }
+    }
+    found
+}
+
+/// What is in a body.
+#[derive(Default)]
+struct Scan {
+    /// Names that the body declares or imports.
+    local: HashSet<String>,
+    /// Whether the body imports names that it does not spell out.
+    glob: bool,
+    /// Types that it asks for.
+    asked: Vec<TokenStream>,
+}
+
+impl Scan {
+    fn level(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            if is_cfg(&tokens[at..]) {
+                at = self.conditional(&tokens, at + 2);
+                continue;
+            }
+            if let Some(ty) = asked(&tokens[at..]) {
+                self.asked.push(ty);
+            }
+            self.declared(&tokens[at..]);
+            if let TokenTree::Group(group) = &tokens[at] {
+                self.level(group.stream());
+            }
+            at += 1;
+        }
+    }
+
+    /// Passes over the statement that begins at `at`; names declared in it count. Returns where it ends.
+    fn conditional(&mut self, tokens: &[TokenTree], mut at: usize) -> usize {
+        let is_let = matches!(tokens.get(at), Some(TokenTree::Ident(ident)) if ident == "let");
+        while let Some(token) = tokens.get(at) {
+            self.declared(&tokens[at..]);
+            at += 1;
+            let goes_on =
+                matches!(tokens.get(at), Some(TokenTree::Ident(ident)) if ident == "else");
+            match token {
+                TokenTree::Punct(punct) if matches!(punct.as_char(), ';' | ',') => break,
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                    // What is declared there may hide what is outside.
+                    let mut inner = Self::default();
+                    inner.level(group.stream());
+                    self.local.extend(inner.local);
+                    self.glob |= inner.glob;
+                    if !is_let && !goes_on {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        at
+    }
+
+    /// Adds the names that an item declares whose keyword is the first of `tokens`.
+    fn declared(&mut self, tokens: &[TokenTree]) {
+        let TokenTree::Ident(keyword) = &tokens[0] else {
+            return;
+        };
+        match &*keyword.to_string() {
+            "use" => {
+                let end = tokens.iter().position(|token| is_punct(token, ';'));
+                let tree = tokens[1..end.unwrap_or(tokens.len())].iter().cloned();
+                for token in flat(tree.collect()) {
+                    match token {
+                        TokenTree::Ident(name) => self.add(&name),
+                        TokenTree::Punct(punct) if punct.as_char() == '*' => self.glob = true,
+                        _ => {}
+                    }
+                }
+            }
+            "struct" | "enum" | "union" | "type" | "mod" | "trait" => self.add_next(tokens),
+            "fn" => {
+                // Its generic parameters, and their bounds.
+                let mut depth = 0_u32;
+                for token in tokens.iter().skip(2) {
+                    match token {
+                        TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+                        TokenTree::Punct(punct) if punct.as_char() == '>' => {
+                            depth = depth.saturating_sub(1);
+                        }
+                        TokenTree::Ident(name) if depth != 0 => self.add(name),
+                        _ => {}
+                    }
+                    if depth == 0 {
+                        break;
+                    }
+                }
+            }
+            "impl" if tokens.get(1).is_some_and(|token| is_punct(token, '<')) => {
+                let end = tokens.iter().position(|token| is_punct(token, '>'));
+                for token in &tokens[1..end.unwrap_or(tokens.len())] {
+                    if let TokenTree::Ident(name) = token {
+                        self.add(name);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_next(&mut self, tokens: &[TokenTree]) {
+        if let Some(TokenTree::Ident(name)) = tokens.get(1) {
+            self.add(name);
+        }
+    }
+
+    fn add(&mut self, name: &Ident) {
+        let name = name.to_string();
+        if !matches!(&*name, "crate" | "self" | "super" | "as") {
+            self.local.insert(name);
+        }
+    }
+}
+
+/// Whether `ty` means the same outside of the body.
+fn can_be_named(ty: &TokenStream, local: &HashSet<String>, glob: bool) -> bool {
+    let tokens = flat(ty.clone());
+    let mut in_path = false;
+    for (index, token) in tokens.iter().enumerate() {
+        match token {
+            // The variable of a macro, or a lifetime.
+            TokenTree::Punct(punct) if matches!(punct.as_char(), '$' | '\'') => return false,
+            TokenTree::Ident(ident) if ident == "_" => return false,
+            TokenTree::Ident(ident) if !in_path => {
+                let begins_path =
+                    matches!(tokens.get(index + 1), Some(next) if is_punct(next, ':'));
+                let is_keyword = ["crate", "self", "super"].iter().any(|word| ident == word);
+                if local.contains(&ident.to_string())
+                    || (glob && !is_keyword && !is_primitive(ident))
+                {
+                    return false;
+                }
+                in_path = begins_path;
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ':' => in_path = true,
+            _ => in_path = false,
+        }
+    }
+    true
+}
+
+fn is_primitive(ident: &Ident) -> bool {
+    let name = ident.to_string();
+    let digits = name.strip_prefix(['i', 'u', 'f']);
+    matches!(&*name, "bool" | "char" | "String" | "Option" | "Vec")
+        || digits.is_some_and(|digits| matches!(digits, "8" | "16" | "32" | "64" | "128" | "size"))
+}
+
+/// The type, if `tokens` begin with `.ask::<Type>(…)`.
+fn asked(tokens: &[TokenTree]) -> Option<TokenStream> {
+    let [dot, TokenTree::Ident(ask), first, second, open, rest @ ..] = tokens else {
+        return None;
+    };
+    let is_ask = is_punct(dot, '.')
+        && ask == "ask"
+        && is_punct(first, ':')
+        && is_punct(second, ':')
+        && is_punct(open, '<');
+    if !is_ask {
+        return None;
+    }
+    let mut depth = 1_u32;
+    let end = rest.iter().enumerate().position(|(index, token)| {
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+            // Not the arrow of a function's type.
+            TokenTree::Punct(punct)
+                if punct.as_char() == '>'
+                    && !(index.checked_sub(1))
+                        .is_some_and(|before| is_punct(&rest[before], '-')) =>
+            {
+                depth -= 1;
+            }
+            _ => {}
+        }
+        depth == 0
+    })?;
+    match rest.get(end + 1) {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+            let ty: TokenStream = rest[..end].iter().cloned().collect();
+            syn::parse2::<Type>(ty.clone()).ok().map(|_| ty)
+        }
+        _ => None,
+    }
+}
+
+/// Whether `tokens` begin with `#[cfg(…)]` or `#[cfg_attr(…)]`.
+fn is_cfg(tokens: &[TokenTree]) -> bool {
+    let [hash, TokenTree::Group(group), ..] = tokens else {
+        return false;
+    };
+    let first = group.stream().into_iter().next();
+    is_punct(hash, '#')
+        && group.delimiter() == Delimiter::Bracket
+        && matches!(first, Some(TokenTree::Ident(ident)) if ident == "cfg" || ident == "cfg_attr")
+}
+
+fn is_punct(token: &TokenTree, char: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == char)
+}
+
+/// The tokens, with what groups hold in place of the groups.
+fn flat(tokens: TokenStream) -> Vec<TokenTree> {
+    tokens
+        .into_iter()
+        .flat_map(|token| match token {
+            TokenTree::Group(group) => flat(group.stream()),
+            token => vec![token],
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(body: TokenStream, expected: &[&str]) {
+        let generics = syn::parse_str::<Generics>("<'a, G: Clone, const N: usize>").unwrap();
+        let found: Vec<String> = found(&body, Some(&generics))
+            .iter()
+            .map(|ty| ty.to_string().replace(' ', ""))
+            .collect();
+        assert_eq!(found, expected, "{body}");
+    }
+
+    // what a body asks for is known when the server starts.
+    #[test]
+    fn types_in_bodies() {
+        check(
+            quote!({
+                context.ask::<Booking>("key", "text").await?;
+            }),
+            &["Booking"],
+        );
+        check(
+            quote!({
+                self.context.ask::<a::B<C, bool>>("k", "t");
+                ask.ask::<()>("k", "t");
+            }),
+            &["a::B<C,bool>", "()"],
+        );
+        check(
+            quote!({
+                x.ask::<A>("a", "?");
+                if true {
+                    x.ask::<A>("b", "?")
+                }
+            }),
+            &["A"],
+        );
+        check(
+            quote!({
+                tokio::join!(x.ask::<A>("a", "?"), async {
+                    y.ask::<Option<B>>("b", "?").await
+                })
+            }),
+            &["A", "Option<B>"],
+        );
+        check(
+            quote!({
+                x.ask::<fn(A) -> B>("a", "?");
+                x.ask::<C>("a", "?")
+            }),
+            &["fn(A)->B", "C"],
+        );
+        for nothing in [
+            quote!({ x.ask("a", "?"); ask::<A>("a", "?"); x.asks::<A>("a", "?"); x.ask::<A>; "x.ask::<A>()"; x.ask::<A, B>() }),
+            quote!({
+                x.ask::<_>("a", "?");
+                x.ask::<Vec<_>>("a", "?");
+                x.ask::<G>("a", "?");
+                x.ask::<Vec<[G; N]>>("a", "?")
+            }),
+            quote!({
+                macro_rules! m {
+                    ($t:ty) => {
+                        x.ask::<$t>("a", "?")
+                    };
+                }
+            }),
+        ] {
+            check(nothing, &[]);
+        }
+    }
+
+    #[test]
+    fn types_of_bodies() {
+        check(
+            quote!({
+                struct S {
+                    x: u8,
+                }
+                #[derive(Clone)]
+                enum E {
+                    A,
+                }
+                type T = u8;
+                mod m {}
+                use super::{forms::Imported, other as Renamed};
+                x.ask::<S>("a", "?");
+                x.ask::<Vec<E>>("a", "?");
+                x.ask::<T>("a", "?");
+                x.ask::<m::X>("a", "?");
+                x.ask::<Imported>("a", "?");
+                x.ask::<Renamed>("a", "?");
+                x.ask::<crate::S>("a", "?");
+                x.ask::<a::S>("a", "?")
+            }),
+            &["crate::S", "a::S"],
+        );
+        // Declared later, and deeper.
+        check(
+            quote!({
+                x.ask::<S>("a", "?");
+                {
+                    struct S;
+                }
+            }),
+            &[],
+        );
+        check(
+            quote!({
+                async fn inner<X: JsonSchema>(x: Context) {
+                    x.ask::<X>("a", "?");
+                    x.ask::<Y>("a", "?")
+                }
+            }),
+            &["Y"],
+        );
+        check(
+            quote!({
+                impl<X> Trait for Thing<X> {
+                    fn f() {
+                        x.ask::<X>("a", "?")
+                    }
+                }
+            }),
+            &[],
+        );
+        check(
+            quote!({
+                use forms::*;
+                x.ask::<S>("a", "?");
+                x.ask::<bool>("a", "?");
+                x.ask::<Option<u8>>("a", "?");
+                x.ask::<crate::S>("a", "?")
+            }),
+            &["bool", "Option<u8>", "crate::S"],
+        );
+    }
+
+    #[test]
+    fn types_that_may_not_exist() {
+        check(
+            quote!({
+                #[cfg(unix)]
+                x.ask::<A>("a", "?");
+                x.ask::<B>("b", "?");
+            }),
+            &["B"],
+        );
+        check(
+            quote!({
+                #[cfg(unix)]
+                {
+                    x.ask::<A>("a", "?")
+                }
+                x.ask::<B>("b", "?");
+            }),
+            &["B"],
+        );
+        check(
+            quote!({
+                #[cfg(unix)]
+                if a {
+                    x.ask::<A>("a", "?")
+                } else {
+                    x.ask::<C>("a", "?")
+                }
+                x.ask::<B>("b", "?");
+            }),
+            &["B"],
+        );
+        check(
+            quote!({
+                #[cfg(unix)]
+                let a = match b {
+                    _ => x.ask::<A>("a", "?"),
+                }
+                .then(x.ask::<C>("a", "?"));
+                x.ask::<B>("b", "?");
+            }),
+            &["B"],
+        );
+        check(
+            quote!({
+                #[cfg(unix)]
+                struct S;
+                x.ask::<S>("a", "?")
+            }),
+            &[],
+        );
+        check(
+            quote!({
+                #[allow(unused)]
+                x.ask::<A>("a", "?");
+            }),
+            &["A"],
+        );
+    }
+}

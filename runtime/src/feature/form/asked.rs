@@ -1,0 +1,120 @@
+//! The forms that a function asks for, as they are known when a server starts.
+
+use std::{any::type_name, marker::PhantomData, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use trueform_schema::{Revision, Revisions};
+
+use super::Form;
+use crate::feature::offered::Named;
+
+/// The form of a type that a function asks for.
+#[derive(Debug)]
+pub struct AskedForm {
+    type_name: &'static str,
+    form: Result<Form, Vec<String>>,
+}
+
+/// The forms that one function asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Forms(Arc<[NamedForm]>);
+
+#[derive(Debug)]
+pub(crate) struct NamedForm {
+    /// The path of the type.
+    pub(crate) type_name: &'static str,
+    pub(crate) form: Form,
+}
+
+/// A type that a client can be asked for.
+#[diagnostic::on_unimplemented(
+    message = "clients cannot be asked for `{Self}`",
+    label = "`serde::Deserialize` or `schemars::JsonSchema` is not implemented",
+    note = "derive both: `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+            #[schemars(crate = \"trueform::schemars\")]`",
+    note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
+)]
+pub trait AskedFor: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> AskedFor for T {}
+
+/// The form of a type in `asks(…)`.
+#[must_use]
+pub fn form<T: AskedFor>() -> Option<AskedForm> {
+    Some(AskedForm {
+        type_name: type_name::<T>(),
+        form: Form::of::<T>(),
+    })
+}
+
+/// A type that a call of some method `ask` names. Its own function is preferred to that of [`NotAsked`], where the type allows it.
+#[derive(Debug)]
+pub struct Asked<T>(PhantomData<T>);
+
+impl<T: AskedFor> Asked<T> {
+    /// The form of the type.
+    #[must_use]
+    pub fn form() -> Option<AskedForm> {
+        form::<T>()
+    }
+}
+
+/// Other types are asked for by methods of others that have the same name.
+pub trait NotAsked {
+    /// There is no form.
+    #[must_use]
+    fn form() -> Option<AskedForm> {
+        None
+    }
+}
+
+impl<T> NotAsked for Asked<T> {}
+
+impl Forms {
+    /// The forms of `asked`. What no form can express is appended to `problems`, which begin with a verb.
+    pub(crate) fn of(asked: &[fn() -> Option<AskedForm>], problems: &mut Vec<String>) -> Self {
+        let mut forms = Vec::new();
+        for AskedForm { type_name, form } in asked.iter().filter_map(|form| form()) {
+            match form {
+                Ok(form) => forms.push(NamedForm { type_name, form }),
+                Err(found) => problems.extend(found.into_iter().map(|problem| {
+                    format!("asks clients for `{type_name}`, which cannot be a form: {problem}")
+                })),
+            }
+        }
+        Self(forms.into())
+    }
+
+    /// The forms, in the order of the function.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &NamedForm> {
+        self.0.iter()
+    }
+}
+
+impl Named<'_> {
+    /// The `forms` that none of `revisions` can express.
+    pub(crate) fn inexpressible(
+        self,
+        forms: &Forms,
+        revisions: Revisions,
+    ) -> impl Iterator<Item = String> {
+        let Self { kind, name, place } = self;
+        forms.iter().filter_map(move |NamedForm { type_name, form }| {
+            let newest = newest_first(revisions).next()?;
+            let reason = form.at(newest).err()?;
+            let nowhere = newest_first(revisions).all(|revision| form.at(revision).is_err());
+            nowhere.then(|| {
+                format!(
+                    "{kind} `{name}` ({place}) asks clients for `{type_name}`, whose form no served revision can express: {reason}"
+                )
+            })
+        })
+    }
+}
+
+fn newest_first(revisions: Revisions) -> impl Iterator<Item = Revision> {
+    let newest_first = Revision::ALL.into_iter().rev();
+    newest_first.filter(move |revision| revisions.contains(*revision))
+}
