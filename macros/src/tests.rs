@@ -21,7 +21,7 @@ macro_rules! goldens {
 }
 
 goldens!(
-    add injected attributes parameters server blocking list mistakes
+    add asks injected attributes parameters server blocking list mistakes
     prompt resource resource_attributes server_of_all prompt_mistakes resource_mistakes
 );
 
@@ -118,6 +118,7 @@ fn mentions_trueform(tokens: TokenStream) -> bool {
 fn every_message_has_a_ui_test() {
     let sources = [
         include_str!("arg.rs"),
+        include_str!("asks.rs"),
         include_str!("attr.rs"),
         include_str!("attr/resource.rs"),
         include_str!("attr/timeout.rs"),

@@ -16,6 +16,7 @@ use std::{borrow::Cow, fmt};
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::offered::finding;
 pub use self::{
     clients::{FACTS, Fact},
     find::lint,

@@ -6,6 +6,7 @@
 mod answer;
 mod asked;
 mod read;
+mod remarks;
 #[cfg(test)]
 mod tests;
 mod wire;

@@ -11,7 +11,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use trueform_schema::{Conform, ErrorObject, Method, Revision, Revisions, View, violations};
 
-use super::{caching::Caching, visibility::Sight};
+use super::{caching::Caching, form::Forms, visibility::Sight};
 use crate::{
     check::did_you_mean,
     gate::{Checked, Policy},
@@ -39,6 +39,11 @@ pub(crate) trait Item: Send + Sync + Sized + 'static {
 
     /// Where it was written, for messages to the author.
     fn place(&self) -> &dyn Display;
+
+    /// What its function asks clients for; `None` if nothing is known of that.
+    fn forms(&self) -> Option<&Forms> {
+        None
+    }
 
     /// What the list shows of it, for `view`.
     fn shown(&self, view: View<'_>) -> Self::Shown;

@@ -79,6 +79,9 @@ pub const FACTS: &[Fact] = &[
     fact("web-uri", ALL, "reads `https` URIs from the web itself", "2025-11-25", "specification, Resources"),
     fact("large-content", "Go SDK", "fails on a message of more than 1 MB", "2026-02-14", "modelcontextprotocol/go-sdk#793"),
     fact("huge-content", "TypeScript SDK clients", "refuse a message of more than 10 MiB over stdio", "2026-09-16", "anvia-hq/anvia#453"),
+    fact("form-revision", ALL, "understands the forms of its revision only: several choices, titles and defaults came with 2025-11-25", "2025-11-25", "specification, Elicitation"),
+    fact("form-secret", ALL, "shows forms to users who should not type secrets into them", "2025-11-25", "specification, Elicitation"),
+    fact("form-rule", ALL, "shows and checks the formats `email`, `uri`, `date` and `date-time` only, and no patterns", "2025-11-25", "specification, Elicitation"),
 ];
 
 /// The clients that a rule concerns.

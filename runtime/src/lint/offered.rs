@@ -134,7 +134,8 @@ fn is_blank(text: Option<&str>) -> bool {
     text.is_none_or(|text| text.trim().is_empty())
 }
 
-fn finding(code: &'static str, pointer: &str, effect: Effect, reason: &str) -> Finding {
+/// A finding of the rule `code`.
+pub(crate) fn finding(code: &'static str, pointer: &str, effect: Effect, reason: &str) -> Finding {
     Finding {
         code,
         pointer: pointer.to_owned(),

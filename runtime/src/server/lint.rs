@@ -87,6 +87,19 @@ pub(super) fn log_lint(engine: &Engine, select: impl Fn(&DefinitionName) -> bool
         return;
     }
     let found = findings(engine, select);
+    let (of_forms, found): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .partition(|found| found.finding.code.starts_with("form-"));
+    let of_forms: Vec<&LintFinding> = of_forms.iter().collect();
+    let (one, many) = (
+        "tool, prompt or resource asks",
+        "tools, prompts and resources ask",
+    );
+    if let Some((findings, definitions, _)) = summary(&of_forms, one, many) {
+        tracing::warn!(
+            "there are {findings} with the forms for which {definitions}; `Service::lint` lists them"
+        );
+    }
     let is_of_tool = |found: &&LintFinding| found.position.is_some();
     let of_tools: Vec<&LintFinding> = found.iter().filter(is_of_tool).collect();
     if let Some((findings, tools, worst)) = summary(&of_tools, "tool", "tools") {
@@ -161,11 +174,8 @@ fn findings(engine: &Engine, select: impl Fn(&DefinitionName) -> bool) -> Vec<Li
                 }
             }
         }
+        add_forms(&mut all, &subject, &*tool, &served);
     }
-    // What is looked at of a prompt, resource or template is the same at all revisions.
-    let Some(&newest) = revisions.first() else {
-        return all;
-    };
     let features = &engine.features;
     if let Some(prompts) = &features.prompts {
         let lint = |prompt: &Prompt| lint_prompt(prompt);
@@ -173,17 +183,17 @@ fn findings(engine: &Engine, select: impl Fn(&DefinitionName) -> bool) -> Vec<Li
             &mut all,
             &prompts.now(),
             (DefinitionName::Prompt, lint),
-            newest,
+            &served,
             &select,
         );
     }
     if let Some(resources) = &features.resources {
         let lint = |resource: &Resource| lint_resource(resource);
         let kind = (DefinitionName::Resource as fn(_) -> _, lint);
-        add_listed(&mut all, &resources.now(), kind, newest, &select);
+        add_listed(&mut all, &resources.now(), kind, &served, &select);
         let lint = |template: &ResourceTemplate| lint_resource_template(template);
         let kind = (DefinitionName::ResourceTemplate as fn(_) -> _, lint);
-        add_listed(&mut all, &resources.templates_now(), kind, newest, &select);
+        add_listed(&mut all, &resources.templates_now(), kind, &served, &select);
     }
     all
 }
@@ -196,9 +206,13 @@ fn add_listed<T: Item>(
         fn(String) -> DefinitionName,
         impl Fn(&T::Shown) -> Vec<Finding>,
     ),
-    revision: Revision,
+    served: &[Revision],
     select: &impl Fn(&DefinitionName) -> bool,
 ) {
+    // What is looked at of a prompt, resource or template is the same at all revisions.
+    let Some(&revision) = served.first() else {
+        return;
+    };
     for item in listing.visible() {
         let subject = subject(item.name().to_owned());
         if !select(&subject) {
@@ -206,6 +220,26 @@ fn add_listed<T: Item>(
         }
         let found = lint(&item.shown(View::at(revision)));
         all.extend(found.into_iter().map(|finding| LintFinding {
+            subject: subject.clone(),
+            place: item.place().to_string(),
+            position: None,
+            revision,
+            finding,
+        }));
+        add_forms(all, &subject, &**item, served);
+    }
+}
+
+/// Adds the findings about the forms that `item` asks clients for.
+fn add_forms(
+    all: &mut Vec<LintFinding>,
+    subject: &DefinitionName,
+    item: &impl Item,
+    served: &[Revision],
+) {
+    for form in item.forms().iter().flat_map(|forms| forms.iter()) {
+        let found = form.lint(served).into_iter();
+        all.extend(found.map(|(revision, finding)| LintFinding {
             subject: subject.clone(),
             place: item.place().to_string(),
             position: None,

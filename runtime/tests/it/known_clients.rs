@@ -11,7 +11,8 @@ tool, clients that drop the whole list, and why.
 
 The facts come from reports about those clients, and hold for the day of the report. A finding does not mean that the schema or the
 definition is wrong. [`Service::lint`](crate::Service::lint) applies the rules to all that a server lists, [`lint`](fn@lint) to one schema,
-[`lint_prompt`], [`lint_resource`] and [`lint_resource_template`] to one definition. A `$ref` to the document's own `$id`, as that is
+[`lint_prompt`], [`lint_resource`] and [`lint_resource_template`] to one definition. The rules `form-…` concern what functions ask
+clients for. A `$ref` to the document's own `$id`, as that is
 written, is no finding.
 
 A test writes the rows from [`FACTS`]. A source is an issue or a pull request on GitHub.

@@ -26,6 +26,7 @@ mod exotic;
 #[cfg(feature = "http")]
 mod extended;
 mod folders;
+mod forms;
 #[cfg(feature = "testing")]
 mod fuzz;
 mod gate;

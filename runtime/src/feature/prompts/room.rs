@@ -17,6 +17,7 @@ use crate::{
         caching::Caching,
         call::{Conditions, run},
         completion::{Argument, missing_states},
+        form::Forms,
         job::Called,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
         offered::Named,
@@ -214,6 +215,10 @@ impl Item for PromptRoute {
 
     fn place(&self) -> &dyn Display {
         self.place()
+    }
+
+    fn forms(&self) -> Option<&Forms> {
+        Some(self.forms())
     }
 
     fn shown(&self, _: View<'_>) -> Prompt {

@@ -43,19 +43,7 @@ impl TemplateResource {
     }
 }
 
-impl StaticResource {
-    /// What the function asks clients for.
-    pub(crate) fn forms(&self) -> &Forms {
-        &self.reader.forms
-    }
-}
-
 impl TemplateResource {
-    /// What the function asks clients for.
-    pub(crate) fn forms(&self) -> &Forms {
-        &self.reader.forms
-    }
-
     /// Whether anything suggests values for a variable.
     pub(super) fn completes(&self) -> bool {
         self.reader.completers.iter().any(Option::is_some)
@@ -76,6 +64,10 @@ impl Item for StaticResource {
 
     fn place(&self) -> &dyn Display {
         &self.reader.place
+    }
+
+    fn forms(&self) -> Option<&Forms> {
+        Some(&self.reader.forms)
     }
 
     fn shown(&self, _: View<'_>) -> Resource {
@@ -109,6 +101,10 @@ impl Item for TemplateResource {
 
     fn place(&self) -> &dyn Display {
         &self.reader.place
+    }
+
+    fn forms(&self) -> Option<&Forms> {
+        Some(&self.reader.forms)
     }
 
     fn shown(&self, _: View<'_>) -> ResourceTemplate {

@@ -22,6 +22,7 @@ use crate::{
         call::{Conditions, run},
         callable::{Callable, Failure, Step, Timeout, stopped, too_large},
         failure::ToolError,
+        form::Forms,
         function::Place,
         job::Called,
         listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
@@ -232,6 +233,10 @@ impl Item for ToolRoute {
 
     fn place(&self) -> &dyn Display {
         self.place()
+    }
+
+    fn forms(&self) -> Option<&Forms> {
+        Some(self.forms())
     }
 
     fn shown(&self, view: View<'_>) -> Tool {
