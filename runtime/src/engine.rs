@@ -96,6 +96,7 @@ impl Engine {
                         id: &id,
                         method: &method,
                         params,
+                        message: bytes,
                     };
                     self.request(&received, claims)
                 }

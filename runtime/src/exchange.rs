@@ -9,6 +9,14 @@ mod request;
 mod sent;
 
 pub(crate) use self::answer::Occupied;
+#[allow(unused_imports, reason = "the seam for tasks")]
+pub(crate) use self::ask::Asker;
+pub(crate) use self::ask::{SetAside, blocking, polling};
 pub(crate) use self::ids::IdScope;
 pub(crate) use self::request::{Exchange, MessageSink, Ticket, TransportData};
-pub use self::{answer::MAX_SILENCE, ask::AskError, context::Context, sent::Sent};
+pub use self::{
+    answer::MAX_SILENCE,
+    ask::{AskError, Asked, InputRequired},
+    context::Context,
+    sent::Sent,
+};

@@ -4,6 +4,7 @@
 //!
 //! [`call`] runs what a feature looks up, if it is [`Callable`](callable::Callable): a tool, a prompt, a resource, a method of an extension.
 
+pub(crate) mod asking;
 pub(crate) mod caching;
 pub(crate) mod call;
 pub(crate) mod callable;

@@ -16,6 +16,7 @@ use trueform_schema::{At, Implementation, Revision, Revisions, View};
 
 use crate::{
     gate::{Inbound, Policy, Unread},
+    seal::Keys,
     signal::Signal,
 };
 
@@ -30,11 +31,7 @@ pub(crate) struct Settings {
     pub(crate) revisions: Revisions,
     /// Most calls that one peer may have running; further ones are refused.
     pub(crate) max_in_flight: usize,
-    /// How long the answer of a client is waited for.
-    pub(crate) ask_timeout: Duration,
-    /// Most requests to clients that are not answered yet: of all, and of one session.
-    pub(crate) max_asks: usize,
-    pub(crate) max_session_asks: usize,
+    pub(crate) ask: AskSettings,
     /// Most bytes of messages that wait for their readers, before calls are refused.
     pub(crate) max_unread: usize,
     /// Most steps of the check of one call's arguments, and of its result.
@@ -45,6 +42,24 @@ pub(crate) struct Settings {
     pub(crate) outgoing: Policy,
     /// What is done about incoming ones.
     pub(crate) incoming: Inbound,
+}
+
+/// What an author settled about questions to clients.
+#[derive(Debug)]
+pub(crate) struct AskSettings {
+    /// How long the answer to a request is waited for.
+    pub(crate) timeout: Duration,
+    /// Most requests to clients that are not answered yet: of all, and of one session.
+    pub(crate) max: usize,
+    pub(crate) max_in_session: usize,
+    /// How often one call may ask.
+    pub(crate) rounds: u32,
+    /// How long the state of a call counts that has asked.
+    pub(crate) expiry: Duration,
+    /// Most bytes of it, before it is sealed.
+    pub(crate) state_bytes: usize,
+    /// What it is sealed with.
+    pub(crate) keys: Keys,
 }
 
 /// What all requests of a server share.

@@ -51,6 +51,7 @@ mod peer;
 pub mod prelude;
 mod principal;
 pub mod projection;
+mod seal;
 mod server;
 mod signal;
 #[cfg(feature = "http")]
@@ -86,8 +87,9 @@ pub use self::{
     client::Client,
     drive::{MAX_BLOCKING_QUEUE, MAX_BLOCKING_THREADS},
     error::{Error, Result},
-    exchange::{AskError, Context, MAX_SILENCE, Sent},
+    exchange::{AskError, Asked, Context, InputRequired, MAX_SILENCE, Sent},
     feature::{
+        asking::VisitedUrl,
         failure::ToolError,
         prompts::DynamicPrompt,
         resources::{DynamicResource, DynamicTemplate},
@@ -104,9 +106,10 @@ pub use self::{
     },
     principal::Principal,
     server::{
-        DEFAULT_ASK_TIMEOUT, DEFAULT_MAX_ASKS, DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT,
-        DEFAULT_MAX_SESSION_ASKS, DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, DefinitionName,
-        LintFinding, Loss, LossRule, Server, ServerHandle, Service,
+        DEFAULT_ASK_EXPIRY, DEFAULT_ASK_ROUNDS, DEFAULT_ASK_STATE, DEFAULT_ASK_TIMEOUT,
+        DEFAULT_MAX_ASKS, DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT, DEFAULT_MAX_SESSION_ASKS,
+        DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, DefinitionName, LintFinding, Loss, LossRule, Server,
+        ServerHandle, Service,
     },
 };
 

@@ -1,8 +1,8 @@
 //! What nearly every server uses, for `use trueform::prelude::*`.
 
 pub use crate::{
-    Args, Client, Context, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Json,
-    Principal, Server, State, ToolError,
+    Args, Asked, Client, Context, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
+    Json, Principal, Server, State, ToolError,
     schema::{CallToolResult, ContentBlock, LoggingLevel, Revision},
     schemars::{self, JsonSchema},
     serde::{self, Deserialize, Serialize},

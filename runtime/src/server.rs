@@ -33,7 +33,8 @@ use crate::{
         visibility::{Offer, Viewer, Visibility},
     },
     gate::{Inbound, Policy},
-    host::Settings,
+    host::{AskSettings, Settings},
+    seal::{KEY_BYTES, Keys},
 };
 
 pub use self::{
@@ -62,6 +63,16 @@ pub const DEFAULT_MAX_ASKS: usize = 4096;
 
 /// Maximum number of requests to the client of one session that are not answered yet, unless [`Server::max_asks`] sets another.
 pub const DEFAULT_MAX_SESSION_ASKS: usize = 64;
+
+/// How often one call may ask its client, unless [`Server::ask_rounds`] sets another number.
+pub const DEFAULT_ASK_ROUNDS: u32 = 8;
+
+/// How long a client of 2026-07-28 may take to answer, unless [`Server::ask_expiry`] sets another time: an hour.
+pub const DEFAULT_ASK_EXPIRY: Duration = Duration::from_secs(60 * 60);
+
+/// Maximum size of the state of one call that asks, in bytes of JSON before it is sealed, unless [`Server::ask_state`] sets another:
+/// 64 KiB.
+pub const DEFAULT_ASK_STATE: usize = 64 << 10;
 
 /// Bytes of messages that may wait for their clients to read them before calls are refused, unless [`Server::max_unread`] sets
 /// another number: 256 MiB.
@@ -102,9 +113,8 @@ pub struct Server {
     page_size: usize,
     list_caching: Caching,
     max_in_flight: usize,
-    ask_timeout: Duration,
-    max_asks: usize,
-    max_session_asks: usize,
+    ask: AskSettings,
+    ask_keys: Option<Vec<[u8; KEY_BYTES]>>,
     max_unread: usize,
     max_check_steps: u64,
     outgoing: Policy,
@@ -136,9 +146,16 @@ impl Server {
             page_size: DEFAULT_PAGE_SIZE,
             list_caching: Caching::default(),
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
-            ask_timeout: DEFAULT_ASK_TIMEOUT,
-            max_asks: DEFAULT_MAX_ASKS,
-            max_session_asks: DEFAULT_MAX_SESSION_ASKS,
+            ask: AskSettings {
+                timeout: DEFAULT_ASK_TIMEOUT,
+                max: DEFAULT_MAX_ASKS,
+                max_in_session: DEFAULT_MAX_SESSION_ASKS,
+                rounds: DEFAULT_ASK_ROUNDS,
+                expiry: DEFAULT_ASK_EXPIRY,
+                state_bytes: DEFAULT_ASK_STATE,
+                keys: Keys::new(&[]),
+            },
+            ask_keys: None,
             max_unread: DEFAULT_MAX_UNREAD,
             max_check_steps: DEFAULT_MAX_CHECK_STEPS,
             outgoing: Policy::Enforce,
@@ -432,6 +449,9 @@ impl Server {
         }
         let extensions = Extensions::build(self.extensions, &mut problems);
         problems.extend(unfit_info(&self.info, self.revisions));
+        if self.ask_keys.as_ref().is_some_and(Vec::is_empty) {
+            problems.push("`ask_keys` needs at least one key".to_owned());
+        }
         if self.revisions.is_empty() {
             problems.push("`revisions` leaves no revision to serve".to_owned());
         }
@@ -448,9 +468,13 @@ impl Server {
             instructions: self.instructions,
             revisions: self.revisions,
             max_in_flight: self.max_in_flight,
-            ask_timeout: self.ask_timeout,
-            max_asks: self.max_asks,
-            max_session_asks: self.max_session_asks,
+            ask: match &self.ask_keys {
+                None => self.ask,
+                Some(keys) => AskSettings {
+                    keys: Keys::new(keys),
+                    ..self.ask
+                },
+            },
             max_unread: self.max_unread,
             max_check_steps: self.max_check_steps,
             outgoing: self.outgoing,

@@ -35,6 +35,8 @@ pub(super) struct Received<'a> {
     pub(super) method: &'a str,
     /// The raw params.
     pub(super) params: Option<&'a RawValue>,
+    /// What all of it was read from; empty for a message of a batch.
+    pub(super) message: &'a [u8],
 }
 
 /// Who sends a request, and at which revision: what is known before its method is looked at.
@@ -52,6 +54,8 @@ pub(crate) struct Admitted<'a> {
     pub(super) id: &'a RequestId,
     pub(super) method: &'static str,
     pub(super) source: &'a Source<'a>,
+    /// What the request was read from; empty for a message of a batch.
+    pub(super) message: &'a [u8],
     pub(super) by: Entered,
     /// How the request opened its session; `None` if it opened none.
     pub(super) opening: Option<Opening>,
@@ -65,6 +69,7 @@ impl<'a> Admitted<'a> {
             id: received.id,
             method,
             source: received.source,
+            message: received.message,
             by,
             opening: None,
         }

@@ -82,6 +82,8 @@ impl Engine {
                                         id: &id,
                                         method: &method,
                                         params,
+                                        // Only revisions of the legacy era have batches, and there no answer comes back.
+                                        message: &[],
                                     };
                                     self.request(&received, claims)
                                 }

@@ -69,7 +69,10 @@ impl Engine {
         let request = request.map_err(refuse)?;
         let admitted = Admitted::new(received, request.method, entered);
         let exchange = admitted.exchange(self, meta.as_mut());
-        let called = request.call(exchange, &self.conditions(received.source));
+        let called = request.call(
+            exchange,
+            &self.conditions(received.source, received.message),
+        );
         Ok(self.called(received.id, revision, called))
     }
 

@@ -34,13 +34,18 @@ pub(crate) enum Answered<M: Request> {
 }
 
 impl Engine {
-    /// What a call of a request from `source` needs.
-    pub(super) fn conditions<'a>(&'a self, source: &'a Source<'a>) -> Conditions<'a> {
+    /// What a call of a request from `source` needs, which was read from `message`.
+    pub(super) fn conditions<'a>(
+        &'a self,
+        source: &'a Source<'a>,
+        message: &'a [u8],
+    ) -> Conditions<'a> {
         Conditions {
             layers: &self.layers,
             sight: self.sight(source),
             capacity: source.capacity(),
             unread: &self.host.unread,
+            message,
         }
     }
 
@@ -182,7 +187,7 @@ impl ServeMethods for Engine {
         let tools = self.features.tools.as_ref()?;
         let headers = cx.headers();
         let exchange = |params: &mut CallToolRequestParams| cx.exchange(self, params.meta.as_mut());
-        let conditions = self.conditions(cx.source);
+        let conditions = self.conditions(cx.source, cx.message);
         Some(Answered::Called(tools.call(
             params,
             headers,
@@ -208,7 +213,7 @@ impl ServeMethods for Engine {
         let prompts = self.features.prompts.as_ref()?;
         let exchange =
             |params: &mut GetPromptRequestParams| cx.exchange(self, params.meta.as_mut());
-        let conditions = self.conditions(cx.source);
+        let conditions = self.conditions(cx.source, cx.message);
         Some(Answered::Called(prompts.get(params, exchange, &conditions)))
     }
 
@@ -238,7 +243,7 @@ impl ServeMethods for Engine {
         let resources = self.features.resources.as_ref()?;
         let exchange =
             |params: &mut ReadResourceRequestParams| cx.exchange(self, params.meta.as_mut());
-        let conditions = self.conditions(cx.source);
+        let conditions = self.conditions(cx.source, cx.message);
         let called = resources.read(params, cx.revision(), exchange, &conditions);
         Some(Answered::Called(called))
     }
@@ -273,7 +278,7 @@ impl ServeMethods for Engine {
         mut params: Box<CompleteRequestParams>,
     ) -> Option<Answered<methods::Complete>> {
         self.features.completions.as_ref()?;
-        let conditions = self.conditions(cx.source);
+        let conditions = self.conditions(cx.source, cx.message);
         let argument = self.argument(&params, conditions.sight.as_ref());
         let called = argument.map(|argument| {
             let exchange = cx.exchange(self, params.meta.as_mut());

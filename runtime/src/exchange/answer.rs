@@ -63,13 +63,13 @@ impl<'c> Answer<'c> {
     ) -> Result<Self, AskError> {
         let host = &exchange.host;
         let settings = &host.settings;
-        if host.asks.fetch_add(1, Ordering::Relaxed) >= settings.max_asks {
+        if host.asks.fetch_add(1, Ordering::Relaxed) >= settings.ask.max {
             host.asks.fetch_sub(1, Ordering::Relaxed);
-            return Err(AskError::TooMany(settings.max_asks));
+            return Err(AskError::TooMany(settings.ask.max));
         }
-        let Some(waiting) = session.asked.register(settings.max_session_asks) else {
+        let Some(waiting) = session.asked.register(settings.ask.max_in_session) else {
             host.asks.fetch_sub(1, Ordering::Relaxed);
-            return Err(AskError::TooMany(settings.max_session_asks));
+            return Err(AskError::TooMany(settings.ask.max_in_session));
         };
         Ok(Self {
             exchange,

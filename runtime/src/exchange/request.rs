@@ -15,7 +15,7 @@ use trueform_schema::{
     ProgressNotificationParams, RequestId, Revision, View,
 };
 
-use super::{IdScope, Occupied, Sent};
+use super::{IdScope, Occupied, Sent, ask::Replay};
 use crate::{
     gate::{self, NotificationKind, Outgoing},
     host::HostRef,
@@ -93,6 +93,8 @@ pub(crate) struct Later {
     pub(crate) unread: Signal,
     /// How many requests to the client it waits for.
     pub(super) asks: AtomicUsize,
+    /// What it has asked and done, if it asks anything.
+    pub(super) replay: OnceLock<Box<Replay>>,
     /// The runtime that drives the request.
     pub(crate) runtime: OnceLock<tokio::runtime::Handle>,
     /// What it occupies while it is at work.
@@ -171,6 +173,12 @@ impl Exchange {
     /// What only a request needs that takes a while.
     pub(crate) fn later(&self) -> &Later {
         self.later.get_or_init(Box::default)
+    }
+
+    /// The same, if any of it was needed.
+    #[inline]
+    pub(super) fn later_if_any(&self) -> Option<&Later> {
+        self.later.get().map(|later| &**later)
     }
 
     /// What the request occupies while it is at work; `None` if nothing, or if that is over.

@@ -13,21 +13,22 @@ use std::{
 
 use serde_json::Value;
 use tokio::sync::oneshot;
-use trueform_schema::ErrorObject;
+use trueform_schema::{Era, ErrorObject};
 
 pub(crate) use super::job::{Called, Capacity};
 use super::{
     callable::{Callable, Failure, Prepared, Step, Timeout},
-    failure::ToolError,
+    failure::{Instead, ToolError},
     job::{Completion, Job, Pool, PoolWork},
     layer::{CallEnd, CallInfo, CallOutcome, CallScope, Layers},
-    slow,
+    slow, undeclared,
     visibility::Sight,
 };
 use crate::{
     contained::{Panic, contained, guarded, panic_text},
-    exchange::{Context, Exchange, MessageSink, Ticket},
+    exchange::{AskError, Context, Exchange, MessageSink, SetAside, Ticket, blocking, polling},
     gate::{Outcome, Outgoing, Unread},
+    jsonrpc,
     trace::{self, Unanswered},
 };
 
@@ -41,6 +42,8 @@ pub(crate) struct Conditions<'a> {
     pub(crate) capacity: Option<&'a dyn Capacity>,
     /// What waits for its readers.
     pub(crate) unread: &'a Unread,
+    /// The message that the request was read from.
+    pub(crate) message: &'a [u8],
 }
 
 /// Calls `callable` for the request `cx`.
@@ -81,15 +84,20 @@ pub(crate) fn run<C: Callable>(
         true => start(&call.callable, &call.cx, params),
         false => call.enter_layers(layers, params),
     };
-    pending.first_poll();
+    pending.first_poll(&call.cx.0);
     match pending {
-        Pending::Done(end) => call.ready(end),
-        pending => Called::Running(Box::new(PendingCall {
-            unanswered: Unanswered::new(call.span.clone()),
-            call,
-            pending,
-            polled: false,
-        })),
+        Pending::Done(end) => call.ready(end, conditions.message),
+        pending => {
+            if !matches!(pending, Pending::Blocking(_)) {
+                call.cx.0.keep_message(conditions.message);
+            }
+            Called::Running(Box::new(PendingCall {
+                unanswered: Unanswered::new(call.span.clone()),
+                call,
+                pending,
+                polled: false,
+            }))
+        }
     }
 }
 
@@ -154,7 +162,7 @@ fn begin<C: Callable>(callable: &Arc<C>, call: impl FnOnce() -> Step<Outcomes<C>
 impl<C: Callable> Pending<C> {
     /// Polls a future once. Most are done by then and cost no entry in a table, no timer and no task. A job that is not is
     /// polled again at once, with a waker of its own.
-    fn first_poll(&mut self) {
+    fn first_poll(&mut self, exchange: &Arc<Exchange>) {
         if !matches!(self, Self::Future(_)) {
             return;
         }
@@ -163,12 +171,27 @@ impl<C: Callable> Pending<C> {
         };
         let mut cx = task::Context::from_waker(Waker::noop());
         // A future that is done is dropped in here, so that a panic of its drop is caught too.
-        let polled = guarded(move || match future.as_mut().poll(&mut cx) {
+        let poll = move || match future.as_mut().poll(&mut cx) {
             Poll::Ready(outcome) => Self::Done(Ok(outcome)),
             Poll::Pending => Self::Future(future),
-        });
+        };
+        let polled = polling(exchange, || guarded(poll));
         *self = polled.unwrap_or_else(|panic| Self::Done(Err(Failure::Panicked(panic))));
+        if let (Self::Future(_), Some(error)) = (&self, set_aside(exchange)) {
+            let waiting = std::mem::replace(self, Self::Done(Ok(Err(error))));
+            drop_contained(&tracing::Span::current(), waiting);
+        }
     }
+}
+
+/// Why the call of `exchange`, which waits, ends without an outcome of its own. `None` if it goes on.
+#[inline]
+fn set_aside(exchange: &Exchange) -> Option<ToolError> {
+    let why = exchange.has_replay()?.set_aside()?;
+    Some(match why {
+        SetAside::Asked => ToolError::instead(Instead::Questions),
+        SetAside::Fault(fault) => ToolError::from(fault),
+    })
 }
 
 impl<C: Callable> RunningCall<C> {
@@ -224,13 +247,13 @@ impl<C: Callable> RunningCall<C> {
 
     /// What becomes of a call that needed no waiting. What it sent meanwhile goes before the response.
     #[inline]
-    fn ready(mut self, end: Ended<C>) -> Called {
+    fn ready(mut self, end: Ended<C>, message: &[u8]) -> Called {
         if self.cx.0.cancelled.is_fired() {
             // O-2: cancelled while it ran.
             trace::record_cancelled(&self.span);
             return Called::Silent;
         }
-        let response = self.conclude(end);
+        let response = self.conclude(end, Some(message));
         match &self.cx.0.sink {
             MessageSink::Own(outbox) if !outbox.is_empty() => {
                 Called::Running(Box::new(AnsweredCall {
@@ -243,13 +266,15 @@ impl<C: Callable> RunningCall<C> {
         }
     }
 
-    /// The response to a call that ended. Nothing is sent for it afterwards.
+    /// The response to a call that ended. Nothing is sent for it afterwards (T-13). `message` is what the request was read from, as long
+    /// as it is there.
     #[inline]
-    fn conclude(&mut self, end: Ended<C>) -> Outgoing {
+    fn conclude(&mut self, end: Ended<C>, message: Option<&[u8]>) -> Outgoing {
         let callable = &*self.callable;
         let exchange = &self.cx.0;
         exchange.finish();
         let response = match end {
+            Ok(Err(error)) if error.has_instead() => self.respond_instead(error, message),
             Ok(outcome) => callable.respond(&self.cx, outcome),
             Err(failure) => {
                 log_failure(callable.name(), callable.place(), &failure);
@@ -265,6 +290,40 @@ impl<C: Callable> RunningCall<C> {
             None => response,
             Some(mut around) => self.leave_layers(&mut around, response),
         }
+    }
+
+    /// The response to a call that asks, or needs what the client did not declare.
+    #[cold]
+    fn respond_instead(
+        &self,
+        mut error: ToolError,
+        message: Option<&[u8]>,
+    ) -> Result<Outgoing, ErrorObject> {
+        let (callable, exchange) = (&*self.callable, &self.cx.0);
+        if exchange.revision().era() == Era::Legacy {
+            return callable.respond(&self.cx, Err(error));
+        }
+        let asked = match error.take_instead() {
+            Some(Instead::Questions) => exchange.questions(message)?,
+            Some(Instead::Required(required)) => {
+                for question in required.questions() {
+                    exchange
+                        .check_question(question)
+                        .map_err(|error| match error {
+                            // C-10, T-4
+                            AskError::NotDeclared(missing) => undeclared(Era::Modern, missing),
+                            other => jsonrpc::internal(other.to_string()),
+                        })?;
+                }
+                exchange.required_input(required, message)?
+            }
+            // C-10, T-4
+            Some(Instead::Undeclared(missing)) => return Err(undeclared(Era::Modern, missing)),
+            None => return callable.respond(&self.cx, Err(error)),
+        };
+        let response = exchange.result(callable.name(), &asked)?;
+        tracing::debug!(name = callable.name(), "asked the client");
+        Ok(response)
     }
 
     /// Lets each layer see the end of the call. The response is another one if it is larger than a layer allows.
@@ -407,18 +466,25 @@ impl<C: Callable> Job for PendingCall<C> {
                     let begun = (!self.polled).then(Instant::now);
                     self.polled = true;
                     let entered = self.call.span.enter();
+                    let exchange = &self.call.cx.0;
                     // What a panic leaves behind is the author's future, which is never polled again.
-                    let polled = guarded(|| future.as_mut().poll(cx));
+                    let polled = polling(exchange, || guarded(|| future.as_mut().poll(cx)));
                     drop(entered);
                     if let Some(begun) = begun {
                         let callable = &self.call.callable;
                         slow::report(callable.name(), callable.place(), begun.elapsed());
                     }
                     match polled {
-                        Ok(Poll::Pending) => {
-                            self.pending = Pending::Future(future);
-                            return Poll::Pending;
-                        }
+                        Ok(Poll::Pending) => match set_aside(&self.call.cx.0) {
+                            None => {
+                                self.pending = Pending::Future(future);
+                                return Poll::Pending;
+                            }
+                            Some(error) => {
+                                drop_contained(&self.call.span, future);
+                                Pending::Done(Ok(Err(error)))
+                            }
+                        },
                         Ok(Poll::Ready(outcome)) => {
                             drop_contained(&self.call.span, future);
                             Pending::Done(Ok(outcome))
@@ -481,7 +547,7 @@ impl<C: Callable> Job for PendingCall<C> {
         let response = match end {
             Some(end) => {
                 let _entered = span.enter();
-                let response = call.conclude(end);
+                let response = call.conclude(end, None);
                 unanswered.answered(&response);
                 Some(response)
             }
@@ -519,7 +585,7 @@ fn on_thread<T: Send + 'static>(
         caller: Arc::downgrade(&caller),
         run: Box::new(move || {
             // Nothing waits any more after a timeout or a cancellation.
-            let _ = sender.send(span.in_scope(|| guarded(work)));
+            let _ = sender.send(span.in_scope(|| blocking(|| guarded(work))));
         }),
     });
     FromThread {

@@ -9,9 +9,12 @@ use std::{
     time::Duration,
 };
 
-use trueform_schema::{ErrorObject, ToolAnnotations};
+use trueform_schema::{Era, ErrorObject, ToolAnnotations};
 
-use super::failure::{Chain, ToolError};
+use super::{
+    failure::{Chain, Instead, ToolError},
+    undeclared,
+};
 use crate::{
     contained::Panic,
     exchange::Context,
@@ -75,7 +78,11 @@ pub(crate) trait Callable: Send + Sync + 'static {
 
     /// The error for the `error` that the author's code returned: the author's message with -32603 unless the author chose a
     /// code. For what has no results that say so.
-    fn error(&self, error: ToolError) -> ErrorObject {
+    fn error(&self, mut error: ToolError) -> ErrorObject {
+        if let Some(Instead::Undeclared(missing)) = error.take_instead() {
+            // DEC-9
+            return undeclared(Era::Legacy, missing);
+        }
         if let Some(source) = error.source() {
             let (name, place) = (self.name(), self.place());
             tracing::warn!(name, %place, error = %Chain(source), "a call failed");

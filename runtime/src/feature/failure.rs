@@ -4,6 +4,11 @@ use std::{error::Error, fmt};
 
 use trueform_schema::{ContentBlock, ErrorObject};
 
+use crate::{
+    exchange::{AskError, InputRequired},
+    needs::RequiredCapabilities,
+};
+
 /// Why a tool could not do what it was asked to.
 ///
 /// The message goes to the model, so that it can try again with better arguments. A source goes to the log only.
@@ -34,6 +39,18 @@ struct Inner {
     is_not_found: bool,
     /// The argument that has a wrong value.
     argument: Option<Box<str>>,
+    instead: Option<Box<Instead>>,
+}
+
+/// What a call ends with in place of a result or an error.
+#[derive(Debug)]
+pub(crate) enum Instead {
+    /// The questions that it was set aside for.
+    Questions,
+    /// The questions that the author put together.
+    Required(InputRequired),
+    /// It needs what the client did not declare.
+    Undeclared(RequiredCapabilities),
 }
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -120,7 +137,26 @@ impl ToolError {
             protocol: None,
             is_not_found: false,
             argument: None,
+            instead: None,
         }))
+    }
+
+    /// The end of a call that was set aside, or whose author asks.
+    pub(crate) fn instead(instead: Instead) -> Self {
+        let message = "a result that asks for input, which no client of this revision understands";
+        let mut this = Self::new(message);
+        this.0.instead = Some(Box::new(instead));
+        this
+    }
+
+    /// What the call ends with in place of this error.
+    #[inline]
+    pub(crate) fn has_instead(&self) -> bool {
+        self.0.instead.is_some()
+    }
+
+    pub(crate) fn take_instead(&mut self) -> Option<Instead> {
+        self.0.instead.take().map(|instead| *instead)
     }
 
     /// Adds a block of content for the model, after the message.
@@ -200,6 +236,12 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
 impl ToolError {
     fn from_boxed(error: BoxError) -> Self {
         let message = error.to_string();
+        if let Some(AskError::NotDeclared(missing)) = error.downcast_ref::<AskError>() {
+            // The client is told in the way that the protocol has for it (C-10, DEC-9).
+            let mut this = Self::of(message, None);
+            this.0.instead = Some(Box::new(Instead::Undeclared(*missing)));
+            return this;
+        }
         // An error without causes says all there is in its text.
         let source = error.source().is_some().then_some(error);
         Self::of(message, source)

@@ -346,10 +346,7 @@ pub(crate) const ENOUGH: &str = r#"{"sampling":{},"elicitation":{"url":{}}}"#;
 #[test]
 fn words_that_help() {
     for (error, cure) in [
-        (
-            AskError::NotAtThisRevision,
-            "take what is needed as an argument of the tool",
-        ),
+        (AskError::NotAtThisRevision, "ask by `Context::ask`"),
         (AskError::Gone, "end the call"),
         (AskError::TooSoon, "`notifications/initialized`"),
     ] {

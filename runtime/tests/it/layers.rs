@@ -23,6 +23,7 @@ const ROOMS: &[&str] = &[
     "error",
     "principal",
     "signal",
+    "seal",
     "contained",
     "jsonrpc",
     "lint",
@@ -86,6 +87,7 @@ fn rooms() {
             error:
             principal:
             signal:
+            seal:
             contained:
             jsonrpc:
             lint:
@@ -95,13 +97,13 @@ fn rooms() {
             trace: jsonrpc gate
             peer: principal signal jsonrpc gate
             store:
-            host: signal gate
+            host: signal seal gate
             exchange: principal signal jsonrpc projection gate needs peer host
             feature: error principal signal contained jsonrpc lint projection gate needs trace peer host exchange
             drive: contained gate exchange feature
             engine: jsonrpc gate needs trace peer host exchange feature drive
             transport: principal signal jsonrpc gate peer store exchange feature drive engine
-            server: error lint gate host exchange feature engine transport
+            server: error seal lint gate host exchange feature engine transport
             client: error principal contained jsonrpc gate needs transport server
             testing: principal contained jsonrpc projection gate needs feature transport server client
             prelude: principal exchange feature server client

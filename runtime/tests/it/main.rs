@@ -11,6 +11,8 @@ mod advertised;
 mod apart;
 #[cfg(feature = "http")]
 mod around;
+#[cfg(feature = "ask")]
+mod asking;
 mod asks;
 mod attacked;
 mod bad_input;

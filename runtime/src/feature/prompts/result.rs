@@ -7,9 +7,12 @@ use trueform_schema::{
     ResourceLink, Role, TextContent,
 };
 
-use crate::feature::{
-    content::{Audio, Blob, Image, IntoContent},
-    failure::{IntoToolError, ToolError},
+use crate::{
+    exchange::InputRequired,
+    feature::{
+        content::{Audio, Blob, Image, IntoContent},
+        failure::{Instead, IntoToolError, ToolError},
+    },
 };
 
 /// A message of the user, or of the application on the user's behalf.
@@ -86,6 +89,12 @@ content_message!(ContentBlock TextContent ImageContent AudioContent ResourceLink
 impl IntoPromptResult for PromptMessage {
     fn into_prompt_result(self) -> Result<GetPromptResult, ToolError> {
         Ok(GetPromptResult::new(vec![self]))
+    }
+}
+
+impl IntoPromptResult for InputRequired {
+    fn into_prompt_result(self) -> Result<GetPromptResult, ToolError> {
+        Err(ToolError::instead(Instead::Required(self)))
     }
 }
 

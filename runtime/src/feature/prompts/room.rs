@@ -139,6 +139,9 @@ impl Prompts {
             let era: Era = exchange.revision().era();
             return Err(undeclared(era, missing));
         }
+        if params.input_responses.is_some() || params.request_state.is_some() {
+            exchange.resume(conditions.message)?;
+        }
         let arguments = params.arguments.take();
         Ok(run(prompt, Context(exchange), arguments, conditions))
     }

@@ -8,10 +8,13 @@ use trueform_schema::{
     BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
 };
 
-use crate::feature::{
-    content::{Audio, Blob, Image},
-    failure::{IntoToolError, ToolError},
-    tools::Json,
+use crate::{
+    exchange::InputRequired,
+    feature::{
+        content::{Audio, Blob, Image},
+        failure::{Instead, IntoToolError, ToolError},
+        tools::Json,
+    },
 };
 
 /// What a function returned for a resource, before the URI and the media type are filled in.
@@ -97,6 +100,12 @@ macro_rules! text_result {
 }
 
 text_result!(String &str Box<str> Cow<'_, str>);
+
+impl IntoResourceResult for InputRequired {
+    fn into_resource_result(self) -> ResourceOutcome {
+        Err(ToolError::instead(Instead::Required(self)))
+    }
+}
 
 impl IntoResourceResult for Arc<str> {
     fn into_resource_result(self) -> ResourceOutcome {

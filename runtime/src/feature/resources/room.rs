@@ -314,6 +314,9 @@ impl Resources {
             // DEC-9
             return Err(undeclared(revision.era(), missing));
         }
+        if params.input_responses.is_some() || params.request_state.is_some() {
+            exchange.resume(conditions.message)?;
+        }
         let reading = Arc::new(Reading {
             reader,
             uri,

@@ -10,9 +10,10 @@ use trueform_schema::{
 };
 
 use super::output::OutputSchema;
+use crate::exchange::InputRequired;
 use crate::feature::{
     content::{Audio, Blob, Image, IntoContent},
-    failure::{IntoToolError, ToolError},
+    failure::{Instead, IntoToolError, ToolError},
 };
 
 /// A structured result: any value with a schema, which becomes the tool's `outputSchema`.
@@ -108,6 +109,12 @@ impl<T: IntoContent> IntoToolResult for Vec<T> {
 impl IntoToolResult for () {
     fn into_tool_result(self) -> ToolOutcome {
         Ok(CallToolResult::new(Vec::<ContentBlock>::new()))
+    }
+}
+
+impl IntoToolResult for InputRequired {
+    fn into_tool_result(self) -> ToolOutcome {
+        Err(ToolError::instead(Instead::Required(self)))
     }
 }
 

@@ -147,6 +147,9 @@ impl Tools {
         if !missing.is_empty() {
             return lacking(tool, missing, &Context(exchange));
         }
+        if params.input_responses.is_some() || params.request_state.is_some() {
+            exchange.resume(conditions.message)?;
+        }
         let arguments = params.arguments.take();
         Ok(run(tool, Context(exchange), arguments, conditions))
     }

@@ -1,0 +1,103 @@
+//! Why a client did not answer.
+
+use std::{fmt, time::Duration};
+
+use trueform_schema::{DecodeError, ErrorObject};
+
+use crate::needs::RequiredCapabilities;
+
+/// Why the client did not answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The server cannot send this request or notification at the revision of the request that it serves, or cannot ask within
+    /// the result of a request of this method. Clients of 2026-07-28 are sent no requests; [`Context::ask`](crate::Context::ask)
+    /// and its like reach them, if the feature `ask` is on.
+    // A-18
+    NotAtThisRevision,
+    /// The params, or the form, cannot be expressed at the revision of this request; the text says what is wrong.
+    NotAllowed(String),
+    /// The handler asks where nothing can be asked: in a spawned task, in a function that blocks, within a
+    /// [`once`](crate::Context::once), or under a key that it has used already. The text says what to do.
+    Misused(String),
+    /// The call asked as often as it may and still has no answer that fits; the limit is
+    /// [`Server::ask_rounds`](crate::Server::ask_rounds).
+    // T-11
+    TooManyRounds(u32),
+    /// What [`once`](crate::Context::once) keeps does not fit into the state that goes with the questions; the limit is
+    /// [`Server::ask_state`](crate::Server::ask_state).
+    StateTooLarge {
+        /// The size of the results that are to be kept, in bytes of JSON.
+        bytes: usize,
+        /// The most that may be kept.
+        limit: usize,
+    },
+    /// The result of a [`once`](crate::Context::once) cannot be written as JSON, or what was kept of it is not of its type.
+    NotKept(String),
+    /// The client has not said yet that it is ready, by `notifications/initialized`; until then it may only be pinged.
+    TooSoon,
+    /// The client did not declare that it can do this.
+    // B-8
+    NotDeclared(RequiredCapabilities),
+    /// The client did not declare the extension that this belongs to.
+    // C-14
+    ExtensionNotDeclared(&'static str),
+    /// The client answered with an error.
+    Refused(ErrorObject),
+    /// The answer does not have the form of the method's result, or the revision does not allow it.
+    Malformed(DecodeError),
+    /// The client did not answer within the limit.
+    TimedOut(Duration),
+    /// As many requests to clients as may be open are not answered yet; the limit is
+    /// [`Server::max_asks`](crate::Server::max_asks).
+    TooMany(usize),
+    /// The client has disconnected, or does not read what it is sent, or no longer waits for the call.
+    Gone,
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAtThisRevision => f.write_str(
+                "servers do not send this at the protocol revision of this client; \
+                 from 2026-07-28 on no client can be sent a request: \
+                 ask by `Context::ask`, `ask_url`, `sample` or `roots`, which tools, prompts and resources can with the feature `ask`, \
+                 or take what is needed as an argument",
+            ),
+            Self::Misused(problem) | Self::NotKept(problem) => f.write_str(problem),
+            Self::TooManyRounds(limit) => write!(
+                f,
+                "the client was asked {limit} times, which is the limit of this server, and no answer fits"
+            ),
+            Self::StateTooLarge { bytes, limit } => write!(
+                f,
+                "the results that `once` keeps take {bytes} bytes of JSON; at most {limit} may be kept: keep less, such as an id"
+            ),
+            Self::TooSoon => f.write_str(
+                "the client has not sent `notifications/initialized` yet; ask it after that",
+            ),
+            Self::NotAllowed(problem) => f.write_str(problem),
+            Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),
+            Self::ExtensionNotDeclared(identifier) => {
+                write!(f, "the client did not declare the extension `{identifier}`")
+            }
+            Self::Refused(error) => write!(
+                f,
+                "the client answered with error {}: {}",
+                error.code, error.message
+            ),
+            Self::Malformed(error) => write!(f, "the client's answer is malformed: {error}"),
+            Self::TimedOut(limit) => write!(f, "the client did not answer within {limit:?}"),
+            Self::TooMany(limit) => write!(
+                f,
+                "{limit} requests to clients are not answered yet, which is the limit of this server"
+            ),
+            Self::Gone => f.write_str(
+                "the client cannot be reached from this call: it has disconnected, does not read \
+                 what it is sent, or no longer waits for the call; end the call",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}

@@ -1,0 +1,257 @@
+//! A question under a key, and its way to the client: the answer is there already, or the call waits for it.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context as TaskContext, Poll},
+};
+
+use trueform_schema::{At, DecodeError, Era, InputRequest, Json, Map, Method, Revision};
+
+use super::{
+    AskError, Replay, place,
+    replay::{Claim, Use},
+};
+use crate::{
+    exchange::{Context, Exchange},
+    gate::{CheckedParams, Inbound, Leniency, Policy},
+    needs::RequiredCapabilities,
+};
+
+impl Context {
+    /// Puts `question` to the client under `key`. `read` says whether an answer fits, which is JSON as it came: another one is asked for
+    /// if it does not.
+    pub(crate) async fn put<T>(
+        &self,
+        key: &str,
+        question: InputRequest,
+        read: impl Fn(&str) -> Result<T, DecodeError>,
+    ) -> Result<T, AskError> {
+        let exchange = &self.0;
+        let replay = exchange.replay();
+        if replay.asker().is_none() {
+            place::check(exchange, "a question is asked")?;
+        }
+        let claim = replay.claim(Use::Question, key)?;
+        let era: Era = exchange.revision().era();
+        if era == Era::Modern && replay.asker().is_none() {
+            if let Some(answer) = answered(exchange, key, &read) {
+                claim.settle();
+                return Ok(answer);
+            }
+            exchange.check_question(&question)?;
+            if exchange.host.settings.ask.rounds <= replay.lock().round {
+                return Err(AskError::TooManyRounds(exchange.host.settings.ask.rounds));
+            }
+            // Unless the call becomes a task meanwhile, it is set aside now.
+            let open = OpenQuestion {
+                replay,
+                key,
+                question: &question,
+                ticket: None,
+            };
+            open.await;
+        } else {
+            exchange.check_question(&question)?;
+        }
+        self.put_and_wait(claim, key, &question, read).await
+    }
+
+    /// Asks until an answer fits, while the future that asks stays alive.
+    async fn put_and_wait<T>(
+        &self,
+        claim: Claim<'_>,
+        key: &str,
+        question: &InputRequest,
+        read: impl Fn(&str) -> Result<T, DecodeError>,
+    ) -> Result<T, AskError> {
+        let rounds = self.0.host.settings.ask.rounds;
+        for _ in 0..rounds {
+            let answer = match self.0.replay().asker() {
+                Some(asker) => asker.ask(key, question).await,
+                None => self.request_question(question).await,
+            };
+            let answer = match answer {
+                Ok(answer) => answer,
+                // It has been cut off the form of any answer.
+                Err(AskError::Malformed(problem)) => {
+                    log_wrong(key, &problem);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            match read(answer.get()) {
+                Ok(answer) => {
+                    claim.settle();
+                    return Ok(answer);
+                }
+                Err(problem) => log_wrong(key, &problem),
+            }
+        }
+        Err(AskError::TooManyRounds(rounds))
+    }
+}
+
+/// The answer to the question `key` that is there already. One that does not fit counts as none.
+fn answered<T>(
+    exchange: &Exchange,
+    key: &str,
+    read: impl Fn(&str) -> Result<T, DecodeError>,
+) -> Option<T> {
+    let replay = exchange.replay();
+    // An earlier answer counts before a new one: what was done since depends on it.
+    let earlier = replay.lock().answers.get(key).cloned();
+    if let Some(answer) = earlier {
+        match read(answer.get()) {
+            Ok(answer) => return Some(answer),
+            Err(problem) => {
+                log_wrong(key, &problem);
+                replay.lock().answers.remove(key);
+            }
+        }
+    }
+    let given = replay.lock().given.get(key).cloned()?;
+    match read(given.get()) {
+        Ok(answer) => {
+            let mut progress = replay.lock();
+            progress.answers.insert(key, given);
+            progress.fresh.push(key.into());
+            Some(answer)
+        }
+        Err(problem) => {
+            log_wrong(key, &problem);
+            None
+        }
+    }
+}
+
+#[cold]
+fn log_wrong(key: &str, problem: &DecodeError) {
+    let (pointer, rule, expected) = (problem.pointer(), problem.rule(), problem.expected());
+    tracing::debug!(
+        key,
+        pointer,
+        rule,
+        expected,
+        "an answer does not fit and is asked for again"
+    );
+}
+
+impl Exchange {
+    /// What this call has asked and done.
+    pub(crate) fn replay(&self) -> &Replay {
+        self.later().replay.get_or_init(Box::default)
+    }
+
+    /// The same, if it has asked or done anything.
+    #[inline]
+    pub(crate) fn has_replay(&self) -> Option<&Replay> {
+        Some(self.later_if_any()?.replay.get()?)
+    }
+
+    /// Whether `question` can be put to the client of this request.
+    ///
+    /// # Errors
+    /// The client did not declare what it would need (T-4, C-6, B-8), requests of this method cannot ask, or the revision does not
+    /// allow the question.
+    pub(crate) fn check_question(&self, question: &InputRequest) -> Result<(), AskError> {
+        let revision = self.revision();
+        let needs = needs(question);
+        let missing = needs
+            .missing_from(&self.peer().capabilities)
+            .and(needs.unknown_at(revision));
+        if !missing.is_empty() {
+            return Err(AskError::NotDeclared(missing));
+        }
+        if revision.era() == Era::Modern && self.replay().asker().is_none() {
+            // T-1
+            let rules = Method::from_wire(self.method).and_then(|method| method.rules(revision));
+            if !rules.is_some_and(|rules| rules.input_required) || cfg!(not(feature = "ask")) {
+                return Err(AskError::NotAtThisRevision);
+            }
+            let policy = self.host.settings.outgoing;
+            CheckedParams::new(question, revision, policy, "an input request")
+                .map_err(|error| AskError::NotAllowed(error.message))?;
+        }
+        Ok(())
+    }
+
+    /// What answers to questions are held to: the schema of the revision, whatever values other messages may have. What an author
+    /// acts on is not guessed.
+    pub(crate) fn answers_held_to(&self) -> Inbound {
+        let Inbound { leniencies, .. } = self.host.settings.incoming;
+        Inbound {
+            policy: Policy::Enforce,
+            leniencies: leniencies
+                .without(Leniency::UnknownValues)
+                .without(Leniency::Formats),
+        }
+    }
+}
+
+/// What a client must have declared to be asked `question`.
+fn needs(question: &InputRequest) -> RequiredCapabilities {
+    let (method, params): (_, Option<Json>) = match question {
+        InputRequest::Elicit(elicit) => (
+            Method::Elicit,
+            Some(At::new(&elicit.params, Revision::LATEST).to_json()),
+        ),
+        InputRequest::CreateMessage(sample) => (
+            Method::CreateMessage,
+            Some(At::new(&sample.params, Revision::LATEST).to_json()),
+        ),
+        InputRequest::ListRoots(_) => (Method::ListRoots, None),
+        // What no revision has cannot be declared; the gate refuses it.
+        _ => return RequiredCapabilities::NONE,
+    };
+    RequiredCapabilities::of_request(method, params.as_ref().map_or("{}", Json::get))
+}
+
+/// A question that waits. Ready when it has to be put in another way; dropped, it is taken back.
+struct OpenQuestion<'q> {
+    replay: &'q Replay,
+    key: &'q str,
+    question: &'q InputRequest,
+    ticket: Option<u64>,
+}
+
+impl Future for OpenQuestion<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
+        if self.replay.asker().is_some() {
+            return Poll::Ready(());
+        }
+        let ticket = self
+            .replay
+            .ask(self.ticket, self.key, self.question, cx.waker());
+        self.ticket = Some(ticket);
+        Poll::Pending
+    }
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.replay.take_back(ticket);
+        }
+    }
+}
+
+impl Context {
+    /// The answers that came with this request, by key, as they came: nothing was checked. For
+    /// [`InputRequired`](crate::InputRequired); what [`ask`](Self::ask) and its like return is checked.
+    #[must_use]
+    pub fn input_responses(&self) -> Map<Json> {
+        match self.0.has_replay() {
+            Some(replay) => replay.lock().given.clone(),
+            None => Map::new(),
+        }
+    }
+
+    /// What [`InputRequired::state`](crate::InputRequired::state) set in the result that this request answers.
+    #[must_use]
+    pub fn request_state(&self) -> Option<Json> {
+        self.0.has_replay()?.lock().own.clone()
+    }
+}

@@ -1,0 +1,415 @@
+//! The state of a call that goes to the client with the questions, and comes back with the answers.
+//!
+//! It is sealed and bound to what it was made for, so any process with the key can go on with the call, and nobody else can use or
+//! change it (T-8, T-9).
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use trueform_schema::{Era, ErrorObject, InputRequest, InputRequiredResult, Json, Map, pointer};
+
+use super::{AskError, replay::Progress, required::InputRequired};
+use crate::{
+    exchange::Exchange,
+    jsonrpc::{self, ErrorDetail},
+};
+
+/// JSON pointers to the members that come back.
+const STATE: &str = "/params/requestState";
+const RESPONSES: &str = "/params/inputResponses";
+
+/// What is kept of a call between two requests.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// How many results have asked.
+    round: u32,
+    /// Milliseconds since 1970 from which on it no longer counts.
+    until: u64,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    answers: Map<Json>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    steps: Map<Json>,
+    /// What the author wrote into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own: Option<Json>,
+}
+
+/// What a request brings back.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Brought {
+    #[serde(default)]
+    input_responses: Option<Map<Json>>,
+    #[serde(default)]
+    request_state: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    params: &'a RawValue,
+}
+
+impl Exchange {
+    /// Takes the answers and the state that `message`, which this request was read from, brings.
+    ///
+    /// # Errors
+    /// -32602 for a state that cannot be opened or has expired.
+    #[cold]
+    pub(crate) fn resume(self: &Arc<Self>, message: &[u8]) -> Result<(), ErrorObject> {
+        // The legacy era has neither member.
+        if self.revision().era() == Era::Legacy {
+            return Ok(());
+        }
+        // Both were read before, so they have their form.
+        let brought = serde_json::from_slice::<Message<'_>>(message)
+            .and_then(|message| serde_json::from_str::<Brought>(message.params.get()))
+            .map_err(|error| jsonrpc::internal(format!("the answers cannot be read: {error}")))?;
+        let mut progress = self.replay().lock();
+        progress.given = brought.input_responses.unwrap_or_default();
+        let Some(state) = brought.request_state else {
+            // Answers without a state are those to the questions of the first round.
+            progress.round = u32::from(!progress.given.is_empty());
+            return Ok(());
+        };
+        let bound = self.bound(message);
+        let kept = self.opened(&state, &bound)?;
+        progress.bound = Some(bound);
+        progress.round = kept.round;
+        progress.answers = kept.answers;
+        progress.steps = kept.steps;
+        progress.own = kept.own;
+        Ok(())
+    }
+
+    fn opened(&self, state: &str, bound: &[u8]) -> Result<Kept, ErrorObject> {
+        let found = || format!("string of {} bytes", state.len() + 2);
+        let settings = &self.host.settings.ask;
+        let kept: Option<Kept> = settings
+            .keys
+            .open(state, bound)
+            .and_then(|kept| serde_json::from_slice(&kept).ok());
+        let Some(kept) = kept else {
+            let expected = "the `requestState` of the result that this request answers, unchanged";
+            return Err(jsonrpc::invalid_params(
+                "`requestState` cannot be opened: it was tampered with, or made for another caller, request or server, or with another key",
+                &ErrorDetail::new(STATE, "sealed", expected, found()),
+            ));
+        };
+        if kept.until <= now() {
+            let expected = format!("a state that is not older than {:?}", settings.expiry);
+            return Err(jsonrpc::invalid_params(
+                "`requestState` has expired: send the request anew without it",
+                &ErrorDetail::new(STATE, "expired", expected, "an older one"),
+            ));
+        }
+        Ok(kept)
+    }
+
+    /// Keeps `message`, which this request was read from, if the call may ask when it is gone.
+    pub(crate) fn keep_message(&self, message: &[u8]) {
+        let capabilities = &self.peer().capabilities;
+        let can_be_asked = capabilities.elicitation.is_some()
+            || capabilities.sampling.is_some()
+            || capabilities.roots.is_some();
+        if can_be_asked && self.revision().era() == Era::Modern {
+            self.replay()
+                .lock()
+                .message
+                .get_or_insert_with(|| message.into());
+        }
+    }
+
+    /// The result that asks what the call was set aside for. `message` is what the request was read from, as long as it is there.
+    ///
+    /// # Errors
+    /// -32602 if the answers that came are too large to be kept, -32603 if something else is.
+    #[cold]
+    pub(crate) fn questions(
+        &self,
+        message: Option<&[u8]>,
+    ) -> Result<InputRequiredResult, ErrorObject> {
+        let mut progress = self.replay().lock();
+        let questions = std::mem::take(&mut progress.put);
+        self.required(&mut progress, questions, message)
+    }
+
+    /// The result that asks what the author put together.
+    ///
+    /// # Errors
+    /// As [`questions`](Self::questions); -32603 if the call has asked as often as it may.
+    #[cold]
+    pub(crate) fn required_input(
+        &self,
+        required: InputRequired,
+        message: Option<&[u8]>,
+    ) -> Result<InputRequiredResult, ErrorObject> {
+        let (questions, own) = required.into_parts();
+        let mut progress = self.replay().lock();
+        let rounds = self.host.settings.ask.rounds;
+        if rounds <= progress.round {
+            return Err(jsonrpc::internal(
+                AskError::TooManyRounds(rounds).to_string(),
+            ));
+        }
+        if let Some(own) = own {
+            progress.own = Some(own);
+        }
+        self.required(&mut progress, questions, message)
+    }
+
+    fn required(
+        &self,
+        progress: &mut Progress,
+        questions: Map<InputRequest>,
+        message: Option<&[u8]>,
+    ) -> Result<InputRequiredResult, ErrorObject> {
+        let settings = &self.host.settings.ask;
+        let until = now().saturating_add(millis(settings.expiry));
+        let kept = Kept {
+            round: progress.round + 1,
+            until,
+            answers: std::mem::take(&mut progress.answers),
+            steps: std::mem::take(&mut progress.steps),
+            own: progress.own.take(),
+        };
+        let plain = serde_json::to_vec(&kept)
+            .map_err(|error| jsonrpc::internal(format!("the state cannot be written: {error}")))?;
+        if settings.state_bytes < plain.len() {
+            return Err(too_large(
+                &kept,
+                &progress.fresh,
+                plain.len(),
+                settings.state_bytes,
+            ));
+        }
+        let bound = match (progress.bound.take(), message, progress.message.take()) {
+            (Some(bound), ..) => bound,
+            (None, Some(message), _) => self.bound(message),
+            (None, None, Some(message)) => self.bound(&message),
+            (None, None, None) => {
+                tracing::error!(method = self.method, "a call that asks has lost its params");
+                return Err(jsonrpc::internal("internal error"));
+            }
+        };
+        let sealed = settings.keys.seal(&plain, &bound);
+        let sealed = sealed.ok_or_else(|| jsonrpc::internal("the state cannot be sealed"))?;
+        let mut result = InputRequiredResult::new().with_request_state(sealed);
+        // T-2
+        if !questions.is_empty() {
+            result.input_requests = Some(questions);
+        }
+        Ok(result)
+    }
+
+    /// What the state of a request is bound to, which was read from `message`: the server, the caller, the method, and the params.
+    fn bound(&self, message: &[u8]) -> Vec<u8> {
+        let mut bound = Vec::with_capacity(256);
+        let mut part = |text: Option<&str>| {
+            // Each with its length, so that none can be taken for a part of its neighbour.
+            let text = text.map_or(&b"-"[..], str::as_bytes);
+            bound.extend_from_slice(&text.len().to_le_bytes());
+            bound.extend_from_slice(text);
+        };
+        part(Some(&self.host.settings.info.name));
+        let principal = self
+            .transport
+            .principal
+            .as_ref()
+            .map(|principal| principal.subject());
+        part(Some(if principal.is_some() {
+            "principal"
+        } else {
+            "nobody"
+        }));
+        part(principal);
+        part(Some(self.method));
+        let params = serde_json::from_slice::<Message<'_>>(message).map(|message| message.params);
+        part(Some(&params.map_or_else(
+            |_| "{}".to_owned(),
+            |params| canonical(params.get()),
+        )));
+        bound
+    }
+}
+
+#[cold]
+fn too_large(kept: &Kept, fresh: &[Box<str>], bytes: usize, limit: usize) -> ErrorObject {
+    let sized = fresh
+        .iter()
+        .filter_map(|key| Some((kept.answers.get(key)?.get().len(), key)));
+    let answers: usize = sized.clone().map(|(bytes, _)| bytes).sum();
+    match sized.max() {
+        // Without what this request brought, it would be fine.
+        Some((size, key)) if bytes.saturating_sub(answers) <= limit => {
+            let pointer = format!("{RESPONSES}/{}", pointer::escape(key));
+            jsonrpc::invalid_params(
+                format!(
+                    "the answers take {answers} bytes, and the state of a call at most {limit}"
+                ),
+                &ErrorDetail::new(
+                    pointer,
+                    "size",
+                    format!("at most {limit} bytes of state"),
+                    format!("value of {size} bytes"),
+                ),
+            )
+        }
+        _ => {
+            tracing::error!(
+                bytes,
+                limit,
+                "the state of a call that asks is too large; `Server::ask_state` is the limit"
+            );
+            jsonrpc::internal(format!(
+                "what the call keeps while it asks takes {bytes} bytes; at most {limit} are allowed"
+            ))
+        }
+    }
+}
+
+fn now() -> u64 {
+    // Before 1970 nothing has expired.
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, millis)
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// `params` in one spelling, without the members that differ from one round to the next: members are sorted, and numbers that are
+/// integers have no fraction. What cannot be read in full stays as it is.
+fn canonical(params: &str) -> String {
+    let Ok(mut members) = serde_json::from_str::<Map<&RawValue>>(params) else {
+        return params.to_owned();
+    };
+    for name in ["_meta", "inputResponses", "requestState"] {
+        members.remove(name);
+    }
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_unstable_by_key(|(name, _)| *name);
+    let mut out = String::from("{");
+    for (name, value) in members {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        write_text(name, &mut out);
+        out.push(':');
+        match serde_json::from_str(value.get()) {
+            Ok(tree) if is_exact(&tree) => write_sorted(&tree, &mut out),
+            _ => out.push_str(value.get()),
+        }
+    }
+    out.push('}');
+    out
+}
+
+/// 2^53: from there on different integers have the same float.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Whether no two different numbers in the place of those of `value` would be read as the same.
+fn is_exact(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Number(number) => {
+            number.is_i64()
+                || number.is_u64()
+                || number.as_f64().is_some_and(|number| number.abs() < EXACT)
+        }
+        serde_json::Value::Array(items) => items.iter().all(is_exact),
+        serde_json::Value::Object(members) => members.values().all(is_exact),
+        _ => true,
+    }
+}
+
+fn write_sorted(value: &serde_json::Value, out: &mut String) {
+    use std::fmt::Write as _;
+    match value {
+        serde_json::Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            out.push('{');
+            for (at, (name, value)) in members.into_iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write_text(name, out);
+                out.push(':');
+                write_sorted(value, out);
+            }
+            out.push('}');
+        }
+        serde_json::Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write_sorted(item, out);
+            }
+            out.push(']');
+        }
+        serde_json::Value::Number(number) => {
+            let float = number
+                .as_f64()
+                .filter(|float| number.is_f64() && float.fract() == 0.0);
+            let _ = match float {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "below 2^53 and without a fraction"
+                )]
+                Some(float) => write!(out, "{}", float as i64),
+                None => write!(out, "{number}"),
+            };
+        }
+        serde_json::Value::String(text) => write_text(text, out),
+        serde_json::Value::Bool(_) | serde_json::Value::Null => {
+            let _ = write!(out, "{value}");
+        }
+    }
+}
+
+fn write_text(text: &str, out: &mut String) {
+    out.push_str(&serde_json::Value::from(text).to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // T-9
+    #[test]
+    fn params_in_one_spelling() {
+        for (params, expected) in [
+            (
+                r#"{"name":"a","arguments":{"b":1,"a":[2.0,{"d":null,"c":"x"}]}}"#,
+                r#"{"arguments":{"a":[2,{"c":"x","d":null}],"b":1},"name":"a"}"#,
+            ),
+            (
+                r#"{ "_meta": {"a":1}, "inputResponses": {}, "requestState": "s", "name": "\u0061" }"#,
+                r#"{"name":"a"}"#,
+            ),
+            (
+                r#"{"a":1e3,"b":-0.0,"c":1.5,"d":18446744073709551615}"#,
+                r#"{"a":1000,"b":0,"c":1.5,"d":18446744073709551615}"#,
+            ),
+            // Two of these would be the same float.
+            (
+                r#"{"a":[18446744073709551616,1.0]}"#,
+                r#"{"a":[18446744073709551616,1.0]}"#,
+            ),
+            (
+                r#"{"a":{"b":9007199254740993.0}}"#,
+                r#"{"a":{"b":9007199254740993.0}}"#,
+            ),
+            (r#"{"a":"\ud800"}"#, r#"{"a":"\ud800"}"#),
+        ] {
+            assert_eq!(canonical(params), expected);
+        }
+    }
+}
