@@ -14,6 +14,7 @@ mod keys;
 mod leniency;
 mod loss;
 mod outbound;
+mod questions;
 mod redact;
 #[cfg_attr(
     not(feature = "http"),
@@ -40,6 +41,7 @@ pub(crate) use self::{
     keys::{is_extension_identifier, is_illegal_meta_key, is_meta_key, is_reserved},
     loss::{log_loss, losses, shown},
     outbound::{Checked, CheckedParams, NotificationKind, Outcome, Outgoing, Stage, holds_back},
+    questions::{QuestionFault, check_answer, check_question, let_question_out},
     redact::{Redacted, log_raw},
     refusal::Refusal,
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},

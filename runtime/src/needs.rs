@@ -35,10 +35,14 @@ impl RequiredCapabilities {
     pub(crate) const SAMPLING_TASKS: Self = Self(1 << 5);
     /// `tasks.requests.elicitation.create`, likewise.
     pub(crate) const ELICITATION_TASKS: Self = Self(1 << 6);
+    /// `sampling.context`, for what a sampling request includes of servers' context. Revisions before 2025-11-25 do not have it: there
+    /// `sampling` is enough.
+    pub const SAMPLING_CONTEXT: Self = Self(1 << 7);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    const NAMES: [(Self, &'static str); 8] = [
         (Self::SAMPLING, "sampling"),
         (Self::SAMPLING_TOOLS, "sampling.tools"),
+        (Self::SAMPLING_CONTEXT, "sampling.context"),
         (Self::ELICITATION, "elicitation"),
         (Self::ELICITATION_URL, "elicitation.url"),
         (Self::ROOTS, "roots"),
@@ -89,6 +93,27 @@ impl RequiredCapabilities {
         match asks_for_task(method, revision, params) {
             true => need,
             false => Self::NONE,
+        }
+    }
+
+    /// What a client must have declared, beside that, to be sent `method` with these `params`, if they include the context of servers
+    /// (Q-3). A client may ignore what it is asked to include, so that only servers are held to this.
+    pub(crate) fn of_context(method: Method, revision: Revision, params: &str) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Asked<'a> {
+            #[serde(borrow, rename = "includeContext")]
+            include_context: Option<Cow<'a, str>>,
+        }
+        let has_capability = || Self::SAMPLING_CONTEXT.unknown_at(revision).is_empty();
+        if method != Method::CreateMessage || !has_capability() {
+            return Self::NONE;
+        }
+        // Decoding reports malformed params.
+        let asked: Asked<'_> = serde_json::from_str(params).unwrap_or_default();
+        match asked.include_context.as_deref() {
+            None | Some("none") => Self::NONE,
+            Some(_) => Self::SAMPLING_CONTEXT,
         }
     }
 
@@ -302,6 +327,30 @@ mod tests {
         let form = RequiredCapabilities::ELICITATION;
         assert_eq!(form.unknown_at(Revision::V2025_03_26), form);
         assert!(form.unknown_at(Revision::V2025_06_18).is_empty());
+    }
+
+    // Q-3
+    #[test]
+    fn what_included_context_needs() {
+        let at = |revision, context: &str| {
+            let params = json!({ "includeContext": context, "maxTokens": 1, "messages": [] });
+            RequiredCapabilities::of_context(Method::CreateMessage, revision, &params.to_string())
+        };
+        for (revision, context, needs) in [
+            (Revision::V2024_11_05, "allServers", ""),
+            (Revision::V2025_06_18, "thisServer", ""),
+            (Revision::V2025_11_25, "none", ""),
+            (Revision::V2025_11_25, "thisServer", "`sampling.context`"),
+            (Revision::V2026_07_28, "allServers", "`sampling.context`"),
+        ] {
+            let found = at(revision, context).to_string();
+            assert_eq!(found, needs, "{context} at {revision}");
+        }
+        let of = |method, params| {
+            RequiredCapabilities::of_context(method, Revision::V2025_11_25, params)
+        };
+        assert!(of(Method::CreateMessage, "{}").is_empty());
+        assert!(of(Method::Elicit, r#"{"includeContext":"allServers"}"#).is_empty());
     }
 
     // W-1

@@ -1,5 +1,5 @@
 //! Tools for testing servers and clients, besides [`client`](crate::client): a recorder of traffic, a checker of recorded traffic,
-//! a snapshot of a server's contract, and a client of an axum application without a socket.
+//! a snapshot of a server's contract, a user that answers as a script says, and a client of an axum application without a socket.
 //!
 //! Nothing here is used while serving, so it is behind the feature `testing`, which belongs in `[dev-dependencies]`.
 //!
@@ -38,6 +38,7 @@ pub mod fuzz;
 #[cfg(feature = "http")]
 mod in_process_http;
 mod recorder;
+mod scripted_user;
 mod transcript;
 
 #[cfg(feature = "http")]
@@ -48,5 +49,6 @@ pub use self::{
     checker::{Checker, Severity, TrafficFinding},
     contract::{Change, Impact, assert_contract, changes, contract},
     recorder::{Recorded, Recorder},
+    scripted_user::{Question, ScriptedUser, When},
     transcript::{Event, Record, Side, TranscriptError},
 };

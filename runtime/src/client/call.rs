@@ -11,8 +11,8 @@ use std::{
 use trueform_schema::{
     CallToolOutcome, CallToolRequestParams, CallToolResult, DecodeError, Era, GetPromptOutcome,
     GetPromptRequestParams, GetPromptResult, InputRequiredResult, InputResponse, Json, JsonObject,
-    LoggingLevel, Map, ProgressNotificationParams, ReadResourceOutcome, ReadResourceRequestParams,
-    ReadResourceResult, Revision, decode, methods,
+    LoggingLevel, Map, Method, ProgressNotificationParams, ReadResourceOutcome,
+    ReadResourceRequestParams, ReadResourceResult, Revision, decode, methods,
 };
 
 use super::{
@@ -277,6 +277,14 @@ async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers,
             let problem = format!("`{}` of the server, which needs {missing}", question.method);
             return Err(LocalError::NotAllowed(problem).into());
         }
+        let core = Method::from_wire(&question.method);
+        if let Some(core) = core {
+            let gate = &client.inner.link.gate;
+            gate.check_question(core, question.params.as_ref())
+                .map_err(|fault| {
+                    LocalError::NotAllowed(format!("`{}` of the server: {fault}", question.method))
+                })?;
+        }
         let answer = client
             .handler()
             .answer(&question.method, question.params)
@@ -287,6 +295,12 @@ async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers,
                     question.method, error.message
                 ))
             })?;
+        if let Some(core) = core {
+            let gate = &client.inner.link.gate;
+            gate.check_answer(core, &answer).map_err(|problem| {
+                LocalError::NotAllowed(format!("the answer to `{}`: {problem}", question.method))
+            })?;
+        }
         answers.insert(key, answer);
     }
     let answers = Json::from_value(&answers).map_err(encode)?;

@@ -260,6 +260,9 @@ impl ClientGate {
         };
         let problem = match ServerRequest::decode_result(method, answer.get()) {
             Ok(result) => {
+                if let Err(problem) = self.check_answer(method, &answer) {
+                    return failed(jsonrpc::internal(format!("the answer: {problem}")));
+                }
                 // What the revision does not know is left out here as everywhere.
                 let view = View::at(revision);
                 return Outgoing::result(id, view, self.outgoing, method.as_str(), &*result)
@@ -278,6 +281,27 @@ impl ClientGate {
         }
         let problem = "the answer does not have the form of the method's result";
         failed(jsonrpc::internal(problem))
+    }
+
+    /// Holds an answer of the handler to the rules that its schema does not state.
+    ///
+    /// # Errors
+    /// It may not leave, and why.
+    // S-1
+    pub(super) fn check_answer(&self, method: Method, answer: &Json) -> Result<(), String> {
+        if self.outgoing == Policy::Off {
+            return Ok(());
+        }
+        let Err(fault) = gate::check_answer(method, answer.get()) else {
+            return Ok(());
+        };
+        let held_back = self.outgoing == Policy::Enforce;
+        let fault = fault.to_string();
+        tracing::error!(%method, fault = &*jsonrpc::sentence(&fault), held_back, "an answer that the specification does not allow");
+        match held_back {
+            true => Err(fault),
+            false => Ok(()),
+        }
     }
 
     /// The error that answers the server's request `id`.

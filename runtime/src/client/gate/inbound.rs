@@ -153,6 +153,8 @@ impl ClientGate {
             match self.inbound.message(known, revision, params, decode) {
                 Ok((request, shorter)) => {
                     let params = shorter.map_or_else(sent, read_as);
+                    self.check_question(known, params.as_ref())
+                        .map_err(|fault| fault.into_invalid_params(method))?;
                     let params = match self.without_task(known, revision, params.as_ref()) {
                         None => params,
                         shorter => shorter,
@@ -237,6 +239,32 @@ impl ClientGate {
         let missing =
             RequiredCapabilities::of_request(method, params).missing_from(&self.capabilities);
         (!missing.is_empty()).then_some(missing)
+    }
+
+    /// Holds a question of the server to the rules that its schema does not state.
+    ///
+    /// # Errors
+    /// The fault, if the policy refuses such questions.
+    //
+    pub(in crate::client) fn check_question(
+        &self,
+        method: Method,
+        params: Option<&Json>,
+    ) -> Result<(), gate::QuestionFault> {
+        if self.inbound.policy == Policy::Off {
+            return Ok(());
+        }
+        let Err(fault) = gate::check_question(method, params.map_or("{}", Json::get)) else {
+            return Ok(());
+        };
+        let refused = self.inbound.policy == Policy::Enforce;
+        let problem = fault.to_string();
+        let problem = &*jsonrpc::sentence(&problem);
+        tracing::warn!(%method, problem, refused, "a question that the specification does not allow");
+        match refused {
+            true => Err(fault),
+            false => Ok(()),
+        }
     }
 
     /// What a question within a result needs and this client did not declare, if that keeps it from being answered.

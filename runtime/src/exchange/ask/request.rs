@@ -104,9 +104,15 @@ impl Context {
         match answer.await? {
             Settled::Result(result) => {
                 let inbound = self.0.host.settings.incoming;
-                inbound
+                let decoded = inbound
                     .result(R::METHOD, self.0.revision(), result.get())
-                    .map_err(AskError::Malformed)
+                    .map_err(AskError::Malformed)?;
+                if let Some(core) = Method::from_wire(R::METHOD)
+                    && let Err(fault) = gate::check_answer(core, result.get())
+                {
+                    return Err(AskError::Malformed(fault.into()));
+                }
+                Ok(decoded)
             }
             Settled::Error(error) => Err(AskError::Refused(error)),
             Settled::Malformed(problem) => Err(AskError::Malformed(DecodeError::new("", problem))),
@@ -183,11 +189,14 @@ impl Context {
             .map_err(|error| AskError::NotAllowed(error.message))?;
         if let Some(core) = Method::from_wire(method) {
             let task = RequiredCapabilities::of_task(core, revision, written.get());
+            let context = RequiredCapabilities::of_context(core, revision, written.get());
             let needs = RequiredCapabilities::of_request(core, written.get()).and(task);
+            let needs = needs.and(context);
             let missing = needs.missing_from(&exchange.peer().capabilities);
             if !missing.is_empty() {
                 return Err(AskError::NotDeclared(missing));
             }
+            gate::let_question_out(policy, core, written.get()).map_err(AskError::NotAllowed)?;
         }
         // The client does not read what belongs to a request that is over.
         if !exchange.is_open() {

@@ -1,0 +1,410 @@
+//! A user that answers a server's questions as a test says.
+
+use std::{
+    fmt::{self, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use trueform_schema::{ClientCapabilities, ErrorObject, Json, Method};
+
+use crate::{
+    client::{Answering, ClientHandler, ClientOptions},
+    jsonrpc::{self, code},
+};
+
+/// A user that answers a server's questions as a test says, and keeps what was asked.
+///
+/// Answers are given in the order in which they are written here: each elicitation takes the first answer for elicitations that is
+/// left, and each sampling request the first for those. An answer after [`when`](Self::when) is kept for the question whose message
+/// contains the text, whatever the order. The same script serves both eras.
+///
+/// When it is dropped, it panics if a question had no answer, or if an answer was left over: nothing of the script can be forgotten.
+///
+/// ```
+/// use serde_json::json;
+/// use trueform::{client::ClientOptions, prelude::*, testing::ScriptedUser};
+/// use trueform::schema::{ElicitAction, ElicitOutcome, ElicitRequestParams, methods::Elicit};
+///
+/// /// Books a table, if the user wants it.
+/// #[tool]
+/// async fn book(context: Context) -> Result<&'static str, ToolError> {
+///     let form: ElicitRequestParams = serde_json::from_value(json!({
+///         "message": "Book it?",
+///         "requestedSchema": { "type": "object", "properties": {} },
+///     }))?;
+///     match context.request::<Elicit>(form).await? {
+///         ElicitOutcome::Complete(answer) if answer.action == ElicitAction::Accept => Ok("booked"),
+///         _ => Ok("not booked"),
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let user = ScriptedUser::new().accept(json!({})).decline();
+/// let options = user.options(ClientOptions::at(Revision::V2025_11_25));
+/// let client = Server::new("tables", "1.0.0").tools(tools![book]).connect_as(options).await?;
+///
+/// assert_eq!(client.call_tool("book", ()).await?.text(), "booked");
+/// assert_eq!(client.call_tool("book", ()).await?.text(), "not booked");
+/// assert_eq!(user.asked()[0].message(), Some("Book it?"));
+/// # Ok(())
+/// # }
+/// ```
+pub struct ScriptedUser {
+    script: Arc<Script>,
+}
+
+/// A question that a [`ScriptedUser`] was asked.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Question {
+    /// The method, such as `elicitation/create`.
+    pub method: String,
+    /// The params as they came; `null` if there were none.
+    pub params: Value,
+}
+
+/// Where the next answer of a script belongs; made by [`ScriptedUser::when`].
+#[must_use = "an answer follows"]
+pub struct When {
+    user: ScriptedUser,
+    part: String,
+}
+
+#[derive(Debug, Default)]
+struct Script(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    answers: Vec<Scripted>,
+    /// `None`: the user has no roots.
+    roots: Option<Vec<String>>,
+    asked: Vec<Question>,
+    /// What was asked and had no answer, in words.
+    unanswered: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Scripted {
+    method: Method,
+    /// A part of the message that it answers; `None` for any.
+    part: Option<String>,
+    result: Result<Value, ErrorObject>,
+}
+
+impl ScriptedUser {
+    /// Answers nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            script: Arc::default(),
+        }
+    }
+
+    /// The next answer is for the question whose message contains `part`: the `message` of an elicitation, the texts of a sampling
+    /// request.
+    pub fn when(self, part: impl Into<String>) -> When {
+        When {
+            user: self,
+            part: part.into(),
+        }
+    }
+
+    /// Accepts an elicitation with `content`: what the user typed into the form. `()` accepts without content, as is right in URL
+    /// mode.
+    ///
+    /// # Panics
+    /// If `content` cannot be written as JSON.
+    #[must_use]
+    pub fn accept(self, content: impl Serialize) -> Self {
+        self.with(Method::Elicit, None, Ok(accepted(content)))
+    }
+
+    /// Declines an elicitation.
+    #[must_use]
+    pub fn decline(self) -> Self {
+        self.with(Method::Elicit, None, Ok(json!({ "action": "decline" })))
+    }
+
+    /// Closes an elicitation without a choice.
+    #[must_use]
+    pub fn cancel(self) -> Self {
+        self.with(Method::Elicit, None, Ok(json!({ "action": "cancel" })))
+    }
+
+    /// Answers a sampling request with `text`, as the model `scripted`.
+    #[must_use]
+    pub fn says(self, text: impl Into<String>) -> Self {
+        self.with(Method::CreateMessage, None, Ok(said(text.into())))
+    }
+
+    /// Answers a sampling request with `result`, a whole `CreateMessageResult`.
+    ///
+    /// # Panics
+    /// If `result` cannot be written as JSON.
+    #[must_use]
+    pub fn samples(self, result: impl Serialize) -> Self {
+        self.with(Method::CreateMessage, None, Ok(written(result)))
+    }
+
+    /// Rejects a sampling request (error -1). At 2026-07-28 there is no such answer: the call ends on this side.
+    // Q-8
+    #[must_use]
+    pub fn rejects_sampling(self) -> Self {
+        let error = ErrorObject::new(-1, "the user rejected the sampling request");
+        self.with(Method::CreateMessage, None, Err(error))
+    }
+
+    /// Answers each request for roots with `uris`. It need not come.
+    #[must_use]
+    pub fn roots<T: Into<String>>(self, uris: impl IntoIterator<Item = T>) -> Self {
+        self.script.lock().roots = Some(uris.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// `options` with this user: its handler, and all capabilities that questions may need. Call
+    /// [`ClientOptions::capabilities`] afterwards to declare less.
+    #[must_use]
+    pub fn options(&self, options: ClientOptions) -> ClientOptions {
+        let capabilities: ClientCapabilities = serde_json::from_value(json!({
+            "elicitation": { "form": {}, "url": {} },
+            "sampling": { "tools": {}, "context": {} },
+            "roots": {},
+        }))
+        .expect("they have the form of capabilities");
+        options.capabilities(capabilities).handler(self.handler())
+    }
+
+    /// What answers for this user, for [`ClientOptions::handler`].
+    #[must_use]
+    pub fn handler(&self) -> impl ClientHandler + 'static {
+        Handler(self.script.clone())
+    }
+
+    /// Every question until now, in the order in which they came.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Question> {
+        self.script.lock().asked.clone()
+    }
+
+    /// What does not fit the script until now: questions without an answer, and answers that are left over. Empty if there is
+    /// nothing. [`drop`] panics with it.
+    #[must_use]
+    pub fn unmet(&self) -> Vec<String> {
+        let state = self.script.lock();
+        let left = state.answers.iter().map(|answer| {
+            let what = match &answer.result {
+                Ok(result) => result.to_string(),
+                Err(error) => format!("error {}", error.code),
+            };
+            match &answer.part {
+                None => format!(
+                    "nothing asked for the answer to `{}`: {what}",
+                    answer.method
+                ),
+                Some(part) => format!(
+                    "nothing asked for the answer to `{}` with {part:?} in its message: {what}",
+                    answer.method
+                ),
+            }
+        });
+        state.unanswered.iter().cloned().chain(left).collect()
+    }
+
+    fn with(
+        self,
+        method: Method,
+        part: Option<String>,
+        result: Result<Value, ErrorObject>,
+    ) -> Self {
+        self.script.lock().answers.push(Scripted {
+            method,
+            part,
+            result,
+        });
+        self
+    }
+}
+
+impl When {
+    /// As [`ScriptedUser::accept`].
+    ///
+    /// # Panics
+    /// As [`ScriptedUser::accept`].
+    #[must_use]
+    pub fn accept(self, content: impl Serialize) -> ScriptedUser {
+        self.answer(Method::Elicit, Ok(accepted(content)))
+    }
+
+    /// As [`ScriptedUser::decline`].
+    #[must_use]
+    pub fn decline(self) -> ScriptedUser {
+        self.answer(Method::Elicit, Ok(json!({ "action": "decline" })))
+    }
+
+    /// As [`ScriptedUser::cancel`].
+    #[must_use]
+    pub fn cancel(self) -> ScriptedUser {
+        self.answer(Method::Elicit, Ok(json!({ "action": "cancel" })))
+    }
+
+    /// As [`ScriptedUser::says`].
+    #[must_use]
+    pub fn says(self, text: impl Into<String>) -> ScriptedUser {
+        self.answer(Method::CreateMessage, Ok(said(text.into())))
+    }
+
+    /// As [`ScriptedUser::samples`].
+    ///
+    /// # Panics
+    /// As [`ScriptedUser::samples`].
+    #[must_use]
+    pub fn samples(self, result: impl Serialize) -> ScriptedUser {
+        self.answer(Method::CreateMessage, Ok(written(result)))
+    }
+
+    fn answer(self, method: Method, result: Result<Value, ErrorObject>) -> ScriptedUser {
+        self.user.with(method, Some(self.part), result)
+    }
+}
+
+fn written(value: impl Serialize) -> Value {
+    serde_json::to_value(value).expect("the answer of a scripted user can be written as JSON")
+}
+
+fn accepted(content: impl Serialize) -> Value {
+    match written(content) {
+        Value::Null => json!({ "action": "accept" }),
+        content => json!({ "action": "accept", "content": content }),
+    }
+}
+
+fn said(text: String) -> Value {
+    json!({
+        "role": "assistant",
+        "model": "scripted",
+        "stopReason": "endTurn",
+        "content": { "type": "text", "text": text },
+    })
+}
+
+impl Question {
+    /// The `message` of an elicitation.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        self.params["message"].as_str()
+    }
+
+    /// The texts that [`ScriptedUser::when`] looks into.
+    fn contains(&self, part: &str) -> bool {
+        fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+            match value {
+                Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+                Value::Object(members) => {
+                    found.extend(members.get("text").and_then(Value::as_str));
+                    members
+                        .get("content")
+                        .into_iter()
+                        .for_each(|content| texts(content, found));
+                }
+                _ => {}
+            }
+        }
+        let mut found = Vec::from_iter(self.message());
+        texts(&self.params["messages"], &mut found);
+        found.iter().any(|text| text.contains(part))
+    }
+}
+
+impl Script {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that can panic runs under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, question: Question) -> Result<Value, ErrorObject> {
+        let mut state = self.lock();
+        let method = Method::from_wire(&question.method);
+        let found = state.answers.iter().position(|answer| {
+            let part = answer.part.as_deref();
+            Some(answer.method) == method && part.is_none_or(|part| question.contains(part))
+        });
+        // An answer for this very question goes before one for any.
+        let special = state.answers.iter().position(|answer| {
+            let part = answer.part.as_deref();
+            Some(answer.method) == method && part.is_some_and(|part| question.contains(part))
+        });
+        let result = match (special.or(found), &state.roots) {
+            (Some(at), _) => state.answers.remove(at).result,
+            (None, Some(uris)) if method == Some(Method::ListRoots) => {
+                let roots: Vec<_> = uris.iter().map(|uri| json!({ "uri": uri })).collect();
+                Ok(json!({ "roots": roots }))
+            }
+            (None, _) => {
+                let mut problem = format!(
+                    "the script has no answer left for `{}`",
+                    jsonrpc::shortened(&question.method)
+                );
+                if let Some(message) = question.message() {
+                    let _ = write!(problem, " with the message {message:?}");
+                }
+                state.unanswered.push(problem.clone());
+                Err(ErrorObject::new(code::INTERNAL_ERROR, problem))
+            }
+        };
+        state.asked.push(question);
+        result
+    }
+}
+
+/// Answers for a [`ScriptedUser`].
+struct Handler(Arc<Script>);
+
+impl ClientHandler for Handler {
+    fn answer(&self, method: &str, params: Option<Json>) -> Answering<'_> {
+        let answer = self.0.answer(Question {
+            method: method.to_owned(),
+            params: params.map_or(Value::Null, |params| params.to_value()),
+        });
+        Box::pin(std::future::ready(answer.map(Json::from)))
+    }
+}
+
+impl Drop for ScriptedUser {
+    fn drop(&mut self) {
+        let unmet = self.unmet();
+        // A second panic would hide the first.
+        if !unmet.is_empty() && !std::thread::panicking() {
+            panic!(
+                "a scripted user was not asked as its script says:\n  {}",
+                unmet.join("\n  ")
+            );
+        }
+    }
+}
+
+impl Default for ScriptedUser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for ScriptedUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.script.lock();
+        f.debug_struct("ScriptedUser")
+            .field("asked", &state.asked)
+            .field("answers", &state.answers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("When")
+            .field("part", &self.part)
+            .finish_non_exhaustive()
+    }
+}
