@@ -5,6 +5,7 @@ mod answer;
 mod ask;
 mod context;
 mod ids;
+mod progress;
 mod request;
 mod sent;
 

@@ -26,7 +26,8 @@
 //! | --- | --- | --- |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 //! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or in 2019-09, draft-06 or draft-04, checked by the `jsonschema` crate; [`check`] covers all others without it |
-//! | `testing` | no | module `testing`, for `[dev-dependencies]`: a checker of recorded traffic, recorders, contract snapshots and, with `http`, a client of an axum `Router` without a socket |
+//! | `tracing-log` | no | `ClientLog`, a `tracing` layer that sends the events of a request to its client as log messages |
+//! | `testing` | no | module `testing`, for `[dev-dependencies]`: a checker of recorded traffic, recorders, contract snapshots, a scripted user and, with `http`, a client of an axum `Router` without a socket |
 
 // `::trueform` must name this crate in the expansions that its own tests and examples contain.
 #[allow(unused_extern_crates, reason = "used by expansions only")]
@@ -36,6 +37,8 @@ extern crate self as trueform;
 #[path = "private.rs"]
 pub mod __private;
 pub mod client;
+#[cfg(feature = "tracing-log")]
+mod client_log;
 mod contained;
 mod drive;
 mod engine;
@@ -111,7 +114,12 @@ pub use self::{
         DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, DefinitionName, LintFinding, Loss, LossRule, Server,
         ServerHandle, Service,
     },
+    trace::TraceContext,
 };
+
+#[cfg(feature = "tracing-log")]
+#[doc(inline)]
+pub use self::client_log::{ClientEvent, ClientLog, MAX_CLIENT_EVENT, REDACTED_FIELDS};
 
 #[cfg(feature = "http")]
 #[doc(inline)]

@@ -1,21 +1,35 @@
 //! The span of a request: made once. How the request ended is recorded once.
 
-use trueform_schema::{RequestId, Revision};
+mod context;
+
+use trueform_schema::{Extras, RequestId, Revision};
 
 use crate::{
     gate::{Outcome, Outgoing},
     jsonrpc,
 };
 
+pub use self::context::TraceContext;
+
+/// The name of the span of a request.
+pub(crate) const REQUEST_SPAN: &str = "mcp_request";
+
+/// The target of the span of a request.
+#[cfg(feature = "tracing-log")]
+pub(crate) const REQUEST_TARGET: &str = module_path!();
+
 /// The span in which everything happens that is done for a request. `revision`, `tool` and `outcome` are recorded once known:
-/// `outcome` is `ok`, `tool error`, `cancelled`, `dropped`, or the code of an error. The client's text is cut and escaped.
+/// `outcome` is `ok`, `tool error`, `cancelled`, `dropped`, or the code of an error. `trace_id` and `parent_id` are recorded if the
+/// request names a trace. The client's text is cut and escaped.
 pub(crate) fn request_span(id: &RequestId, method: &str) -> tracing::Span {
     tracing::info_span!(
-        "mcp_request",
+        REQUEST_SPAN,
         method = &*jsonrpc::shortened(method),
         id = %jsonrpc::ShortRequestId(id),
         revision = tracing::field::Empty,
         tool = tracing::field::Empty,
+        trace_id = tracing::field::Empty,
+        parent_id = tracing::field::Empty,
         outcome = tracing::field::Empty,
     )
 }
@@ -23,6 +37,19 @@ pub(crate) fn request_span(id: &RequestId, method: &str) -> tracing::Span {
 /// Records the revision of the request that `span` belongs to.
 pub(crate) fn record_revision(span: &tracing::Span, revision: Revision) {
     span.record("revision", revision.as_str());
+}
+
+/// Records the trace that the current request belongs to, if its `_meta` names one.
+#[cold]
+pub(crate) fn record_trace(meta: &Extras) {
+    let span = tracing::Span::current();
+    if span.is_disabled() {
+        return;
+    }
+    if let Some(trace) = TraceContext::of(meta) {
+        span.record("trace_id", trace.trace_id());
+        span.record("parent_id", trace.parent_id());
+    }
 }
 
 /// Records how the request ended that `response` answers.

@@ -16,6 +16,8 @@ use super::{
     serve::Answered,
     source::Source,
 };
+#[cfg(feature = "tracing-log")]
+use crate::client_log;
 use crate::{
     drive::Reply,
     exchange::Exchange,
@@ -97,7 +99,10 @@ impl<'a> Admitted<'a> {
             (Some(negotiated), Some(session)) => Caller::in_session(session, negotiated, meta),
             _ => Caller::stateless(self.by.revision, meta),
         };
-        Exchange::new(
+        if let Some(meta) = &caller.meta {
+            trace::record_trace(meta);
+        }
+        let exchange = Exchange::new(
             engine.host_ref(),
             self.id.clone(),
             self.method,
@@ -105,13 +110,18 @@ impl<'a> Admitted<'a> {
             self.by.session.clone(),
             self.source.transport(),
             self.source.sink(),
-        )
+        );
+        #[cfg(feature = "tracing-log")]
+        client_log::attach(&exchange);
+        exchange
     }
 }
 
 impl Engine {
     /// Serves a request.
     pub(super) fn request(&self, received: &Received<'_>, claims: Claims<'_>) -> Reply {
+        #[cfg(feature = "tracing-log")]
+        client_log::forget();
         let span = trace::request_span(received.id, received.method);
         let _entered = span.enter();
         let reply = match self.admit(received, claims, &span) {

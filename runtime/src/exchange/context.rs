@@ -8,7 +8,7 @@ use trueform_schema::{
 };
 
 use super::{Exchange, Sent};
-use crate::{principal::Principal, signal::Fired};
+use crate::{principal::Principal, signal::Fired, trace::TraceContext};
 
 /// The request that a tool, or the handler of an extension, serves.
 ///
@@ -85,7 +85,7 @@ impl Context {
         self.0.host.state()
     }
 
-    /// The member `key` of the request's `_meta`, such as `traceparent` or a key of an extension. Members that the protocol
+    /// The member `key` of the request's `_meta`, such as a key of an extension. Members that the protocol
     /// defines are not among them: [`progress`](Self::progress) and [`log`](Self::log) use the progress token and the log level,
     /// and [`client_info`](Self::client_info) and [`client_capabilities`](Self::client_capabilities) return what the client says
     /// of itself.
@@ -93,15 +93,32 @@ impl Context {
     /// ```
     /// use trueform::prelude::*;
     ///
-    /// /// Says which trace the call belongs to.
+    /// /// Says which batch of the client's the call belongs to.
     /// #[tool]
-    /// fn trace(context: Context) -> Option<String> {
-    ///     context.meta("traceparent")?.parse().ok()
+    /// fn batch(context: Context) -> Option<String> {
+    ///     context.meta("com.example/batch")?.parse().ok()
     /// }
     /// ```
     #[must_use]
     pub fn meta(&self, key: &str) -> Option<&Json> {
         self.0.caller.meta.as_ref()?.get(key)
+    }
+
+    /// The trace that the request belongs to, if its `_meta` names one by a valid `traceparent`.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Says which trace the call belongs to.
+    /// #[tool]
+    /// fn trace(context: Context) -> Option<String> {
+    ///     Some(context.trace_context()?.trace_id().to_owned())
+    /// }
+    /// ```
+    // SEP-414
+    #[must_use]
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        TraceContext::of(self.0.caller.meta.as_ref()?)
     }
 
     /// Adds a member to the `_meta` of the result, whatever the handler returns. A later call with the same key replaces the

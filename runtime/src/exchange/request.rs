@@ -7,17 +7,16 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
-    time::Instant,
 };
 
 use trueform_schema::{
     Conform, ErrorObject, Json, LoggingLevel, LoggingMessageNotificationParams, Meta, Method,
-    ProgressNotificationParams, RequestId, Revision, View,
+    RequestId, Revision, View,
 };
 
-use super::{IdScope, Occupied, Sent, ask::Replay};
+use super::{IdScope, Occupied, Sent, ask::Replay, progress::Progress};
 use crate::{
-    gate::{self, NotificationKind, Outgoing},
+    gate::{NotificationKind, Outgoing},
     host::HostRef,
     jsonrpc,
     peer::{Caller, Cancel, IdRefused, Outbox, PeerFacts, Session, Subject},
@@ -50,14 +49,6 @@ pub(crate) enum MessageSink {
     Link(Arc<Outbox>),
 }
 
-/// The last progress that was sent.
-#[derive(Debug)]
-struct Reported {
-    progress: f64,
-    /// When; kept only where reports are limited.
-    at: Option<Instant>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) host: HostRef,
@@ -73,7 +64,7 @@ pub(crate) struct Exchange {
     pub(crate) cancelled: Signal,
     /// Set each time progress is reported, for timeouts that it resets.
     pub(crate) progressed: AtomicBool,
-    last_progress: Mutex<Reported>,
+    pub(super) progress: Progress,
     /// Members that the handler adds to the `_meta` of the result.
     result_meta: Mutex<Option<Box<Meta>>>,
     finished: AtomicBool,
@@ -134,10 +125,7 @@ impl Exchange {
             sink,
             cancelled: Signal::default(),
             progressed: AtomicBool::new(false),
-            last_progress: Mutex::new(Reported {
-                progress: f64::NEG_INFINITY,
-                at: None,
-            }),
+            progress: Progress::new(),
             result_meta: Mutex::default(),
             finished: AtomicBool::new(false),
             later: OnceLock::new(),
@@ -225,7 +213,8 @@ impl Exchange {
     }
 
     /// No message of this request may leave any more: it is answered, or will not be.
-    pub(crate) fn finish(&self) {
+    pub(crate) fn finish(self: &Arc<Self>) {
+        self.send_kept_progress();
         self.finished.store(true, Ordering::SeqCst);
     }
 
@@ -281,57 +270,14 @@ impl Exchange {
             .take()
     }
 
-    // N-1, N-2, N-3
-    pub(crate) fn report_progress(
-        self: &Arc<Self>,
-        progress: f64,
-        total: Option<f64>,
-        message: Option<&str>,
-    ) -> Sent<'_> {
+    /// Notes that progress was reported, for timeouts that it resets.
+    pub(super) fn note_progress(&self) {
         self.progressed.store(true, Ordering::Relaxed);
-        let Some(token) = &self.caller.progress else {
-            return Sent::nothing(self);
-        };
-        let is_first = {
-            let mut last = self
-                .last_progress
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if !progress.is_finite() || progress <= last.progress {
-                return Sent::nothing(self);
-            }
-            // The last report of all is worth sending however soon it comes.
-            let done = total.is_some_and(|total| total <= progress);
-            let interval = self.host.settings.progress_interval;
-            if !done && !interval.is_zero() && last.at.is_some_and(|at| at.elapsed() < interval) {
-                return Sent::nothing(self);
-            }
-            let before = std::mem::replace(
-                &mut *last,
-                Reported {
-                    progress,
-                    at: (!interval.is_zero()).then(Instant::now),
-                },
-            );
-            before.progress == f64::NEG_INFINITY
-        };
-        let mut params = ProgressNotificationParams::new(progress, token.clone());
-        params.total = total.filter(|total| total.is_finite());
-        params.message = message.map(str::to_owned);
-        let kind = self.kind_of(Method::Progress);
-        let subject = self.subject(&kind);
-        let sent = self.sent(&kind, &params, Some(subject), Some(progress));
-        // What the first report loses, the others lose too.
-        if is_first && sent.was_sent() {
-            gate::log_loss(&params, &params, self.revision(), Method::Progress.as_str());
-        }
-        sent
     }
 
-    /// The last progress that was reported.
-    pub(super) fn progress_reported(&self) -> f64 {
-        let last = self.last_progress.lock();
-        last.unwrap_or_else(PoisonError::into_inner).progress
+    /// The runtime that drives the request; `None` until its first poll is over.
+    pub(super) fn runtime(&self) -> Option<tokio::runtime::Handle> {
+        self.later.get()?.runtime.get().cloned()
     }
 
     // M-1, M-4
@@ -350,7 +296,7 @@ impl Exchange {
     }
 
     /// Queues a notification of this request, which the handler may wait for.
-    fn sent(
+    pub(super) fn sent(
         self: &Arc<Self>,
         kind: &NotificationKind,
         params: &dyn Conform,
@@ -372,7 +318,7 @@ impl Exchange {
     }
 
     /// What the notification `kind` of this request is about.
-    fn subject(&self, kind: &NotificationKind) -> Subject {
+    pub(super) fn subject(&self, kind: &NotificationKind) -> Subject {
         Subject {
             method: kind.method,
             request: std::ptr::from_ref(self).addr(),

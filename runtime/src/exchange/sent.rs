@@ -89,7 +89,7 @@ impl<'c> Sent<'c> {
     /// Whether a newer report makes this one needless (N-1).
     fn is_outdated(&self) -> bool {
         self.progress
-            .is_some_and(|progress| progress < self.exchange.progress_reported())
+            .is_some_and(|progress| progress < self.exchange.progress_sent())
     }
 
     /// Ready, but for one of [`YIELD_AFTER`] messages, which lets other tasks run first.

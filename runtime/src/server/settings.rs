@@ -129,7 +129,8 @@ impl Server {
         self
     }
 
-    /// Sets the shortest time between two progress reports of one call. Earlier reports are dropped, except for the final one.
+    /// Sets the shortest time between two progress reports of one call. Of reports that come sooner only the last is kept: it is
+    /// sent when the time is over, and before the answer in any case. A report that reaches its total is sent at once.
     /// Default: no limit.
     pub fn progress_interval(mut self, interval: Duration) -> Self {
         self.progress_interval = interval;

@@ -35,6 +35,7 @@ const ROOMS: &[&str] = &[
     "store",
     "host",
     "exchange",
+    "client_log",
     "feature",
     "drive",
     "engine",
@@ -98,10 +99,11 @@ fn rooms() {
             peer: principal signal jsonrpc gate
             store:
             host: signal seal gate
-            exchange: principal signal jsonrpc projection gate needs peer host
+            exchange: principal signal jsonrpc projection gate needs trace peer host
+            client_log: contained trace exchange
             feature: error principal signal contained jsonrpc lint projection gate needs trace peer host exchange
             drive: contained gate exchange feature
-            engine: jsonrpc gate needs trace peer host exchange feature drive
+            engine: jsonrpc gate needs trace peer host exchange client_log feature drive
             transport: principal signal jsonrpc gate peer store exchange feature drive engine
             server: error seal lint gate host exchange feature engine transport
             client: error principal contained jsonrpc gate needs transport server

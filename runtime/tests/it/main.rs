@@ -20,6 +20,8 @@ mod calls;
 #[cfg(feature = "testing")]
 mod checker;
 mod client;
+#[cfg(feature = "tracing-log")]
+mod client_log;
 mod completing;
 #[cfg(feature = "http")]
 mod controls;
@@ -55,6 +57,7 @@ mod newest;
 mod nulls;
 mod odd_servers;
 mod opaque;
+mod paced;
 #[cfg(feature = "http")]
 mod parity;
 mod portable;
@@ -65,6 +68,10 @@ mod repeated;
 mod resources;
 #[cfg(feature = "http")]
 mod rude;
+#[cfg(feature = "testing")]
+mod sampled;
+#[cfg(feature = "testing")]
+mod scripted;
 mod stream;
 mod strict;
 mod support;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use expect_test::expect;
+use serde_json::json;
 use trueform::{prelude::*, schema::ErrorObject};
 
 use crate::{
@@ -340,6 +341,86 @@ async fn text_of_clients_is_cut_and_escaped() {
             let most = trueform::jsonrpc::MAX_REPEATED + 3;
             assert!(value.chars().count() <= most, "{name}: {value}");
             assert!(!value.chars().any(char::is_control), "{name}: {value:?}");
+        }
+    }
+}
+
+/// Says which trace the call belongs to.
+#[tool]
+fn traced(context: Context) -> Vec<String> {
+    let trace = context.trace_context();
+    let entries = trace.iter().flat_map(|trace| trace.entries());
+    let mut lines: Vec<_> = entries
+        .map(|(key, value)| format!("{key}: {value}"))
+        .collect();
+    if let Some(trace) = &trace {
+        let (sampled, flags) = (trace.is_sampled(), trace.trace_flags());
+        lines.push(format!(
+            "{} {} {sampled} {flags}",
+            trace.trace_id(),
+            trace.parent_id()
+        ));
+    }
+    lines
+}
+
+// SEP-414: the trace of a request, in its span and for its handler; what is not valid is ignored.
+#[tokio::test]
+async fn the_trace_of_a_request() {
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+    const PARENT: &str = "b7ad6b7169203331";
+    let whole = format!("00-{TRACE}-{PARENT}-01");
+    let parts = format!("{TRACE} {PARENT} true 1");
+    let server = Server::new("test", "1.0.0").tools(tools![traced]);
+    let service = server.build().unwrap();
+    for (meta, expected) in [
+        (json!({}), vec![]),
+        (
+            json!({ "traceparent": whole, "tracestate": "a=1", "baggage": "user=ada" }),
+            vec![
+                format!("traceparent: {whole}"),
+                "tracestate: a=1".to_owned(),
+                "baggage: user=ada".to_owned(),
+                parts.clone(),
+            ],
+        ),
+        (
+            json!({ "traceparent": whole, "tracestate": "A", "baggage": 5 }),
+            vec![format!("traceparent: {whole}"), parts.clone()],
+        ),
+        (
+            json!({ "traceparent": whole.to_uppercase(), "tracestate": "a=1" }),
+            vec![],
+        ),
+        (json!({ "traceparent": [whole], "baggage": "a=1" }), vec![]),
+    ] {
+        for way in WAYS {
+            keep_spans();
+            let mut members: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_value(meta.clone()).unwrap();
+            let mut request: serde_json::Value =
+                serde_json::from_str(&way.request("1", "tools/call", r#""name":"traced""#))
+                    .unwrap();
+            let params = request["params"].as_object_mut().unwrap();
+            let own = params.entry("_meta").or_insert_with(|| json!({}));
+            own.as_object_mut().unwrap().append(&mut members);
+            let answers = way.answers(&service, &[request.to_string()]).await;
+            let content = answers[0]["result"]["content"].as_array();
+            let content = content.unwrap_or_else(|| panic!("{answers:#?}"));
+            let lines = content.iter().map(|block| block["text"].as_str().unwrap());
+            let lines = Vec::from_iter(lines);
+            assert_eq!(lines, expected, "{meta} {way:?}");
+            let spans = spans();
+            let span = spans.iter().find(|span| {
+                span.get("method")
+                    .is_some_and(|method| method.contains("tools/call"))
+            });
+            let span = span.unwrap_or_else(|| panic!("{spans:#?}"));
+            let is_traced = !expected.is_empty();
+            for (field, value) in [("trace_id", TRACE), ("parent_id", PARENT)] {
+                let recorded = span.get(field).map(|found| found.trim_matches('"'));
+                assert_eq!(recorded, is_traced.then_some(value), "{meta} {way:?}");
+            }
         }
     }
 }
