@@ -67,6 +67,8 @@
 //! ```toml
 //! identifier = "com.example/bookmarks"     # in `capabilities.extensions`: a vendor prefix, a slash, a name
 //! revision = "2026-07-28"                  # the revision of the protocol that is extended
+//! older = ["2025-11-25"]                   # older revisions that have the extension too
+//! client_declares = false                  # clients are served whether they declare the extension or not; the default is `true`
 //! unchecked = ["pattern"]                  # keywords to read as annotations although they restrict values
 //!
 //! [methods."bookmarks/add"]                # each method of the schema that the core does not have
@@ -97,6 +99,10 @@
 //! ```
 //!
 //! Everything that is not known, or not needed, is an error.
+//!
+//! The schema is that of `revision`. At the `older` ones its own definitions are the same, but for results of the legacy era: these
+//! lack `resultType`, `ttlMs` and `cacheScope`, which the modern era added. Definitions that equal one of the core are those of the
+//! older core.
 
 mod descriptions;
 

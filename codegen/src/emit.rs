@@ -112,7 +112,7 @@ fn module(
     }
     methods::emit(&cx, &mut body);
     dispatch::emit(&cx, &mut body);
-    // An extension has a single revision, and its results contain types of the core.
+    // The results of an extension contain types of the core.
     if extension.is_none() {
         parts::emit(&cx, &mut body);
     }
@@ -315,6 +315,16 @@ impl Context<'_> {
         let (name, _) = self.extension?;
         let facts = self.inputs.overlay.extensions.get(name)?;
         Some(&facts.identifier)
+    }
+
+    /// Whether clients declare the extension.
+    fn client_declares(&self) -> bool {
+        let facts = self
+            .extension
+            .and_then(|(name, _)| self.inputs.overlay.extensions.get(name));
+        facts
+            .and_then(|facts| facts.client_declares)
+            .unwrap_or(true)
     }
 
     /// The doc sentence of a type without an entry in `docs.toml`.

@@ -12,6 +12,7 @@ use crate::{
     methods,
     model::{Model, Shape, TypeRef},
     normalise::{self, Definitions},
+    older,
     problem::{Problem, referred},
 };
 
@@ -93,13 +94,30 @@ pub(crate) fn extension(
             "there is no `extensions.{name}` for this extension"
         )));
     };
-    let Some(revision) = names.iter().position(|r| *r == facts.revision) else {
-        return Err(of_facts(format!(
-            "the extension `{name}` extends the unknown revision `{}`; known are `{}`",
-            facts.revision,
-            names.join("`, `")
-        )));
+    let index_of = |wanted: &String| {
+        let found = names.iter().position(|name| name == wanted);
+        found.ok_or_else(|| {
+            of_facts(format!(
+                "the extension `{name}` extends the unknown revision `{wanted}`; known are `{}`",
+                names.join("`, `")
+            ))
+        })
     };
+    let revision = index_of(&facts.revision)?;
+    let mut older: Vec<usize> = facts.older.iter().map(index_of).collect::<Result<_, _>>()?;
+    if let Some(at) = older.iter().position(|other| revision <= *other) {
+        return Err(of_facts(format!(
+            "`older` of the extension `{name}` names `{}`, which is not older than its revision `{}`",
+            facts.older[at], facts.revision
+        )));
+    }
+    older.sort_unstable();
+    if let Some(pair) = older.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(of_facts(format!(
+            "`older` of the extension `{name}` names `{}` twice",
+            names[pair[0]]
+        )));
+    }
     if !is_identifier(&facts.identifier) {
         return Err(of_facts(format!(
             "the extension `{name}` needs an `identifier` with a vendor prefix, such as `com.example/{name}`; found `{}`",
@@ -129,8 +147,23 @@ pub(crate) fn extension(
             ours.insert(name, schema);
         }
     }
-    methods::inherit_meta(&mut ours);
+    let modern_since = modern_since(inputs);
     let mut revisions = vec![Definitions::new(); names.len()];
+    for at in older {
+        let core = &inputs.revisions[&names[at]];
+        let is_modern = modern_since <= at;
+        revisions[at] = older::definitions(&ours, &shared, core, is_modern).map_err(|(missing, by)| {
+            of_facts(format!(
+                "`older` of the extension `{name}` names `{}`, whose core lacks `{missing}`, which `{by}` refers to",
+                names[at]
+            ))
+        })?;
+        let of_core = revisions[at]
+            .keys()
+            .filter(|name| !ours.contains_key(*name));
+        shared.extend(of_core.cloned());
+    }
+    methods::inherit_meta(&mut ours);
     revisions[revision] = ours;
     let sources = Sources {
         names: names.clone(),
@@ -138,7 +171,7 @@ pub(crate) fn extension(
         facts: files.facts.clone(),
         shared,
         revisions,
-        modern_since: modern_since(inputs),
+        modern_since,
         overlay,
         type_names: facts.names.clone(),
         unions: facts.unions.clone(),

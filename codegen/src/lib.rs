@@ -24,6 +24,7 @@ mod methods;
 pub mod model;
 mod names;
 pub mod normalise;
+mod older;
 pub mod overlay;
 pub mod problem;
 pub mod projection;

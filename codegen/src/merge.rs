@@ -325,10 +325,11 @@ impl<'a> Merger<'a> {
                 .unions
                 .get(name)
                 .is_some_and(|rule| rule.collapse)
+            // One place of the schema may differ between revisions.
             && let Some(other) = entry
                 .nodes
                 .values()
-                .find(|other| other.schema != node.schema)
+                .find(|other| other.at != node.at && other.schema != node.schema)
         {
             let message = format!(
                 "`names` calls this `{name}`, and the different schema at `{}` too",

@@ -125,6 +125,10 @@ pub struct Extension {
     pub identifier: String,
     /// The revision it extends.
     pub revision: String,
+    /// Older revisions that have it too.
+    pub older: Vec<String>,
+    /// Whether clients declare it, and are served only if they did; the default is that they do.
+    pub client_declares: Option<bool>,
     /// As in [`Overlay::names`].
     pub names: BTreeMap<String, String>,
     /// As in [`Overlay::unions`].

@@ -280,10 +280,10 @@ impl Server {
     /// script, with [`trueform_codegen::bind`](https://docs.rs/trueform-codegen); `examples/custom_extension` shows it. The
     /// extension `io.modelcontextprotocol/tasks` has its bindings in [`schema::ext`](crate::schema::ext).
     ///
-    /// An extension exists at the revision of its bindings only: the server's capabilities declare it there, and at other revisions
+    /// An extension exists at the revisions of its bindings only: the server's capabilities declare it there, and at other revisions
     /// its methods are unknown (-32601). At 2026-07-28 a client that did not declare the extension with its request gets -32021. In
     /// the legacy era a client declares it at `initialize`, and gets -32602 if it did not; before 2025-11-25 the server's own
-    /// capabilities cannot name an extension. Params that the schema does not allow are refused with -32602, a result that it does
+    /// capabilities cannot name an extension. Where the facts of the bindings say `client_declares = false`, every client is served. Params that the schema does not allow are refused with -32602, a result that it does
     /// not allow is not sent (-32603), and a panic of a handler fails only its own request (-32603). Notifications of a client are passed to
     /// the handler too, in a session if the client declared the extension; those of 2026-07-28 carry no capabilities that could be
     /// checked. At most [`max_in_flight`](Self::max_in_flight) of those handlers run on one stream, and further notifications are

@@ -133,6 +133,11 @@ pub trait Methods<Cx>: Send + Sync {
     /// The identifier to declare in `capabilities.extensions`; `None` for the core, which is not declared there.
     fn identifier(&self) -> Option<&'static str>;
 
+    /// Whether a client declares the extension, and is served only if it did. Some extensions define nothing for clients to declare.
+    fn client_declares(&self) -> bool {
+        true
+    }
+
     /// Every method of the binding, in both directions.
     fn names(&self) -> &'static [&'static str];
 

@@ -470,12 +470,18 @@ fn adapter(
         false => "rules(known, revision)",
     };
     let bounds = format!("H: {name}Handler + Send + Sync + 'static");
+    // Only what differs from the trait's own answer.
+    let client_declares = match cx.client_declares() {
+        true => "",
+        false => "fn client_declares(&self) -> bool { false }\n",
+    };
     let _ = write!(
         out,
         "/// Serves a [`{name}Handler`] as [`Methods`]({root}::methods::Methods).\n\
          #[derive(Clone, Copy, Debug, Default)]\npub struct {name}<H>(pub H);\n\
          impl<{bounds}> {root}::methods::Methods<H::Context> for {name}<H> {{\n\
          fn identifier(&self) -> Option<&'static str> {{ {identifier} }}\n\
+         {client_declares}\
          fn names(&self) -> &'static [&'static str] {{ NAMES }}\n\
          fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules> {{\n\
          let known = Method::from_wire(method)?;\n{rules}\n}}\n"

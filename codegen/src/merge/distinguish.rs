@@ -13,10 +13,16 @@ impl<'a> Merger<'a> {
     /// The rule for `members`, none of which is null; `None` if they do not suggest one, and for the core, whose rules are written.
     pub(super) fn distinguish(&self, members: &[Node<'a>]) -> Option<UnionRule> {
         self.sources.core?;
-        let members: Vec<Node<'a>> = members
+        let mut members: Vec<Node<'a>> = members
             .iter()
             .map(|member| self.resolve(member.clone()))
             .collect();
+        // Where an extension has several revisions, a member of each is one member. Revisions come in their order.
+        let is_repeated = |node: &Node<'a>, other: &Node<'a>| {
+            node.at == other.at && other.revision < node.revision
+        };
+        let all = members.clone();
+        members.retain(|node| !all.iter().any(|other| is_repeated(node, other)));
         let types: Option<BTreeSet<&str>> = members
             .iter()
             .map(|member| json_type(member.schema))

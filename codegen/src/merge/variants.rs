@@ -44,9 +44,12 @@ impl<'a> Merger<'a> {
                 continue; // The union is nullable as a whole.
             }
             for key in self.member_keys(name, rule, &member)? {
+                let is_second = members.get(&key).is_some_and(|nodes| {
+                    nodes.iter().any(|other| other.revision == member.revision)
+                });
                 if !keys.contains(&key) {
                     keys.push(key.clone());
-                } else if rule.json && self.sources.core.is_some() {
+                } else if rule.json && is_second && self.sources.core.is_some() {
                     let message = format!("two members of `{name}` are of the JSON type {key}");
                     return Err(self.problem(&member, message));
                 }

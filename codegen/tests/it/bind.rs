@@ -490,3 +490,81 @@ fn large_schemas_take_bounded_time() {
         assert!(took.as_secs() < 60, "{name} took {took:?}");
     }
 }
+
+// GAP-12: an extension may exist at revisions before the one that its schema is written for.
+#[test]
+fn older_revisions_have_the_extension_too() {
+    let mut schema = schema();
+    schema["$defs"]["TakeNoteResult"] = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "kept": { "$ref": "#/$defs/Kept" },
+            "ttlMs": { "type": "integer" },
+            "resultType": { "const": "complete", "type": "string" },
+        },
+        "required": ["kept", "resultType", "ttlMs"],
+    });
+    // A union of its own is the same one at each of them.
+    schema["$defs"]["Kept"] = serde_json::json!({
+        "anyOf": [{ "type": "array", "items": { "type": "string" } }, { "type": "string" }],
+    });
+    let facts = |named: &str| {
+        let (head, methods) = FACTS.split_once("methods.").unwrap();
+        format!("{head}older = {named}\nmethods.{methods}")
+    };
+    let text = bind("older", &schema.to_string(), &facts(r#"["2025-11-25"]"#)).unwrap();
+    for expected in [
+        "const SINCE_2025_11_25",
+        "walk.available(path, SINCE_2025_11_25, self)",
+        // What the modern era added to results is not written before it.
+        r#"object.constant_in("resultType", ONLY_2026_07_28, "complete")"#,
+        r#"object.defaulted("ttlMs", ONLY_2026_07_28, ONLY_2026_07_28, &self.ttl_ms, "0")"#,
+        // A definition of the core stays the core's, although it has to exist at both.
+        "pub icon: Option<Icon>",
+        "pub enum Kept",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(!text.contains("pub struct Icon"), "{text}");
+
+    for (name, named, expected) in [
+        (
+            "unknown",
+            r#"["1999-01-01"]"#,
+            "extends the unknown revision `1999-01-01`",
+        ),
+        (
+            "same",
+            r#"["2026-07-28"]"#,
+            "`older` of the extension `notes` names `2026-07-28`, which is not older than its revision `2026-07-28`",
+        ),
+        (
+            "twice",
+            r#"["2025-11-25", "2025-11-25"]"#,
+            "`older` of the extension `notes` names `2025-11-25` twice",
+        ),
+        (
+            "lacking",
+            r#"["2025-06-18"]"#,
+            "names `2025-06-18`, whose core lacks `Icon`, which `Note` refers to",
+        ),
+    ] {
+        let problem = bind(name, &schema.to_string(), &facts(named)).unwrap_err();
+        assert!(problem.contains(expected), "{name}: {problem}");
+        assert!(problem.contains("notes.toml"), "{name}: {problem}");
+    }
+}
+
+// C-14: some extensions define nothing for clients to declare.
+#[test]
+fn the_facts_say_whether_clients_declare_the_extension() {
+    let says_not = "fn client_declares(&self) -> bool";
+    let (head, methods) = FACTS.split_once("methods.").unwrap();
+    for (value, expected) in [("true", 0), ("false", 1)] {
+        let facts = format!("{head}client_declares = {value}\nmethods.{methods}");
+        let text = bind(&format!("declares-{value}"), &schema().to_string(), &facts).unwrap();
+        assert_eq!(text.matches(says_not).count(), expected, "{value}: {text}");
+    }
+    let text = bind("declares", &schema().to_string(), FACTS).unwrap();
+    assert!(!text.contains(says_not), "{text}");
+}

@@ -166,7 +166,7 @@ impl Extensions {
         incoming: Inbound,
     ) -> Option<Result<Notification, ErrorObject>> {
         let (extension, _) = self.find(method, revision)?;
-        if declared.is_some_and(|declared| !extension.is_in(declared)) {
+        if declared.is_some_and(|declared| !extension.is_open_to(declared)) {
             return Some(Err(extension.undeclared(revision)));
         }
         let text = params.map(RawValue::get);
@@ -212,9 +212,10 @@ impl RegisteredExtension {
                 .any(|method| self.methods.rules(method, revision).is_some())
     }
 
-    /// Whether a client with the capabilities `declared` declared the extension.
-    fn is_in(&self, declared: &ClientCapabilities) -> bool {
-        declares_extension(declared.extensions.as_ref(), self.identifier)
+    /// Whether a client with the capabilities `declared` is served: it declared the extension, or need not.
+    fn is_open_to(&self, declared: &ClientCapabilities) -> bool {
+        !self.methods.client_declares()
+            || declares_extension(declared.extensions.as_ref(), self.identifier)
     }
 
     /// The error for a client of `revision` that did not declare the extension (C-14).
@@ -240,8 +241,11 @@ impl RegisteredExtension {
             fault,
         } = sent;
         // The capability comes before the `_meta` (GAP-2), where it can be read.
-        let is_declared = declared.map(|declared| self.is_in(declared));
-        match (is_declared, fault) {
+        let is_open = match self.methods.client_declares() {
+            true => declared.map(|declared| self.is_open_to(declared)),
+            false => Some(true),
+        };
+        match (is_open, fault) {
             (Some(true) | None, Some(fault)) => return Err(fault),
             (Some(true), None) => {}
             (Some(false) | None, _) => return Err(self.undeclared(revision)),
