@@ -36,6 +36,7 @@ extern crate self as trueform;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+pub mod acp;
 pub mod client;
 #[cfg(feature = "tracing-log")]
 mod client_log;

@@ -26,6 +26,7 @@ const ROOMS: &[&str] = &[
     "seal",
     "contained",
     "jsonrpc",
+    "acp",
     "lint",
     "projection",
     "gate",
@@ -91,6 +92,7 @@ fn rooms() {
             seal:
             contained:
             jsonrpc:
+            acp: jsonrpc
             lint:
             projection: lint
             gate: jsonrpc

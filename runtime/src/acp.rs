@@ -1,0 +1,383 @@
+//! The gate of an agent that speaks the Agent Client Protocol (ACP): the MCP servers of a session must use transports that the
+//! agent declared.
+//!
+//! ACP's `session/new` and `session/load` bring `mcpServers`. Every agent takes servers over standard input and output; `http` and
+//! `sse` it takes only if its `agentCapabilities.mcpCapabilities` say so. [`McpTransports::check`] holds a list to that, before
+//! anything is connected.
+//!
+//! ```
+//! use trueform::acp::{McpServers, McpTransports, Refusal};
+//!
+//! let declared: McpTransports = serde_json::from_str(r#"{ "http": true }"#)?;
+//! let params = r#"{ "cwd": "/", "mcpServers": [
+//!     { "name": "files", "command": "/usr/bin/files", "args": [], "env": [] },
+//!     { "type": "sse", "name": "old", "url": "https://example.com/sse", "headers": [] }
+//! ] }"#;
+//! let session = McpServers::of_session(params)?;
+//!
+//! let refused = declared.check(&session.mcp_servers).unwrap_err();
+//! assert_eq!(refused[0].server_name(), "old");
+//! let error = Refusal::error(&refused).unwrap();
+//! assert_eq!(error.code, -32602);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::{borrow::Cow, fmt};
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::value::RawValue;
+use trueform_schema::{DecodeError, ErrorObject, Json, decode};
+
+use crate::jsonrpc::{code, shortened};
+
+/// The transports that an agent declared beside standard input and output, which it cannot leave out: ACP's
+/// `agentCapabilities.mcpCapabilities`. What is absent or null is not declared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct McpTransports {
+    /// Streamable HTTP.
+    #[serde(default, deserialize_with = "or_default")]
+    pub http: bool,
+    /// HTTP with server-sent events, the transport of 2024-11-05.
+    #[serde(default, deserialize_with = "or_default")]
+    pub sse: bool,
+}
+
+/// The servers of a session: what the params of `session/new` and `session/load` say of them. Other members are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpServers {
+    /// The servers, in their order.
+    pub mcp_servers: Vec<McpServer>,
+}
+
+/// A server of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpServer {
+    /// The name that the client gave it.
+    pub name: String,
+    /// How it is reached.
+    pub transport: McpTransport,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum McpTransport {
+    /// A child process that speaks over standard input and output. The only kind that needs no `type`.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables of its environment.
+        env: Vec<NamedValue>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// The address of the endpoint.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<NamedValue>,
+    },
+    /// HTTP with server-sent events.
+    Sse {
+        /// The address of the event stream.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<NamedValue>,
+    },
+    /// A kind that this version does not know, by its name. It is always refused.
+    Unknown(String),
+}
+
+/// A header or a variable. `Debug` leaves the value out, because it may be a secret.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct NamedValue {
+    /// The name.
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+/// A server that an agent does not take, because it did not declare the transport.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    server_name: String,
+    requested: String,
+    declared: Option<bool>,
+    supported: Vec<&'static str>,
+}
+
+impl McpTransports {
+    /// No transport but standard input and output.
+    pub const STDIO_ONLY: Self = Self {
+        http: false,
+        sse: false,
+    };
+
+    /// What an agent declared in the result of ACP's `initialize`, as JSON text. A result without `agentCapabilities` or without
+    /// `mcpCapabilities` in it declares nothing.
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the place, if a member does not have the type that ACP gives it.
+    pub fn of_initialize(result: &str) -> Result<Self, DecodeError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Initialized {
+            #[serde(default)]
+            agent_capabilities: Option<AgentCapabilities>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct AgentCapabilities {
+            #[serde(default)]
+            mcp_capabilities: Option<McpTransports>,
+        }
+        let result: Initialized = decode::from_str(result)?;
+        let declared = result
+            .agent_capabilities
+            .and_then(|all| all.mcp_capabilities);
+        Ok(declared.unwrap_or_default())
+    }
+
+    /// Holds `servers` to what is declared. For a new session and for one that is loaded: a list that was saved may be older than
+    /// the declaration. Nothing is connected here; call it before anything is.
+    ///
+    /// # Errors
+    /// One [`Refusal`] for each server that may not be used, in the order of `servers`.
+    pub fn check<'a>(
+        self,
+        servers: impl IntoIterator<Item = &'a McpServer>,
+    ) -> Result<(), Vec<Refusal>> {
+        let refused: Vec<Refusal> = servers
+            .into_iter()
+            .filter_map(|server| self.refusal(server))
+            .collect();
+        match refused.is_empty() {
+            true => Ok(()),
+            false => Err(refused),
+        }
+    }
+
+    /// The kinds of transport that may be used, by their names.
+    #[must_use]
+    pub fn supported(self) -> Vec<&'static str> {
+        let all = [("stdio", true), ("http", self.http), ("sse", self.sse)];
+        let declared = all.into_iter().filter(|(_, declared)| *declared);
+        declared.map(|(kind, _)| kind).collect()
+    }
+
+    fn refusal(self, server: &McpServer) -> Option<Refusal> {
+        let declared = match &server.transport {
+            McpTransport::Stdio { .. } => Some(true),
+            McpTransport::Http { .. } => Some(self.http),
+            McpTransport::Sse { .. } => Some(self.sse),
+            McpTransport::Unknown(_) => None,
+        };
+        (declared != Some(true)).then(|| Refusal {
+            server_name: shortened(&server.name).into_owned(),
+            requested: shortened(server.transport.kind()).into_owned(),
+            declared,
+            supported: self.supported(),
+        })
+    }
+}
+
+impl McpServers {
+    /// The servers in the params of `session/new` or `session/load`, as JSON text.
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the place, if an entry lacks what its kind needs. An entry of an unknown kind needs a name only.
+    pub fn of_session(params: &str) -> Result<Self, DecodeError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Session<'a> {
+            #[serde(default, borrow)]
+            mcp_servers: Option<&'a RawValue>,
+        }
+        let session: Session<'_> = decode::from_str(params)?;
+        let list = session.mcp_servers.map_or("[]", RawValue::get);
+        Self::of_list(list).map_err(|error| error.under("/mcpServers"))
+    }
+
+    /// The servers of a list as `mcpServers` has it, such as one that was saved with a session, as JSON text.
+    ///
+    /// # Errors
+    /// As [`of_session`](Self::of_session).
+    pub fn of_list(list: &str) -> Result<Self, DecodeError> {
+        let list: Option<Vec<&RawValue>> = decode::from_str(list)?;
+        let entries = list.unwrap_or_default().into_iter().enumerate();
+        let servers = entries.map(|(at, entry)| {
+            McpServer::of_entry(entry.get()).map_err(|error| error.under(&format!("/{at}")))
+        });
+        Ok(Self {
+            mcp_servers: servers.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl McpTransport {
+    /// The name of the kind, as ACP's `type` has it; `stdio` for an entry without one.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Stdio { .. } => "stdio",
+            Self::Http { .. } => "http",
+            Self::Sse { .. } => "sse",
+            Self::Unknown(kind) => kind,
+        }
+    }
+}
+
+impl Refusal {
+    /// The name of the server, at most [`MAX_REPEATED`](crate::jsonrpc::MAX_REPEATED) characters of it.
+    #[must_use]
+    pub fn server_name(&self) -> &str {
+        &self.server_name
+    }
+
+    /// The transport that the server needs, by its name, shortened as the server's name is.
+    #[must_use]
+    pub fn requested_transport(&self) -> &str {
+        &self.requested
+    }
+
+    /// What the agent declared for that transport: `Some(false)`, or `None` for one that ACP has no capability for.
+    #[must_use]
+    pub fn declared_capability(&self) -> Option<bool> {
+        self.declared
+    }
+
+    /// The JSON-RPC error that refuses the session: -32602, whose message names all servers, and whose `data` has
+    /// `requestedTransport`, `serverName`, `declaredCapability` (`false`, or `null` for an unknown kind) and `supportedTransports`
+    /// of the first refusal, and all refusals in `refused`. `None` if there are none.
+    #[must_use]
+    pub fn error(refused: &[Self]) -> Option<ErrorObject> {
+        let first = refused.first()?;
+        let mut data = first.data();
+        data["refused"] = refused.iter().map(Self::data).collect();
+        let message = refused.iter().map(Self::to_string).collect::<Vec<_>>();
+        Some(ErrorObject::new(code::INVALID_PARAMS, message.join("; ")).with_data(Json::from(data)))
+    }
+
+    fn data(&self) -> serde_json::Value {
+        serde_json::json!({
+            "requestedTransport": self.requested,
+            "serverName": self.server_name,
+            "declaredCapability": self.declared,
+            "supportedTransports": self.supported,
+        })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            server_name,
+            requested,
+            declared,
+            supported,
+        } = self;
+        write!(
+            f,
+            "the MCP server `{server_name}` needs the transport `{requested}`, "
+        )?;
+        match declared {
+            Some(_) => write!(
+                f,
+                "which the agent did not declare in `mcpCapabilities.{requested}`"
+            )?,
+            None => f.write_str("which the agent does not know")?,
+        }
+        write!(f, "; it takes {}", supported.join(", "))
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl fmt::Debug for NamedValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedValue")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An entry of any kind. Members are typed once the kind is known.
+#[derive(Deserialize)]
+struct Entry<'a> {
+    name: String,
+    #[serde(default, rename = "type", borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    command: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    args: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    env: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    url: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    headers: Option<&'a RawValue>,
+}
+
+impl McpServer {
+    fn of_entry(text: &str) -> Result<Self, DecodeError> {
+        let entry: Entry<'_> = decode::from_str(text)?;
+        let transport = match entry.kind.as_deref() {
+            None | Some("stdio") => McpTransport::Stdio {
+                command: needed("command", entry.command)?,
+                args: optional("args", entry.args)?,
+                env: optional("env", entry.env)?,
+            },
+            Some("http") => McpTransport::Http {
+                url: needed("url", entry.url)?,
+                headers: optional("headers", entry.headers)?,
+            },
+            Some("sse") => McpTransport::Sse {
+                url: needed("url", entry.url)?,
+                headers: optional("headers", entry.headers)?,
+            },
+            Some(other) => McpTransport::Unknown(other.to_owned()),
+        };
+        Ok(Self {
+            name: entry.name,
+            transport,
+        })
+    }
+}
+
+/// The member `name` of an entry.
+fn needed<T: DeserializeOwned>(name: &str, value: Option<&RawValue>) -> Result<T, DecodeError> {
+    let text = value.map(RawValue::get);
+    let Some(text) = text.filter(|text| *text != "null") else {
+        let problem = "expected a value, which a server of this kind needs";
+        return Err(DecodeError::new(format!("/{name}"), problem));
+    };
+    decode::from_str(text).map_err(|error| error.under(&format!("/{name}")))
+}
+
+/// The same, empty if it is absent.
+fn optional<T: DeserializeOwned>(
+    name: &str,
+    value: Option<&RawValue>,
+) -> Result<Vec<T>, DecodeError> {
+    match value.map(RawValue::get) {
+        None | Some("null") => Ok(Vec::new()),
+        Some(_) => needed(name, value),
+    }
+}
+
+/// A value, or its default in place of null.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! The gate on params as ACP clients send them.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// The params of a `session/new` with a server of each kind.
+const ALL_KINDS: &str = r#"{
+    "cwd": "/home/ada/project",
+    "mcpServers": [
+        { "name": "files", "command": "/usr/bin/files-mcp", "args": ["--root", "."], "env": [{ "name": "TOKEN", "value": "s3cret" }] },
+        { "type": "http", "name": "search", "url": "https://search.example/mcp", "headers": [{ "name": "Authorization", "value": "Bearer s3cret" }] },
+        { "type": "sse", "name": "events", "url": "https://events.example/sse", "headers": [] },
+        { "type": "carrier-pigeon", "name": "coop", "loft": 7 }
+    ],
+    "_meta": null
+}"#;
+
+const NEITHER: McpTransports = McpTransports::STDIO_ONLY;
+const HTTP: McpTransports = McpTransports {
+    http: true,
+    sse: false,
+};
+const SSE: McpTransports = McpTransports {
+    http: false,
+    sse: true,
+};
+const BOTH: McpTransports = McpTransports {
+    http: true,
+    sse: true,
+};
+
+#[test]
+fn what_is_declared_decides() {
+    let session = McpServers::of_session(ALL_KINDS).unwrap();
+    for (declared, expected) in [
+        (NEITHER, &["search", "events", "coop"][..]),
+        (HTTP, &["events", "coop"]),
+        (SSE, &["search", "coop"]),
+        (BOTH, &["coop"]),
+    ] {
+        let refused = declared.check(&session.mcp_servers).unwrap_err();
+        let names: Vec<_> = refused.iter().map(Refusal::server_name).collect();
+        assert_eq!(names, expected, "{declared:?}");
+        // One at a time the verdict is the same: none depends on its neighbours.
+        for server in &session.mcp_servers {
+            let is_refused = declared.check([server]).is_err();
+            assert_eq!(
+                is_refused,
+                expected.contains(&&*server.name),
+                "{declared:?} {server:?}"
+            );
+        }
+    }
+    assert_eq!(NEITHER.check(&session.mcp_servers[..1]), Ok(()));
+    assert_eq!(BOTH.check(&session.mcp_servers[..3]), Ok(()));
+    assert_eq!(NEITHER.check([]), Ok(()));
+}
+
+#[test]
+fn a_refusal_as_a_json_rpc_error() {
+    let session = McpServers::of_session(ALL_KINDS).unwrap();
+    let refused = SSE.check(&session.mcp_servers).unwrap_err();
+    let error = Refusal::error(&refused).unwrap();
+    assert_eq!(error.code, -32602);
+    assert_eq!(
+        error.message,
+        "the MCP server `search` needs the transport `http`, which the agent did not declare in `mcpCapabilities.http`; it takes \
+         stdio, sse; the MCP server `coop` needs the transport `carrier-pigeon`, which the agent does not know; it takes stdio, sse"
+    );
+    let data: Value = error.data.unwrap().to_value();
+    assert_eq!(
+        data,
+        json!({
+            "requestedTransport": "http",
+            "serverName": "search",
+            "declaredCapability": false,
+            "supportedTransports": ["stdio", "sse"],
+            "refused": [
+                { "requestedTransport": "http", "serverName": "search", "declaredCapability": false, "supportedTransports": ["stdio", "sse"] },
+                { "requestedTransport": "carrier-pigeon", "serverName": "coop", "declaredCapability": null, "supportedTransports": ["stdio", "sse"] },
+            ],
+        })
+    );
+    assert!(Refusal::error(&[]).is_none());
+}
+
+#[test]
+fn what_an_agent_declared() {
+    for (result, expected) in [
+        (r#"{ "protocolVersion": 1 }"#, NEITHER),
+        (
+            r#"{ "protocolVersion": 1, "agentCapabilities": null }"#,
+            NEITHER,
+        ),
+        (
+            r#"{ "agentCapabilities": { "loadSession": true } }"#,
+            NEITHER,
+        ),
+        (
+            r#"{ "agentCapabilities": { "mcpCapabilities": null } }"#,
+            NEITHER,
+        ),
+        (
+            r#"{ "agentCapabilities": { "mcpCapabilities": {} } }"#,
+            NEITHER,
+        ),
+        (
+            r#"{ "agentCapabilities": { "mcpCapabilities": { "http": true } } }"#,
+            HTTP,
+        ),
+        (
+            r#"{ "agentCapabilities": { "mcpCapabilities": { "http": null, "sse": true, "acp": true } } }"#,
+            SSE,
+        ),
+        (
+            r#"{ "agentCapabilities": { "mcpCapabilities": { "http": true, "sse": true } } }"#,
+            BOTH,
+        ),
+    ] {
+        assert_eq!(
+            McpTransports::of_initialize(result),
+            Ok(expected),
+            "{result}"
+        );
+    }
+    let wrong = r#"{ "agentCapabilities": { "mcpCapabilities": { "http": "yes" } } }"#;
+    let error = McpTransports::of_initialize(wrong).unwrap_err();
+    assert_eq!(error.pointer(), "/agentCapabilities/mcpCapabilities/http");
+}
+
+#[test]
+fn entries_that_lack_something() {
+    let one = |entry: &str| {
+        McpServers::of_session(&format!(
+            r#"{{ "mcpServers": [{{ "name": "first", "command": "c" }}, {entry}] }}"#
+        ))
+    };
+    for (entry, pointer, expected) in [
+        (
+            r#"{ "name": "a" }"#,
+            "/command",
+            "expected a value, which a server of this kind needs",
+        ),
+        (
+            r#"{ "name": "a", "type": "stdio", "command": null }"#,
+            "/command",
+            "expected a value, which a server of this kind needs",
+        ),
+        (
+            r#"{ "name": "a", "command": 7 }"#,
+            "/command",
+            "invalid type: integer `7`, expected a string",
+        ),
+        (
+            r#"{ "name": "a", "command": "c", "env": [{ "name": "A" }] }"#,
+            "/env/0",
+            "missing field `value`",
+        ),
+        (
+            r#"{ "name": "a", "type": "http" }"#,
+            "/url",
+            "expected a value, which a server of this kind needs",
+        ),
+        (
+            r#"{ "name": "a", "type": "sse", "url": "x", "headers": { "A": "b" } }"#,
+            "/headers",
+            "invalid type: map, expected a sequence",
+        ),
+        (
+            r#"{ "type": "http", "url": "x" }"#,
+            "",
+            "missing field `name`",
+        ),
+        ("7", "", "invalid type: integer `7`, expected struct Entry"),
+    ] {
+        let error = one(entry).unwrap_err();
+        assert_eq!(
+            error.pointer(),
+            format!("/mcpServers/1{pointer}"),
+            "{entry}"
+        );
+        assert_eq!(error.message(), expected, "{entry}");
+    }
+    // Members of other kinds are not read. An unknown kind is refused, and not read as another.
+    let odd = one(r#"{ "name": "a", "command": "c", "url": 7 }"#).unwrap();
+    assert_eq!(odd.mcp_servers[1].transport.kind(), "stdio");
+    let unknown = one(r#"{ "name": "a", "type": "HTTP", "command": "c" }"#).unwrap();
+    assert_eq!(
+        BOTH.check(&unknown.mcp_servers).unwrap_err()[0].requested_transport(),
+        "HTTP"
+    );
+    for empty in ["{}", r#"{ "mcpServers": null }"#, r#"{ "mcpServers": [] }"#] {
+        assert_eq!(
+            McpServers::of_session(empty),
+            Ok(McpServers::default()),
+            "{empty}"
+        );
+    }
+}
+
+/// Values of headers and variables are often secrets, and names may be as long as their writers like.
+#[test]
+fn nothing_is_given_away() {
+    let session = McpServers::of_session(ALL_KINDS).unwrap();
+    let shown = format!("{session:?}");
+    assert!(
+        !shown.contains("s3cret") && shown.contains("TOKEN"),
+        "{shown}"
+    );
+    let long = "x".repeat(100_000);
+    let entry = format!(r#"{{ "mcpServers": [{{ "name": "{long}\n", "type": "{long}" }}] }}"#);
+    let refused = BOTH
+        .check(&McpServers::of_session(&entry).unwrap().mcp_servers)
+        .unwrap_err();
+    let error = Refusal::error(&refused).unwrap();
+    assert!(error.message.len() < 1000, "{}", error.message.len());
+    assert!(error.data.unwrap().get().len() < 2000);
+}
