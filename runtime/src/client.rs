@@ -1,7 +1,8 @@
-//! A typed client: what servers are tested with.
+//! A typed client.
 //!
 //! [`Server::connect`](crate::Server::connect) makes one that talks to a server in the same process, over the same bytes
-//! that standard input and output would carry; [`Client::over`] takes any byte stream, such as the pipes of a child process.
+//! that standard input and output would carry, for tests. [`Client::over`] takes any byte stream, such as a socket, and `Client::spawn`, with
+//! the feature `client-process`, starts a server as a child process.
 //! It speaks both eras and finds out which by itself.
 //!
 //! ```
@@ -28,6 +29,7 @@
 mod call;
 mod completion;
 mod error;
+mod failure;
 mod gate;
 mod handler;
 mod handshake;
@@ -37,16 +39,21 @@ mod listing;
 mod mailbox;
 mod notified;
 mod options;
+#[cfg(feature = "client-process")]
+mod process;
+mod profile;
 mod request;
 mod served;
 mod server_requests;
 mod sink;
 mod subscription;
+mod wire;
 
 use std::{
     fmt,
     future::Future,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use serde::Serialize;
@@ -65,6 +72,7 @@ use self::{
     handshake::ServerFacts,
     link::{Link, ServerAnswer},
     request::RequestOptions,
+    wire::Wire,
 };
 
 use crate::gate::ToServer;
@@ -73,12 +81,17 @@ pub use self::{
     call::{PromptCall, Repeatable, RepeatableCall, ResourceCall, ToolCall},
     completion::CompletionCall,
     error::{ClientError, LocalError},
+    failure::{HandshakeTimeout, ServerFailure, ServerFault},
     handler::{Answering, ClientHandler},
     notified::{Notifications, Notified},
     options::{ClientOptions, Negotiation},
+    profile::ServerProfile,
     request::Request,
     subscription::Subscription,
 };
+
+#[cfg(feature = "client-process")]
+pub use self::process::{ServerCommand, SpawnError};
 
 /// A connection to a server. Clones share it; it is closed when the last one is dropped.
 #[derive(Clone)]
@@ -90,28 +103,42 @@ struct Inner {
     link: Arc<Link>,
     options: ClientOptions,
     server: ServerFacts,
-    reading: Mutex<Option<JoinHandle<()>>>,
+    reading: EndedWithOwner,
+    /// Ends the child process that is the server when it is dropped.
+    #[cfg(feature = "client-process")]
+    process: Option<process::Held>,
 }
 
+/// The connection of a client that may still be connecting, and the task that reads it: they end with their owner.
+struct EndedWithOwner(Arc<Link>, Mutex<Option<JoinHandle<()>>>);
+
 impl Client {
-    /// Connects over a byte stream: one JSON-RPC message a line, as on standard input and output.
+    /// Connects over a byte stream of any kind, such as a TCP or Unix socket: one JSON-RPC message a line, as on standard input and
+    /// output. The server's side of it is [`Service::serve_stream`](crate::Service::serve_stream).
     ///
     /// # Errors
-    /// [`ClientError`] if the two sides find no common revision, or the stream ends first.
+    /// [`ClientError`] if the two sides find no common revision, the server does not answer, or the stream ends first.
     ///
-    /// ```no_run
-    /// use std::process::Stdio;
-    /// use trueform::client::{Client, ClientOptions};
+    /// ```
+    /// # use trueform::prelude::*;
+    /// use tokio::net::{TcpListener, TcpStream};
+    /// use trueform::client::ClientOptions;
     ///
-    /// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut child = tokio::process::Command::new("my-server")
-    ///     .stdin(Stdio::piped())
-    ///     .stdout(Stdio::piped())
-    ///     .kill_on_drop(true)
-    ///     .spawn()?;
-    /// let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else { unreachable!("both are piped") };
-    /// let client = Client::over(stdout, stdin, ClientOptions::new()).await?;
-    /// println!("{} tools", client.list_tools().await?.len());
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let service = Server::new("calc", "1.0.0").build()?;
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let address = listener.local_addr()?;
+    /// let serving = tokio::spawn(async move {
+    ///     let (reader, writer) = listener.accept().await?.0.into_split();
+    ///     service.serve_stream(reader, writer).await
+    /// });
+    ///
+    /// let (reader, writer) = TcpStream::connect(address).await?.into_split();
+    /// let client = Client::over(reader, writer, ClientOptions::new()).await?;
+    /// assert_eq!(client.server_info().map(|info| &*info.name), Some("calc"));
+    /// client.close().await;
+    /// serving.await??;
     /// # Ok(())
     /// # }
     /// ```
@@ -124,22 +151,22 @@ impl Client {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let (link, reading) = Link::start(reader, writer, &options);
-        match handshake::negotiate(&link, &options).await {
-            Ok(server) => Ok(Self {
-                inner: Arc::new(Inner {
-                    link,
-                    options,
-                    server,
-                    reading: Mutex::new(Some(reading)),
-                }),
-            }),
-            Err(error) => {
-                link.close_sending();
-                reading.abort();
-                Err(error)
-            }
-        }
+        let inner = Inner::connect(reader, writer, options, Arc::default()).await?;
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// What is worth remembering of the server. Given back by [`ClientOptions::profile`], it spares the next connection a probe.
+    #[must_use]
+    pub fn profile(&self) -> ServerProfile {
+        ServerProfile::new(self.revision())
+    }
+
+    /// How many lines the server wrote that are not messages, such as a banner. They are skipped and logged, without the values in them.
+    #[must_use]
+    pub fn skipped_lines(&self) -> u64 {
+        self.inner.link.wire.skipped_lines()
     }
 
     /// The revision that the two sides speak.
@@ -254,6 +281,8 @@ impl Client {
         let call = ClientCall::of(Method::SubscriptionsListen, self.revision());
         gate.let_out(&call, self.revision(), &params)?;
         let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
+        let limit = self.inner.options.timeout;
+        self.inner.link.room(limit).await?;
         let id = self.inner.link.new_id();
         // Before the request leaves, so that no notification is missed.
         let notified = self.inner.link.subscribe(&id);
@@ -264,7 +293,6 @@ impl Client {
             None,
             true,
         )?;
-        let limit = self.inner.options.timeout;
         let acknowledged = tokio::time::timeout(
             limit,
             Subscription::acknowledged(self.clone(), pending, notified, asked),
@@ -292,19 +320,24 @@ impl Client {
         self.inner.link.close_sending();
     }
 
-    /// Ends the connection and waits until the server has answered what it will and closed its side.
+    /// Ends the connection and waits until the server has answered what it will and closed its side. A child process is given the
+    /// times that its `ServerCommand` sets, and is gone when this returns.
     pub async fn close(self) {
         self.inner.link.close_sending();
-        let reading = self
-            .inner
-            .reading
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(reading) = reading {
+        #[cfg(feature = "client-process")]
+        if let Some(process) = &self.inner.process {
+            process.close().await;
+        }
+        if let Some(reading) = self.inner.reading.take() {
             // It ends with the stream, whatever became of it.
             let _ = reading.await;
         }
+    }
+
+    /// Waits until there is room for a request in the queue to the server.
+    async fn room(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
+        let limit = timeout.unwrap_or(self.inner.options.timeout);
+        self.inner.link.room(limit).await
     }
 
     /// Sends a request; what it returns completes with the raw result.
@@ -359,15 +392,38 @@ impl Client {
     }
 }
 
-impl Drop for Inner {
+impl Inner {
+    async fn connect(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        options: ClientOptions,
+        wire: Arc<Wire>,
+    ) -> Result<Self, ClientError> {
+        let (link, reading) = Link::start(reader, writer, &options, wire);
+        let reading = EndedWithOwner(link.clone(), Mutex::new(Some(reading)));
+        let server = handshake::negotiate(&link, &options).await?;
+        Ok(Self {
+            link,
+            options,
+            server,
+            reading,
+            #[cfg(feature = "client-process")]
+            process: None,
+        })
+    }
+}
+
+impl EndedWithOwner {
+    /// The task that reads, to be waited for.
+    fn take(&self) -> Option<JoinHandle<()>> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for EndedWithOwner {
     fn drop(&mut self) {
-        self.link.close();
-        let reading = self
-            .reading
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(reading) = reading {
+        self.0.close();
+        if let Some(reading) = self.take() {
             reading.abort();
         }
     }

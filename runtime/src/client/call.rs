@@ -211,6 +211,7 @@ impl<M: Repeatable> RepeatableCall<M> {
                 on_progress: plan.on_progress.take(),
                 log_level: plan.log_level.clone(),
             };
+            client.room(round.timeout).await?;
             let result = client.send(&call, &params, round)?.await?;
             match M::outcome(client.received(M::METHOD.as_str(), &result)?) {
                 ServerReply::Complete(result) => return Ok(result),

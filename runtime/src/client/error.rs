@@ -1,10 +1,11 @@
 //! Why a request of the client has no result: this side's reasons and the server's, kept apart (A-20).
 
-use std::{fmt, io, time::Duration};
+use std::{fmt, io, sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use trueform_schema::{DecodeError, ErrorObject, Revision};
 
+use super::failure::{HandshakeTimeout, ServerFailure};
 use crate::{gate::Leniency, jsonrpc::sentence};
 
 /// Why a request has no result.
@@ -26,6 +27,15 @@ pub enum LocalError {
     /// The server closed the connection instead of answering `server/discover`, as some do that know the legacy era only. Connect
     /// to it again with [`Negotiation::Offer`](super::Negotiation::Offer).
     ClosedOnDiscover,
+    /// The server process failed, or was ended because it did. Comes from clients that started one, which needs the feature `client-process`.
+    Server(Arc<ServerFailure>),
+    /// The server process could not be started.
+    #[cfg(feature = "client-process")]
+    Spawn(super::SpawnError),
+    /// The server did not answer while the client connected.
+    NoHandshake(HandshakeTimeout),
+    /// The server does not read: this many bytes wait to be written to it, as many as may.
+    NotRead(usize),
     /// No answer came in this time. The server was notified that the request is cancelled.
     TimedOut(Duration),
     /// What is to be sent has no JSON form, or not the one the request needs.
@@ -90,6 +100,14 @@ impl fmt::Display for LocalError {
                 "the server closed the connection instead of answering `server/discover`; if it knows only the legacy era, connect \
                  again with `Negotiation::Offer(Revision::V2025_11_25)`, which begins with `initialize`",
             ),
+            Self::Server(failure) => failure.fmt(f),
+            #[cfg(feature = "client-process")]
+            Self::Spawn(error) => error.fmt(f),
+            Self::NoHandshake(timeout) => timeout.fmt(f),
+            Self::NotRead(bytes) => write!(
+                f,
+                "cannot be sent: the server does not read, and {bytes} bytes wait to be written to it"
+            ),
             Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
             Self::Encode(problem) => write!(f, "cannot be sent: {problem}"),
             Self::NotDeclared(capability) => {
@@ -128,6 +146,8 @@ impl std::error::Error for ClientError {
         match self {
             Self::Local(LocalError::Io(error)) => Some(error),
             Self::Local(LocalError::Decode(error)) => Some(error),
+            #[cfg(feature = "client-process")]
+            Self::Local(LocalError::Spawn(error)) => Some(error),
             Self::Local(_) | Self::Remote(_) => None,
         }
     }

@@ -11,8 +11,10 @@ use trueform_schema::{
 use super::{
     ClientOptions, Negotiation,
     error::{ClientError, LocalError},
+    failure::HandshakeTimeout,
     gate::{ClientCall, log_nonconforming_result},
     link::Link,
+    profile::ServerProfile,
     request::{method_of, stamped, wait},
 };
 use crate::jsonrpc::code;
@@ -45,7 +47,31 @@ pub(super) async fn negotiate(
             initialize(link, options, revision, |offered| offered == revision).await
         }
         Negotiation::Offer(revision) => initialize(link, options, revision, |_| true).await,
-        Negotiation::Automatic => automatic(link, options).await,
+        Negotiation::Automatic => {
+            let remembered = options.profile.as_ref().and_then(ServerProfile::revision);
+            match remembered.filter(|revision| revision.era() == Era::Legacy) {
+                Some(revision) => as_remembered(link, options, revision).await,
+                None => automatic(link, options).await,
+            }
+        }
+    }
+}
+
+/// Connects to a server that spoke `revision` of the legacy era the last time. What it refuses now is no longer so.
+// D-10
+async fn as_remembered(
+    link: &Arc<Link>,
+    options: &ClientOptions,
+    revision: Revision,
+) -> Result<ServerFacts, ClientError> {
+    match initialize(link, options, revision, |_| true).await {
+        Err(error @ (ClientError::Remote(_) | ClientError::Local(LocalError::Version(_)))) => {
+            let error = error.to_string();
+            tracing::debug!(%revision, %error, "the server no longer does what was remembered of it");
+            link.gate.leave_legacy_era();
+            automatic(link, options).await
+        }
+        settled => settled,
     }
 }
 
@@ -53,6 +79,16 @@ pub(super) async fn negotiate(
 async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<ServerFacts, ClientError> {
     let legacy = || initialize(link, options, Revision::LATEST_LEGACY, |_| true);
     match discover(link, options, Revision::LATEST, options.probe_timeout).await {
+        Err(ClientError::Local(LocalError::NoHandshake(probe))) => {
+            let after = |error| match error {
+                ClientError::Local(LocalError::NoHandshake(timeout)) => {
+                    let probed = Some(probe.waited);
+                    LocalError::NoHandshake(HandshakeTimeout { probed, ..timeout }).into()
+                }
+                other => other,
+            };
+            legacy().await.map_err(after)
+        }
         Err(ClientError::Remote(error)) if error.code == code::UNSUPPORTED_VERSION => {
             let offered = supported(&error);
             match best(&offered) {
@@ -67,9 +103,10 @@ async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<ServerFa
         Err(ClientError::Remote(error)) if (-32099..=-32020).contains(&error.code) => {
             Err(ClientError::Remote(error))
         }
-        Err(ClientError::Local(error @ (LocalError::ClosedOnDiscover | LocalError::Io(_)))) => {
-            Err(error.into())
-        }
+        // Nobody is left to ask.
+        Err(ClientError::Local(
+            error @ (LocalError::ClosedOnDiscover | LocalError::Server(_) | LocalError::Io(_)),
+        )) => Err(error.into()),
         Err(ClientError::Local(LocalError::Version(offered))) => match best(&offered) {
             Some(revision) if revision.era() == Era::Legacy => legacy().await,
             _ => Err(LocalError::Version(offered).into()),
@@ -192,7 +229,20 @@ async fn exchange(
         None,
         cancellable,
     )?;
-    wait(pending, timeout, None).await
+    wait(pending, timeout, None)
+        .await
+        .map_err(|error| match error {
+            ClientError::Local(LocalError::TimedOut(_)) => {
+                let (method, waited, probed) = (method.as_str(), timeout, None);
+                LocalError::NoHandshake(HandshakeTimeout {
+                    method,
+                    waited,
+                    probed,
+                })
+                .into()
+            }
+            other => other,
+        })
 }
 
 /// The versions that an unsupported-version error lists.

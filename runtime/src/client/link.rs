@@ -12,6 +12,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{
@@ -28,7 +29,8 @@ use super::{
     mailbox::Mailbox,
     notified::Notified,
     server_requests::ServerRequests,
-    sink::ClientSink,
+    sink::{ClientSink, Closed, MOST_UNSENT, Room},
+    wire::Wire,
 };
 use crate::{contained::contained, gate::ToServer};
 
@@ -46,6 +48,8 @@ pub(super) struct Link {
     pub(super) server_requests: ServerRequests,
     handler: Arc<dyn ClientHandler>,
     pub(super) gate: ClientGate,
+    pub(super) wire: Arc<Wire>,
+    room: Arc<Room>,
 }
 
 struct LinkState {
@@ -79,8 +83,10 @@ impl Link {
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
         options: &ClientOptions,
+        wire: Arc<Wire>,
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
         let (out, writing) = ClientSink::new(writer, options.write_timeout);
+        let room = out.room().clone();
         let state = LinkState {
             out: Some(out),
             waiting: HashMap::new(),
@@ -95,6 +101,8 @@ impl Link {
             server_requests: ServerRequests::default(),
             handler: options.handler.clone(),
             gate: ClientGate::new(options),
+            wire,
+            room,
         });
         tokio::spawn(written(writing, Arc::downgrade(&link)));
         let reading = tokio::spawn(received::read(reader, link.clone(), options.max_message));
@@ -120,7 +128,7 @@ impl Link {
         let progressed = Arc::new(Notify::new());
         let mut state = self.lock();
         if state.closed {
-            return Err(LocalError::Closed.into());
+            return Err(self.wire.closed().into());
         }
         state.waiting.insert(
             id.clone(),
@@ -140,7 +148,27 @@ impl Link {
         };
         let sent = state.send(message);
         drop(state);
-        sent.map(|()| pending)
+        match sent {
+            Ok(()) => Ok(pending),
+            Err(Closed) => Err(self.wire.closed().into()),
+        }
+    }
+
+    /// Waits until there is room for a request, at most for `limit`.
+    ///
+    /// # Errors
+    /// The server does not read.
+    pub(super) async fn room(&self, limit: Duration) -> Result<(), ClientError> {
+        match self.room.is_full() {
+            None => Ok(()),
+            Some(_) => self.made_room(limit).await,
+        }
+    }
+
+    #[cold]
+    async fn made_room(&self, limit: Duration) -> Result<(), ClientError> {
+        let made = tokio::time::timeout(limit, self.room.made()).await;
+        made.map_err(|_| LocalError::NotRead(self.room.is_full().unwrap_or(MOST_UNSENT)).into())
     }
 
     /// Sends a notification.
@@ -150,7 +178,11 @@ impl Link {
 
     /// Sends a message, with a line end.
     pub(super) fn send(&self, message: ToServer) -> Result<(), ClientError> {
-        self.lock().send(message)
+        if let Some(waiting) = self.room.is_full() {
+            return Err(LocalError::NotRead(waiting).into());
+        }
+        let sent = self.lock().send(message);
+        sent.map_err(|Closed| self.wire.closed().into())
     }
 
     /// Receives all notifications from now on.
@@ -196,7 +228,7 @@ impl Link {
             )
         };
         for waiter in waiting.into_values() {
-            waiter.settle(Err(LocalError::Closed.into()));
+            waiter.settle(Err(self.wire.closed().into()));
         }
         let listeners = listeners.iter().filter_map(Weak::upgrade);
         for reader in listeners.chain(subscriptions.into_values()) {
@@ -222,11 +254,10 @@ impl Waiter {
 }
 
 impl LinkState {
-    fn send(&self, message: ToServer) -> Result<(), ClientError> {
-        match self.out.as_ref().map(|out| out.send(message)) {
-            Some(Ok(())) => Ok(()),
-            Some(Err(_)) | None => Err(LocalError::Closed.into()),
-        }
+    fn send(&self, message: ToServer) -> Result<(), Closed> {
+        self.out
+            .as_ref()
+            .map_or(Err(Closed), |out| out.send(message))
     }
 }
 
@@ -253,10 +284,10 @@ impl Drop for PendingRequest {
         // O-1, O-3: only what is still unanswered, and never `initialize`.
         if was_waiting && self.cancellable {
             let params = Json::from(serde_json::json!({ "requestId": self.id }));
-            let _ = self.link.notify(
-                <methods::Cancelled as methods::Notification>::METHOD.as_str(),
-                Some(&params),
-            );
+            let method = <methods::Cancelled as methods::Notification>::METHOD.as_str();
+            // Whether there is room or not: it is one for each request, which had to wait for room.
+            let cancelled = ToServer::notification(method, Some(&params));
+            let _ = self.link.lock().send(cancelled);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use trueform_schema::{ClientCapabilities, Implementation, Revision};
 
-use super::handler::ClientHandler;
+use super::{handler::ClientHandler, profile::ServerProfile};
 use crate::{
     gate::{Inbound, Leniencies, Policy},
     principal::Principal,
@@ -27,6 +27,7 @@ pub struct ClientOptions {
     pub(super) info: Implementation,
     pub(super) capabilities: ClientCapabilities,
     pub(super) negotiation: Negotiation,
+    pub(super) profile: Option<ServerProfile>,
     pub(super) timeout: Duration,
     pub(super) longest: Duration,
     pub(super) reset_by_progress: bool,
@@ -74,6 +75,7 @@ impl ClientOptions {
             info: Implementation::new("trueform-client", env!("CARGO_PKG_VERSION")),
             capabilities: ClientCapabilities::default(),
             negotiation: Negotiation::Automatic,
+            profile: None,
             timeout: Self::DEFAULT_TIMEOUT,
             longest: Self::DEFAULT_LONGEST,
             reset_by_progress: false,
@@ -141,6 +143,16 @@ impl ClientOptions {
     #[must_use]
     pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
         self.negotiation = negotiation;
+        self
+    }
+
+    /// What an earlier connection to the server found out: [`Client::profile`](super::Client::profile). With
+    /// [`Negotiation::Automatic`], a server that spoke a legacy revision is offered that by `initialize`, without a probe; if it refuses, it is
+    /// probed after all. A server of the modern era is asked by `server/discover` in any case, because the answer says what it can do.
+    // D-10
+    #[must_use]
+    pub fn profile(mut self, profile: ServerProfile) -> Self {
+        self.profile = Some(profile);
         self
     }
 

@@ -103,6 +103,7 @@ where
         Box::pin(async move {
             let client = self.client;
             let call = ClientCall::of_request::<M>(client.revision());
+            client.room(self.plan.timeout).await?;
             let result = client.send(&call, &self.params, self.plan)?.await?;
             client.received::<M::Result>(M::METHOD, &result)
         })
@@ -183,7 +184,7 @@ pub(super) async fn wait(
             biased;
             answer = &mut pending.answer => {
                 pending.done();
-                return answer.unwrap_or_else(|_| Err(LocalError::Closed.into()));
+                return answer.unwrap_or_else(|_| Err(pending.link.wire.closed().into()));
             }
             () = pending.progressed.notified(), if longest.is_some() => {
                 let end = start + longest.unwrap_or(timeout);

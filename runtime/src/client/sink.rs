@@ -1,7 +1,7 @@
 //! What leaves for the server: one queue, and the task that writes it.
 //!
-//! Requests and notifications are the caller's own, and as many as it makes. Answers the server causes: one that asks and
-//! does not read its input cannot make the client queue responses without end.
+//! Requests wait for room in the queue, and notifications that find none are refused. Answers the server causes: one that asks
+//! and does not read its input cannot make the client queue responses without end.
 
 use std::{
     future::poll_fn,
@@ -17,7 +17,7 @@ use std::{
 
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
-    sync::mpsc,
+    sync::{Notify, mpsc},
 };
 
 use crate::{gate::ToServer, transport::patience::Patience};
@@ -26,10 +26,61 @@ use crate::{gate::ToServer, transport::patience::Patience};
 /// not answered.
 pub(super) const MOST_UNREAD: usize = 8 << 20;
 
+/// While this many bytes wait for a server to read them, requests wait and notifications are refused: 8 MiB.
+pub(super) const MOST_UNSENT: usize = 8 << 20;
+
 /// The queue to the server.
 pub(super) struct ClientSink {
     queue: mpsc::UnboundedSender<SinkMessage>,
     unread: Arc<UnreadAnswers>,
+    room: Arc<Room>,
+}
+
+/// How much of the queue is taken.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    waiting: AtomicUsize,
+    made: Notify,
+    /// Nothing is written any more.
+    closed: AtomicBool,
+}
+
+impl Room {
+    /// How many bytes wait, if no more may.
+    pub(super) fn is_full(&self) -> Option<usize> {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        (waiting >= MOST_UNSENT && !self.closed.load(Ordering::Relaxed)).then_some(waiting)
+    }
+
+    /// Waits until there is room, or nothing is written any more.
+    #[cold]
+    pub(super) async fn made(&self) {
+        while self.is_full().is_some() {
+            self.made.notified().await;
+        }
+        // What this one leaves is the next one's.
+        self.made.notify_one();
+    }
+
+    fn take(&self, bytes: usize) {
+        self.waiting.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn give_back(&self, bytes: usize) {
+        if self.waiting.fetch_sub(bytes, Ordering::Relaxed) >= MOST_UNSENT {
+            self.made.notify_one();
+        }
+    }
+}
+
+/// Lets those go who wait for room, when nothing is written any more.
+struct Closing(Arc<Room>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.closed.store(true, Ordering::Relaxed);
+        self.0.made.notify_one();
+    }
 }
 
 struct SinkMessage {
@@ -56,20 +107,28 @@ impl ClientSink {
     ) -> (Self, impl Future<Output = io::Result<()>> + use<W>) {
         let (queue, messages) = mpsc::unbounded_channel();
         let unread = Arc::<UnreadAnswers>::default();
+        let room = Arc::<Room>::default();
         let sink = Self {
             queue,
             unread: unread.clone(),
+            room: room.clone(),
         };
         let writer = Patient {
             writer,
             patience: Patience::new(write_timeout),
         };
-        (sink, write(writer, messages, unread))
+        (sink, write(writer, messages, unread, Closing(room)))
+    }
+
+    /// Room for requests and notifications.
+    pub(super) fn room(&self) -> &Arc<Room> {
+        &self.room
     }
 
     /// Sends a request or a notification.
     pub(super) fn send(&self, message: ToServer) -> Result<(), Closed> {
         let is_answer = false;
+        self.room.take(message.bytes().len());
         self.push(SinkMessage { message, is_answer })
     }
 
@@ -144,15 +203,20 @@ async fn write(
     mut writer: Patient<impl AsyncWrite + Unpin>,
     mut messages: mpsc::UnboundedReceiver<SinkMessage>,
     unread: Arc<UnreadAnswers>,
+    closing: Closing,
 ) -> io::Result<()> {
     let mut batch = Vec::new();
     while let Some(message) = messages.recv().await {
         batch.clear();
-        let mut answers = append(&mut batch, &message);
+        let (mut answers, mut messages_in_all) = (append(&mut batch, &message), 1);
         while let Ok(message) = messages.try_recv() {
             answers += append(&mut batch, &message);
+            messages_in_all += 1;
         }
         writer.write_batch(&batch).await?;
+        // Each message has a line end.
+        let requests = batch.len() - messages_in_all - answers;
+        closing.0.give_back(requests);
         unread.bytes.fetch_sub(answers, Ordering::Relaxed);
         unread.reported.store(false, Ordering::Relaxed);
     }

@@ -5,11 +5,7 @@ use std::{collections::HashSet, fmt, sync::Arc};
 use trueform_schema::{DecodeError, SubscriptionFilter, methods};
 
 use super::{
-    Client,
-    error::{ClientError, LocalError},
-    link::PendingRequest,
-    mailbox::Mailbox,
-    notified::Notified,
+    Client, error::ClientError, link::PendingRequest, mailbox::Mailbox, notified::Notified,
 };
 use crate::gate::Policy;
 
@@ -76,7 +72,7 @@ impl Subscription {
         tokio::select! {
             biased;
             first = notified.take() => {
-                let Some(first) = first else { return Err(LocalError::Closed.into()) };
+                let Some(first) = first else { return Err(pending.link.wire.closed().into()) };
                 let Some(params) = first.get::<methods::SubscriptionsAcknowledged>()? else {
                     let problem = format!("`{}` before the subscription was acknowledged", first.method());
                     return Err(DecodeError::new("", problem).into());
@@ -92,7 +88,7 @@ impl Subscription {
                 pending.done();
                 match answer {
                     Ok(Err(error)) => Err(error),
-                    Ok(Ok(_)) | Err(_) => Err(LocalError::Closed.into()),
+                    Ok(Ok(_)) | Err(_) => Err(pending.link.wire.closed().into()),
                 }
             }
         }

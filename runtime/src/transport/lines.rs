@@ -153,6 +153,12 @@ impl Lines {
         memchr(b'\n', &self.buffer[self.scanned..]).is_some()
     }
 
+    /// Whether a line that is too long is being skipped, and has not ended.
+    #[inline]
+    pub(crate) fn is_skipping(&self) -> bool {
+        self.skipping.is_some()
+    }
+
     fn make_room(&mut self) {
         self.give_back();
         if self.buffer.capacity() - self.buffer.len() >= LEAST_ROOM {

@@ -23,6 +23,7 @@ mod client;
 #[cfg(feature = "tracing-log")]
 mod client_log;
 mod completing;
+mod connecting;
 #[cfg(feature = "http")]
 mod controls;
 mod enforced;

@@ -113,6 +113,11 @@ impl ClientGate {
         self.is_legacy.store(true, Ordering::Relaxed);
     }
 
+    /// From now on they are not: `initialize` was refused.
+    pub(in crate::client) fn leave_legacy_era(&self) {
+        self.is_legacy.store(false, Ordering::Relaxed);
+    }
+
     /// Whether requests of the server are answered at all: in the modern era a client sends no responses, and before either
     /// handshake a server of the legacy era has nothing to ask.
     // E-3

@@ -265,14 +265,17 @@ impl Link {
 
     fn malformed(&self, malformed: Malformed, leftover: &mut Leftover) {
         let Malformed { kind, id, error } = malformed;
-        tracing::warn!(
-            ?kind,
-            id = id
-                .as_ref()
-                .map(|id| tracing::field::display(jsonrpc::ShortRequestId(id))),
-            problem = &*error.message,
-            "the server sent something malformed"
-        );
+        let is_noise = matches!(kind, Kind::Unknown) && id.is_none();
+        if !is_noise || self.wire.skipped() {
+            tracing::warn!(
+                ?kind,
+                id = id
+                    .as_ref()
+                    .map(|id| tracing::field::display(jsonrpc::ShortRequestId(id))),
+                problem = &*error.message,
+                "the server sent something malformed"
+            );
+        }
         *leftover = Leftover {
             unclaimed: true,
             nonconforming: true,
@@ -339,6 +342,12 @@ pub(super) async fn read(
         while let Some(line) = lines.next() {
             take(link, line);
         }
+        if lines.is_skipping() && link.wire.long_line() {
+            tracing::warn!(
+                max_message,
+                "the server writes a line longer than `max_message`; it is skipped"
+            );
+        }
     };
     if let Some(line) = lines.last() {
         take(link, line);
@@ -352,6 +361,7 @@ fn take(link: &Arc<Link>, line: Line<'_>) {
     match line {
         Line::Whole(line) => link.receive(line),
         Line::TooLong(prefix) => {
+            link.wire.long_line();
             let error = jsonrpc::invalid_request(
                 "the message is too long",
                 &ErrorDetail::new("", "size", "at most the client's `max_message`", "more"),
