@@ -541,6 +541,16 @@ async fn a_dropped_client_ends_its_server() {
     drop(other);
     until("the end of the process", || !exists(pid)).await;
 
+    // One that does not end by itself, too.
+    let command = server("serves")
+        .close_wait(Duration::from_millis(100))
+        .term_wait(Duration::from_millis(100));
+    let client = Client::spawn(&command, ClientOptions::new()).await.unwrap();
+    let pid = process_id(&client).await;
+    client.call_tool("be_stubborn", ()).await.unwrap();
+    drop(client);
+    until("the end of the process", || !exists(pid)).await;
+
     // While it connects, too.
     let command = server("never answers");
     let connecting = Client::spawn(&command, ClientOptions::new());
