@@ -24,6 +24,7 @@
 //!
 //! | feature | default? | what it adds |
 //! | --- | --- | --- |
+//! | `ask` | yes | questions to clients of 2026-07-28, whose state is sealed: [`Context::ask`] and its like; without it they reach older clients only |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 //! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or in 2019-09, draft-06 or draft-04, checked by the `jsonschema` crate; [`check`] covers all others without it |
 //! | `tracing-log` | no | `ClientLog`, a `tracing` layer that sends the events of a request to its client as log messages |

@@ -13,8 +13,8 @@ use crate::gate::shown;
 /// Client capabilities that a request cannot do without.
 ///
 /// Checked before the tool runs. A modern client that did not declare them gets -32021, which lists them, and a legacy one a
-/// result with `isError`. What a tool then asks by [`Context::request`](crate::Context::request) reaches clients until
-/// 2025-11-25 only.
+/// result with `isError`. A tool that can do without does not name them, and looks at
+/// [`Context::client_capabilities`](crate::Context::client_capabilities) before it asks.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequiredCapabilities(u8);
 

@@ -114,6 +114,7 @@ pub struct Server {
     list_caching: Caching,
     max_in_flight: usize,
     ask: AskSettings,
+    /// `None` for one that is drawn.
     ask_keys: Option<Vec<[u8; KEY_BYTES]>>,
     max_unread: usize,
     max_check_steps: u64,

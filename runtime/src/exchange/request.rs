@@ -84,6 +84,8 @@ pub(crate) struct Later {
     pub(crate) unread: Signal,
     /// How many requests to the client it waits for.
     pub(super) asks: AtomicUsize,
+    /// What it was read from, if it may ask when that is gone.
+    pub(super) message: OnceLock<Box<[u8]>>,
     /// What it has asked and done, if it asks anything.
     pub(super) replay: OnceLock<Box<Replay>>,
     /// The runtime that drives the request.

@@ -88,9 +88,7 @@ pub(crate) fn run<C: Callable>(
     match pending {
         Pending::Done(end) => call.ready(end, conditions.message),
         pending => {
-            if !matches!(pending, Pending::Blocking(_)) {
-                call.cx.0.keep_message(conditions.message);
-            }
+            call.cx.0.keep_message(conditions.message);
             Called::Running(Box::new(PendingCall {
                 unanswered: Unanswered::new(call.span.clone()),
                 call,

@@ -101,6 +101,7 @@ impl Server {
     /// The keys are secret, 32 random bytes each. Default: one that each process draws by itself, so that no other process, and not
     /// this server when it is started again, takes the answers.
     // T-8, T-9
+    #[cfg(feature = "ask")]
     pub fn ask_keys(mut self, keys: impl IntoIterator<Item = [u8; 32]>) -> Self {
         self.ask_keys = Some(keys.into_iter().collect());
         self

@@ -1,5 +1,6 @@
 //! Questions to clients: asked within results, answered by sending the request again, and as requests in the legacy era.
 
+mod attacked;
 mod replayed;
 
 use std::sync::atomic::{AtomicU32, Ordering};

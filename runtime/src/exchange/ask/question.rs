@@ -164,9 +164,7 @@ impl Exchange {
             return Err(AskError::NotDeclared(missing));
         }
         if revision.era() == Era::Modern && self.replay().asker().is_none() {
-            // T-1
-            let rules = Method::from_wire(self.method).and_then(|method| method.rules(revision));
-            if !rules.is_some_and(|rules| rules.input_required) || cfg!(not(feature = "ask")) {
+            if !self.may_ask() || cfg!(not(feature = "ask")) {
                 return Err(AskError::NotAtThisRevision);
             }
             let policy = self.host.settings.outgoing;
@@ -174,6 +172,14 @@ impl Exchange {
                 .map_err(|error| AskError::NotAllowed(error.message))?;
         }
         Ok(())
+    }
+
+    /// Whether the result of this request may ask.
+    // T-1
+    pub(super) fn may_ask(&self) -> bool {
+        let method = Method::from_wire(self.method);
+        let rules = method.and_then(|method| method.rules(self.revision()));
+        rules.is_some_and(|rules| rules.input_required)
     }
 
     /// What answers to questions are held to: the schema of the revision, whatever values other messages may have. What an author

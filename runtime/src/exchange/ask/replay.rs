@@ -33,8 +33,6 @@ pub(super) struct Progress {
     pub(super) own: Option<Json>,
     /// What the state is bound to, once it is known.
     pub(super) bound: Option<Vec<u8>>,
-    /// The message of the request, for a call that may ask later.
-    pub(super) message: Option<Box<[u8]>>,
     /// Keys of questions and of steps that are in use.
     asked: HashSet<Box<str>>,
     stepped: HashSet<Box<str>>,

@@ -112,15 +112,8 @@ impl Exchange {
 
     /// Keeps `message`, which this request was read from, if the call may ask when it is gone.
     pub(crate) fn keep_message(&self, message: &[u8]) {
-        let capabilities = &self.peer().capabilities;
-        let can_be_asked = capabilities.elicitation.is_some()
-            || capabilities.sampling.is_some()
-            || capabilities.roots.is_some();
-        if can_be_asked && self.revision().era() == Era::Modern {
-            self.replay()
-                .lock()
-                .message
-                .get_or_insert_with(|| message.into());
+        if self.revision().era() == Era::Modern && self.may_ask() {
+            let _ = self.later().message.set(message.into());
         }
     }
 
@@ -187,11 +180,11 @@ impl Exchange {
                 settings.state_bytes,
             ));
         }
-        let bound = match (progress.bound.take(), message, progress.message.take()) {
-            (Some(bound), ..) => bound,
-            (None, Some(message), _) => self.bound(message),
-            (None, None, Some(message)) => self.bound(&message),
-            (None, None, None) => {
+        let kept = || self.later().message.get().map(|message| &**message);
+        let bound = match (progress.bound.take(), message.or_else(kept)) {
+            (Some(bound), _) => bound,
+            (None, Some(message)) => self.bound(message),
+            (None, None) => {
                 tracing::error!(method = self.method, "a call that asks has lost its params");
                 return Err(jsonrpc::internal("internal error"));
             }
