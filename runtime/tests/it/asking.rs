@@ -2,6 +2,7 @@
 
 mod attacked;
 mod replayed;
+mod steps;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
