@@ -1,7 +1,9 @@
 //! Questions to clients: asked within results, answered by sending the request again, and as requests in the legacy era.
 
 mod attacked;
+mod legacy;
 mod replayed;
+mod rooms;
 mod steps;
 
 use std::sync::atomic::{AtomicU32, Ordering};

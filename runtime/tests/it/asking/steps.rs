@@ -334,7 +334,9 @@ async fn mistakes_of_authors() {
             ("spawned_step", "outside of the future of the call"),
             ("blocking", "make the function async"),
         ] {
-            let result = soon(client.call_tool(tool, ()).into_future()).await.unwrap();
+            let result = soon(client.call_tool(tool, ()).into_future())
+                .await
+                .unwrap();
             let result = serde_json::to_value(&result).unwrap();
             let said = result["content"][0]["text"].as_str().unwrap();
             assert!(said.contains(expected), "{revision} {tool}: {said}");
