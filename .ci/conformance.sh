@@ -45,6 +45,20 @@ plan() {
   runs resources-unsubscribe $legacy3
   runs sep-2164-resource-not-found 2026-07-28
   runs caching 2026-07-28
+  runs input-required-result-basic-elicitation 2026-07-28
+  runs input-required-result-basic-sampling 2026-07-28
+  runs input-required-result-basic-list-roots 2026-07-28
+  runs input-required-result-request-state 2026-07-28
+  runs input-required-result-multiple-input-requests 2026-07-28
+  runs input-required-result-multi-round 2026-07-28
+  runs input-required-result-missing-input-response 2026-07-28
+  runs input-required-result-non-tool-request 2026-07-28
+  runs input-required-result-result-type 2026-07-28
+  runs input-required-result-unsupported-methods 2026-07-28
+  runs input-required-result-tampered-state 2026-07-28
+  runs input-required-result-capability-check 2026-07-28
+  runs input-required-result-ignore-extra-params 2026-07-28
+  runs input-required-result-validate-input 2026-07-28
   runs json-schema-2020-12 2025-11-25 2026-07-28
   runs server-sse-polling 2025-11-25
   runs server-sse-multiple-streams 2025-11-25 2026-07-28

@@ -9,6 +9,7 @@ mod answers;
 mod ask;
 mod prompts;
 mod resources;
+mod rounds;
 mod schemas;
 mod work;
 
@@ -44,6 +45,15 @@ fn server() -> Server {
             ask::test_elicitation_sep1330_enums,
             ask::test_missing_capability,
             ask::test_streaming_elicitation,
+            rounds::test_input_required_result_elicitation,
+            rounds::test_input_required_result_sampling,
+            rounds::test_input_required_result_list_roots,
+            rounds::test_input_required_result_request_state,
+            rounds::test_input_required_result_tampered_state,
+            rounds::test_input_required_result_multiple_inputs,
+            rounds::test_input_required_result_multi_round,
+            rounds::test_input_required_result_capabilities,
+            rounds::ask_url,
             schemas::test_header,
         ])
         .tools(schemas::json_schema_2020_12_tool())
@@ -52,12 +62,14 @@ fn server() -> Server {
             prompts::test_prompt_with_arguments,
             prompts::test_prompt_with_embedded_resource,
             prompts::test_prompt_with_image,
+            rounds::test_input_required_result_prompt,
         ])
         .resources(resources![
             resources::static_text,
             resources::static_binary,
             resources::watched_resource,
             resources::template_data,
+            rounds::asks_first,
         ])
 }
 
