@@ -5,17 +5,20 @@ from unittest import mock
 
 import anyio
 from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 
+from asks import ASK_CHECKS, MODEL_SAYS, ROOTS, User
 from harness import CHECK_SECONDS, CHECKS, FIRST_MODERN, check_list_changed, check_streamed_answer, main, not_offered
 
 
 class Session:
-    def __init__(self, client, revision, list_changed, logged):
+    def __init__(self, client, revision, list_changed, logged, user):
         self.client = client
         self.revision = revision
         self.list_changed = list_changed
         self.logged = logged
+        self.user = user
 
     def negotiated(self):
         assert self.client.server_info.name == "everything", self.client.server_info
@@ -31,6 +34,13 @@ class Session:
             "structuredContent": result.structured_content,
             "isError": result.is_error,
         }
+
+    async def offer(self, method, name):
+        if method == "get_prompt":
+            result = await self.client.get_prompt(name)
+            return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+        contents = await self.client.read_resource(name)
+        return {"contents": [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in contents]}
 
     def error_code(self, error):
         return error.code
@@ -58,15 +68,25 @@ async def connected(transport, target, revision):
     async def on_log(message):
         logged.append((message.level, message.data))
 
+    user = User()
+
+    async def fill_in(message, _response_type, _params, _context):
+        action, content = user.fill_in(message)
+        return ElicitResult(action=action, content=content)
+
+    async def say(_messages, _params, _context):
+        return MODEL_SAYS
+
+    answers = {"elicitation_handler": fill_in, "sampling_handler": say, "roots": ROOTS}
     streams = StreamableHttpTransport(target) if transport == "http" else StdioTransport(target, [], keep_alive=False)
     modern = revision >= FIRST_MODERN
     mode = "auto" if modern else "legacy"
-    client = Client(streams, mode=mode, message_handler=heard, log_handler=on_log, timeout=CHECK_SECONDS)
+    client = Client(streams, mode=mode, message_handler=heard, log_handler=on_log, timeout=CHECK_SECONDS, **answers)
     # This client always offers the newest handshake revision of the SDK; the constant is the only way to offer an older one.
     with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
         await client.__aenter__()
     try:
-        yield Session(client, revision, list_changed, logged)
+        yield Session(client, revision, list_changed, logged, user)
     finally:
         await client.__aexit__(None, None, None)
 
@@ -95,8 +115,11 @@ main(
     "fastmcp4",
     connected,
     CHECKS
+    | ASK_CHECKS
     | {
         "typed result": check_typed_result,
+        # This client holds the content to the form before it sends it.
+        "wrong answer": not_offered,
         "streamed answer": check_logged,
         "list changed": check_list_changed_or_not,
     },

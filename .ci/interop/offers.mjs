@@ -22,6 +22,7 @@ async function checkPrompts({ client }) {
     "test_prompt_with_arguments",
     "test_prompt_with_embedded_resource",
     "test_prompt_with_image",
+    "test_input_required_result_prompt",
   ]);
   const { messages } = await client.getPrompt({ name: "test_prompt_with_arguments", arguments: { arg1: "one", arg2: "2" } });
   assert.deepEqual(messages.map((message) => [message.role, message.content.text]), [
@@ -46,6 +47,7 @@ async function checkResources({ client }) {
     "test://static-text",
     "test://static-binary",
     "test://watched-resource",
+    "test://asks-first",
   ]);
   const { resourceTemplates } = await client.listResourceTemplates();
   assert.deepEqual(resourceTemplates.map((template) => template.uriTemplate), [TEMPLATE]);

@@ -19,6 +19,7 @@ async def check_prompts(session):
         "test_prompt_with_arguments",
         "test_prompt_with_embedded_resource",
         "test_prompt_with_image",
+        "test_input_required_result_prompt",
     ], prompts
     result = await session.offer("get_prompt", "test_prompt_with_arguments", {"arg1": "one", "arg2": "2"})
     (message,) = result["messages"]
@@ -41,6 +42,7 @@ async def check_resources(session):
         "test://static-text",
         "test://static-binary",
         "test://watched-resource",
+        "test://asks-first",
     ], resources
     templates = (await session.offer("list_resource_templates"))["resourceTemplates"]
     assert [template["uriTemplate"] for template in templates] == [TEMPLATE], templates

@@ -9,16 +9,18 @@ from mcp import ClientSession, McpError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from asks import ASK_CHECKS, MODEL_SAYS, ROOTS, User
 from harness import CHECK_SECONDS, CHECKS, main
 from offers import OFFER_CHECKS
 
 
 class Session:
-    def __init__(self, session, revision, negotiated, list_changed):
+    def __init__(self, session, revision, negotiated, list_changed, user):
         self.session = session
         self.revision = revision
         self.settled = negotiated
         self.list_changed = list_changed
+        self.user = user
 
     def negotiated(self):
         return self.settled
@@ -69,13 +71,27 @@ async def connected(transport, target, revision):
         if isinstance(getattr(message, "root", None), types.ToolListChangedNotification):
             list_changed.set()
 
+    user = User()
+
+    async def fill_in(_context, params):
+        action, content = user.fill_in(params.message)
+        return types.ElicitResult(action=action, content=content)
+
+    async def say(_context, _params):
+        content = types.TextContent(type="text", text=MODEL_SAYS)
+        return types.CreateMessageResult(role="assistant", content=content, model="ci")
+
+    async def list_roots(_context):
+        return types.ListRootsResult(roots=[types.Root(uri=uri) for uri in ROOTS])
+
+    answers = {"elicitation_callback": fill_in, "sampling_callback": say, "list_roots_callback": list_roots}
     streams = streamable_http_client(target) if transport == "http" else stdio_client(StdioServerParameters(command=target))
     timeout = timedelta(seconds=CHECK_SECONDS)
-    async with streams as (read, write, *_), ClientSession(read, write, timeout, message_handler=heard) as session:
+    async with streams as (read, write, *_), ClientSession(read, write, timeout, message_handler=heard, **answers) as session:
         # This SDK always offers its newest revision; the constant is the only way to offer an older one.
         with mock.patch("mcp.types.LATEST_PROTOCOL_VERSION", revision):
             settled = (await session.initialize()).protocolVersion
-        yield Session(session, revision, settled, list_changed)
+        yield Session(session, revision, settled, list_changed, user)
 
 
-main("py1", connected, {**CHECKS, **OFFER_CHECKS})
+main("py1", connected, {**CHECKS, **OFFER_CHECKS, **ASK_CHECKS})

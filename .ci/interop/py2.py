@@ -5,17 +5,19 @@ from unittest import mock
 
 import anyio
 from mcp import Client, StdioServerParameters
-from mcp_types import PromptReference, ResourceTemplateReference
+from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult, PromptReference, ResourceTemplateReference, Root, TextContent
 
+from asks import ASK_CHECKS, MODEL_SAYS, ROOTS, User
 from harness import CHECK_SECONDS, CHECKS, FIRST_MODERN, main
 from offers import OFFER_CHECKS
 
 
 class Session:
-    def __init__(self, client, revision, list_changed):
+    def __init__(self, client, revision, list_changed, user):
         self.client = client
         self.revision = revision
         self.list_changed = list_changed
+        self.user = user
 
     def negotiated(self):
         assert self.client.server_info is not None, "the server does not identify itself"
@@ -70,16 +72,29 @@ async def connected(transport, target, revision):
         if getattr(message, "method", None) == "notifications/tools/list_changed":
             list_changed.set()
 
+    user = User()
+
+    async def fill_in(_context, params):
+        action, content = user.fill_in(params.message)
+        return ElicitResult(action=action, content=content)
+
+    async def say(_context, _params):
+        return CreateMessageResult(role="assistant", content=TextContent(text=MODEL_SAYS), model="ci")
+
+    async def list_roots(_context):
+        return ListRootsResult(roots=[Root(uri=uri) for uri in ROOTS])
+
+    answers = {"elicitation_callback": fill_in, "sampling_callback": say, "list_roots_callback": list_roots}
     server = target if transport == "http" else StdioServerParameters(command=target)
     modern = revision >= FIRST_MODERN
-    client = Client(server, mode="auto" if modern else "legacy", message_handler=heard, read_timeout_seconds=CHECK_SECONDS)
+    client = Client(server, mode="auto" if modern else "legacy", message_handler=heard, read_timeout_seconds=CHECK_SECONDS, **answers)
     # This SDK always offers its newest handshake revision; the constant is the only way to offer an older one.
     with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
         await client.__aenter__()
     try:
-        yield Session(client, revision, list_changed)
+        yield Session(client, revision, list_changed, user)
     finally:
         await client.__aexit__(None, None, None)
 
 
-main("py2", connected, {**CHECKS, **OFFER_CHECKS})
+main("py2", connected, {**CHECKS, **OFFER_CHECKS, **ASK_CHECKS})

@@ -3,22 +3,33 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  ToolListChangedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 
+import { ASK_CHECKS, CAPABILITIES, User } from "./asks.mjs";
 import { CHECKS, main } from "./harness.mjs";
 import { offering } from "./offering.mjs";
 import { OFFER_CHECKS } from "./offers.mjs";
 
-await main("ts1", connect, { ...CHECKS, ...OFFER_CHECKS });
+await main("ts1", connect, { ...CHECKS, ...OFFER_CHECKS, ...ASK_CHECKS });
 
 async function connect(kind, target, revision) {
   const transport =
     kind === "http" ? new StreamableHTTPClientTransport(new URL(target)) : new StdioClientTransport({ command: target, stderr: "ignore" });
   const negotiated = offering(transport, revision);
-  const client = new Client({ name: "trueform-ci", version: "1.0.0" });
+  const client = new Client({ name: "trueform-ci", version: "1.0.0" }, { capabilities: CAPABILITIES });
+  const user = new User();
+  client.setRequestHandler(ElicitRequestSchema, (request) => user.fillIn(request));
+  client.setRequestHandler(CreateMessageRequestSchema, () => user.say());
+  client.setRequestHandler(ListRootsRequestSchema, () => user.listRoots());
   await client.connect(transport);
   return {
     client,
+    user,
     revision,
     negotiated,
     listTools: async () => (await client.listTools()).tools,

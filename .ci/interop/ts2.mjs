@@ -3,10 +3,11 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
+import { ASK_CHECKS, CAPABILITIES, User } from "./asks.mjs";
 import { CHECKS, FIRST_MODERN, main } from "./harness.mjs";
 import { OFFER_CHECKS } from "./offers.mjs";
 
-await main("ts2", connect, { ...CHECKS, ...OFFER_CHECKS });
+await main("ts2", connect, { ...CHECKS, ...OFFER_CHECKS, ...ASK_CHECKS });
 
 async function connect(kind, target, revision) {
   const modern = revision >= FIRST_MODERN;
@@ -15,13 +16,19 @@ async function connect(kind, target, revision) {
   const client = new Client(
     { name: "trueform-ci", version: "1.0.0" },
     {
+      capabilities: CAPABILITIES,
       supportedProtocolVersions: [revision],
       versionNegotiation: { mode: modern ? { pin: revision } : "legacy" },
     },
   );
+  const user = new User();
+  client.setRequestHandler("elicitation/create", (request) => user.fillIn(request));
+  client.setRequestHandler("sampling/createMessage", () => user.say());
+  client.setRequestHandler("roots/list", () => user.listRoots());
   await client.connect(transport);
   return {
     client,
+    user,
     revision,
     negotiated: () => client.getNegotiatedProtocolVersion(),
     listTools: async () => (await client.listTools()).tools,

@@ -1,0 +1,109 @@
+// What the official TypeScript SDKs must see of the `everything` example where it asks: the user of the client, its model, its roots.
+// A session has `client`, the client of the SDK, `call`, and `user`, a `User` that its handlers answer with.
+
+import assert from "node:assert/strict";
+
+import { onlyText } from "./harness.mjs";
+
+const FIRST_FORMS = "2025-06-18";
+const ROOTS = ["file:///a", "file:///b"];
+const MODEL_SAYS = "the model was here";
+
+export const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
+
+// Answers as the checks say. A form that no check expects fails the call.
+export class User {
+  decisions = [];
+  asked = [];
+
+  // Each decision is the result for one form, in order.
+  will(...decisions) {
+    this.decisions = decisions;
+    this.asked = [];
+  }
+
+  fillIn({ params }) {
+    this.asked.push(params.message);
+    assert.ok(this.decisions.length > 0, `unexpected form: ${params.message}`);
+    return this.decisions.shift();
+  }
+
+  say() {
+    return { role: "assistant", content: { type: "text", text: MODEL_SAYS }, model: "ci" };
+  }
+
+  listRoots() {
+    return { roots: ROOTS.map((uri) => ({ uri })) };
+  }
+}
+
+export const ASK_CHECKS = {
+  "form": checkForm,
+  "two rounds": checkRounds,
+  "model": checkModel,
+  "roots": checkRoots,
+  "several questions": checkSeveral,
+  "prompt and resource that ask": checkPromptAndResource,
+};
+
+const accept = (content) => ({ action: "accept", content });
+
+async function ask({ call, user, revision }, name, ...decisions) {
+  user.will(...decisions);
+  const result = await call(name, {});
+  if (revision >= FIRST_FORMS) {
+    assert.deepEqual(user.decisions, [], "never asked");
+  }
+  return result;
+}
+
+async function checkForm(session) {
+  const name = "test_input_required_result_elicitation";
+  if (session.revision < FIRST_FORMS) {
+    const result = await ask(session, name);
+    assert.ok(result.isError && onlyText(result).includes("elicitation"), JSON.stringify(result));
+    return;
+  }
+  assert.equal(onlyText(await ask(session, name, accept({ name: "Ada" }))), "Hello, Ada!");
+  assert.deepEqual(session.user.asked, ["What is your name?"]);
+  for (const action of ["decline", "cancel"]) {
+    assert.equal(onlyText(await ask(session, name, { action })), "Hello, stranger!");
+  }
+}
+
+async function checkRounds(session) {
+  if (session.revision >= FIRST_FORMS) {
+    const answers = [accept({ name: "Ada" }), accept({ color: "red" })];
+    const result = await ask(session, "test_input_required_result_multi_round", ...answers);
+    assert.equal(onlyText(result), "Ada likes red.");
+  }
+}
+
+async function checkModel(session) {
+  const result = await ask(session, "test_input_required_result_sampling");
+  assert.equal(onlyText(result), `The model says: ${MODEL_SAYS}`);
+}
+
+async function checkRoots(session) {
+  const result = await ask(session, "test_input_required_result_list_roots");
+  assert.equal(onlyText(result), `2 roots: ${ROOTS.join(", ")}`);
+}
+
+async function checkSeveral(session) {
+  if (session.revision >= FIRST_FORMS) {
+    const result = await ask(session, "test_input_required_result_multiple_inputs", accept({ name: "Ada" }));
+    assert.equal(onlyText(result), `${MODEL_SAYS}, Ada! You have 2 roots.`);
+  }
+}
+
+async function checkPromptAndResource({ client, user, revision }) {
+  if (revision < FIRST_FORMS) {
+    return;
+  }
+  user.will(accept({ context: "the sea" }));
+  const { messages } = await client.getPrompt({ name: "test_input_required_result_prompt" });
+  assert.equal(messages[0].content.text, "Use this context: the sea");
+  user.will(accept({ name: "Ada" }));
+  const { contents } = await client.readResource({ uri: "test://asks-first" });
+  assert.equal(contents[0].text, "Read by Ada.");
+}
