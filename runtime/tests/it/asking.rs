@@ -1,6 +1,7 @@
 //! Questions to clients: asked within results, answered by sending the request again, and as requests in the legacy era.
 
 mod attacked;
+mod interleaved;
 mod legacy;
 mod replayed;
 mod rooms;

@@ -1,6 +1,8 @@
 //! Streamable HTTP, both eras: what a client sees of one endpoint.
 
 mod admission;
+#[cfg(feature = "ask")]
+mod asking;
 mod asks;
 mod bad_input;
 mod bounds;
