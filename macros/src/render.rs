@@ -245,8 +245,8 @@ fn options(callable: &Callable) -> TokenStream {
     }
     for ty in &callable.asks {
         // Methods of other types may be called `ask` too: what is no form is left to them.
-        let form = quote_spanned!(span_of(ty)=> __tf::Asked::<#ty>::form);
-        options.extend(quote!(.asks({ use __tf::NotAsked as _; #form })));
+        let form = quote_spanned!(span_of(ty)=> __tf::AskCall::<#ty>::form);
+        options.extend(quote!(.asks({ use __tf::OtherCall as _; #form })));
     }
     if let Some(profile) = &attr.tool.profile {
         options.extend(quote!(.profile(__tf::Profile::#profile)));

@@ -12,11 +12,6 @@ pub mod completion;
 pub(crate) mod content;
 pub(crate) mod extension;
 pub(crate) mod failure;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "`Context::ask` is what makes forms of types"
-)]
 pub(crate) mod form;
 pub(crate) mod function;
 pub(crate) mod job;

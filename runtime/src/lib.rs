@@ -96,6 +96,7 @@ pub use self::{
     feature::{
         asking::VisitedUrl,
         failure::ToolError,
+        form::Askable,
         prompts::DynamicPrompt,
         resources::{DynamicResource, DynamicTemplate},
         subscriptions::MAX_SUBSCRIPTIONS,

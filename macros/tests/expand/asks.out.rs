@@ -21,8 +21,8 @@ impl ::trueform::__private::ToolFunction for book {
             .asks(__tf::form::<Seat>)
             .asks(__tf::form::<Option<bool>>)
             .asks({
-                use __tf::NotAsked as _;
-                __tf::Asked::<forms::Name>::form
+                use __tf::OtherCall as _;
+                __tf::AskCall::<forms::Name>::form
             })
             .returns(<Result<String, ToolError> as __tf::IntoToolResult>::output_schema)
             .call(|__call| {

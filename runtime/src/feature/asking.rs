@@ -1,14 +1,12 @@
 //! Typed questions: a form, a web page, the client's model, its roots.
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use trueform_schema::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, DecodeError,
     ElicitRequest, ElicitRequestFormParams, ElicitRequestURLParams, InputRequest, InputResponse,
     Json, ListRootsRequest, ListRootsResult, Method, Root,
 };
 
-use super::form::{Form, FormFault};
+use super::form::{Askable, Form, FormFault};
 use crate::exchange::{AskError, Asked, Context};
 
 mod url;
@@ -23,7 +21,7 @@ fn unfit(fault: FormFault) -> DecodeError {
 
 impl Context {
     /// Asks the user of the client `message`, and for a value of type `T`: a struct of strings, numbers, booleans and enumerations
-    /// is a form with these fields, and one of these alone is a form with one field.
+    /// is a form with these fields, and one of these alone is a form with one field. [`Askable`] has the details.
     ///
     /// `key` names the question within the call. The answer is checked against the form, by the schema of the client's revision and
     /// by the bounds of the Rust types; one that does not fit is asked for again, at most as often as
@@ -87,7 +85,7 @@ impl Context {
     /// [`AskError::TooManyRounds`] if no answer fits, [`AskError::Misused`] for a mistake of the author, and before 2026-07-28 those of
     /// [`request`](Self::request).
     //
-    pub async fn ask<T: DeserializeOwned + JsonSchema>(
+    pub async fn ask<T: Askable>(
         &self,
         key: impl Into<String>,
         message: impl Into<String>,

@@ -5,6 +5,8 @@
 
 mod answer;
 mod asked;
+#[cfg(test)]
+mod properties;
 mod read;
 mod remarks;
 #[cfg(test)]
@@ -15,10 +17,11 @@ use schemars::JsonSchema;
 use serde_json::{Number, Value};
 use trueform_schema::StringSchemaFormat;
 
+pub use self::asked::Askable;
 pub(crate) use self::{answer::FormFault, asked::Forms};
 /// What expansions of the macros call.
 pub(crate) mod macro_support {
-    pub use super::asked::{Asked, AskedForm, NotAsked, form};
+    pub use super::asked::{AskCall, AskedForm, OtherCall, form};
 }
 
 use self::read::{Purpose, Reader};

@@ -27,7 +27,7 @@ pub(crate) struct NamedForm {
     pub(crate) form: Form,
 }
 
-/// A type that a client can be asked for.
+#[doc = include_str!("askable.md")]
 #[diagnostic::on_unimplemented(
     message = "clients cannot be asked for `{Self}`",
     label = "`serde::Deserialize` or `schemars::JsonSchema` is not implemented",
@@ -35,25 +35,25 @@ pub(crate) struct NamedForm {
             #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
 )]
-pub trait AskedFor: DeserializeOwned + JsonSchema {}
+pub trait Askable: DeserializeOwned + JsonSchema {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> AskedFor for T {}
+impl<T: DeserializeOwned + JsonSchema> Askable for T {}
 
 /// The form of a type in `asks(…)`.
 #[must_use]
-pub fn form<T: AskedFor>() -> Option<AskedForm> {
+pub fn form<T: Askable>() -> Option<AskedForm> {
     Some(AskedForm {
         type_name: type_name::<T>(),
         form: Form::of::<T>(),
     })
 }
 
-/// A type that a call of some method `ask` names. Its own function is preferred to that of [`NotAsked`], where the type allows it.
+/// A type that a call of some method `ask` names. Its own function is preferred to that of [`OtherCall`], where the type allows it.
 #[derive(Debug)]
-pub struct Asked<T>(PhantomData<T>);
+pub struct AskCall<T>(PhantomData<T>);
 
-impl<T: AskedFor> Asked<T> {
+impl<T: Askable> AskCall<T> {
     /// The form of the type.
     #[must_use]
     pub fn form() -> Option<AskedForm> {
@@ -62,7 +62,7 @@ impl<T: AskedFor> Asked<T> {
 }
 
 /// Other types are asked for by methods of others that have the same name.
-pub trait NotAsked {
+pub trait OtherCall {
     /// There is no form.
     #[must_use]
     fn form() -> Option<AskedForm> {
@@ -70,7 +70,7 @@ pub trait NotAsked {
     }
 }
 
-impl<T> NotAsked for Asked<T> {}
+impl<T> OtherCall for AskCall<T> {}
 
 impl Forms {
     /// The forms of `asked`. What no form can express is appended to `problems`, which begin with a verb.
