@@ -85,6 +85,8 @@ enum Kind {
     Choice {
         options: Vec<Choice>,
         default: Option<String>,
+        /// Whether the titles are sent as `enumNames` at every revision.
+        legacy: bool,
     },
     Choices {
         options: Vec<Choice>,

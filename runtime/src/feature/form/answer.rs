@@ -225,6 +225,7 @@ pub(super) fn field_schema(kind: &Kind) -> Value {
         Kind::Choice {
             options,
             default: _,
+            legacy: _,
         } => set("enum", Some(values(options))),
         Kind::Choices {
             options,

@@ -184,10 +184,15 @@ impl<'s> Reader<'s> {
         match ty {
             Some("string") | None if ["enum", "const", "oneOf", "anyOf"].into_iter().any(says) => {
                 refuse_unsaid(members, &["enum", "const", "oneOf", "anyOf"])?;
-                let options = self.options(members)?;
+                let mut options = self.options(members)?;
+                let legacy = members.get("enumNames");
+                if let Some(names) = legacy {
+                    name_options(&mut options, names)?;
+                }
                 Ok(Kind::Choice {
                     options,
                     default: None,
+                    legacy: legacy.is_some(),
                 })
             }
             Some("string") => self::text(members),
@@ -417,6 +422,24 @@ fn title_of(variant: &Map<String, Value>) -> Option<String> {
     let title = text("title").or_else(|| text("description")?.split("\n\n").next())?;
     let words: Vec<&str> = title.split_whitespace().collect();
     (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Gives `options` the titles `names`, a list beside the enum.
+fn name_options(options: &mut [Choice], names: &Value) -> Result<(), String> {
+    let given: Option<Vec<&str>> = names
+        .as_array()
+        .map(|names| names.iter().filter_map(Value::as_str).collect());
+    let given = given.filter(|given| given.len() == options.len());
+    let given = given.ok_or_else(|| {
+        format!(
+            "has `enumNames` {names}; expected a list of {} strings, one for each value",
+            options.len()
+        )
+    })?;
+    for (option, name) in options.iter_mut().zip(given) {
+        option.title = Some(name.to_owned());
+    }
+    Ok(())
 }
 
 /// The keywords that restrict values, without those in `said`.

@@ -552,6 +552,8 @@ fn problems() {
         mail: String,
         #[schemars(extend("enum" = [1, 2]))]
         numbers: u8,
+        #[schemars(extend("enumNames" = ["One"]))]
+        names: Meal,
     }
     const FIELDS: &str = "expected a string, a number, a boolean, an enum of unit variants or a list of such an enum";
     let flat = "because a form is flat: make its members fields of the form";
@@ -571,6 +573,7 @@ fn problems() {
         "field `wide` has the maximum 9007199254740993; expected an integer from -2^53 to 2^53, because numbers of forms are doubles".to_owned(),
         "field `mail` has the default \"\", which it does not allow; expected an email address".to_owned(),
         "field `numbers` is restricted by `enum`, which forms cannot say".to_owned(),
+        r#"field `names` has `enumNames` ["One"]; expected a list of 2 strings, one for each value"#.to_owned(),
     ];
     assert_eq!(problems(Form::of::<Wrong>()), expected);
     assert_eq!(
@@ -659,6 +662,7 @@ fn the_page() {
         "`bool` with `#[serde(default)]`": #[serde(default)] bool;
         "an enum of unit variants": #[serde()] Size;
         "an enum whose variants have descriptions or titles": #[serde()] Titled;
+        "an enum with `#[schemars(extend(\"enumNames\" = [\"S\", \"L\"]))]`": #[schemars(extend("enumNames" = ["S", "L"]))] Size;
         "a list or set of an enum": #[serde()] Vec<Size>;
         "a list or set of an enum with titles": #[serde()] Vec<Titled>;
     };

@@ -83,14 +83,18 @@ impl Field {
                 (boolean.title, boolean.description) = (title, description);
                 boolean.into()
             }
-            Kind::Choice { options, default } => match titled(options) {
+            Kind::Choice {
+                options,
+                default,
+                legacy,
+            } => match titled(options) {
                 None => {
                     let mut choice = UntitledSingleSelectEnumSchema::new(values(options));
                     choice.default = default.clone().filter(|_| full);
                     (choice.title, choice.description) = (title, description);
                     choice.into()
                 }
-                Some(titled) if full => {
+                Some(titled) if full && !legacy => {
                     let mut choice = TitledSingleSelectEnumSchema::new(titled);
                     choice.default.clone_from(default);
                     (choice.title, choice.description) = (title, description);
@@ -101,6 +105,7 @@ impl Field {
                         titled.into_iter().map(|option| option.title).collect();
                     let mut choice =
                         LegacyTitledEnumSchema::new(values(options)).with_enum_names(names);
+                    choice.default = default.clone().filter(|_| full);
                     (choice.title, choice.description) = (title, description);
                     choice.into()
                 }
