@@ -1,5 +1,6 @@
 //! The builder of a server: its name, its features, and its settings.
 
+mod asks;
 mod definition_name;
 mod handle;
 #[cfg(feature = "http")]
@@ -38,6 +39,10 @@ use crate::{
 };
 
 pub use self::{
+    asks::{
+        DEFAULT_ASK_EXPIRY, DEFAULT_ASK_ROUNDS, DEFAULT_ASK_STATE, DEFAULT_ASK_TIMEOUT,
+        DEFAULT_MAX_ASKS, DEFAULT_MAX_SESSION_ASKS,
+    },
     definition_name::DefinitionName,
     handle::ServerHandle,
     lint::LintFinding,
@@ -54,25 +59,6 @@ pub const DEFAULT_MAX_IN_FLIGHT: usize = 1024;
 /// Most work of one check against the schema of a tool, in [steps](crate::check::Steps), unless [`Server::max_check_steps`] says
 /// otherwise.
 pub const DEFAULT_MAX_CHECK_STEPS: u64 = crate::check::MAX_STEPS;
-
-/// How long a handler waits for the answer of its client, unless [`Server::ask_timeout`] sets another limit.
-pub const DEFAULT_ASK_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// Maximum number of requests to clients of all sessions that are not answered yet, unless [`Server::max_asks`] sets another.
-pub const DEFAULT_MAX_ASKS: usize = 4096;
-
-/// Maximum number of requests to the client of one session that are not answered yet, unless [`Server::max_asks`] sets another.
-pub const DEFAULT_MAX_SESSION_ASKS: usize = 64;
-
-/// How often one call may ask its client, unless [`Server::ask_rounds`] sets another number.
-pub const DEFAULT_ASK_ROUNDS: u32 = 8;
-
-/// How long a client of 2026-07-28 may take to answer, unless [`Server::ask_expiry`] sets another time: an hour.
-pub const DEFAULT_ASK_EXPIRY: Duration = Duration::from_secs(60 * 60);
-
-/// Maximum size of the state of one call that asks, in bytes of JSON before it is sealed, unless [`Server::ask_state`] sets another:
-/// 64 KiB.
-pub const DEFAULT_ASK_STATE: usize = 64 << 10;
 
 /// Bytes of messages that may wait for their clients to read them before calls are refused, unless [`Server::max_unread`] sets
 /// another number: 256 MiB.
@@ -147,15 +133,7 @@ impl Server {
             page_size: DEFAULT_PAGE_SIZE,
             list_caching: Caching::default(),
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
-            ask: AskSettings {
-                timeout: DEFAULT_ASK_TIMEOUT,
-                max: DEFAULT_MAX_ASKS,
-                max_in_session: DEFAULT_MAX_SESSION_ASKS,
-                rounds: DEFAULT_ASK_ROUNDS,
-                expiry: DEFAULT_ASK_EXPIRY,
-                state_bytes: DEFAULT_ASK_STATE,
-                keys: Keys::new(&[]),
-            },
+            ask: asks::usual(),
             ask_keys: None,
             max_unread: DEFAULT_MAX_UNREAD,
             max_check_steps: DEFAULT_MAX_CHECK_STEPS,

@@ -2,6 +2,7 @@
 
 mod asked;
 mod asker;
+mod canonical;
 mod elicited;
 mod error;
 mod legacy;

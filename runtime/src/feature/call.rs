@@ -3,7 +3,6 @@
 //! A call that is ready at its first poll costs no task, no timer and no boxed job.
 
 use std::{
-    fmt::Display,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -11,24 +10,30 @@ use std::{
     time::Instant,
 };
 
-use serde_json::Value;
-use tokio::sync::oneshot;
-use trueform_schema::{Era, ErrorObject};
-
 pub(crate) use super::job::{Called, Capacity};
+mod around;
+mod instead;
+mod logged;
+mod thread;
+
+use self::{
+    around::{Around, LAYER},
+    instead::set_aside,
+    logged::{log_error, log_failure},
+    thread::{FromThread, on_thread},
+};
 use super::{
     callable::{Callable, Failure, Prepared, Step, Timeout},
-    failure::{Instead, ToolError},
-    job::{Completion, Job, Pool, PoolWork},
-    layer::{CallEnd, CallInfo, CallOutcome, CallScope, Layers},
-    slow, undeclared,
+    failure::ToolError,
+    job::{Completion, Job, Pool},
+    layer::{CallInfo, Layers},
+    slow,
     visibility::Sight,
 };
 use crate::{
-    contained::{Panic, contained, guarded, panic_text},
-    exchange::{AskError, Context, Exchange, MessageSink, SetAside, Ticket, blocking, polling},
-    gate::{Outcome, Outgoing, Unread},
-    jsonrpc,
+    contained::{contained, guarded},
+    exchange::{Context, Exchange, MessageSink, Ticket, polling},
+    gate::{Outgoing, Unread},
     trace::{self, Unanswered},
 };
 
@@ -110,13 +115,6 @@ struct RunningCall<C: Callable> {
     _ticket: Option<Ticket>,
 }
 
-struct Around {
-    scopes: Vec<Box<dyn CallScope>>,
-    /// How many of them have admitted the call.
-    admitted: usize,
-    begun: Instant,
-}
-
 /// How an author's code ended.
 type Ended<C> = Result<Result<<C as Callable>::Output, ToolError>, Failure>;
 type Outcomes<C> = Result<<C as Callable>::Output, ToolError>;
@@ -180,16 +178,6 @@ impl<C: Callable> Pending<C> {
             drop_contained(&tracing::Span::current(), waiting);
         }
     }
-}
-
-/// Why the call of `exchange`, which waits, ends without an outcome of its own. `None` if it goes on.
-#[inline]
-fn set_aside(exchange: &Exchange) -> Option<ToolError> {
-    let why = exchange.has_replay()?.set_aside()?;
-    Some(match why {
-        SetAside::Asked => ToolError::instead(Instead::Questions),
-        SetAside::Fault(fault) => ToolError::from(fault),
-    })
 }
 
 impl<C: Callable> RunningCall<C> {
@@ -290,40 +278,6 @@ impl<C: Callable> RunningCall<C> {
         }
     }
 
-    /// The response to a call that asks, or needs what the client did not declare.
-    #[cold]
-    fn respond_instead(
-        &self,
-        mut error: ToolError,
-        message: Option<&[u8]>,
-    ) -> Result<Outgoing, ErrorObject> {
-        let (callable, exchange) = (&*self.callable, &self.cx.0);
-        if exchange.revision().era() == Era::Legacy {
-            return callable.respond(&self.cx, Err(error));
-        }
-        let asked = match error.take_instead() {
-            Some(Instead::Questions) => exchange.questions(message)?,
-            Some(Instead::Required(required)) => {
-                for question in required.questions() {
-                    exchange
-                        .check_question(question)
-                        .map_err(|error| match error {
-                            // C-10, T-4
-                            AskError::NotDeclared(missing) => undeclared(Era::Modern, missing),
-                            other => jsonrpc::internal(other.to_string()),
-                        })?;
-                }
-                exchange.required_input(required, message)?
-            }
-            // C-10, T-4
-            Some(Instead::Undeclared(missing)) => return Err(undeclared(Era::Modern, missing)),
-            None => return callable.respond(&self.cx, Err(error)),
-        };
-        let response = exchange.result(callable.name(), &asked)?;
-        tracing::debug!(name = callable.name(), "asked the client");
-        Ok(response)
-    }
-
     /// Lets each layer see the end of the call. The response is another one if it is larger than a layer allows.
     #[cold]
     fn leave_layers(&self, around: &mut Around, mut response: Outgoing) -> Outgoing {
@@ -344,75 +298,6 @@ impl<C: Callable> RunningCall<C> {
         around.end(&response);
         response
     }
-}
-
-impl Around {
-    /// The smallest limit of a layer for the response.
-    fn max_response_bytes(&self) -> Option<usize> {
-        let scopes = self.scopes.iter();
-        scopes
-            .filter_map(|scope| contained(LAYER, || scope.max_response_bytes()).flatten())
-            .min()
-    }
-
-    fn end(&mut self, response: &Outgoing) {
-        let end = CallEnd {
-            outcome: match response.outcome() {
-                Some(Outcome::ToolError) => CallOutcome::ToolError,
-                Some(Outcome::Failed(code) | Outcome::Refused(code)) => CallOutcome::Error(code),
-                Some(Outcome::Result) | None => CallOutcome::Result,
-            },
-            ran: self.begun.elapsed(),
-            response_bytes: response.bytes().len(),
-        };
-        // Innermost first.
-        while let Some(scope) = self.scopes.pop() {
-            contained(LAYER, || scope.ended(&end));
-        }
-    }
-}
-
-/// A call that was given up. The authors' scopes may do anything when they are dropped.
-impl Drop for Around {
-    fn drop(&mut self) {
-        while let Some(scope) = self.scopes.pop() {
-            contained(LAYER, || drop(scope));
-        }
-    }
-}
-
-/// The name in the log of code that is around calls.
-const LAYER: &str = "a call layer";
-
-fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
-    match failure {
-        Failure::Panicked(panic) => {
-            tracing::error!(name, %place, panic = panic_text(&**panic), "a call panicked");
-        }
-        Failure::LayerPanicked(panic) => {
-            tracing::error!(name, panic = panic_text(&**panic), "{LAYER} panicked");
-        }
-        Failure::TimedOut(limit) => tracing::warn!(name, ?limit, "a call ran out of time"),
-        Failure::NoThread => tracing::warn!(name, "no thread for a blocking call"),
-        Failure::TooLarge { bytes, limit } => {
-            tracing::warn!(name, %place, bytes, limit, "a response is larger than a layer allows");
-        }
-        Failure::Stopped => tracing::warn!(name, "a call was cut off: the server stops"),
-    }
-}
-
-/// Logs that a call ends in an error: its code, and the place and rule in its data. Its message may have what the client sent (M-5).
-#[cold]
-fn log_error(name: &str, place: &dyn Display, error: &ErrorObject) {
-    if !tracing::enabled!(tracing::Level::DEBUG) {
-        return;
-    }
-    let data = error.data.as_ref().map(|data| data.get());
-    let data: Value = data
-        .and_then(|data| serde_json::from_str(data).ok())
-        .unwrap_or_default();
-    let (pointer, rule) = (data["pointer"].as_str(), data["rule"].as_str());
-    tracing::debug!(name, %place, code = error.code, pointer, rule, "answered with an error");
 }
 
 /// A call that waits.
@@ -560,35 +445,6 @@ impl<C: Callable> Job for PendingCall<C> {
         }
         drop_contained(&span, rest);
         response
-    }
-}
-
-/// What work returns that a thread of the pool does.
-struct FromThread<T> {
-    outcome: oneshot::Receiver<Result<T, Panic>>,
-    /// While it is there, somebody waits for the outcome.
-    _caller: Arc<()>,
-}
-
-/// Lets `pool` do `work` in `span`. The outcome is an error if no thread does it.
-fn on_thread<T: Send + 'static>(
-    pool: Pool,
-    span: &tracing::Span,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> FromThread<T> {
-    let (sender, outcome) = oneshot::channel();
-    let span = span.clone();
-    let caller = Arc::new(());
-    pool(PoolWork {
-        caller: Arc::downgrade(&caller),
-        run: Box::new(move || {
-            // Nothing waits any more after a timeout or a cancellation.
-            let _ = sender.send(span.in_scope(|| blocking(|| guarded(work))));
-        }),
-    });
-    FromThread {
-        outcome,
-        _caller: caller,
     }
 }
 

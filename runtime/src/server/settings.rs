@@ -54,59 +54,6 @@ impl Server {
         self
     }
 
-    /// Sets how long [`Context::request`](crate::Context::request), and [`Context::ask`](crate::Context::ask) and its like, wait for the
-    /// answer of a client of the legacy era. Default: [`DEFAULT_ASK_TIMEOUT`](crate::DEFAULT_ASK_TIMEOUT).
-    pub fn ask_timeout(mut self, limit: Duration) -> Self {
-        self.ask.timeout = limit;
-        self
-    }
-
-    /// Sets how many requests to clients may be unanswered: `in_all` sessions, and in one session. One more fails at once with
-    /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as calls at work. Default:
-    /// [`DEFAULT_MAX_ASKS`](crate::DEFAULT_MAX_ASKS) and [`DEFAULT_MAX_SESSION_ASKS`](crate::DEFAULT_MAX_SESSION_ASKS).
-    pub fn max_asks(mut self, in_all: usize, in_one_session: usize) -> Self {
-        (self.ask.max, self.ask.max_in_session) = (in_all, in_one_session);
-        self
-    }
-
-    /// Sets how often one call may ask its client, at least 1: at 2026-07-28 how many of its results may ask, before that how often one
-    /// question is put again because the answer does not fit. Then [`AskError::TooManyRounds`](crate::AskError::TooManyRounds) is the
-    /// answer. Default: [`DEFAULT_ASK_ROUNDS`](crate::DEFAULT_ASK_ROUNDS).
-    // T-11
-    pub fn ask_rounds(mut self, rounds: u32) -> Self {
-        self.ask.rounds = rounds.max(1);
-        self
-    }
-
-    /// Sets how long a client of 2026-07-28 may take to answer. An answer that comes later is refused with -32602. Default:
-    /// [`DEFAULT_ASK_EXPIRY`](crate::DEFAULT_ASK_EXPIRY).
-    // T-9
-    pub fn ask_expiry(mut self, time: Duration) -> Self {
-        self.ask.expiry = time;
-        self
-    }
-
-    /// Sets the maximum size of what one call keeps while it asks a client of 2026-07-28, in bytes of JSON: the answers so far and the
-    /// results of [`Context::once`](crate::Context::once). It travels with each question, a third larger. Default:
-    /// [`DEFAULT_ASK_STATE`](crate::DEFAULT_ASK_STATE).
-    pub fn ask_state(mut self, bytes: usize) -> Self {
-        self.ask.state_bytes = bytes;
-        self
-    }
-
-    /// Sets the keys that seal what a call keeps while it asks a client of 2026-07-28, at least one. The first seals, all open: to
-    /// change the key, put the new one first, and leave the old one out when [`ask_expiry`](Self::ask_expiry) has passed. Processes that
-    /// share the name of the server and a key go on with each other's calls.
-    ///
-    /// The keys are secret, 32 random bytes each. Default: one that each process draws by itself, so that no other process, and not
-    /// this server when it is started again, takes the answers.
-    // T-8, T-9
-    #[cfg(feature = "ask")]
-    pub fn ask_keys(mut self, keys: impl IntoIterator<Item = [u8; 32]>) -> Self {
-        self.ask_keys = Some(keys.into_iter().collect());
-        self
-    }
-
     /// Sets how many bytes of messages may wait for their clients to read them, over all connections and transports, at least 1.
     /// While they are reached, calls are refused, and so are requests whose answers would be counted: -32603, over HTTP with status
     /// 503 and `Retry-After`. Responses, notifications, `ping` and other short answers pass.

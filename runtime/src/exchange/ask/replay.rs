@@ -23,7 +23,7 @@ pub(super) struct Progress {
     pub(super) round: u32,
     /// The answers that came with this request, as they came.
     pub(super) given: Map<Json>,
-    /// Those that were found to fit, of this request and of earlier ones.
+    /// Those that are kept, of this request and of earlier ones.
     pub(super) answers: Map<Json>,
     /// Those of `answers` that came with this request.
     pub(super) fresh: Vec<Box<str>>,

@@ -36,6 +36,24 @@ async fn beside(context: Context, done: Counted) -> Result<String, ToolError> {
     Ok(format!("{:?} {}", asked?, step?))
 }
 
+/// Asks a second question after a while, which is seen together with the first as long as the step runs.
+#[tool]
+async fn staggered(context: Context) -> Result<String, ToolError> {
+    let pause = |turns: u8| async move {
+        for _ in 0..turns {
+            tokio::task::yield_now().await;
+        }
+    };
+    let second = async {
+        pause(1).await;
+        context.ask::<bool>("b", "B?").await
+    };
+    let step = context.once("step", pause(5));
+    let (a, b, step) = tokio::join!(context.ask::<bool>("a", "A?"), second, step);
+    step?;
+    Ok(format!("{:?} {:?}", a?, b?))
+}
+
 /// A step that fails the first time.
 #[tool]
 async fn failing(context: Context, done: Counted) -> Result<String, ToolError> {
@@ -194,6 +212,7 @@ async fn bomb(context: Context) -> Result<String, ToolError> {
 fn service(done: &Arc<Done>) -> trueform::Service {
     let tools = tools![
         beside,
+        staggered,
         failing,
         either,
         withdrawn,
@@ -239,6 +258,24 @@ async fn a_step_ends_before_the_client_is_asked() {
     let result = peer.again("beside", json!({}), &asked, yes("a")).await;
     assert_eq!(text(&result), "Accepted(true) 7");
     assert_eq!(done.0.load(Ordering::Relaxed), 1);
+}
+
+// T-10: an answer is kept although the call does not come to its question in the next round.
+#[tokio::test]
+async fn an_answer_before_its_time() {
+    let peer = peer().await;
+    let asked = peer.call("staggered", json!({})).await;
+    assert_eq!(keys(&asked), ["a", "b"]);
+    let again = peer.again("staggered", json!({}), &asked, yes("b")).await;
+    assert_eq!(keys(&again), ["a"]);
+    let done = peer.again("staggered", json!({}), &again, yes("a")).await;
+    assert_eq!(text(&done), "Accepted(true) Accepted(true)");
+    // A wrong one is asked for again when its time comes.
+    let wrong = json!({ "b": accept(json!({ "answer": 5 })) });
+    let again = peer.again("staggered", json!({}), &asked, wrong).await;
+    assert_eq!(keys(&again), ["a"]);
+    let again = peer.again("staggered", json!({}), &again, yes("a")).await;
+    assert_eq!(keys(&again), ["b"]);
 }
 
 // The time limit of the call holds while a step runs.

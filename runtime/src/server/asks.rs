@@ -1,0 +1,93 @@
+//! The settings of questions to clients.
+
+use std::time::Duration;
+
+use super::Server;
+use crate::{host::AskSettings, seal::Keys};
+
+/// How long a handler waits for the answer of its client, unless [`Server::ask_timeout`] sets another limit.
+pub const DEFAULT_ASK_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Maximum number of requests to clients of all sessions that are not answered yet, unless [`Server::max_asks`] sets another.
+pub const DEFAULT_MAX_ASKS: usize = 4096;
+
+/// Maximum number of requests to the client of one session that are not answered yet, unless [`Server::max_asks`] sets another.
+pub const DEFAULT_MAX_SESSION_ASKS: usize = 64;
+
+/// How often one call may ask its client, unless [`Server::ask_rounds`] sets another number.
+pub const DEFAULT_ASK_ROUNDS: u32 = 8;
+
+/// How long a client of 2026-07-28 may take to answer, unless [`Server::ask_expiry`] sets another time: an hour.
+pub const DEFAULT_ASK_EXPIRY: Duration = Duration::from_secs(60 * 60);
+
+/// Maximum size of the state of one call that asks, in bytes of JSON before it is sealed, unless [`Server::ask_state`] sets another:
+/// 64 KiB.
+pub const DEFAULT_ASK_STATE: usize = 64 << 10;
+
+/// The settings of a server whose author sets none.
+pub(super) fn usual() -> AskSettings {
+    AskSettings {
+        timeout: DEFAULT_ASK_TIMEOUT,
+        max: DEFAULT_MAX_ASKS,
+        max_in_session: DEFAULT_MAX_SESSION_ASKS,
+        rounds: DEFAULT_ASK_ROUNDS,
+        expiry: DEFAULT_ASK_EXPIRY,
+        state_bytes: DEFAULT_ASK_STATE,
+        keys: Keys::new(&[]),
+    }
+}
+
+impl Server {
+    /// Sets how long [`Context::request`](crate::Context::request), and [`Context::ask`](crate::Context::ask) and its like, wait for the
+    /// answer of a client of the legacy era. Default: [`DEFAULT_ASK_TIMEOUT`](crate::DEFAULT_ASK_TIMEOUT).
+    pub fn ask_timeout(mut self, limit: Duration) -> Self {
+        self.ask.timeout = limit;
+        self
+    }
+
+    /// Sets how many requests to clients may be unanswered: `in_all` sessions, and in one session. One more fails at once with
+    /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as calls at work. Default:
+    /// [`DEFAULT_MAX_ASKS`](crate::DEFAULT_MAX_ASKS) and [`DEFAULT_MAX_SESSION_ASKS`](crate::DEFAULT_MAX_SESSION_ASKS).
+    pub fn max_asks(mut self, in_all: usize, in_one_session: usize) -> Self {
+        (self.ask.max, self.ask.max_in_session) = (in_all, in_one_session);
+        self
+    }
+
+    /// Sets how often one call may ask its client, at least 1: at 2026-07-28 how many of its results may ask, before that how often one
+    /// question is put again because the answer does not fit. Then [`AskError::TooManyRounds`](crate::AskError::TooManyRounds) is the
+    /// answer. Default: [`DEFAULT_ASK_ROUNDS`](crate::DEFAULT_ASK_ROUNDS).
+    // T-11
+    pub fn ask_rounds(mut self, rounds: u32) -> Self {
+        self.ask.rounds = rounds.max(1);
+        self
+    }
+
+    /// Sets how long a client of 2026-07-28 may take to answer. An answer that comes later is refused with -32602. Default:
+    /// [`DEFAULT_ASK_EXPIRY`](crate::DEFAULT_ASK_EXPIRY).
+    // T-9
+    pub fn ask_expiry(mut self, time: Duration) -> Self {
+        self.ask.expiry = time;
+        self
+    }
+
+    /// Sets the maximum size of what one call keeps while it asks a client of 2026-07-28, in bytes of JSON: the answers so far and the
+    /// results of [`Context::once`](crate::Context::once). It travels with each question, a third larger. Default:
+    /// [`DEFAULT_ASK_STATE`](crate::DEFAULT_ASK_STATE).
+    pub fn ask_state(mut self, bytes: usize) -> Self {
+        self.ask.state_bytes = bytes;
+        self
+    }
+
+    /// Sets the keys that seal what a call keeps while it asks a client of 2026-07-28, at least one. The first seals, all open: to
+    /// change the key, put the new one first, and leave the old one out when [`ask_expiry`](Self::ask_expiry) has passed. Processes that
+    /// share the name of the server and a key go on with each other's calls.
+    ///
+    /// The keys are secret, 32 random bytes each. Default: one that each process draws by itself, so that no other process, and not
+    /// this server when it is started again, takes the answers.
+    // T-8, T-9
+    #[cfg(feature = "ask")]
+    pub fn ask_keys(mut self, keys: impl IntoIterator<Item = [u8; 32]>) -> Self {
+        self.ask_keys = Some(keys.into_iter().collect());
+        self
+    }
+}
