@@ -79,12 +79,13 @@ async fn either(context: Context) -> Result<String, ToolError> {
     Ok(first)
 }
 
-/// Takes its question back, and asks another one.
+/// Takes two questions back, and asks another one.
 #[tool]
 async fn withdrawn(context: Context) -> Result<String, ToolError> {
     tokio::select! {
         biased;
         _ = context.ask::<bool>("a", "A?") => return Ok("asked".to_owned()),
+        _ = context.ask::<bool>("other", "B?") => return Ok("asked".to_owned()),
         () = async {} => {}
     }
     // The key is free again.
