@@ -1,5 +1,7 @@
 //! What a server says of the forms that its functions ask for, when it starts and to the lint.
 
+mod asked;
+
 use std::{collections::BTreeMap, future::Future};
 
 use trueform::{
