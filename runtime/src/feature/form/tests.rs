@@ -8,7 +8,9 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use trueform_schema::{At, Json, Revision};
+use trueform_schema::{
+    At, ElicitRequestFormParams, ElicitRequestedSchema, Json, Revision, violations,
+};
 
 use super::*;
 
@@ -673,4 +675,62 @@ fn the_page() {
         .skip(2)
         .collect();
     assert_eq!(table, rows);
+}
+
+/// What is wrong with a form that was put together by hand.
+fn by_hand(field: &Value, revision: Revision) -> Vec<String> {
+    let schema = json!({"type": "object", "properties": {"a": field}});
+    let params = json!({"message": "?", "requestedSchema": schema});
+    let params: ElicitRequestFormParams = serde_json::from_value(params).unwrap();
+    let found = violations(&params, revision);
+    found
+        .iter()
+        .map(|one| format!("{} {}", one.pointer(), one.rule().name()))
+        .collect()
+}
+
+// what leaves by hand is held to the forms of the revision too.
+#[test]
+fn forms_by_hand() {
+    let at = "/requestedSchema/properties/a";
+    let meals = json!({"type": "array", "items": {"type": "string", "enum": ["a"]}});
+    let titled = json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}});
+    for revision in [R3, R4, R5] {
+        for field in [
+            json!({"type": "string", "format": "uri", "minLength": 1}),
+            json!({"type": "integer", "maximum": 5}),
+            json!({"type": "boolean", "default": true}),
+            json!({"type": "string", "enum": ["a"], "enumNames": ["A"]}),
+            // Rewritten for the older one.
+            json!({"type": "string", "oneOf": [{"const": "a", "title": "A"}]}),
+        ] {
+            assert_eq!(by_hand(&field, revision), [""; 0], "{revision} {field}");
+        }
+        for (field, place) in [
+            (json!({"type": "object", "properties": {}}), ""),
+            (json!({"type": "null"}), ""),
+            (json!({"$ref": "#/$defs/a"}), ""),
+            (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), ""),
+            (json!({"type": "string", "format": "uuid"}), "/format"),
+        ] {
+            let found = by_hand(&field, revision);
+            let place = format!("{at}{place} ");
+            assert!(
+                found.len() == 1 && found[0].starts_with(&place),
+                "{revision} {field}: {found:?}"
+            );
+        }
+        for field in [&meals, &titled] {
+            let found = by_hand(field, revision);
+            assert_eq!(
+                found.is_empty(),
+                revision != R3,
+                "{revision} {field}: {found:?}"
+            );
+        }
+    }
+    // Items of other types are not even a form to the bindings.
+    let numbers = json!({"type": "array", "items": {"type": "integer"}});
+    let schema = json!({"type": "object", "properties": {"a": numbers}});
+    assert!(serde_json::from_value::<ElicitRequestedSchema>(schema).is_err());
 }
