@@ -38,23 +38,25 @@ pub(crate) struct Method {
 }
 
 impl Completion {
-    /// Makes a source `Self::name` the method of that name, if `find` has one that takes `self`.
+    /// Makes a source `Self::name` the method of that name, if `find` has one that takes `self`. Returns `false` if a fault was
+    /// reported.
     pub(crate) fn resolve<'s>(
         &mut self,
         find: impl FnOnce(&Ident) -> Option<&'s Signature>,
         diag: &mut Diagnostics,
-    ) {
+    ) -> bool {
         let Source::Function(path) = &self.source else {
-            return;
+            return true;
         };
         let Some((sig, receiver)) = own_name(path)
             .and_then(find)
             .and_then(|sig| Some((sig, sig.receiver()?)))
         else {
-            return;
+            return true;
         };
+        let mut own = Diagnostics::default();
         if !matches!(receiver.kind, ReceiverKind::Reference(_, _, None)) {
-            diag.error(
+            own.error(
                 receiver,
                 "a method that completes takes `&self`: the server is shared by all requests",
             );
@@ -64,13 +66,13 @@ impl Completion {
             FnArg::Receiver(_) => None,
         });
         if types.next().is_none() {
-            diag.error(
+            own.error(
                 &sig.ident,
                 "a method that completes takes a `CompletionQuery` after `&self`",
             );
         }
         if let (Some(blocking), Some(_)) = (self.blocking, sig.asyncness) {
-            diag.error_at(
+            own.error_at(
                 blocking,
                 "`blocking` is for functions that hold their thread; an `async` one does not: drop one of the two",
             );
@@ -80,6 +82,13 @@ impl Completion {
             injected: types.collect(),
             is_async: sig.asyncness.is_some(),
         });
+        match own.take() {
+            None => true,
+            Some(error) => {
+                diag.push(error);
+                false
+            }
+        }
     }
 }
 

@@ -68,9 +68,9 @@ fn callables(block: &mut Block, diag: &mut Diagnostics) -> Vec<Callable> {
     }
     for callable in &mut callables {
         for parameter in &mut callable.parameters {
-            if let Some(completion) = &mut parameter.completion {
-                completion.resolve(|name| signature(block, name), diag);
-            }
+            parameter
+                .completion
+                .take_if(|one| !one.resolve(|name| signature(block, name), diag));
         }
     }
     if marked == 0 {

@@ -94,13 +94,101 @@ pub(crate) fn literal(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Doc lines as one text, without the space that follows each `///`.
+/// Doc lines as one text, without the space that follows each `///`. The lines of a paragraph and of a list item become one line,
+/// as rustdoc shows them; blank lines, code, tables, quotes and headings stay as they are.
 fn joined(lines: &[String]) -> String {
     let lines = lines.iter().flat_map(|line| line.split('\n'));
-    let lines: Vec<&str> = lines
-        .map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end())
-        .collect();
-    lines.join("\n").trim().to_owned()
+    let mut text = String::new();
+    // What the line before was, and the fence of the code that it is in.
+    let (mut before, mut fence) = (Line::Blank, None);
+    for line in lines {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        let is_broken = line.ends_with("  ") || line.ends_with('\\');
+        let line = line.trim_end();
+        let content = line.trim_start();
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| content.starts_with(mark));
+        let kind = match (fence, mark) {
+            (Some(open), Some(mark)) if open == mark => {
+                fence = None;
+                Line::Alone
+            }
+            (Some(_), _) => Line::Alone,
+            (None, Some(mark)) => {
+                fence = Some(mark);
+                Line::Alone
+            }
+            (None, None) => Line::of(line, before),
+        };
+        let continues = kind == Line::Continued;
+        if continues {
+            text.push(' ');
+            text.push_str(content);
+        } else {
+            text.push('\n');
+            text.push_str(line);
+        }
+        before = match kind {
+            Line::Text | Line::Item | Line::Continued if is_broken => Line::Alone,
+            // Of an item too: numbers go on in it.
+            Line::Continued => before,
+            kind => kind,
+        };
+    }
+    text.trim().to_owned()
+}
+
+/// A line of a doc comment, as far as Markdown joins it with its neighbours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Blank,
+    /// It begins a paragraph.
+    Text,
+    /// It begins an item of a list.
+    Item,
+    /// It goes on with the line before.
+    Continued,
+    /// A heading, a quote, code, a row of a table, a rule: nothing is joined with it.
+    Alone,
+}
+
+impl Line {
+    /// What `line`, which is outside of fenced code, is after a line of the kind `before`.
+    fn of(line: &str, before: Self) -> Self {
+        let content = line.trim_start();
+        let goes_on = matches!(before, Self::Text | Self::Item);
+        let is_rule = |mark: char| content.len() > 2 && content.chars().all(|one| one == mark);
+        if content.is_empty() {
+            Self::Blank
+        } else if content.starts_with(['#', '>', '|'])
+            || ['-', '*', '_', '='].into_iter().any(is_rule)
+        {
+            Self::Alone
+        } else if is_item(content, before) {
+            Self::Item
+        } else if goes_on {
+            Self::Continued
+        } else if line.starts_with("    ") {
+            // Indented code, or a paragraph of an item.
+            Self::Alone
+        } else {
+            Self::Text
+        }
+    }
+}
+
+/// Whether `content` begins an item of a list. Within a paragraph only the number 1 does, as CommonMark says.
+fn is_item(content: &str, before: Line) -> bool {
+    let (marker, rest) = content.split_once(' ').unwrap_or((content, ""));
+    match marker.strip_suffix(['.', ')']) {
+        Some(number) => {
+            let is_number =
+                (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+            is_number && !rest.is_empty() && (before != Line::Text || number == "1")
+        }
+        None => matches!(marker, "-" | "*" | "+") && !rest.is_empty(),
+    }
 }
 
 /// Milliseconds in `500ms`, `30s`, `5m` or `1h`.
@@ -223,6 +311,47 @@ mod tests {
             ("30 s", None),
         ] {
             assert_eq!(milliseconds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn doc_lines() {
+        for (lines, expected) in [
+            (&[" One."][..], "One."),
+            (&[" One", " and two."], "One and two."),
+            (
+                &[" One.", "", " Two", "   and three."],
+                "One.\n\nTwo and three.",
+            ),
+            (
+                &[" Takes:", " - one", "   more of it", " - two"],
+                "Takes:\n- one more of it\n- two",
+            ),
+            (&[" 1. one", "    more", " 2. two"], "1. one more\n2. two"),
+            (&[" Since", " 2024. It", " * is"], "Since 2024. It\n* is"),
+            (&[" Since 1. one", " 1. two"], "Since 1. one\n1. two"),
+            (&[" # Title", " text", " text"], "# Title\ntext text"),
+            (&[" text", " # Title"], "text\n# Title"),
+            (
+                &[" ```", " a", " b", " ```", " c", " d"],
+                "```\na\nb\n```\nc d",
+            ),
+            (&[" ~~~", " ```", " a", " ~~~", " b"], "~~~\n```\na\n~~~\nb"),
+            (&[" | a |", " | - |", " | 1 |"], "| a |\n| - |\n| 1 |"),
+            (&[" > a", " > b", " c"], "> a\n> b\nc"),
+            (
+                &[" text", "", "     code", "     more"],
+                "text\n\n    code\n    more",
+            ),
+            (&[" hard  ", " break\\", " again"], "hard\nbreak\\\nagain"),
+            (&[" a", " ---", " b"], "a\n---\nb"),
+            (&[" -1 is", " -2"], "-1 is -2"),
+            (&[" #tag"], "#tag"),
+            (&["", " "], ""),
+            (&[" One\n two"], "One two"),
+        ] {
+            let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            assert_eq!(joined(&lines), expected, "{lines:?}");
         }
     }
 

@@ -18,16 +18,16 @@ pub(crate) const REQUEST_SPAN: &str = "mcp_request";
 #[cfg(feature = "tracing-log")]
 pub(crate) const REQUEST_TARGET: &str = module_path!();
 
-/// The span in which everything happens that is done for a request. `revision`, `tool` and `outcome` are recorded once known:
-/// `outcome` is `ok`, `tool error`, `cancelled`, `dropped`, or the code of an error. `trace_id` and `parent_id` are recorded if the
-/// request names a trace. The client's text is cut and escaped.
+/// The span in which everything happens that is done for a request. `revision`, `name` and `outcome` are recorded once known: `name` is
+/// that of the tool, prompt, resource or method of an extension, and `outcome` is `ok`, `tool error`, `cancelled`, `dropped`, or the
+/// code of an error. `trace_id` and `parent_id` are recorded if the request names a trace. The client's text is cut and escaped.
 pub(crate) fn request_span(id: &RequestId, method: &str) -> tracing::Span {
     tracing::info_span!(
         REQUEST_SPAN,
         method = &*jsonrpc::shortened(method),
         id = %jsonrpc::ShortRequestId(id),
         revision = tracing::field::Empty,
-        tool = tracing::field::Empty,
+        name = tracing::field::Empty,
         trace_id = tracing::field::Empty,
         parent_id = tracing::field::Empty,
         outcome = tracing::field::Empty,

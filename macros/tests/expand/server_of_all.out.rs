@@ -17,11 +17,17 @@ impl Shop {
     }
     #[allow(clippy::needless_pass_by_value)]
     /// Writes to a customer.
-    fn letter(&self, name: String) -> String {
+    fn letter(&self, name: String, place: String, other: String) -> String {
         format!("Dear {name}")
     }
     fn ids(query: CompletionQuery) -> Vec<String> {
         ids(&query.value)
+    }
+    async fn names(&self, query: CompletionQuery, store: State<Store>) -> Vec<String> {
+        store.names(&query.value).await
+    }
+    fn later(&self, query: CompletionQuery) -> Vec<String> {
+        self.places(&query.value)
     }
 }
 #[allow(warnings)]
@@ -57,11 +63,45 @@ impl ::trueform::__private::ServerMethods for Shop {
                     ::core::line!(),
                 )
                 .input("name", "", <String as __tf::Parameter<_>>::describe)
+                .input("place", "", <String as __tf::Parameter<_>>::describe)
+                .input("other", "", <String as __tf::Parameter<_>>::describe)
+                .complete(
+                    "name",
+                    __tf::method_completer(
+                        |__receiver, __query| {
+                            let __server = __tf::completing_server::<Self>(__receiver);
+                            let __0 = __tf::injected::<State<Store>>(&__query)?;
+                            __tf::later(async move {
+                                __tf::IntoCompletion::into_completion(
+                                    Self::names(&__server, __query, __0).await,
+                                )
+                            })
+                        },
+                        |__needed| {
+                            <State<Store> as __tf::FromContext>::require(__needed);
+                        },
+                    ),
+                )
+                .complete(
+                    "place",
+                    __tf::method_completer(
+                        |__receiver, __query| {
+                            let __server = __tf::completing_server::<Self>(__receiver);
+                            __tf::blocking(move || __tf::IntoCompletion::into_completion(
+                                Self::later(&__server, __query),
+                            ))
+                        },
+                        |__needed| {},
+                    ),
+                )
+                .complete("other", __tf::completer(__tf::Blocking(places)))
                 .call(|__call| {
                     let __0 = <String as __tf::Parameter<_>>::take(__call, 0)?;
+                    let __1 = <String as __tf::Parameter<_>>::take(__call, 1)?;
+                    let __2 = <String as __tf::Parameter<_>>::take(__call, 2)?;
                     __tf::ready(
                         <String as __tf::IntoPromptResult>::into_prompt_result(
-                            Self::letter(__call.server::<Self>(), __0),
+                            Self::letter(__call.server::<Self>(), __0, __1, __2),
                         ),
                     )
                 }),

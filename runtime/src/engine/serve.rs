@@ -1,5 +1,7 @@
 //! What this server answers: one function for each request of the protocol that it serves. The generated dispatch calls them.
 
+use std::collections::HashSet;
+
 use trueform_schema::{
     CallToolRequestParams, CompleteRequestParams, CompletionReference, EmptyResult, ErrorObject,
     GetPromptRequestParams, InitializeRequestParams, Method, PaginatedRequestParams,
@@ -18,6 +20,7 @@ use crate::{
         job::Called,
         listing::{Item, Listing},
         logging,
+        subscriptions::Wanted,
         visibility::Sight,
     },
     gate::{Checked, Outgoing},
@@ -292,18 +295,23 @@ impl ServeMethods for Engine {
         cx: &mut Admitted<'_>,
         mut params: Box<SubscriptionsListenRequestParams>,
     ) -> Option<Answered<methods::SubscriptionsListen>> {
+        let mut muted = HashSet::new();
         if let Some(resources) = &self.features.resources
             && let Some(uris) = &mut params.notifications.resource_subscriptions
         {
             let sight = self.sight(cx.source);
-            resources.retain_found(uris, cx.revision(), sight.as_ref());
+            muted = resources.retain_found(uris, cx.revision(), sight.as_ref());
         }
         let exchange = cx.exchange(self, Some(&mut params.meta));
         let topics = self.features.topics();
         let capacity = cx.source.capacity();
-        let listening =
-            self.subscriptions
-                .listen(&exchange, &params.notifications, topics, capacity);
+        let wanted = Wanted {
+            filter: &params.notifications,
+            muted: &muted,
+        };
+        let listening = self
+            .subscriptions
+            .listen(&exchange, wanted, topics, capacity);
         Some(Answered::Called(Ok(listening)))
     }
 }

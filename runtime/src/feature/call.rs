@@ -61,7 +61,7 @@ pub(crate) fn run<C: Callable>(
     let layers = conditions.layers;
     // Entered by the engine, which looked at the request first.
     let span = tracing::Span::current();
-    span.record("tool", callable.name());
+    span.record("name", callable.name());
     let ticket = match cx.0.enter() {
         Ok(ticket) => ticket,
         Err(Some(error)) => return Called::Refused(error),

@@ -3,7 +3,7 @@
 //! A [`Listing`] never changes; changing what is offered makes the next one. Knows no peer and no transport.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fmt::{self, Display},
     sync::{Arc, OnceLock, PoisonError, RwLock},
 };
@@ -14,6 +14,7 @@ use trueform_schema::{Conform, ErrorObject, Method, Revision, Revisions, View, v
 use super::{caching::Caching, form::Forms, visibility::Sight};
 use crate::{
     check::did_you_mean,
+    error::Error,
     gate::{Checked, Policy},
     jsonrpc::{self, ErrorDetail},
 };
@@ -22,6 +23,8 @@ use crate::{
 pub(crate) trait Item: Send + Sync + Sized + 'static {
     /// What one is called in messages, such as `tool`.
     const KIND: &'static str;
+    /// What one is looked up by: `name`, or `URI`.
+    const KEY: &'static str = "name";
     /// The rule in the `data` of an error for a name that is not listed, such as `known-tool`.
     const RULE: &'static str;
     /// JSON pointer to the name in the params of the request that looks one up.
@@ -59,6 +62,8 @@ pub(crate) trait Item: Send + Sync + Sized + 'static {
 #[derive(Debug)]
 pub(crate) struct Entry<T> {
     pub(crate) item: Arc<T>,
+    /// Grows in the order of the list and never changes; 0 before the item is in a list.
+    order: u64,
     /// Whether it is listed and can be looked up.
     pub(crate) enabled: bool,
 }
@@ -68,6 +73,7 @@ impl<T> Entry<T> {
     pub(crate) fn new(item: T) -> Self {
         Self {
             item: Arc::new(item),
+            order: 0,
             enabled: true,
         }
     }
@@ -77,6 +83,7 @@ impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
         Self {
             item: self.item.clone(),
+            order: self.order,
             enabled: self.enabled,
         }
     }
@@ -106,6 +113,17 @@ pub(crate) fn name_taken<T: Item>(name: &str, first: &dyn Display, second: &dyn 
     format!("two {}s are named `{name}`: {first} and {second}", T::KIND)
 }
 
+/// Most items that a list remembers after they were removed or disabled, for the cursors that lead to them. The oldest is forgotten
+/// first.
+const MAX_GONE: usize = 1024;
+
+/// An item that was listed.
+#[derive(Clone, Debug)]
+struct Gone {
+    name: Box<str>,
+    order: u64,
+}
+
 type Pages = Result<Vec<Checked>, ErrorObject>;
 
 /// The items of a feature at one moment.
@@ -114,6 +132,8 @@ pub(crate) struct Listing<T> {
     by_name: HashMap<Box<str>, usize>,
     /// Where in the entries the disabled ones are, in order.
     disabled: Box<[usize]>,
+    /// What was listed before, the oldest first.
+    gone: VecDeque<Gone>,
     page_size: usize,
     /// The same on every page (V-8).
     caching: Caching,
@@ -123,7 +143,12 @@ pub(crate) struct Listing<T> {
 
 impl<T: Item> Listing<T> {
     /// A listing of `entries`, whose names differ.
-    pub(crate) fn new(entries: Vec<Entry<T>>, page_size: usize) -> Self {
+    pub(crate) fn new(mut entries: Vec<Entry<T>>, page_size: usize) -> Self {
+        let mut last = entries.iter().map(|entry| entry.order).max().unwrap_or(0);
+        for entry in entries.iter_mut().filter(|entry| entry.order == 0) {
+            last += 1;
+            entry.order = last;
+        }
         let by_name = entries
             .iter()
             .enumerate()
@@ -134,6 +159,7 @@ impl<T: Item> Listing<T> {
             disabled: (0..entries.len()).filter(is_disabled).collect(),
             entries,
             by_name,
+            gone: VecDeque::new(),
             page_size: page_size.max(1),
             caching: Caching::default(),
             pages: Default::default(),
@@ -144,12 +170,22 @@ impl<T: Item> Listing<T> {
         &self.entries
     }
 
-    /// The same listing with other entries.
+    /// The same listing with other entries, new ones at the end.
     pub(crate) fn with_entries(&self, entries: Vec<Entry<T>>) -> Self {
-        Self {
+        let mut next = Self {
             caching: self.caching,
             ..Self::new(entries, self.page_size)
-        }
+        };
+        let was_listed = self.entries.iter().filter(|entry| entry.enabled);
+        let gone = was_listed.filter(|entry| next.get(entry.item.name(), None).is_none());
+        let gone = gone.map(|entry| Gone {
+            name: entry.item.name().into(),
+            order: entry.order,
+        });
+        let mut all: VecDeque<Gone> = self.gone.iter().cloned().chain(gone).collect();
+        all.drain(..all.len().saturating_sub(MAX_GONE));
+        next.gone = all;
+        next
     }
 
     /// The items that are enabled, in order. A caller may see fewer of them.
@@ -216,7 +252,8 @@ impl<T: Item> Listing<T> {
     /// once, and copied from then on.
     ///
     /// # Errors
-    /// -32602 for a cursor that this listing never gave out, or whose item is gone or not seen by the caller.
+    /// -32602 for a cursor that this listing never gave out, or whose item the caller does not see. Of a cursor whose item is gone the
+    /// page begins where the item stood.
     pub(crate) fn page(
         &self,
         cursor: Option<&str>,
@@ -228,7 +265,7 @@ impl<T: Item> Listing<T> {
             None => 0,
             Some(cursor) => self
                 .entry_of(cursor, sight)
-                .ok_or_else(|| invalid_cursor::<T>(cursor))?,
+                .ok_or_else(|| invalid_cursor(cursor))?,
         };
         if let Some(sight) = sight {
             return self.seen_page(entry, sight, view, policy);
@@ -288,11 +325,21 @@ impl<T: Item> Listing<T> {
         enabled.map(|entry| &entry.item)
     }
 
-    /// Where in the entries the item stands that `cursor` names; `None` if the caller does not see it.
+    /// Where in the entries the item stands that `cursor` names, or stood; `None` if the caller does not see it.
     fn entry_of(&self, cursor: &str, sight: Option<&Sight<'_>>) -> Option<usize> {
         let name = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-        self.get(&name, sight)?;
-        self.by_name.get(&*name).copied()
+        if self.get(&name, sight).is_some() {
+            return self.by_name.get(&*name).copied();
+        }
+        // The last one of that name.
+        let gone = self.gone.iter().rfind(|gone| *gone.name == *name)?;
+        let is_seen = sight.is_none_or(|sight| sight.sees(T::METHOD, &name));
+        // An item that is there again, and that the caller does not see, is not told apart from one that never was.
+        let is_gone = self.get(&name, None).is_none();
+        (is_seen && is_gone).then(|| {
+            self.entries
+                .partition_point(|entry| entry.order < gone.order)
+        })
     }
 
     #[cold]
@@ -322,7 +369,12 @@ impl<T: Item> Listing<T> {
             }
         }
         let found = format!("string of {} bytes", name.len() + 2);
-        let fault = ErrorDetail::new(pointer, T::RULE, format!("the name of a {kind}"), found);
+        let fault = ErrorDetail::new(
+            pointer,
+            T::RULE,
+            format!("the {} of a {kind}", T::KEY),
+            found,
+        );
         jsonrpc::invalid_params(message, &fault)
     }
 }
@@ -333,12 +385,9 @@ pub(crate) fn sees<T: Item>(sight: &Sight<'_>, item: &Arc<T>) -> bool {
     sight.sees(T::METHOD, item.name())
 }
 
-fn invalid_cursor<T: Item>(cursor: &str) -> ErrorObject {
+fn invalid_cursor(cursor: &str) -> ErrorObject {
     let found = format!("string of {} bytes", cursor.len() + 2);
-    let expected = format!(
-        "a cursor that this list gave out, whose {} is still there",
-        T::KIND
-    );
+    let expected = "a cursor that this list gave out";
     let fault = ErrorDetail::new("/params/cursor", "cursor", expected, found);
     jsonrpc::invalid_params("invalid cursor", &fault)
 }
@@ -397,6 +446,31 @@ impl<T: Item> Listed<T> {
             *listing = Arc::new(listing.with_entries(entries));
         }
         Ok(changed)
+    }
+
+    /// Adds `items` at the end. Changes nothing if `problems` is not empty, or a name is taken.
+    ///
+    /// # Errors
+    /// `problems`, and the names that are taken.
+    pub(crate) fn add(&self, items: Vec<T>, mut problems: Vec<String>) -> Result<(), Error> {
+        let added = self.change(|entries| {
+            let mut places: HashMap<&str, &dyn Display> = HashMap::new();
+            for entry in &*entries {
+                places.insert(entry.item.name(), entry.item.place());
+            }
+            for item in &items {
+                if let Some(first) = places.get(item.name()) {
+                    problems.push(name_taken::<T>(item.name(), *first, item.place()));
+                }
+            }
+            if !problems.is_empty() {
+                return Err(Error::registration(problems));
+            }
+            let is_changed = !items.is_empty();
+            entries.extend(items.into_iter().map(Entry::new));
+            Ok(is_changed)
+        });
+        added.map(drop)
     }
 
     /// Removes the item `name`. Returns `false` if there is no such item.

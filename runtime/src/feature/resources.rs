@@ -23,6 +23,7 @@
 //! one; else the one that was registered first. [`UriTemplate`] makes the URI of values, for links to resources. Two templates that match the same URIs are an error at the start.
 
 mod contents;
+mod date;
 mod draft;
 mod dynamic;
 mod folder;

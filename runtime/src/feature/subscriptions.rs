@@ -72,6 +72,14 @@ pub(crate) struct Subscriptions {
     pub(crate) bytes: Arc<SubscriptionBytes>,
 }
 
+/// What a client wants to hear of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) filter: &'a SubscriptionFilter,
+    /// The resources of the filter that are acknowledged and not sent.
+    pub(crate) muted: &'a HashSet<String>,
+}
+
 /// One open stream of `subscriptions/listen`.
 #[derive(Debug)]
 struct Listener {
@@ -156,7 +164,7 @@ impl Subscriptions {
     pub(crate) fn listen(
         &self,
         exchange: &Arc<Exchange>,
-        wanted: &SubscriptionFilter,
+        wanted: Wanted<'_>,
         topics: impl Iterator<Item = &'static Topic>,
         capacity: Option<&dyn Capacity>,
     ) -> Called {
@@ -176,7 +184,7 @@ impl Subscriptions {
             return Called::TurnedAway(refusal);
         }
         let mut reserved = ReservedBytes::new(&self.bytes);
-        let filter = honoured(wanted, topics, exchange.revision(), &mut reserved);
+        let mut filter = honoured(wanted.filter, topics, exchange.revision(), &mut reserved);
         let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(filter.clone())
             .with_meta(meta_of(&exchange.id));
         // Before anything else can be sent, so that the acknowledgement comes first (U-3).
@@ -185,6 +193,9 @@ impl Subscriptions {
             &acknowledged,
         ) {
             return Called::Refused(jsonrpc::internal("too many messages wait for this client"));
+        }
+        if let Some(uris) = &mut filter.resource_subscriptions {
+            uris.retain(|uri| !wanted.muted.contains(uri));
         }
         let mut listeners = lock(&self.listeners);
         listeners.retain(|listener| listener.exchange.strong_count() > 0);

@@ -129,7 +129,8 @@ impl ServerHandle {
         self.engine.notify(&prompts::TOPIC);
     }
 
-    /// Adds resources and templates of resources.
+    /// Adds resources and templates of resources. The template of a [`Folder`](crate::resource::Folder) suggests no paths if the server
+    /// was built without anything to complete.
     ///
     /// # Errors
     /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without resources, or without anything to complete where a

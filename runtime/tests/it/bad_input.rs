@@ -181,7 +181,7 @@ async fn wrong_methods_and_params() {
             {"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params","rule":"type","expected":"an object","found":"array of 2 bytes"},"message":"invalid params of `tools/list`: /params: expected an object, found array of 2 bytes"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"nope
-              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/cursor","rule":"cursor","expected":"a cursor that this list gave out, whose tool is still there","found":"string of 6 bytes"},"message":"invalid cursor"}}
+              → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/cursor","rule":"cursor","expected":"a cursor that this list gave out","found":"string of 6 bytes"},"message":"invalid cursor"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
               → {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"data":{"pointer":"/params/name","rule":"missing","expected":"a value","found":"nothing"},"message":"invalid params of `tools/call`: `/params/name` is missing"}}
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","

@@ -14,21 +14,21 @@ use trueform::{
 };
 
 /// A folder that is removed at the end.
-struct Made(PathBuf);
+pub(crate) struct Made(PathBuf);
 
 impl Made {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(path.join("docs")).unwrap();
         Self(path)
     }
 
-    fn docs(&self) -> PathBuf {
+    pub(crate) fn docs(&self) -> PathBuf {
         self.0.join("docs")
     }
 
-    fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.0.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();

@@ -58,6 +58,7 @@ mod newest;
 mod nulls;
 mod odd_servers;
 mod opaque;
+mod out_of_sight;
 mod paced;
 #[cfg(feature = "http")]
 mod parity;

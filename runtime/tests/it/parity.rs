@@ -13,8 +13,9 @@ use serde_json::Value;
 use tower::ServiceExt;
 use trueform::{
     Service,
+    completion::CompletionQuery,
     prelude::*,
-    schema::{Era, Revision},
+    schema::{Era, PromptMessage, Revision, Role, TextContent},
     transport::http::HttpService,
 };
 
@@ -28,6 +29,8 @@ enum Serves {
     All,
     Modern,
     Legacy,
+    /// All, with prompts, resources and completion.
+    Offers,
 }
 
 /// What the client did before, and what it says of its era.
@@ -91,6 +94,40 @@ fn needy() -> String {
     "not reached".to_owned()
 }
 
+/// Greets.
+#[prompt]
+fn greet(#[arg(complete = counts)] times: u8) -> Result<String, ToolError> {
+    match times {
+        0 => Err(ToolError::invalid_argument("times", "expected a greeting")),
+        times => Ok("hello ".repeat(times.into())),
+    }
+}
+
+fn counts(query: CompletionQuery) -> Result<[&'static str; 2], ToolError> {
+    match query.value() {
+        "" => Ok(["1", "2"]),
+        _ => Err(ToolError::invalid_argument("times", "expected nothing")),
+    }
+}
+
+/// Has a role that there is not.
+#[prompt]
+fn illegal() -> PromptMessage {
+    PromptMessage::new(TextContent::new("x"), Role::from("robot"))
+}
+
+/// All notes.
+#[resource("notes:all")]
+fn all() -> &'static str {
+    "notes"
+}
+
+/// One note.
+#[resource("notes:one/{id}")]
+fn one(id: u8) -> Option<String> {
+    (id != 0).then(|| id.to_string())
+}
+
 fn service(serves: Serves) -> Service {
     let server = Server::new("test", "1.0.0").tools(tools![add, echo, needy]);
     let of = |era| {
@@ -103,6 +140,9 @@ fn service(serves: Serves) -> Service {
         Serves::All => server,
         Serves::Modern => server.revisions(of(Era::Modern)),
         Serves::Legacy => server.revisions(of(Era::Legacy)),
+        Serves::Offers => server
+            .prompts(prompts![greet, illegal])
+            .resources(resources![all, one]),
     };
     server.build().expect("the tools are fine")
 }
@@ -388,8 +428,8 @@ async fn the_same_answer_on_both_transports() {
     let names: BTreeSet<_> = rows.iter().map(|row| &row.name).collect();
     assert_eq!(names.len(), rows.len(), "names are unique");
 
-    let services =
-        [Serves::All, Serves::Modern, Serves::Legacy].map(|serves| (serves, service(serves)));
+    let services = [Serves::All, Serves::Modern, Serves::Legacy, Serves::Offers]
+        .map(|serves| (serves, service(serves)));
     keep_spans();
     let mut failures = String::new();
     for row in &rows {

@@ -300,6 +300,10 @@ async fn completion() {
         assert_eq!((code, &*at), (-32602, "/params/ref/name"));
         let (code, at, message) = refused(complete("trip", "town", "", &[]).await);
         assert_eq!((code, &*at), (-32602, "/params/argument/name"), "{message}");
+        // Other requests go on.
+        let found = complete("trip", "means", "b", &[]).await.unwrap();
+        assert_eq!(found.values, ["bus"]);
+        client.get_prompt("greeting", ()).await.unwrap();
     }
 }
 

@@ -36,8 +36,8 @@ fn shown(spans: &[Span]) -> String {
     for span in spans {
         let field = |name| span.get(name).map_or("-", String::as_str);
         let [id, method, revision] = ["id", "method", "revision"].map(field);
-        let [tool, outcome] = ["tool", "outcome"].map(field);
-        writeln!(out, "{id} {method} {tool} @ {revision}: {outcome}").unwrap();
+        let [name, outcome] = ["name", "outcome"].map(field);
+        writeln!(out, "{id} {method} {name} @ {revision}: {outcome}").unwrap();
     }
     out
 }

@@ -144,18 +144,68 @@ fn cursors_after_a_change() {
     let ann = visibility.of(Viewer::new(Some(&ann), None));
     assert_eq!(text(&cursor("item_00011"), Some(&ann)), aligned);
 
-    // Of no item, of a disabled one, of one that is not seen, of nothing.
+    // Of one that was disabled: the page begins where it stood.
+    let after: Vec<usize> = (51..61).collect();
+    assert_eq!(text(&cursor("item_00050"), None).0, after);
+    assert_eq!(text(&cursor("item_00050"), Some(&ann)).0, after);
+
+    // Of no item, of one that is not seen, of one that was not seen, of nothing.
     let view = View::at(Revision::LATEST);
     for (name, sight) in [
         ("item_00100", None),
-        ("item_00050", None),
-        ("item_00050", Some(&ann)),
         ("item_00011", Some(&nobody)),
+        ("item_00003", Some(&nobody)),
         ("", None),
     ] {
         let refused = listing.page(Some(&cursor(name)), sight, view, Policy::Enforce);
         assert_eq!(refused.unwrap_err().code, -32602, "{name}");
     }
+}
+
+// P-3: the cursor of an item that was removed leads to what came after it, as long as the list remembers it.
+#[test]
+fn cursors_of_what_is_gone() {
+    let (listed, _) = list(40, 10);
+    let first = |name: &str| {
+        let listing = listed.now();
+        let view = View::at(Revision::LATEST);
+        let page = listing.page(Some(&cursor(name)), None, view, Policy::Enforce);
+        let page = page.map_err(|error| error.code)?;
+        let page: serde_json::Value = serde_json::from_slice(page.bytes()).unwrap();
+        let name = &page["prompts"][0]["name"];
+        Ok::<_, i64>(name.as_str().map(str::to_owned))
+    };
+    let item = |at: usize| Some(format!("item_{at:05}"));
+    for at in [10, 11, 39] {
+        assert!(listed.remove(&format!("item_{at:05}")));
+    }
+    assert_eq!(first("item_00010"), Ok(item(12)));
+    assert_eq!(first("item_00011"), Ok(item(12)));
+    // Nothing came after it: the last page is empty.
+    assert_eq!(first("item_00039"), Ok(None));
+    // One that comes again is at the end.
+    let again = Counted {
+        name: "item_00010".to_owned(),
+        shown: Arc::default(),
+    };
+    let added = listed.change(|entries| {
+        entries.push(Entry::new(again));
+        Ok::<_, ()>(true)
+    });
+    assert_eq!(added, Ok(true));
+    assert_eq!(first("item_00010"), Ok(item(10)));
+    assert_eq!(first("item_00039"), Ok(item(10)));
+    assert_eq!(first("item_00099"), Err(-32602));
+
+    // What is remembered is bounded.
+    let (listed, _) = list(MAX_GONE + 2, 10);
+    for at in 0..=MAX_GONE {
+        assert!(listed.remove(&format!("item_{at:05}")));
+    }
+    let listing = listed.now();
+    assert_eq!(listing.gone.len(), MAX_GONE);
+    assert_eq!(listing.entry_of(&cursor("item_00000"), None), None);
+    assert_eq!(listing.entry_of(&cursor("item_00001"), None), Some(0));
 }
 
 // The names that are suggested are those that the caller sees.

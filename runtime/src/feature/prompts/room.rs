@@ -10,7 +10,7 @@ use trueform_schema::{
 use super::{route::PromptRoute, set::PromptSet};
 use crate::{
     check::CompileOptions,
-    error::{Error, Result},
+    error::Result,
     exchange::{Context, Exchange},
     feature::{
         Room,
@@ -19,7 +19,7 @@ use crate::{
         completion::{Argument, missing_states},
         form::Forms,
         job::Called,
-        listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
+        listing::{Item, Listed, Listing, unlistable},
         offered::Named,
         subscriptions::Topic,
         undeclared,
@@ -85,30 +85,17 @@ impl Prompts {
     ) -> Result<()> {
         let mut problems = Vec::new();
         let routes = checked(set, self.options, states, revisions, &mut problems);
-        let added = self.listed.change(|entries| {
-            for route in routes {
-                if route.completes() && !completes {
-                    problems.push(format!(
-                        "prompt `{}` ({}) completes an argument, but the server was built without anything to complete, so it did not declare the capability to clients",
-                        route.name(),
-                        route.place()
-                    ));
-                }
-                let taken = entries
-                    .iter()
-                    .find(|entry| entry.item.name() == route.name());
-                if let Some(taken) = taken {
-                    let (first, second) = (taken.item.place(), route.place());
-                    problems.push(name_taken::<PromptRoute>(route.name(), first, second));
-                }
-                entries.push(Entry::new(route));
-            }
-            match problems.is_empty() {
-                true => Ok(true),
-                false => Err(Error::registration(std::mem::take(&mut problems))),
-            }
-        });
-        added.map(drop)
+        for route in routes
+            .iter()
+            .filter(|route| route.completes() && !completes)
+        {
+            problems.push(format!(
+                "prompt `{}` ({}) completes an argument, but the server was built without anything to complete, so it did not declare the capability to clients",
+                route.name(),
+                route.place()
+            ));
+        }
+        self.listed.add(routes, problems)
     }
 
     /// Removes the prompt `name`. Returns `false` if there is no such prompt.

@@ -6,6 +6,7 @@ use trueform_schema::{Annotations, Icon, Meta, Resource, ResourceTemplate, confo
 
 use super::{
     contents::ResourceOutput,
+    date::is_date,
     items::{StaticResource, TemplateResource},
     reading::{Code, DynamicCode, Reader},
     template::Template,
@@ -56,6 +57,8 @@ pub(super) struct ResourceDraft {
     pub(super) states: Vec<RequiredState>,
     /// What its function asks clients for.
     pub(super) forms: Forms,
+    /// Whether it goes without its completers where the server did not declare that it completes.
+    pub(super) may_not_complete: bool,
     pub(super) completers: Vec<(String, Completer)>,
     /// What was found to be wrong before.
     pub(super) problems: Vec<String>,
@@ -91,6 +94,7 @@ impl ResourceDraft {
             code: None,
             states: Vec::new(),
             forms: Forms::default(),
+            may_not_complete: false,
             completers: Vec::new(),
             problems: Vec::new(),
             is_called_template: None,
@@ -158,6 +162,15 @@ impl ResourceDraft {
         if template.is_some() && self.shown.size.is_some() {
             problems.push(format!(
                 "{called} has a size, and only resources have one, not templates"
+            ));
+        }
+        let annotations = self.shown.annotations.as_ref();
+        if let Some(time) = annotations.and_then(|one| one.last_modified.as_deref())
+            && !is_date(time)
+        {
+            // Z-13
+            problems.push(format!(
+                "{called} has the `lastModified` `{time}`, which is not a date: expected `2026-01-31` or `2026-01-31T15:00:58Z`"
             ));
         }
         if i64::try_from(self.shown.size.unwrap_or(0)).is_err() {

@@ -197,6 +197,7 @@ impl IntoResources for Folder {
         };
         let files = root.files(self.max_listed);
         let paths = files.iter().map(|file| file.path.clone());
+        template.may_not_complete = true;
         template.completers = vec![("path".to_owned(), Completer::of_values(paths))];
         let of_template = root.clone();
         let read: DynamicCode = Arc::new(move |_, reading| {

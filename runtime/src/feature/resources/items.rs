@@ -52,6 +52,7 @@ impl TemplateResource {
 
 impl Item for StaticResource {
     const KIND: &'static str = "resource";
+    const KEY: &'static str = "URI";
     const RULE: &'static str = "known-resource";
     const POINTER: &'static str = POINTER;
     const METHOD: Method = Method::ListResources;
@@ -89,6 +90,7 @@ impl Item for StaticResource {
 
 impl Item for TemplateResource {
     const KIND: &'static str = "resource template";
+    const KEY: &'static str = "URI template";
     const RULE: &'static str = "known-resource-template";
     const POINTER: &'static str = POINTER;
     const METHOD: Method = Method::ListResourceTemplates;

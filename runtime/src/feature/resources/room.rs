@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, hash_map},
+    collections::{HashMap, HashSet, hash_map},
     iter,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -171,12 +171,19 @@ impl Resources {
     /// Everything that is wrong with them; then nothing is added.
     pub(crate) fn add(
         &self,
-        set: ResourceSet,
+        mut set: ResourceSet,
         completes: bool,
         states: &States,
         revisions: Revisions,
     ) -> Result {
         let mut problems = Vec::new();
+        for draft in set
+            .0
+            .iter_mut()
+            .filter(|draft| draft.may_not_complete && !completes)
+        {
+            draft.completers.clear();
+        }
         let gathered = gathered(
             set,
             self.options,
@@ -325,16 +332,32 @@ impl Resources {
         Ok(run(&reading, Context(exchange), (), conditions))
     }
 
-    /// Leaves in `uris`, which a client asks to hear of, those that it could read (J-8). Of what is not there and what the caller does
-    /// not see the acknowledgement says the same. No more are looked up than may be honoured.
+    /// Leaves in `uris`, which a client asks to hear of, those that it could read (J-8). No more are looked up than may be honoured.
+    /// Returns those that stay but are not sent: a template makes them, and they are hidden from the caller, who must not learn
+    /// which of them are there.
     pub(crate) fn retain_found(
         &self,
         uris: &mut Vec<String>,
         revision: Revision,
         sight: Option<&Sight<'_>>,
-    ) {
+    ) -> HashSet<String> {
+        let mut muted = HashSet::new();
         uris.truncate(MAX_RESOURCE_SUBSCRIPTIONS);
-        uris.retain(|uri| self.find(uri, revision, sight).is_ok());
+        uris.retain(|uri| match self.find(uri, revision, sight) {
+            Ok(_) => true,
+            Err(_) if self.may_be(uri, sight) => {
+                muted.insert(uri.clone());
+                true
+            }
+            Err(_) => false,
+        });
+        muted
+    }
+
+    /// Whether a template that a caller with `sight` sees has the form of `uri`, so that the caller could take it for a resource.
+    fn may_be(&self, uri: &str, sight: Option<&Sight<'_>>) -> bool {
+        let matcher = self.matcher();
+        matches!(matcher.find(uri, sight), Some((_, Ok(_))))
     }
 
     /// Answers `resources/subscribe` (J-7).
@@ -349,7 +372,13 @@ impl Resources {
         sight: Option<&Sight<'_>>,
         all: &Arc<SubscriptionBytes>,
     ) -> std::result::Result<EmptyResult, ErrorObject> {
-        self.find(uri, revision, sight)?;
+        if let Err(error) = self.find(uri, revision, sight) {
+            // As in `retain_found`: what is hidden is answered as what is not there, and is not sent.
+            return match self.may_be(uri, sight) {
+                true => Ok(EmptyResult::default()),
+                false => Err(error),
+            };
+        }
         let whose = match session.watched.add(uri, all) {
             Ok(()) => return Ok(EmptyResult::default()),
             Err(TooManySubscriptions::Here) => "this session has",

@@ -28,6 +28,12 @@ fn bytes(uri: &str) -> impl Iterator<Item = u8> {
     })
 }
 
+/// The text that `uri` stands for; `None` if it encodes nothing, or bytes that are not UTF-8.
+pub(super) fn decoded_uri(uri: &str) -> Option<String> {
+    let bytes = uri.contains('%').then(|| bytes(uri).collect())?;
+    String::from_utf8(bytes).ok()
+}
+
 fn is_hidden(entry: &Entry<StaticResource>, sight: Option<&Sight<'_>>) -> bool {
     !entry.enabled || sight.is_some_and(|sight| !sees(sight, &entry.item))
 }

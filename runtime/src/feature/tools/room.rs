@@ -14,7 +14,7 @@ use super::{
     set::{GatheredTools, ToolSet},
 };
 use crate::{
-    error::{Error, Result},
+    error::Result,
     exchange::{Context, Exchange},
     feature::{
         Room,
@@ -25,7 +25,7 @@ use crate::{
         form::Forms,
         function::Place,
         job::Called,
-        listing::{Entry, Item, Listed, Listing, name_taken, unlistable},
+        listing::{Item, Listed, Listing, unlistable},
         offered::Named,
         subscriptions::Topic,
         undeclared,
@@ -84,30 +84,9 @@ impl Tools {
     ) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let gathered = gathered(set, self.schemas, states, revisions, &mut problems);
-        if !problems.is_empty() {
-            return Err(Error::registration(problems));
-        }
         let routes = gathered.routes;
         let added = routes.iter().map(|route| route.name().to_owned()).collect();
-        self.listed.change(|entries| {
-            let mut problems = Vec::new();
-            for route in routes {
-                let taken = entries
-                    .iter()
-                    .find(|entry| entry.item.name() == route.name());
-                match taken {
-                    Some(taken) => {
-                        let (first, second) = (taken.item.place(), route.place());
-                        problems.push(name_taken::<ToolRoute>(route.name(), first, second));
-                    }
-                    None => entries.push(Entry::new(route)),
-                }
-            }
-            match problems.is_empty() {
-                true => Ok(true),
-                false => Err(Error::registration(problems)),
-            }
-        })?;
+        self.listed.add(routes, problems)?;
         Ok(added)
     }
 

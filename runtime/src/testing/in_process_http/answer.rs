@@ -93,7 +93,18 @@ pub(super) fn answer(id: &Value, status: StatusCode, body: &[u8]) -> Value {
             if message["id"].is_null() && message.get("error").is_some() {
                 message["id"] = id.clone();
             }
-            message
+            match message["id"] == *id {
+                true => message,
+                // The client would wait for an answer that never comes.
+                false => {
+                    let other: String = message["id"].to_string().chars().take(SHOWN).collect();
+                    failed(
+                        id,
+                        status,
+                        &format!("the body answers another request, `{other}`"),
+                    )
+                }
+            }
         }
         _ => {
             let text = String::from_utf8_lossy(body);
@@ -163,12 +174,26 @@ mod tests {
                 r#"{"id":null,"error":{}}"#,
                 json!({"id": 7, "error": {}}),
             ),
-            // Not an answer, and an answer to something else, which is passed on as it is.
+            // An answer to something else, which nobody waits for, and to nothing.
             (
                 200,
                 r#"{"id":8,"result":{}}"#,
-                json!({"id": 8, "result": {}}),
+                refused(200, "HTTP 200 OK: the body answers another request, `8`"),
             ),
+            (
+                200,
+                r#"{"id":"7","error":{}}"#,
+                refused(
+                    200,
+                    "HTTP 200 OK: the body answers another request, `\"7\"`",
+                ),
+            ),
+            (
+                200,
+                r#"{"result":{}}"#,
+                refused(200, "HTTP 200 OK: the body answers another request, `null`"),
+            ),
+            // Not an answer.
             (
                 401,
                 "",

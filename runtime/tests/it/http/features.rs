@@ -1,9 +1,19 @@
 //! Bad requests to prompts, resources and completion over HTTP: code, status and pointer in both eras, and other calls go on.
 
-use serde_json::Value;
-use trueform::prelude::*;
+use serde_json::{Value, json};
+use trueform::{
+    layer::ResponseLimit,
+    prelude::*,
+    resource::Folder,
+    schema::{BlobResourceContents, PromptMessage, Role, TextContent},
+};
 
 use super::support::{App, Req};
+use crate::{
+    folders::Made,
+    parity::post,
+    support::{initialize, legacy, modern},
+};
 
 /// Counts.
 #[tool]
@@ -35,12 +45,36 @@ fn broken() -> String {
     panic!("on purpose")
 }
 
+/// Never ends.
+#[prompt(timeout = "1ms")]
+async fn slow() -> String {
+    std::future::pending().await
+}
+
+/// Has a role that there is not.
+#[prompt]
+fn illegal() -> PromptMessage {
+    PromptMessage::new(TextContent::new("x"), Role::from("robot"))
+}
+
+/// Never ends.
+#[resource("slow://here", timeout = "1ms")]
+async fn slow_resource() -> String {
+    std::future::pending().await
+}
+
+/// Has bytes that are not base64.
+#[resource("illegal://here")]
+fn illegal_resource() -> BlobResourceContents {
+    BlobResourceContents::new("no base64!", "")
+}
+
 fn app() -> App {
     App::serving(
         Server::new("t", "1")
             .tools(tools![count])
-            .prompts(prompts![review, breaks])
-            .resources(resources![note, broken]),
+            .prompts(prompts![review, breaks, slow, illegal])
+            .resources(resources![note, broken, slow_resource, illegal_resource]),
     )
 }
 
@@ -96,6 +130,22 @@ async fn bad_requests() {
             "/params/arguments",
         ),
         ("prompts/get", r#""name":"breaks""#, "breaks", -32603, ""),
+        ("prompts/get", r#""name":"slow""#, "slow", -32603, ""),
+        ("prompts/get", r#""name":"illegal""#, "illegal", -32603, ""),
+        (
+            "resources/read",
+            r#""uri":"slow://here""#,
+            "slow://here",
+            -32603,
+            "",
+        ),
+        (
+            "resources/read",
+            r#""uri":"illegal://here""#,
+            "illegal://here",
+            -32603,
+            "",
+        ),
         (
             "resources/read",
             r#""uri":"notes://0""#,
@@ -224,6 +274,116 @@ async fn bad_requests() {
             assert_eq!(at, pointer, "{method} {params}: {error}");
             let good = app.send(Req::call(&session, "2", "count", "{}")).await;
             assert_eq!(good.status, 200, "{}", good.body);
+        }
+    }
+}
+
+/// A read of `uri` in both eras.
+fn reads(session: &str, uri: &str) -> [Req; 2] {
+    let params = json!({ "uri": uri }).to_string();
+    [
+        Req::legacy(session, "1", "resources/read", &params),
+        Req::modern("1", "resources/read", &format!(r#","uri":"{uri}""#)).header("mcp-name", uri),
+    ]
+}
+
+// J-2, J-3: of a folder, what leads nowhere, is a link to itself, or has vanished.
+#[tokio::test]
+async fn what_a_folder_does_not_have() {
+    let made = Made::new("folder-http");
+    for name in ["gone.txt", "here.txt"] {
+        made.write(&format!("docs/{name}"), "text");
+    }
+    #[cfg(unix)]
+    for (target, link) in [("b", "a"), ("a", "b"), ("nowhere", "dangling")] {
+        std::os::unix::fs::symlink(target, made.docs().join(link)).unwrap();
+    }
+    let app =
+        App::serving(Server::new("t", "1").resources(Folder::new(made.docs()).base_uri("docs:/")));
+    let session = app.session("2025-11-25").await;
+    std::fs::remove_file(made.docs().join("gone.txt")).unwrap();
+    for name in ["gone.txt", "a", "b/c", "dangling", "missing"] {
+        let uri = format!("docs:/{name}");
+        for (request, code) in reads(&session, &uri).into_iter().zip([-32002, -32602]) {
+            let got = app.send(request).await;
+            assert_eq!(got.status, 200, "{uri}: {}", got.body);
+            let error = &got.json()["error"];
+            assert_eq!(
+                (&error["code"], &error["data"]["uri"]),
+                (&json!(code), &json!(uri))
+            );
+            let [other, _] = reads(&session, "docs:/here.txt");
+            assert_eq!(
+                app.send(other).await.json()["result"]["contents"][0]["text"],
+                "text"
+            );
+        }
+    }
+}
+
+// J-5: a blob of 50 MB arrives whole; where a layer limits responses it is an error, and other calls go on. Not recorded: it would be
+// checked byte by byte.
+#[tokio::test]
+async fn a_large_blob() {
+    const BYTES: usize = 50_000_000;
+    let server = || {
+        let large = DynamicResource::new("x:large", "large").handler(async |_| vec![7_u8; BYTES]);
+        Server::new("t", "1").tools(tools![count]).resources(large)
+    };
+    let whole = server().build().unwrap().into_http_service().unwrap();
+    let limited = server().layer(ResponseLimit::new(1_000_000));
+    let limited = limited.build().unwrap().into_http_service().unwrap();
+    let headers = |pairs: &[(&str, &str)]| {
+        let pairs = pairs.iter();
+        let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        pairs.collect::<Vec<_>>()
+    };
+    for service in [&whole, &limited] {
+        let [initialize, initialized] = initialize("2025-11-25");
+        let (_, session, _) = post(service, &[], initialize.into_bytes()).await;
+        let session = session.expect("a session");
+        let old = headers(&[
+            ("mcp-session-id", &session),
+            ("mcp-protocol-version", "2025-11-25"),
+        ]);
+        post(service, &old, initialized.into_bytes()).await;
+        let new = |method, name| {
+            headers(&[
+                ("mcp-protocol-version", "2026-07-28"),
+                ("mcp-method", method),
+                ("mcp-name", name),
+            ])
+        };
+        for (headers, read) in [
+            (
+                old.clone(),
+                legacy("1", "resources/read", r#"{"uri":"x:large"}"#),
+            ),
+            (
+                new("resources/read", "x:large"),
+                modern("1", "resources/read", r#","uri":"x:large""#),
+            ),
+        ] {
+            let (status, _, answer) = post(service, &headers, read.into_bytes()).await;
+            let answer = answer.expect("an answer");
+            assert_eq!(status, 200);
+            match answer["result"]["contents"][0]["blob"].as_str() {
+                Some(blob) if std::ptr::eq(service, &whole) => {
+                    assert_eq!(blob.len(), BYTES.div_ceil(3) * 4);
+                    assert!(blob.starts_with("BwcH"));
+                }
+                _ => {
+                    assert!(std::ptr::eq(service, &limited), "{}", answer["error"]);
+                    assert_eq!(answer["error"]["code"], -32603);
+                }
+            }
+            let call = modern("2", "tools/call", r#","name":"count""#);
+            let (status, _, good) =
+                post(service, &new("tools/call", "count"), call.into_bytes()).await;
+            assert_eq!(
+                (status, &good.unwrap()["result"]["isError"]),
+                (200, &Value::Null)
+            );
         }
     }
 }

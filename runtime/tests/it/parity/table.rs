@@ -2,6 +2,7 @@
 
 mod envelopes;
 mod first;
+mod offers;
 mod stateless;
 
 use super::{Answer, Door, Row, Serves, modern};
@@ -109,7 +110,8 @@ pub(super) fn rows() -> Vec<Row> {
     let envelopes = [Door::Session, Door::Stateless]
         .into_iter()
         .flat_map(envelopes::envelopes);
-    lists.into_iter().flatten().chain(envelopes).collect()
+    let lists = lists.into_iter().flatten();
+    lists.chain(envelopes).chain(offers::offers()).collect()
 }
 
 /// Requests, notifications and responses in a session.
