@@ -416,13 +416,23 @@ mod tests {
             "no-properties",
             "no-items",
             "exclusive-bound",
+            "prompt-name",
+            "argument-name",
+            "argument-order",
+            "no-description",
+            "uri-case",
+            "web-uri",
+            "large-content",
+            "huge-content",
         ];
         let mut listed: Vec<&str> = FACTS.iter().map(|fact| fact.code).collect();
         listed.dedup();
         assert_eq!(listed, rules);
-        let (code, _) = include_str!("find.rs").split_once("#[cfg(test)]").unwrap();
+        let code = [include_str!("find.rs"), include_str!("offered.rs")];
+        let code = code.map(|file| file.split_once("#[cfg(test)]").unwrap().0);
         for rule in rules {
-            assert!(code.contains(&format!("\"{rule}\",")), "{rule}");
+            let rule = format!("\"{rule}\",");
+            assert!(code.iter().any(|code| code.contains(&rule)), "{rule}");
         }
     }
 
