@@ -43,7 +43,7 @@ class Gate(unittest.TestCase):
     def test_green(self):
         self.assertEqual(verdict({"r+ping": [GOOD, {"id": "b", "status": "INFO"}]})[0], 0)
         skipped = [GOOD, {"id": "b", "status": "SKIPPED"}]
-        self.assertEqual(verdict({"r+ping": skipped}, skips={("ping", "b"): "why"})[0], 0)
+        self.assertEqual(verdict({"r+ping": skipped}, skips={("r", "ping", "b"): "why"})[0], 0)
 
     def test_red(self):
         cases = {
@@ -67,9 +67,10 @@ class Gate(unittest.TestCase):
         self.assertEqual(verdict({"r+ping": [GOOD]}, plan=["r+ping", "r+other"])[0], 1)
 
     def test_red_for_a_stale_or_foreign_skip(self):
-        self.assertEqual(verdict({"r+ping": [GOOD]}, skips={("ping", "b"): "why"})[0], 1)
+        self.assertEqual(verdict({"r+ping": [GOOD]}, skips={("r", "ping", "b"): "why"})[0], 1)
         skipped = [GOOD, {"id": "b", "status": "SKIPPED"}]
-        self.assertEqual(verdict({"r+ping": skipped}, skips={("other", "b"): "why"})[0], 1)
+        self.assertEqual(verdict({"r+ping": skipped}, skips={("r", "other", "b"): "why"})[0], 1)
+        self.assertEqual(verdict({"r+ping": skipped}, skips={("s", "ping", "b"): "why"})[0], 1)
 
 
 unittest.main()

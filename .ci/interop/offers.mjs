@@ -48,9 +48,11 @@ async function checkResources({ client }) {
     "test://static-binary",
     "test://watched-resource",
     "test://asks-first",
+    "skill://pdf-processing/SKILL.md",
+    "skill://team/git-workflow/SKILL.md",
   ]);
   const { resourceTemplates } = await client.listResourceTemplates();
-  assert.deepEqual(resourceTemplates.map((template) => template.uriTemplate), [TEMPLATE]);
+  assert.deepEqual(resourceTemplates.map((template) => template.uriTemplate), [TEMPLATE, "skill://{+path}"]);
   const read = async (uri) => (await client.readResource({ uri })).contents[0];
   assert.equal((await read("test://static-text")).text, "This is the content of the static text resource.");
   assert.equal(Buffer.from((await read("test://static-binary")).blob, "base64").subarray(1, 4).toString(), "PNG");

@@ -43,9 +43,11 @@ async def check_resources(session):
         "test://static-binary",
         "test://watched-resource",
         "test://asks-first",
+        "skill://pdf-processing/SKILL.md",
+        "skill://team/git-workflow/SKILL.md",
     ], resources
     templates = (await session.offer("list_resource_templates"))["resourceTemplates"]
-    assert [template["uriTemplate"] for template in templates] == [TEMPLATE], templates
+    assert [template["uriTemplate"] for template in templates] == [TEMPLATE, "skill://{+path}"], templates
 
     async def read(uri):
         (contents,) = (await session.offer("read_resource", uri))["contents"]

@@ -114,8 +114,8 @@ pub use self::{
     server::{
         DEFAULT_ASK_EXPIRY, DEFAULT_ASK_ROUNDS, DEFAULT_ASK_STATE, DEFAULT_ASK_TIMEOUT,
         DEFAULT_MAX_ASKS, DEFAULT_MAX_CHECK_STEPS, DEFAULT_MAX_IN_FLIGHT, DEFAULT_MAX_SESSION_ASKS,
-        DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, DefinitionName, LintFinding, Loss, LossRule, Server,
-        ServerHandle, Service,
+        DEFAULT_MAX_UNREAD, DEFAULT_PAGE_SIZE, DefinitionName, LintFinding, Loss, LossRule, Plugin,
+        Server, ServerHandle, Service,
     },
     trace::TraceContext,
 };

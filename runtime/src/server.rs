@@ -7,6 +7,7 @@ mod handle;
 mod http;
 mod lint;
 mod loss;
+mod plugin;
 mod run;
 mod settings;
 mod stream;
@@ -47,6 +48,7 @@ pub use self::{
     handle::ServerHandle,
     lint::LintFinding,
     loss::{Loss, LossRule},
+    plugin::Plugin,
 };
 
 /// Items per page of a list, such as `tools/list`, unless [`Server::page_size`] sets another number. Few clients ask for a second

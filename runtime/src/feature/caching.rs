@@ -43,8 +43,15 @@ impl Caching {
         }
     }
 
-    /// Whether anyone may share it.
-    pub(crate) fn is_public(self) -> bool {
+    /// How long, in milliseconds: the member `ttlMs` of a result.
+    #[must_use]
+    pub fn ttl_ms(self) -> i64 {
+        i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Whether anyone may share it: whether the member `cacheScope` of a result is `public`.
+    #[must_use]
+    pub const fn is_public(self) -> bool {
         self.is_public
     }
 
@@ -53,11 +60,10 @@ impl Caching {
         if self == Self::default() {
             return None;
         }
-        let ttl = i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX);
         let scope = match self.is_public {
             true => CacheScope::Public,
             false => CacheScope::Private,
         };
-        Some((ttl, scope))
+        Some((self.ttl_ms(), scope))
     }
 }

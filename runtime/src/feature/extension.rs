@@ -1,6 +1,7 @@
 //! Extensions: methods that the core does not have, served by the handlers that authors write over generated bindings.
 
 mod result;
+mod without_methods;
 
 use std::{collections::HashMap, fmt, sync::Arc};
 

@@ -186,7 +186,8 @@ impl ToolError {
     }
 
     /// Whether it says that a resource does not exist.
-    pub(crate) fn is_not_found(&self) -> bool {
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
         self.0.is_not_found
     }
 

@@ -42,7 +42,9 @@ pub(crate) use self::room::{Resources, TOPIC};
 pub use self::{
     contents::{IntoResourceResult, ResourceOutput},
     dynamic::{DynamicResource, DynamicTemplate, Variables},
-    folder::{DEFAULT_MAX_FILE_SIZE, DEFAULT_MAX_LISTED, Folder},
+    folder::{
+        DEFAULT_MAX_FILE_SIZE, DEFAULT_MAX_LISTED, Folder, FolderEntry, FolderFiles, media_type,
+    },
     set::{IntoResources, ResourceSet},
     uri_template::{UriTemplate, UriTemplateError},
 };

@@ -354,3 +354,83 @@ fn patterns_that_hide_nothing() {
         assert!(problem.contains(&expected), "{problem}");
     }
 }
+
+// J-6: what code that serves a folder in its own way can reach.
+#[cfg(unix)]
+#[test]
+fn files_for_code_of_its_own() {
+    use std::{io::ErrorKind, os::unix::fs::symlink};
+    let made = Made::new("folder-files");
+    made.write("docs/b/deep/c.md", "c");
+    made.write("docs/a.md", "within");
+    made.write("docs/.secret", "hidden");
+    made.write("docs/x.tmp", "ignored");
+    made.write("docs/big", "12345");
+    made.write("outside/secret", "secret");
+    symlink(made.0.join("outside/secret"), made.docs().join("out")).unwrap();
+    symlink(made.0.join("outside"), made.docs().join("away")).unwrap();
+    symlink("a.md", made.docs().join("again.md")).unwrap();
+    symlink("b", made.docs().join("folder")).unwrap();
+    let folder = Folder::new(made.docs()).ignore("*.tmp");
+    let files = folder.max_file_size(4).open().unwrap();
+    assert_eq!(files.path(), fs::canonicalize(made.docs()).unwrap());
+    let names = |below: &str| -> Vec<String> {
+        let entries = files.entries(below).unwrap();
+        entries
+            .iter()
+            .map(|entry| format!("{} {}", entry.path(), entry.is_folder()))
+            .collect()
+    };
+    assert_eq!(
+        names(""),
+        ["a.md false", "again.md false", "b true", "big false"]
+    );
+    assert_eq!(names("b"), ["b/deep true"]);
+    assert_eq!(names("b/deep"), ["b/deep/c.md false"]);
+    let entry = files.entry("b/deep/c.md").unwrap();
+    assert_eq!((entry.name(), entry.metadata().len()), ("c.md", 1));
+    assert_eq!(files.read("b/deep/c.md").unwrap(), b"c");
+    for (path, expected) in [
+        (".secret", ErrorKind::NotFound),
+        ("x.tmp", ErrorKind::NotFound),
+        ("out", ErrorKind::NotFound),
+        ("away/secret", ErrorKind::NotFound),
+        // It can be reached by its own path; by another one it would be found twice.
+        ("folder/deep/c.md", ErrorKind::NotFound),
+        ("../outside/secret", ErrorKind::NotFound),
+        ("/a.md", ErrorKind::NotFound),
+        ("", ErrorKind::NotFound),
+        ("none", ErrorKind::NotFound),
+        ("b", ErrorKind::IsADirectory),
+    ] {
+        assert_eq!(files.read(path).unwrap_err().kind(), expected, "{path}");
+    }
+    for (path, expected) in [
+        ("a.md", ErrorKind::NotADirectory),
+        ("folder", ErrorKind::NotFound),
+        ("away", ErrorKind::NotFound),
+        ("none", ErrorKind::NotFound),
+        ("..", ErrorKind::NotFound),
+    ] {
+        assert_eq!(files.entries(path).unwrap_err().kind(), expected, "{path}");
+    }
+    for path in ["again.md", "big"] {
+        let error = files.read(path).unwrap_err().to_string();
+        assert_eq!(error, format!("`{path}` is larger than 4 bytes"));
+    }
+
+    for (folder, expected) in [
+        (Folder::new(made.0.join("none")), "none` cannot be served"),
+        (
+            Folder::new(made.docs().join("a.md")),
+            "a.md` cannot be served",
+        ),
+        (
+            Folder::new(made.docs()).ignore("/a"),
+            "the pattern `/a` hides nothing",
+        ),
+    ] {
+        let error = folder.open().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}

@@ -62,6 +62,7 @@ mod out_of_sight;
 mod paced;
 #[cfg(feature = "http")]
 mod parity;
+mod plugins;
 mod portable;
 mod projection;
 mod prompts;

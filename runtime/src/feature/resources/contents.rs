@@ -212,6 +212,22 @@ impl<T: IntoResourceResult, E: IntoToolError> IntoResourceResult for Result<T, E
 }
 
 impl ResourceOutput {
+    /// The content of a file: text if it is UTF-8 and its name does not say otherwise, else a blob, with the media type that
+    /// [`media_type`](crate::resource::media_type) finds for the `path`.
+    ///
+    /// ```
+    /// use trueform::resource::ResourceOutput;
+    ///
+    /// let page = ResourceOutput::of_file("guide/start.md", b"# Start".to_vec());
+    /// let picture = ResourceOutput::of_file("cat.png", b"\x89PNG".to_vec());
+    /// assert_ne!(page, picture);
+    /// ```
+    // J-5
+    #[must_use]
+    pub fn of_file(path: &str, bytes: Vec<u8>) -> Self {
+        super::folder::contents(bytes, super::folder::media_type(path))
+    }
+
     /// Fills in what the contents lack: `uri`, and the media type that is `declared`.
     #[inline]
     pub(super) fn filled(mut self, uri: &str, declared: Option<&str>) -> ReadResourceResult {

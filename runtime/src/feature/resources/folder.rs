@@ -1,11 +1,13 @@
 //! A folder as resources: each of its files.
 
+mod files;
 mod glob;
 mod media;
 
+pub use self::files::{FolderEntry, FolderFiles};
+
 use std::{
     fs, io,
-    io::Read,
     panic::Location,
     path::{Path, PathBuf},
     sync::Arc,
@@ -362,30 +364,21 @@ impl Root {
 
     /// The content of the file `below` the root.
     fn read(&self, below: &str) -> ResourceOutcome {
-        let (path, metadata) = self.file(below).ok_or_else(|| ToolError::not_found(""))?;
+        let (path, _) = self.file(below).ok_or_else(|| ToolError::not_found(""))?;
         let most = self.rules.max_file_size;
         let too_large = || {
             ToolError::new(format!(
                 "`{below}` is larger than the {most} bytes that are sent"
             ))
         };
-        if most < metadata.len() {
-            return Err(too_large());
-        }
         let failed = |error: io::Error| match error.kind() {
             // It vanished meanwhile.
             io::ErrorKind::NotFound => ToolError::not_found(""),
             _ => ToolError::internal(error),
         };
-        let mut bytes = Vec::new();
-        let file = fs::File::open(&path).map_err(failed)?;
-        // It may have grown.
-        let mut limited = file.take(most.saturating_add(1));
-        limited.read_to_end(&mut bytes).map_err(failed)?;
-        match most < bytes.len() as u64 {
-            true => Err(too_large()),
-            false => Ok(contents(bytes, media_type(below))),
-        }
+        let bytes = files::read_at_most(&path, most).map_err(failed)?;
+        let bytes = bytes.ok_or_else(too_large)?;
+        Ok(contents(bytes, media_type(below)))
     }
 }
 
@@ -413,14 +406,21 @@ impl Rules {
     }
 }
 
-fn media_type(path: &str) -> Option<&'static str> {
+/// The media type that the name of a file stands for, such as `text/markdown` for one that ends with `.md`. `None` if it is not known.
+///
+/// ```
+/// assert_eq!(trueform::resource::media_type("docs/start.md"), Some("text/markdown"));
+/// assert_eq!(trueform::resource::media_type("Makefile"), None);
+/// ```
+#[must_use]
+pub fn media_type(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next()?;
     let (_, extension) = name.rsplit_once('.')?;
     media::of_extension(extension)
 }
 
 /// Text as text, all else as a blob (J-5).
-fn contents(bytes: Vec<u8>, media_type: Option<&str>) -> ResourceOutput {
+pub(super) fn contents(bytes: Vec<u8>, media_type: Option<&str>) -> ResourceOutput {
     let may_be_text = media_type.is_none_or(media::is_text);
     let text = match may_be_text && !bytes.contains(&0) {
         true => String::from_utf8(bytes).map_err(std::string::FromUtf8Error::into_bytes),

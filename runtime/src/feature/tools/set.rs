@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use trueform_schema::Json;
+
 use super::{
     draft::{SchemaSettings, ToolDraft},
     rejected::Rejected,
@@ -142,6 +144,37 @@ impl ToolSet {
             }
         });
         Self(tools.collect())
+    }
+
+    /// The same tools with the member `key` in the `_meta` of each. A member of that name is replaced.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::{prelude::*, schema};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cost = schema::Json::from(json!({ "cents": 1 }));
+    /// let server = Server::new("calc", "1.0.0").tools(tools![add].with_meta("com.example/cost", cost));
+    /// let listed = server.connect().await?.list_tools().await?;
+    /// assert!(listed[0].meta.as_ref().is_some_and(|meta| meta.contains_key("com.example/cost")));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_meta(mut self, key: &str, value: impl Into<Json>) -> Self {
+        let value = value.into();
+        for draft in self.0.iter_mut().flatten() {
+            let meta = draft.definition.tool.meta.get_or_insert_default();
+            meta.insert(key, value.clone());
+        }
+        self
     }
 
     pub(super) fn add(&mut self, tool: Result<ToolDraft, Rejected>) {

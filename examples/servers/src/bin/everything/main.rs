@@ -11,6 +11,7 @@ mod prompts;
 mod resources;
 mod rounds;
 mod schemas;
+mod skills;
 mod work;
 
 use trueform::prelude::*;
@@ -71,6 +72,7 @@ fn server() -> Server {
             resources::template_data,
             rounds::asks_first,
         ])
+        .with(skills::skills())
 }
 
 #[tokio::main]

@@ -1,0 +1,331 @@
+//! The skills of a folder, as they are when somebody looks.
+
+use std::{
+    collections::HashMap,
+    fs::Metadata,
+    io::{self, ErrorKind},
+    sync::{Mutex, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use trueform::{
+    ToolError,
+    resource::{FolderEntry, FolderFiles, ResourceOutput},
+};
+
+use crate::{
+    MAX_DEPTH, MAX_ENTRIES, MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE,
+    digest::Digest,
+    found::{Child, Found, Manifest},
+    front_matter::FrontMatter,
+    skill::unlike,
+};
+
+/// How long a file must have stayed unchanged before its digest is kept: the clocks of file systems are coarse, and a change right
+/// after another one may leave no trace in them.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// A folder with skills.
+#[derive(Debug)]
+pub(crate) struct SkillFolder {
+    files: FolderFiles,
+    /// Of files that did not change since, by their paths.
+    digests: Mutex<HashMap<String, (Stamp, Digest)>>,
+}
+
+/// What changes when a file does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// On Unix: file number, and when anything of it changed.
+    identity: (u64, i64, i64),
+}
+
+/// Why a skill is not served: a sentence with the file, and where possible the line.
+pub(crate) type Unserved = String;
+
+impl SkillFolder {
+    pub(crate) fn new(files: FolderFiles) -> Self {
+        Self {
+            files,
+            digests: Mutex::default(),
+        }
+    }
+
+    /// The folders of skills, in the order of their paths: those that have a `SKILL.md`.
+    ///
+    /// # Errors
+    /// The folder cannot be looked at, or is larger than the limits.
+    pub(crate) fn skills(&self) -> Result<Vec<String>, Unserved> {
+        let mut found = Vec::new();
+        let mut left = MAX_ENTRIES;
+        self.walk("", 0, &mut left, &mut |folder, _| {
+            if !folder.is_empty() {
+                found.push(folder.to_owned());
+            }
+        })?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// What is wrong with the folder as a whole.
+    pub(crate) fn problem(&self) -> Option<Unserved> {
+        self.files.entry(SKILL_FILE).is_ok().then(|| {
+            format!(
+                "`{}` is a skill itself; name the folder that it is in",
+                self.shown("")
+            )
+        })
+    }
+
+    /// Looks at `folder` and all below it. `is_skill` is called for those that have a `SKILL.md`, with their entries.
+    fn walk(
+        &self,
+        folder: &str,
+        depth: usize,
+        left: &mut usize,
+        is_skill: &mut dyn FnMut(&str, &[FolderEntry]),
+    ) -> Result<(), Unserved> {
+        let entries = self.files.entries(folder);
+        let entries = entries.map_err(|error| format!("`{}`: {error}", self.shown(folder)))?;
+        *left = left.checked_sub(entries.len()).ok_or_else(|| {
+            format!(
+                "`{}` has more than {MAX_ENTRIES} files and folders",
+                self.shown("")
+            )
+        })?;
+        if entries.iter().any(|entry| is_skill_file(entry)) {
+            is_skill(folder, &entries);
+        }
+        for entry in entries.iter().filter(|entry| entry.is_folder()) {
+            if depth == MAX_DEPTH {
+                return Err(format!(
+                    "`{}` is more than {MAX_DEPTH} folders deep",
+                    self.shown(entry.path())
+                ));
+            }
+            self.walk(entry.path(), depth + 1, left, is_skill)?;
+        }
+        Ok(())
+    }
+
+    /// The skill in the folder `path`. `None` if it is not the folder of one.
+    ///
+    /// # Errors
+    /// Something is wrong with it.
+    pub(crate) fn skill(&self, path: &str) -> Result<Option<Found>, Unserved> {
+        let Some(front_matter) = self.front_matter(path)? else {
+            return Ok(None);
+        };
+        let mut entries = Vec::new();
+        self.collect(path, path.split('/').count(), &mut entries)?;
+        let bytes: u64 = entries.iter().map(|entry| entry.metadata().len()).sum();
+        if MAX_SKILL_BYTES < bytes {
+            return Err(format!(
+                "`{}`: its files have {bytes} bytes, and at most {MAX_SKILL_BYTES} are allowed",
+                self.shown(path)
+            ));
+        }
+        let mut files = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match self.digest(&entry) {
+                Ok(digest) => files.push((entry.path().to_owned(), digest)),
+                // It vanished meanwhile.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(format!("`{}`: {error}", self.shown(entry.path()))),
+            }
+        }
+        Ok(Some(Found {
+            path: path.to_owned(),
+            front_matter,
+            manifest: Manifest::Files(files),
+        }))
+    }
+
+    /// The front matter of the skill in the folder `path`. `None` if there is no `SKILL.md`.
+    ///
+    /// # Errors
+    /// It is not what the Agent Skills specification says, or cannot be read.
+    fn front_matter(&self, path: &str) -> Result<Option<FrontMatter>, Unserved> {
+        let file = format!("{path}/{SKILL_FILE}");
+        let bytes = match self.files.read(&file) {
+            Ok(bytes) => bytes,
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err(format!("`{}`: {error}", self.shown(&file))),
+        };
+        let text = String::from_utf8(bytes)
+            .map_err(|_| format!("`{}` is not UTF-8", self.shown(&file)))?;
+        let unfit = |line, problem| format!("`{}`, line {line}: {problem}", self.shown(&file));
+        let found = FrontMatter::parse(&text).map_err(|found| unfit(found.line, found.problem))?;
+        let folder = path.rsplit('/').next().unwrap_or_default();
+        match unlike(folder, &found.name) {
+            Some(problem) => Err(format!("`{}`: {problem}", self.shown(&file))),
+            None => Ok(Some(found)),
+        }
+    }
+
+    /// Appends the files in `folder` and below it.
+    fn collect(
+        &self,
+        folder: &str,
+        depth: usize,
+        found: &mut Vec<FolderEntry>,
+    ) -> Result<(), Unserved> {
+        let entries = self.files.entries(folder);
+        for entry in entries.map_err(|error| format!("`{}`: {error}", self.shown(folder)))? {
+            match entry.is_folder() {
+                true if depth == MAX_DEPTH => {
+                    return Err(format!(
+                        "`{}` is more than {MAX_DEPTH} folders deep",
+                        self.shown(entry.path())
+                    ));
+                }
+                true => self.collect(entry.path(), depth + 1, found)?,
+                false if found.len() == MAX_FILES => {
+                    return Err(format!(
+                        "`{}`: a skill has at most {MAX_FILES} files, and here are more",
+                        self.shown(folder)
+                    ));
+                }
+                false => found.push(entry),
+            }
+        }
+        Ok(())
+    }
+
+    /// The digest of the file `entry` as it is now.
+    fn digest(&self, entry: &FolderEntry) -> io::Result<Digest> {
+        let stamp = Stamp::of(entry.metadata());
+        let known = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, digest)) = known.get(entry.path())
+            && *of == stamp
+        {
+            return Ok(digest.clone());
+        }
+        drop(known);
+        let digest = Digest::of(&self.files.read(entry.path())?);
+        let mut known = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        match stamp.is_settled() {
+            true if known.len() < MAX_ENTRIES => {
+                known.insert(entry.path().to_owned(), (stamp, digest.clone()));
+            }
+            _ => drop(known.remove(entry.path())),
+        }
+        Ok(digest)
+    }
+
+    /// The file at `path`, if it is in a skill.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub(crate) fn read(&self, path: &str) -> Result<ResourceOutput, ToolError> {
+        let (folder, _) = path.rsplit_once('/').unwrap_or_default();
+        if !self.is_in_skill(folder) {
+            return Err(ToolError::not_found(""));
+        }
+        match self.files.read(path) {
+            Ok(bytes) => Ok(ResourceOutput::of_file(path, bytes)),
+            Err(error) if is_absent(&error) || error.kind() == ErrorKind::IsADirectory => {
+                Err(ToolError::not_found(""))
+            }
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                Err(ToolError::new(error.to_string()))
+            }
+            Err(error) => Err(ToolError::internal(error)),
+        }
+    }
+
+    /// Whether the folder `path`, or one that it is in, is that of a skill.
+    fn is_in_skill(&self, path: &str) -> bool {
+        let ends = path
+            .match_indices('/')
+            .map(|(at, _)| at)
+            .chain([path.len()]);
+        let mut above = ends
+            .map(|end| &path[..end])
+            .filter(|folder| !folder.is_empty());
+        above.any(|folder| self.files.entry(&format!("{folder}/{SKILL_FILE}")).is_ok())
+    }
+
+    /// The direct children of the folder `path`, if it is in a skill or has some below. `None` if it does not, or is not a folder.
+    ///
+    /// # Errors
+    /// The folder cannot be looked at.
+    pub(crate) fn children(&self, path: &str) -> Result<Option<Vec<Child>>, Unserved> {
+        let entries = match self.files.entries(path) {
+            Ok(entries) => entries,
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err(format!("`{}`: {error}", self.shown(path))),
+        };
+        let is_in_skill = self.is_in_skill(path);
+        let mut children = Vec::new();
+        for entry in entries {
+            let path_of_child = entry.path().to_owned();
+            if entry.is_folder() {
+                if is_in_skill || self.leads_to_skill(entry.path())? {
+                    children.push(Child::folder(path_of_child));
+                }
+            } else if is_in_skill {
+                let size = Some(entry.metadata().len());
+                let of_skill = match is_skill_file(&entry) {
+                    // What is wrong with it hides the skill, not the file.
+                    true => self.front_matter(path).unwrap_or_default(),
+                    false => None,
+                };
+                children.push(match of_skill {
+                    Some(front_matter) => Child::skill_file(path_of_child, size, &front_matter),
+                    None => Child::file(path_of_child, size),
+                });
+            }
+        }
+        Ok((is_in_skill || !children.is_empty()).then_some(children))
+    }
+
+    /// Whether the folder `path`, or one below it, is that of a skill.
+    fn leads_to_skill(&self, path: &str) -> Result<bool, Unserved> {
+        let mut found = false;
+        let depth = path.split('/').count();
+        self.walk(path, depth, &mut { MAX_ENTRIES }, &mut |_, _| found = true)?;
+        Ok(found)
+    }
+
+    /// Where `path` is on the disk, for messages to the author.
+    fn shown(&self, path: &str) -> String {
+        let mut own = self.files.path().to_owned();
+        own.extend(path.split('/').filter(|name| !name.is_empty()));
+        own.display().to_string()
+    }
+}
+
+fn is_skill_file(entry: &FolderEntry) -> bool {
+    !entry.is_folder() && entry.name() == SKILL_FILE
+}
+
+/// Whether `error` says that there is nothing of the kind that was looked for.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let identity = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let identity = (0, 0, 0);
+        Self {
+            size: metadata.len(),
+            modified: metadata.modified().ok(),
+            identity,
+        }
+    }
+
+    /// Whether the last change is long enough ago that the next one has another stamp.
+    fn is_settled(&self) -> bool {
+        let age = self.modified.and_then(|modified| modified.elapsed().ok());
+        age.is_some_and(|age| SETTLED < age)
+    }
+}

@@ -1,0 +1,188 @@
+//! The files of a folder for code that serves them in a way of its own.
+
+use std::{
+    fs::{self, Metadata},
+    io::{self, Read},
+    path::Path,
+    sync::Arc,
+};
+
+use super::{Folder, MAX_ENTRIES, Root};
+
+/// The files of a [`Folder`], with its rules: what is hidden, too large, or behind a link that leads out of the folder cannot be
+/// reached. Made by [`Folder::open`].
+///
+/// Paths are those below the folder, with slashes, and without one at the beginning or the end; the folder itself is the empty path.
+/// Unlike [`Folder`] as resources, this never enters a folder that is a link, so that all that can be read is found by
+/// [`entries`](Self::entries). Every call looks at the disk, and blocks: in async code, call it from a thread that may be held.
+///
+/// ```no_run
+/// use trueform::resource::Folder;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let files = Folder::new("docs").ignore("*.tmp").open()?;
+/// for entry in files.entries("guide")? {
+///     println!("{} {}", entry.path(), entry.metadata().len());
+/// }
+/// let start = files.read("guide/start.md")?;
+/// # Ok(())
+/// # }
+/// ```
+// J-6
+#[derive(Clone, Debug)]
+pub struct FolderFiles(Arc<Root>);
+
+/// A file or folder in a [`FolderFiles`].
+#[derive(Clone, Debug)]
+pub struct FolderEntry {
+    path: String,
+    metadata: Metadata,
+}
+
+impl FolderEntry {
+    /// The path below the folder.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The last part of the path.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Whether it is a folder.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        self.metadata.is_dir()
+    }
+
+    /// What the file system says of it; of a link, what it says of the target.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
+
+impl Folder {
+    /// The files of the folder, for code that serves them in a way of its own. Of the settings, [`ignore`](Self::ignore),
+    /// [`hidden`](Self::hidden) and [`max_file_size`](Self::max_file_size) apply.
+    ///
+    /// # Errors
+    /// There is no folder at the path, it cannot be read, or a pattern of `ignore` matches nothing.
+    pub fn open(&self) -> io::Result<FolderFiles> {
+        if let Some(problem) = self.rules.problems().next() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
+        let root = Root::open(&self.path, self.rules.clone()).map_err(|error| {
+            let tried = std::path::absolute(&self.path);
+            let tried = tried.as_deref().unwrap_or(&self.path);
+            let problem = format!("`{}` cannot be served: {error}", tried.display());
+            io::Error::new(error.kind(), problem)
+        })?;
+        Ok(FolderFiles(Arc::new(root)))
+    }
+}
+
+impl FolderFiles {
+    /// Where the folder is, without links.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The direct children of the folder `below`, in the order of their names. Names that are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// [`NotFound`](io::ErrorKind::NotFound) if there is no such folder, it is hidden, or it is behind a link;
+    /// [`NotADirectory`](io::ErrorKind::NotADirectory) for a file; `FileTooLarge` for more than 100,000 entries; what the file
+    /// system reports.
+    pub fn entries(&self, below: &str) -> io::Result<Vec<FolderEntry>> {
+        let folder = match below {
+            "" => self.0.path.clone(),
+            below => match self.entry(below)?.is_folder() {
+                true => self.0.join(below).ok_or(io::ErrorKind::NotFound)?,
+                false => return Err(io::ErrorKind::NotADirectory.into()),
+            },
+        };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            names.extend(entry?.file_name().into_string());
+            if MAX_ENTRIES < names.len() {
+                let problem = format!("`{below}` has more than {MAX_ENTRIES} entries");
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+            }
+        }
+        names.sort_unstable();
+        let mut found = Vec::new();
+        for name in names {
+            let path = match below {
+                "" => name,
+                below => format!("{below}/{name}"),
+            };
+            match self.entry(&path) {
+                Ok(entry) => found.push(entry),
+                // It is hidden, or it vanished meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The file or folder `below` the folder.
+    ///
+    /// # Errors
+    /// [`NotFound`](io::ErrorKind::NotFound) if there is none, it is hidden, or it is behind a link that leads out of the folder or
+    /// is a folder; what the file system reports.
+    pub fn entry(&self, below: &str) -> io::Result<FolderEntry> {
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        let root = &self.0;
+        let own = root.join(below).ok_or_else(missing)?;
+        // A link above it would make it be found at two paths, or at endlessly many.
+        if own.parent().map(fs::canonicalize).transpose()?.as_deref() != own.parent() {
+            return Err(missing());
+        }
+        let path = below.to_owned();
+        let metadata = fs::symlink_metadata(&own)?;
+        if metadata.is_dir() {
+            return match root.rules.show(below) {
+                true => Ok(FolderEntry { path, metadata }),
+                false => Err(missing()),
+            };
+        }
+        let (_, metadata) = root.file(below).ok_or_else(missing)?;
+        Ok(FolderEntry { path, metadata })
+    }
+
+    /// The bytes of the file `below` the folder.
+    ///
+    /// # Errors
+    /// As for [`entry`](Self::entry); [`IsADirectory`](io::ErrorKind::IsADirectory) for a folder, `FileTooLarge` for a file above
+    /// the largest size.
+    pub fn read(&self, below: &str) -> io::Result<Vec<u8>> {
+        if self.entry(below)?.is_folder() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let (path, _) = self.0.file(below).ok_or(io::ErrorKind::NotFound)?;
+        let most = self.0.rules.max_file_size;
+        let bytes = read_at_most(&path, most)?;
+        bytes.ok_or_else(|| {
+            let problem = format!("`{below}` is larger than {most} bytes");
+            io::Error::new(io::ErrorKind::FileTooLarge, problem)
+        })
+    }
+}
+
+/// The bytes of the file at `path`; `None` if there are more than `most`.
+pub(super) fn read_at_most(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = fs::File::open(path)?;
+    if most < file.metadata()?.len() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    // It may grow while it is read.
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= most).then_some(bytes))
+}

@@ -1,0 +1,65 @@
+//! What another crate can add to a server.
+
+use trueform_schema::JsonObject;
+
+use super::Server;
+use crate::feature::extension::RegisteredExtension;
+
+/// Something that adds to a server: features, extensions, settings.
+///
+/// Crates implement it for what they offer, so that it is added with one line, [`Server::with`].
+///
+/// ```
+/// use trueform::{Plugin, prelude::*};
+///
+/// /// Says how the server is.
+/// #[tool]
+/// fn health() -> &'static str {
+///     "fine"
+/// }
+///
+/// struct Health;
+///
+/// impl Plugin for Health {
+///     fn add_to(self, server: Server) -> Server {
+///         server.tools(tools![health])
+///     }
+/// }
+///
+/// let server = Server::new("shop", "1.0.0").with(Health);
+/// # assert!(server.build().is_ok());
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be added to a server",
+    label = "not a plugin",
+    note = "`Server::tools`, `Server::prompts` and `Server::resources` take features"
+)]
+pub trait Plugin {
+    /// The server with what this adds. What is wrong with it is reported by [`Server::problem`].
+    fn add_to(self, server: Server) -> Server;
+}
+
+impl Server {
+    /// Adds what `plugin` consists of.
+    pub fn with(self, plugin: impl Plugin) -> Self {
+        plugin.add_to(self)
+    }
+
+    /// Adds a problem, which [`build`](Self::build) then reports with all others. For [plugins](Plugin), which find out while they
+    /// are added that they cannot work.
+    pub fn problem(mut self, problem: impl Into<String>) -> Self {
+        self.problems.push(problem.into());
+        self
+    }
+
+    /// Announces an extension that has no methods of its own: it is declared at every revision that can have extensions, with the
+    /// settings that it defines. [`extension`](Self::extension) serves those with methods.
+    ///
+    /// [`build`](Self::build) refuses an identifier without a prefix, and one that is already registered.
+    // C-14, GAP-12
+    pub fn announce_extension(mut self, identifier: &'static str, settings: JsonObject) -> Self {
+        self.extensions
+            .push(RegisteredExtension::without_methods(identifier, settings));
+        self
+    }
+}
