@@ -329,3 +329,36 @@ impl Stamp {
         age.is_some_and(|age| SETTLED < age)
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, time::SystemTime};
+
+    use trueform::resource::Folder;
+
+    use super::*;
+
+    /// A change right after a look may leave a file with the stamp that it had.
+    #[test]
+    fn digests_of_files_that_just_changed_are_not_kept() {
+        let path = std::env::temp_dir().join(format!("trueform-skills-{}", std::process::id()));
+        fs::create_dir_all(path.join("a")).unwrap();
+        let file = path.join("a/SKILL.md");
+        fs::write(&file, "---\nname: a\ndescription: b\n---\n").unwrap();
+        let skills = SkillFolder::new(Folder::new(&path).open().unwrap());
+        let kept = || {
+            skills.skill("a").unwrap().unwrap();
+            skills.digests.lock().unwrap().len()
+        };
+        let at = |age: Duration| {
+            let file = fs::File::options().write(true).open(&file).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        };
+        let found = [Duration::ZERO, SETTLED * 2, Duration::ZERO].map(|age| {
+            at(age);
+            kept()
+        });
+        fs::remove_dir_all(&path).unwrap();
+        assert_eq!(found, [0, 1, 0]);
+    }
+}

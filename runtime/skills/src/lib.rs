@@ -231,6 +231,7 @@ impl Plugin for Skills {
         let of_template = catalog.clone();
         let template = DynamicTemplate::new(format!("{}{{+path}}", catalog.base), "skill files")
             .description("The files of skills.")
+            // The folders refuse such paths too; here they do not even get there.
             .file_like()
             .caching(self.caching)
             .handler(move |context, variables| {

@@ -159,6 +159,11 @@ async fn tools_and_views_have_their_metadata() {
                 }),
                 "{revision}"
             );
+            // As it is written, where a member could stand twice.
+            let written = resources[0].meta.as_ref().and_then(|meta| meta.get("ui"));
+            let written = written.map_or("", |meta| meta.get());
+            assert_eq!(written.matches("camera").count(), 1, "{written}");
+
             let read = soon(client.read_resource(URI)).await.unwrap();
             let read = shown(&read, revision);
             assert_eq!(
