@@ -262,6 +262,9 @@ impl ServeMethods for Engine {
         let sight = self.sight(cx.source);
         let revision = cx.revision();
         let subscribed = resources.subscribe(session, &params.uri, revision, sight.as_ref(), all);
+        if subscribed.is_ok() {
+            self.subscriptions.watch(session, &params.uri);
+        }
         Some(Answered::Result(subscribed))
     }
 
@@ -271,7 +274,8 @@ impl ServeMethods for Engine {
         params: Box<UnsubscribeRequestParams>,
     ) -> Option<Answered<methods::Unsubscribe>> {
         self.features.resources.as_ref()?;
-        cx.by.session.as_ref()?.watched.remove(&params.uri);
+        let session = cx.by.session.as_ref()?;
+        self.subscriptions.unwatch(session, &params.uri);
         Some(Answered::Result(Ok(EmptyResult::default())))
     }
 

@@ -3,6 +3,8 @@
 //!
 //! [`Subscriptions::notify`] is the only place that sends such notifications.
 
+mod watchers;
+
 use std::{
     collections::HashSet,
     pin::Pin,
@@ -19,6 +21,7 @@ use trueform_schema::{
     SubscriptionsListenResultMetaObject,
 };
 
+use self::watchers::{Watcher, Watchers, Watching};
 use super::job::{Called, Capacity, Completion, Job, Pool};
 use crate::{
     exchange::{Exchange, MessageSink, Ticket},
@@ -68,6 +71,9 @@ pub(crate) struct Subscriptions {
     /// How many entries `sessions` may have before dead ones are looked for.
     sessions_sweep: AtomicUsize,
     listeners: Mutex<Vec<Listener>>,
+    /// How many entries `listeners` may have before dead ones are looked for.
+    listeners_sweep: AtomicUsize,
+    watchers: Watchers,
     /// What the subscriptions to resources take.
     pub(crate) bytes: Arc<SubscriptionBytes>,
 }
@@ -93,6 +99,8 @@ impl Subscriptions {
             sessions: Mutex::default(),
             sessions_sweep: AtomicUsize::new(64),
             listeners: Mutex::default(),
+            listeners_sweep: AtomicUsize::new(64),
+            watchers: Watchers::default(),
             bytes: Arc::default(),
         }
     }
@@ -130,32 +138,35 @@ impl Subscriptions {
         }
     }
 
+    /// From now on `session`, which is subscribed to it, hears of changes of the resource `uri` (J-7).
+    pub(crate) fn watch(&self, session: &Arc<Session>, uri: &str) {
+        let watcher = Watcher::Session(Arc::downgrade(session));
+        self.watchers.add(uri, watcher);
+    }
+
+    /// Ends the subscription of `session` to the resource `uri`, if it has one.
+    pub(crate) fn unwatch(&self, session: &Arc<Session>, uri: &str) {
+        // In this order: a subscription that comes meanwhile is not lost, at worst an entry is left over.
+        self.watchers.remove(uri, session);
+        session.watched.remove(uri);
+    }
+
     /// Notifies every peer that asked for it of a change of the resource `uri` (J-7, J-8).
     pub(crate) fn notify_updated(&self, uri: &str) {
-        let uri: Arc<str> = uri.into();
-        let sessions: Vec<_> = lock(&self.sessions)
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect();
-        for session in sessions {
-            if session.watched.contains(&uri) {
-                notify_session(&session, &RESOURCE_UPDATED, Some(&uri));
-            }
-        }
-        let names = |filter: &SubscriptionFilter| {
-            let mut named = filter.resource_subscriptions.iter().flatten();
-            named.any(|named| **named == *uri)
+        let Some((uri, watching)) = self.watchers.of(uri) else {
+            return;
         };
-        let listening: Vec<_> = lock(&self.listeners)
-            .iter()
-            .filter(|listener| names(&listener.filter))
-            .filter_map(|listener| listener.exchange.upgrade())
-            .collect();
-        for exchange in listening {
-            if exchange.is_open() {
-                let kind = RESOURCE_UPDATED.at(exchange.revision());
-                let subscription = Some(exchange.id.clone());
-                push(exchange.outbox(), kind, subscription, Some(uri.clone()));
+        for watching in watching {
+            match watching {
+                Watching::Session(session) if session.watched.contains(&uri) => {
+                    notify_session(&session, &RESOURCE_UPDATED, Some(&uri));
+                }
+                Watching::Stream(exchange) if exchange.is_open() => {
+                    let kind = RESOURCE_UPDATED.at(exchange.revision());
+                    let subscription = Some(exchange.id.clone());
+                    push(exchange.outbox(), kind, subscription, Some(uri.clone()));
+                }
+                Watching::Session(_) | Watching::Stream(_) => {}
             }
         }
     }
@@ -197,8 +208,16 @@ impl Subscriptions {
         if let Some(uris) = &mut filter.resource_subscriptions {
             uris.retain(|uri| !wanted.muted.contains(uri));
         }
+        for uri in filter.resource_subscriptions.iter().flatten() {
+            let watcher = Watcher::Stream(Arc::downgrade(exchange));
+            self.watchers.add(uri, watcher);
+        }
         let mut listeners = lock(&self.listeners);
-        listeners.retain(|listener| listener.exchange.strong_count() > 0);
+        if listeners.len() >= self.listeners_sweep.load(Ordering::Relaxed) {
+            listeners.retain(|listener| listener.exchange.strong_count() > 0);
+            self.listeners_sweep
+                .store((listeners.len() * 2).max(64), Ordering::Relaxed);
+        }
         listeners.push(Listener {
             exchange: Arc::downgrade(exchange),
             filter,
@@ -362,3 +381,6 @@ impl Job for Listening {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

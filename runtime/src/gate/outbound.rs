@@ -348,7 +348,7 @@ impl Outgoing {
 }
 
 /// Which notification of a server is sent, and at which revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NotificationKind {
     pub(crate) method: &'static str,
     pub(crate) revision: Revision,

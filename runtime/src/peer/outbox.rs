@@ -3,7 +3,7 @@
 //! A bounded queue with one reader. Knows neither tokio nor a transport; the transport that writes the bytes polls it.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
@@ -30,6 +30,8 @@ pub(crate) struct Outbox {
 #[derive(Default)]
 struct OutboxState {
     queue: VecDeque<Queued>,
+    /// Those of the queue that are due: whether one waits already is found at once. `None` before the first one.
+    due: Option<Box<HashSet<Due>>>,
     bytes: usize,
     reader: Option<Waker>,
     /// Those who wait until there is room.
@@ -46,7 +48,7 @@ enum Queued {
 }
 
 /// A notification that says the same each time, so that one that waits is enough for one peer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Due {
     pub(crate) kind: NotificationKind,
     /// The request that asked for it, if one did.
@@ -78,6 +80,7 @@ impl Outbox {
         Self {
             state: Mutex::new(OutboxState {
                 queue: VecDeque::new(),
+                due: None,
                 bytes: 0,
                 reader: None,
                 writers: Vec::new(),
@@ -118,8 +121,8 @@ impl Outbox {
         if state.closed {
             return Err(NotQueued::Closed);
         }
-        let is_due = |waiting: &Queued| matches!(waiting, Queued::Due(other) if *other == due);
-        if state.queue.iter().any(is_due) {
+        let all = state.due.get_or_insert_default();
+        if !all.insert(due.clone()) {
             return Ok(());
         }
         // Beside the bounds: it takes a few bytes, and waits once for each topic, subscription and resource, whose number is
@@ -233,8 +236,13 @@ fn wake_reader(mut state: MutexGuard<'_, OutboxState>) {
 /// The message that is due next, if there is one. Who waits for room is woken without the lock.
 fn take(mut state: MutexGuard<'_, OutboxState>) -> Option<Outgoing> {
     let waiting = state.queue.pop_front()?;
-    if let Queued::Encoded { message, .. } = &waiting {
-        state.bytes -= message.bytes().len();
+    match &waiting {
+        Queued::Encoded { message, .. } => state.bytes -= message.bytes().len(),
+        Queued::Due(due) => {
+            if let Some(all) = &mut state.due {
+                all.remove(due);
+            }
+        }
     }
     if !state.writers.is_empty() && state.is_half_empty() {
         let writers = std::mem::take(&mut state.writers);

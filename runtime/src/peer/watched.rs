@@ -15,11 +15,11 @@ pub const MAX_RESOURCE_SUBSCRIPTIONS: usize = 1024;
 pub const MAX_RESOURCE_SUBSCRIPTION_BYTES: usize = 64 << 10;
 
 /// Most bytes that the subscriptions to resources of all sessions and streams may take together: 64 MiB. Each counts as the bytes of its
-/// URI and 128 more.
+/// URI and 256 more.
 pub const MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL: usize = 64 << 20;
 
-/// What a subscription takes beside its URI: an entry of a table, and a notification that waits.
-const ENTRY: usize = 128;
+/// What a subscription takes beside its URI: entries of the tables by peer and by URI, and a notification that waits.
+const ENTRY: usize = 256;
 
 /// The bytes that the subscriptions of all peers of a server take.
 #[derive(Debug, Default)]
