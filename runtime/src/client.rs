@@ -47,6 +47,7 @@ mod served;
 mod server_requests;
 mod sink;
 mod subscription;
+mod task;
 mod wire;
 
 use std::{
@@ -88,6 +89,7 @@ pub use self::{
     profile::ServerProfile,
     request::Request,
     subscription::Subscription,
+    task::{DEFAULT_POLL_INTERVAL, TaskCall, ToolTask},
 };
 
 #[cfg(feature = "client-process")]

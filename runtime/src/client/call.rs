@@ -12,7 +12,7 @@ use trueform_schema::{
     CallToolOutcome, CallToolRequestParams, CallToolResult, DecodeError, Era, GetPromptOutcome,
     GetPromptRequestParams, GetPromptResult, InputRequiredResult, InputResponse, Json, JsonObject,
     LoggingLevel, Map, Method, ProgressNotificationParams, ReadResourceOutcome,
-    ReadResourceRequestParams, ReadResourceResult, Revision, decode, methods,
+    ReadResourceRequestParams, ReadResourceResult, Revision, TaskMetadata, decode, methods,
 };
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
     error::{ClientError, LocalError},
     gate::ClientCall,
     request::RequestOptions,
+    task::{CALL_TOOL, StartedTask},
 };
 
 /// Most times a server is given the input it asks for within one call.
@@ -49,6 +50,19 @@ pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
     #[doc(hidden)]
     fn outcome(result: Self::Result) -> ServerReply<Self::Output>;
 
+    /// What `text` replies.
+    #[doc(hidden)]
+    fn reply(client: &Client, text: &Json) -> Result<ServerReply<Self::Output>, ClientError> {
+        Ok(Self::outcome(client.received(Self::METHOD.as_str(), text)?))
+    }
+
+    /// The end of the task that the request became.
+    #[doc(hidden)]
+    fn awaited(client: Client, task: StartedTask) -> Awaited<Self::Output> {
+        drop((client, task));
+        Box::pin(std::future::ready(Err(not_asked_for())))
+    }
+
     #[doc(hidden)]
     fn repeat(
         params: &mut Self::Params,
@@ -57,17 +71,31 @@ pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
     );
 }
 
+/// The wait for the end of a task.
+type Awaited<T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send>>;
+
+/// What became of a call.
+pub(super) enum Begun<T> {
+    Complete(T),
+    Task(StartedTask),
+}
+
+fn not_asked_for() -> ClientError {
+    let problem = "the call became a task, which it did not ask for";
+    DecodeError::new("", problem).into()
+}
+
 /// What a server may reply.
 #[derive(Debug)]
 pub enum ServerReply<T> {
     Complete(T),
     InputRequired(Box<InputRequiredResult>),
-    Task,
+    Task(StartedTask),
     Unknown,
 }
 
 macro_rules! repeatable {
-    ($($method:ident, $outcome:ident, $result:ident $(, $task:ident)?;)*) => {$(
+    ($($method:ident, $outcome:ident, $result:ident $(, $task:ident)? $({ $($more:item)* })?;)*) => {$(
         impl Repeatable for methods::$method {
             type Output = $result;
 
@@ -75,10 +103,12 @@ macro_rules! repeatable {
                 match result {
                     $outcome::Complete(result) => ServerReply::Complete(result),
                     $outcome::InputRequired(asked) => ServerReply::InputRequired(Box::new(asked)),
-                    $($outcome::$task(_) => ServerReply::Task,)?
+                    $($outcome::$task(task) => ServerReply::Task(task.into()),)?
                     _ => ServerReply::Unknown,
                 }
             }
+
+            $($($more)*)?
 
             fn repeat(
                 params: &mut Self::Params,
@@ -93,12 +123,38 @@ macro_rules! repeatable {
 }
 
 repeatable! {
-    CallTool, CallToolOutcome, CallToolResult, Task;
+    CallTool, CallToolOutcome, CallToolResult, Task {
+        fn reply(client: &Client, text: &Json) -> Result<ServerReply<CallToolResult>, ClientError> {
+            match client.takes_tasks() {
+                true => client.reply_with_tasks(text),
+                false => Ok(Self::outcome(client.received(CALL_TOOL, text)?)),
+            }
+        }
+
+        fn awaited(client: Client, task: StartedTask) -> Awaited<CallToolResult> {
+            // W-12: a client that did not say that it can wait for tasks does not get any.
+            match client.takes_tasks() {
+                true => Box::pin(task.awaited(client)),
+                false => Box::pin(std::future::ready(Err(not_asked_for()))),
+            }
+        }
+    };
     GetPrompt, GetPromptOutcome, GetPromptResult;
     ReadResource, ReadResourceOutcome, ReadResourceResult;
 }
 
 impl ToolCall {
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Has the call run as a task, as 2025-11-25 has it.
+    pub(super) fn ask_for_task(&mut self, task: TaskMetadata) {
+        if let Ok(params) = &mut self.params {
+            params.task = Some(task);
+        }
+    }
+
     pub(super) fn of_tool(
         client: Client,
         name: String,
@@ -198,6 +254,15 @@ impl<M: Repeatable> RepeatableCall<M> {
     }
 
     async fn run(self) -> Result<M::Output, ClientError> {
+        let client = self.client.clone();
+        match self.begin().await? {
+            Begun::Complete(result) => Ok(result),
+            Begun::Task(task) => M::awaited(client, task).await,
+        }
+    }
+
+    /// Sends the call, and repeats it while the server asks for input.
+    pub(super) async fn begin(self) -> Result<Begun<M::Output>, ClientError> {
         let Self {
             client,
             params,
@@ -213,18 +278,15 @@ impl<M: Repeatable> RepeatableCall<M> {
             };
             client.room(round.timeout).await?;
             let result = client.send(&call, &params, round)?.await?;
-            match M::outcome(client.received(M::METHOD.as_str(), &result)?) {
-                ServerReply::Complete(result) => return Ok(result),
+            match M::reply(&client, &result)? {
+                ServerReply::Complete(result) => return Ok(Begun::Complete(result)),
                 // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
                 ServerReply::InputRequired(asked) => {
                     check_asked(&asked, client.revision())?;
                     let (responses, state) = answers(&client, *asked).await?;
                     M::repeat(&mut params, responses, state);
                 }
-                ServerReply::Task => {
-                    let problem = "the call became a task, which it did not ask for";
-                    return Err(DecodeError::new("", problem).into());
-                }
+                ServerReply::Task(task) => return Ok(Begun::Task(task)),
                 ServerReply::Unknown => {
                     let revision = client.revision();
                     return Err(LocalError::Unavailable("a result of this kind", revision).into());
@@ -255,7 +317,10 @@ fn check_asked(asked: &InputRequiredResult, revision: Revision) -> Result<(), Cl
 type Answers = (Option<Map<InputResponse>>, Option<String>);
 
 /// What the client's handler answers to everything that is asked.
-async fn answers(client: &Client, asked: InputRequiredResult) -> Result<Answers, ClientError> {
+pub(super) async fn answers(
+    client: &Client,
+    asked: InputRequiredResult,
+) -> Result<Answers, ClientError> {
     #[derive(serde::Deserialize)]
     struct Question {
         method: String,

@@ -50,6 +50,8 @@ pub enum LocalError {
     Version(Vec<String>),
     /// The negotiated revision has no such method or feature.
     Unavailable(&'static str, Revision),
+    /// The task was cancelled, by this client or by the server; holds its id.
+    TaskCancelled(String),
     /// The server keeps asking for input; holds how many rounds there were.
     TooManyRounds(u32),
     /// A list has no end in sight; holds how many pages of it were read.
@@ -130,6 +132,7 @@ impl fmt::Display for LocalError {
             Self::Unavailable(what, revision) => {
                 write!(f, "{what} does not exist at revision {revision}")
             }
+            Self::TaskCancelled(id) => write!(f, "the task {} was cancelled", sentence(id)),
             Self::TooManyRounds(rounds) => {
                 write!(f, "the server still asked for input after {rounds} rounds")
             }

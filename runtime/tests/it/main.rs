@@ -15,6 +15,8 @@ mod around;
 mod asking;
 mod asks;
 mod attacked;
+#[cfg(feature = "testing")]
+mod awaited_tasks;
 mod bad_input;
 mod calls;
 #[cfg(feature = "testing")]
@@ -82,6 +84,7 @@ mod tools;
 #[cfg(feature = "http")]
 mod trace;
 mod unread;
+mod updates;
 mod values;
 #[cfg(feature = "http")]
 mod visible;

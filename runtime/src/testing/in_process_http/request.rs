@@ -9,7 +9,7 @@ use axum::body::Body;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use serde_json::Value;
-use trueform_schema::{Era, Method as McpMethod, Revision, methods};
+use trueform_schema::{Era, Method as McpMethod, Revision, ext::tasks, methods};
 
 use crate::{
     feature::tools::header_params::{HeaderParam, header_params},
@@ -108,7 +108,11 @@ impl Requests {
             set(&mut headers, METHOD_HEADER, method);
             let rules = McpMethod::from_wire(method)
                 .zip(Revision::from_wire(version))
-                .and_then(|(method, revision)| method.rules(revision));
+                .and_then(|(method, revision)| {
+                    // W-19
+                    let core = method.rules(revision);
+                    core.or_else(|| tasks::rules(method, revision))
+                });
             let member = rules.and_then(|rules| rules.header_name);
             let params = &sent.message["params"];
             if let Some(name) = member.and_then(|member| params.get(member)?.as_str()) {
