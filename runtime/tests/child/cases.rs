@@ -500,7 +500,10 @@ async fn a_close_is_polite() {
     client.close().await;
     assert!(!exists(pid), "it runs on, or is a zombie");
     // The end of its input was enough.
-    assert!(!log().contains("did not exit within"), "{}", log());
+    let log = log().clone();
+    assert!(!log.contains("did not exit within"), "{log}");
+    let exited = format!("exited pid={pid} exit_status=exit status: 0");
+    assert!(log.contains(&exited), "{log}");
 }
 
 // E-5

@@ -105,7 +105,8 @@ impl ServerProcess {
             }
             None => None,
         };
-        tracing::debug!(pid = self.pid, ?status, "the server process exited");
+        let exit_status = status.map(tracing::field::display);
+        tracing::debug!(pid = self.pid, exit_status, "the server process exited");
         self.state.send_modify(|state| {
             state.has_exited = true;
             state.status = status;
