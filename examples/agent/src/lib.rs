@@ -1,0 +1,89 @@
+//! What of an agent has to do with MCP: a server that is started by command, its tools, calls of them, and a new start when it has
+//! gone. Which tool to call and why is the business of a model, which is not here.
+
+use trueform::{
+    client::{Client, ClientError, ClientOptions, LocalError, ServerCommand, ServerProfile},
+    schema::{CallToolResult, Implementation, ProgressNotificationParams, Tool},
+};
+
+/// A server and the connection to it, while there is one.
+#[derive(Debug)]
+pub struct Agent {
+    command: ServerCommand,
+    client: Option<Client>,
+    /// What the first connection found out, so that the next one is quicker.
+    profile: Option<ServerProfile>,
+}
+
+impl Agent {
+    /// An agent whose server `command` starts. It is started when it is needed.
+    #[must_use]
+    pub fn new(command: ServerCommand) -> Self {
+        Self {
+            command,
+            client: None,
+            profile: None,
+        }
+    }
+
+    /// The tools of the server.
+    ///
+    /// # Errors
+    /// Those of [`Client::spawn`] and [`Client::list_tools`].
+    pub async fn tools(&mut self) -> Result<Vec<Tool>, ClientError> {
+        let client = self.client().await?;
+        let listed = client.list_tools().await;
+        self.noted(listed)
+    }
+
+    /// Calls the tool `name`, and `on_progress` with what it reports meanwhile.
+    ///
+    /// If the server goes away, the call fails and is not repeated: nobody knows how much of it was done. The next call starts the server
+    /// again.
+    ///
+    /// # Errors
+    /// Those of [`Client::spawn`] and [`Client::call_tool`].
+    pub async fn call(
+        &mut self,
+        name: &str,
+        arguments: &serde_json::Value,
+        on_progress: impl FnMut(ProgressNotificationParams) + Send + 'static,
+    ) -> Result<CallToolResult, ClientError> {
+        let client = self.client().await?;
+        let called = client
+            .call_tool(name, arguments)
+            .on_progress(on_progress)
+            .await;
+        self.noted(called)
+    }
+
+    /// Ends the server.
+    pub async fn close(self) {
+        if let Some(client) = self.client {
+            client.close().await;
+        }
+    }
+
+    async fn client(&mut self) -> Result<Client, ClientError> {
+        if let Some(client) = &self.client {
+            return Ok(client.clone());
+        }
+        let info = Implementation::new("agent", env!("CARGO_PKG_VERSION"));
+        let mut options = ClientOptions::new().info(info);
+        if let Some(profile) = &self.profile {
+            options = options.profile(profile.clone());
+        }
+        let client = Client::spawn(&self.command, options).await?;
+        self.profile = Some(client.profile());
+        self.client = Some(client.clone());
+        Ok(client)
+    }
+
+    /// Forgets the client when the connection is over.
+    fn noted<T>(&mut self, outcome: Result<T, ClientError>) -> Result<T, ClientError> {
+        if let Err(ClientError::Local(LocalError::Server(_) | LocalError::Closed)) = &outcome {
+            self.client = None;
+        }
+        outcome
+    }
+}
