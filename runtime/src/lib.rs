@@ -25,6 +25,7 @@
 //! | feature | default? | what it adds |
 //! | --- | --- | --- |
 //! | `ask` | yes | questions to clients of 2026-07-28, whose state is sealed: [`Context::ask`] and its like; without it they reach older clients only |
+//! | `client-process` | no | `Client::spawn`: a client that starts its server as a child process |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 //! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or in 2019-09, draft-06 or draft-04, checked by the `jsonschema` crate; [`check`] covers all others without it |
 //! | `tracing-log` | no | `ClientLog`, a `tracing` layer that sends the events of a request to its client as log messages |
@@ -128,7 +129,7 @@ pub use self::client_log::{ClientEvent, ClientLog, MAX_CLIENT_EVENT, REDACTED_FI
 #[doc(inline)]
 pub use self::transport::http::HttpConfig;
 
-/// The examples of the README, as doctests; one of them is about this feature.
-#[cfg(all(doctest, feature = "testing"))]
+/// The examples of the README, as doctests; some of them are about these features.
+#[cfg(all(doctest, feature = "testing", feature = "client-process"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -12,7 +12,7 @@ use trueform::{
 
 use crate::{
     client::{against, discovered, play_legacy},
-    support::{service, soon},
+    support::{log, service, soon},
 };
 
 async fn adds(client: Client) {
@@ -188,6 +188,33 @@ async fn a_connection_that_is_given_up_ends() {
     let limit = Duration::from_millis(1);
     assert!(tokio::time::timeout(limit, connecting).await.is_err());
     soon(playing).await.unwrap();
+}
+
+// Lines that are not messages are counted, and the log is not flooded with them.
+#[tokio::test]
+async fn noise_is_counted() {
+    let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
+        let probe = mock.next().await.unwrap();
+        for line in 0..150 {
+            mock.send(format!("noise secret-{line}").into()).await;
+        }
+        mock.send(json!([])).await;
+        mock.result(&probe, discovered(&["2026-07-28"])).await;
+        mock
+    });
+    let told = log();
+    let client = connecting.await.unwrap();
+    assert_eq!(client.skipped_lines(), 151);
+    let told = told.take();
+    let warned = told
+        .iter()
+        .filter(|line| line.starts_with("WARN") && line.contains("malformed"));
+    assert_eq!(warned.count(), 100, "{told:#?}");
+    let further = told.iter().filter(|line| line.contains("further ones"));
+    assert_eq!(further.count(), 1, "{told:#?}");
+    let shown = told.iter().find(|line| line.contains("secret-"));
+    assert_eq!(shown, None);
+    drop(soon(playing).await);
 }
 
 // Y-6: what a server does not read is bounded, and goes on when it reads again.

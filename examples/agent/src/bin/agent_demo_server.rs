@@ -12,7 +12,11 @@ fn add(a: i64, b: i64) -> i64 {
 #[tool]
 async fn count(context: Context, to: u32) -> String {
     for number in 1..=to {
-        context.progress(number.into(), Some(to.into()), Some(&format!("at {number}")));
+        context.progress(
+            number.into(),
+            Some(to.into()),
+            Some(&format!("at {number}")),
+        );
     }
     "counted".to_owned()
 }

@@ -65,7 +65,7 @@ struct StderrLog {
 }
 
 impl StderrLog {
-    fn line(&mut self, line: Line<'_>) {
+    fn line(&mut self, line: &Line<'_>) {
         if self.since.elapsed() >= SECOND {
             self.next_second();
         }
@@ -73,7 +73,7 @@ impl StderrLog {
         if self.lines > MOST_LINES {
             return;
         }
-        let (line, cut) = match &line {
+        let (line, cut) = match line {
             Line::Whole(line) => (*line, false),
             Line::TooLong(prefix) => (&prefix[..], true),
         };
@@ -116,12 +116,12 @@ pub(super) async fn read(program: String, mut stderr: impl AsyncRead + Unpin, ta
             // From memory, which is ready and does not fail.
             let _ = poll_fn(|cx| lines.poll_read(cx, Pin::new(&mut part))).await;
             while let Some(line) = lines.next() {
-                log.line(line);
+                log.line(&line);
             }
         }
     }
     if let Some(line) = lines.last() {
-        log.line(line);
+        log.line(&line);
     }
     log.next_second();
 }
