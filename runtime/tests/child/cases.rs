@@ -201,8 +201,8 @@ async fn commands_that_cannot_be_started() {
 async fn servers_that_cannot_be_connected_to() {
     let short = || {
         ClientOptions::new()
-            .probe_timeout(Duration::from_millis(100))
-            .timeout(Duration::from_millis(300))
+            .probe_timeout(Duration::from_millis(300))
+            .timeout(Duration::from_millis(1500))
             .max_message(1 << 16)
     };
     let hint = "start the command by hand";
@@ -220,7 +220,7 @@ async fn servers_that_cannot_be_connected_to() {
             "never answers",
             short(),
             &[
-                "no answer to `server/discover` within 100ms (`probe_timeout`), nor to `initialize` within 300ms (`timeout`)",
+                "no answer to `server/discover` within 300ms (`probe_timeout`), nor to `initialize` within 1.5s (`timeout`)",
                 "`Negotiation::Offer(Revision::V2025_11_25)`",
                 "1 of the lines on its standard output were not MCP messages",
                 "its standard error ends with: thinking",
@@ -233,7 +233,7 @@ async fn servers_that_cannot_be_connected_to() {
                 Revision::V2025_06_18,
             )),
             &[
-                "no answer to `initialize` within 300ms (`timeout`); if the server is slow to start, raise",
+                "no answer to `initialize` within 1.5s (`timeout`); if the server is slow to start, raise",
             ],
         ),
         (
