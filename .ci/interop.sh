@@ -70,7 +70,9 @@ drive "$node" "$cache/interop/ai1_old.mjs" $legacy
 drive "$newer_node" "$cache/interop/ai2.mjs" $legacy $modern
 drive "$node" "$cache/interop/langchain_js.mjs" $legacy
 # An example that is a server of its own, built beside SERVER.
-client "$node" "$cache/interop/code_search.mjs" stdio "$(dirname "$server")/code_search" 2025-11-25 $modern
+for transport in stdio http; do
+  client "$node" "$cache/interop/code_search.mjs" "$transport" "$(dirname "$server")/code_search" 2025-11-25 $modern
+done
 
 # No byte code beside the sources.
 export PYTHONDONTWRITEBYTECODE=1
@@ -83,7 +85,9 @@ drive "$sdk2" "$here/interop/fastmcp4.py" $legacy $modern
 drive "$sdk1" "$here/interop/langchain_py.py" $legacy
 drive "$sdk1" "$here/interop/smolagents_py.py" $legacy
 # An example that is a server of its own.
-client "$sdk2" "$here/interop/sqlite_explorer.py" stdio "$explorer" 2025-11-25 $modern
+for transport in stdio http; do
+  client "$sdk2" "$here/interop/sqlite_explorer.py" "$transport" "$explorer" 2025-11-25 $modern
+done
 
 if [ "${#broken[@]}" -ne 0 ]; then
   echo "${#broken[@]} of $runs client runs failed: ${broken[*]}" >&2

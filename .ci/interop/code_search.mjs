@@ -1,13 +1,14 @@
 // The example `code_search` as the TypeScript client 2.x sees it: tools, resources, completion and prompts, in both eras.
 //
-// The folder that it searches is made here.
+// The folder that it searches is made here. Over HTTP the server is started here too: the target is its executable both times.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { Client } from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 import { FIRST_MODERN, main } from "./harness.mjs";
@@ -36,14 +37,46 @@ await main("code_search", connect, {
   "prompt": checkPrompt,
 });
 
-async function connect(_kind, target, revision) {
-  const mode = revision >= FIRST_MODERN ? { pin: revision } : "legacy";
+async function connect(kind, target, revision) {
+  const modern = revision >= FIRST_MODERN;
   const client = new Client(
     { name: "trueform-ci", version: "1.0.0" },
-    { supportedProtocolVersions: [revision], versionNegotiation: { mode } },
+    { supportedProtocolVersions: [revision], versionNegotiation: { mode: modern ? { pin: revision } : "legacy" } },
   );
-  await client.connect(new StdioClientTransport({ command: target, args: [folder], stderr: "ignore" }));
-  return { client, revision, close: () => client.close() };
+  if (kind === "stdio") {
+    await client.connect(new StdioClientTransport({ command: target, args: [folder], stderr: "ignore" }));
+    return { client, revision, close: () => client.close() };
+  }
+  const server = spawn(target, [folder, "--http", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
+  process.on("exit", () => server.kill("SIGKILL"));
+  const transport = new StreamableHTTPClientTransport(new URL(await addressOf(server)));
+  await client.connect(transport);
+  const close = async () => {
+    if (!modern) {
+      await transport.terminateSession();
+    }
+    await client.close();
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGTERM");
+    await ended;
+  };
+  return { client, revision, close };
+}
+
+// Where the server says that it listens. Its output is read on, so that it never waits for a reader.
+function addressOf(server) {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    server.once("error", reject);
+    server.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+    server.stderr.setEncoding("utf8").on("data", (text) => {
+      said += text;
+      const found = /listening on (http:\S+)\n/.exec(said);
+      if (found) {
+        resolve(found[1]);
+      }
+    });
+  });
 }
 
 async function checkRevision({ client, revision }) {

@@ -1,6 +1,11 @@
-"""The official Python SDK 2.x (`mcp`) as a client of the example `sqlite_explorer`, over stdio: both eras."""
+"""The official Python SDK 2.x (`mcp`) as a client of the example `sqlite_explorer`: both eras.
 
+Over HTTP the server is started here too: the target is its executable both times.
+"""
+
+import asyncio
 import json
+import re
 import sqlite3
 import tempfile
 from contextlib import asynccontextmanager
@@ -25,7 +30,40 @@ class Session:
 
 
 @asynccontextmanager
-async def connected(_transport, target, revision):
+async def serving(command, *arguments):
+    """Starts a server over HTTP, and yields its URL."""
+    pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    server = await asyncio.create_subprocess_exec(
+        command, *arguments, "--http", "127.0.0.1:0", stdin=null, stdout=null, stderr=pipe
+    )
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            while not (found := re.search(rb"listening on (http:\S+)", line := await server.stderr.readline())):
+                assert line, "the server ended"
+        # Its output is read on, so that it never waits for a reader.
+        reading = asyncio.create_task(server.stderr.read())
+        yield found[1].decode()
+        server.terminate()
+        async with asyncio.timeout(CHECK_SECONDS):
+            await server.wait()
+            await reading
+    finally:
+        if server.returncode is None:
+            server.kill()
+
+
+@asynccontextmanager
+async def standing_by(transport, target, file):
+    """What the client connects to."""
+    if transport == "http":
+        async with serving(target, file) as url:
+            yield url
+    else:
+        yield StdioServerParameters(command=target, args=[file])
+
+
+@asynccontextmanager
+async def connected(transport, target, revision):
     modern = revision >= FIRST_MODERN
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "shop.db"
@@ -33,15 +71,15 @@ async def connected(_transport, target, revision):
             database.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT)")
             database.execute("INSERT INTO customers VALUES (1, 'Ada'), (2, 'Bob')")
         database.close()
-        server = StdioServerParameters(command=target, args=[str(file)])
-        client = Client(server, mode="auto" if modern else "legacy", read_timeout_seconds=CHECK_SECONDS)
-        # This SDK always offers its newest handshake revision; the constant is the only way to offer an older one.
-        with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
-            await client.__aenter__()
-        try:
-            yield Session(client, revision)
-        finally:
-            await client.__aexit__(None, None, None)
+        async with standing_by(transport, target, str(file)) as server:
+            client = Client(server, mode="auto" if modern else "legacy", read_timeout_seconds=CHECK_SECONDS)
+            # This SDK always offers its newest handshake revision; the constant is the only way to offer an older one.
+            with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
+                await client.__aenter__()
+            try:
+                yield Session(client, revision)
+            finally:
+                await client.__aexit__(None, None, None)
 
 
 async def check_lists(session):
