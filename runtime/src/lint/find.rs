@@ -424,12 +424,19 @@ mod tests {
             "web-uri",
             "large-content",
             "huge-content",
+            "form-revision",
+            "form-secret",
+            "form-rule",
         ];
         let mut listed: Vec<&str> = FACTS.iter().map(|fact| fact.code).collect();
         listed.dedup();
         assert_eq!(listed, rules);
-        let code = [include_str!("find.rs"), include_str!("offered.rs")];
-        let code = code.map(|file| file.split_once("#[cfg(test)]").unwrap().0);
+        let code = [
+            include_str!("find.rs"),
+            include_str!("offered.rs"),
+            include_str!("../feature/form/remarks.rs"),
+        ];
+        let code = code.map(|file| file.split("#[cfg(test)]").next().unwrap());
         for rule in rules {
             let rule = format!("\"{rule}\",");
             assert!(code.iter().any(|code| code.contains(&rule)), "{rule}");
