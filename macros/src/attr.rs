@@ -49,6 +49,8 @@ pub(crate) struct ToolKeys {
     pub(crate) hints: Vec<(&'static str, bool, Span)>,
     /// The name of a variant of `Profile`.
     pub(crate) profile: Option<Ident>,
+    /// The name of a variant of `TaskMode`.
+    pub(crate) task: Option<Ident>,
 }
 
 #[derive(Default)]
@@ -68,6 +70,8 @@ const NEEDS: &[&str] = &[
 ];
 /// Each profile: its name in the attribute, and its variant.
 const PROFILES: &[(&str, &str)] = &[("as_written", "AsWritten"), ("portable", "Portable")];
+/// Each way in which calls run as tasks: its name in the attribute, and its variant.
+const TASKS: &[(&str, &str)] = &[("optional", "Optional"), ("required", "Required")];
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
 
 impl Attr {
@@ -128,7 +132,12 @@ impl Attr {
             }
             "needs" => self.needs = needs(meta, diag),
             "asks" => self.asks = asks::listed(meta, diag),
-            "profile" => self.tool.profile = profile(meta, diag),
+            "profile" => {
+                self.tool.profile = one_of(meta, PROFILES, ("profile", "profiles"), diag);
+            }
+            "task" => {
+                self.tool.task = one_of(meta, TASKS, ("kind of task", "kinds of tasks"), diag);
+            }
             "crate" => self.krate = path(meta, diag),
             key if self.kind == Kind::Resource => self.resource.set(key, meta, diag),
             hint => {
@@ -426,23 +435,32 @@ fn needs(meta: &Meta, diag: &mut Diagnostics) -> Vec<Ident> {
     needs
 }
 
-fn profile(meta: &Meta, diag: &mut Diagnostics) -> Option<Ident> {
+/// The variant that `meta` names among `choices`, each with its name in the attribute; `words` describe them in the singular and the
+/// plural.
+fn one_of(
+    meta: &Meta,
+    choices: &[(&'static str, &'static str)],
+    words: (&str, &str),
+    diag: &mut Diagnostics,
+) -> Option<Ident> {
+    let names: Vec<&'static str> = choices.iter().map(|(name, _)| *name).collect();
     let at = match meta {
         Meta::NameValue(pair) => match &pair.value {
             Expr::Path(value) => {
-                let names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();
-                let named = known(&value.path, &names, ("profile", "profiles"), diag)?;
-                let (_, variant) = PROFILES.iter().find(|(name, _)| *name == named)?;
+                let named = known(&value.path, &names, words, diag)?;
+                let (_, variant) = choices.iter().find(|(name, _)| *name == named)?;
                 return Some(Ident::new(variant, span_of(&value.path)));
             }
             other => other.to_token_stream(),
         },
         other => other.to_token_stream(),
     };
-    diag.error(
-        at,
-        "expected `profile = as_written` or `profile = portable`",
-    );
+    let key = word(meta);
+    let forms: Vec<String> = names
+        .iter()
+        .map(|name| format!("`{key} = {name}`"))
+        .collect();
+    diag.error(at, format_args!("expected {}", forms.join(" or ")));
     None
 }
 

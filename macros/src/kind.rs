@@ -52,6 +52,7 @@ impl Kind {
                 "meta",
                 "timeout",
                 "blocking",
+                "task",
                 "needs",
                 "asks",
                 "profile",

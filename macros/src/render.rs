@@ -248,6 +248,9 @@ fn options(callable: &Callable) -> TokenStream {
         let form = quote_spanned!(span_of(ty)=> __tf::AskCall::<#ty>::form);
         options.extend(quote!(.asks({ use __tf::OtherCall as _; #form })));
     }
+    if let Some(task) = &attr.tool.task {
+        options.extend(quote!(.task(__tf::TaskMode::#task)));
+    }
     if let Some(profile) = &attr.tool.profile {
         options.extend(quote!(.profile(__tf::Profile::#profile)));
     }

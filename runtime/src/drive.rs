@@ -3,6 +3,7 @@
 //! The only place where the author's code meets tokio. Decides when a call ends; what is sent then is the job's business
 //! ([`Job::conclude`]).
 
+mod apart;
 #[cfg_attr(
     not(feature = "http"),
     allow(dead_code, reason = "HTTP takes responses apart, streams do not")
@@ -28,14 +29,15 @@ use std::{
 use tokio::time::Sleep;
 
 pub use self::blocking::{MAX_BLOCKING_QUEUE, MAX_BLOCKING_THREADS};
+pub(crate) use self::{
+    apart::run_apart,
+    batch::{Batch, Sorted},
+    reply::Reply,
+};
 #[cfg(feature = "http")]
 pub(crate) use self::{
     batch::Responses,
     calls::{CallEvent, Calls},
-};
-pub(crate) use self::{
-    batch::{Batch, Sorted},
-    reply::Reply,
 };
 use crate::{
     contained::guarded,

@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     pub(crate) features: Features,
     pub(crate) subscriptions: Subscriptions,
     /// Around every call, outermost first.
-    layers: Box<Layers>,
+    layers: Arc<Layers>,
     /// Which callers see what.
     visibility: Visibility,
     methods: MethodTable,

@@ -2,6 +2,7 @@
 //! [`Context`]. Knows no feature and no transport.
 
 mod answer;
+pub(crate) mod apart;
 mod ask;
 mod context;
 mod ids;

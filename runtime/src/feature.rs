@@ -25,14 +25,17 @@ pub mod prompts;
 pub mod resources;
 mod slow;
 pub(crate) mod subscriptions;
+pub mod tasks;
 pub mod tools;
 pub mod visibility;
+
+use std::sync::Arc;
 
 use trueform_schema::{Era, ErrorObject, Json, Method, Revision, ServerCapabilities};
 
 use self::{
     completion::Completions, extension::Extensions, logging::Logging, prompts::Prompts,
-    resources::Resources, subscriptions::Topic, tools::Tools, visibility::Sight,
+    resources::Resources, subscriptions::Topic, tasks::Tasks, tools::Tools, visibility::Sight,
 };
 use crate::{
     jsonrpc::{self, ErrorDetail},
@@ -92,6 +95,8 @@ pub(crate) struct Features {
     pub(crate) resources: Option<Resources>,
     /// `None` if nothing suggests values for an argument.
     pub(crate) completions: Option<Completions>,
+    /// `None` if no call becomes a task.
+    pub(crate) tasks: Option<Arc<Tasks>>,
     pub(crate) extensions: Extensions,
 }
 
@@ -103,6 +108,7 @@ impl Features {
             self.prompts.as_ref().map(|room| room as _),
             self.resources.as_ref().map(|room| room as _),
             self.completions.as_ref().map(|room| room as _),
+            self.tasks.as_ref().map(|room| &**room as _),
             Some(&self.extensions),
         ];
         rooms.into_iter().flatten()

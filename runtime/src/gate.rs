@@ -33,7 +33,7 @@ pub(crate) use self::outbound::OutKind;
 #[cfg(feature = "http")]
 pub(crate) use self::refusal::{HOSTS_VARIABLE, ORIGINS_VARIABLE};
 pub(crate) use self::{
-    claims::{Claims, Read},
+    claims::{Claims, Read, member_text},
     headers::{
         HeaderValue, Headers, check_standard_headers, decode_header, missing_meta, missing_version,
     },

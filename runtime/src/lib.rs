@@ -60,7 +60,6 @@ pub mod projection;
 mod seal;
 mod server;
 mod signal;
-#[cfg(feature = "http")]
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -69,7 +68,8 @@ pub mod transport;
 
 #[doc(inline)]
 pub use feature::{
-    completion, layer, prompts as prompt, resources as resource, tools as tool, visibility,
+    completion, layer, prompts as prompt, resources as resource, tasks as task, tools as tool,
+    visibility,
 };
 pub use schemars;
 pub use serde;

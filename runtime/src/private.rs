@@ -11,6 +11,7 @@ pub use crate::{
         methods::ServerMethods,
         prompts::{IntoPromptResult, PromptSet, macro_support::*},
         resources::{IntoResourceResult, ResourceSet, macro_support::*},
+        tasks::TaskMode,
         tools::{IntoToolResult, ToolSet, macro_support::*},
     },
     lint::Profile,

@@ -31,6 +31,7 @@ use crate::{
         methods::{FeatureSets, IntoFeatures},
         prompts::{IntoPrompts, PromptSet, Prompts},
         resources::{IntoResources, ResourceSet, Resources},
+        tasks::{TaskSettings, Tasks, registered},
         tools::{IntoTools, SchemaSettings, ToolSet, Tools},
         visibility::{Offer, Viewer, Visibility},
     },
@@ -109,6 +110,7 @@ pub struct Server {
     outgoing: Policy,
     incoming: Inbound,
     progress_interval: Duration,
+    tasks: Option<TaskSettings>,
     #[cfg(feature = "http")]
     http: crate::transport::http::HttpConfig,
     problems: Vec<String>,
@@ -142,6 +144,7 @@ impl Server {
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
             progress_interval: Duration::ZERO,
+            tasks: None,
             #[cfg(feature = "http")]
             http: crate::transport::http::HttpConfig::default(),
             problems: Vec::new(),
@@ -428,7 +431,15 @@ impl Server {
                     .to_owned(),
             );
         }
-        let extensions = Extensions::build(self.extensions, &mut problems);
+        let has_tasks = self.tasks.is_some() || (self.has_tools && tools.have_tasks());
+        let tasks = has_tasks.then(|| Tasks::new(self.tasks.unwrap_or_default(), self.page_size));
+        let mut extensions = self.extensions;
+        match tasks.as_ref().map(registered) {
+            Some(Ok(extension)) => extensions.push(extension),
+            Some(Err(problem)) => problems.push(problem),
+            None => {}
+        }
+        let extensions = Extensions::build(extensions, &mut problems);
         problems.extend(unfit_info(&self.info, self.revisions));
         if self.ask_keys.as_ref().is_some_and(Vec::is_empty) {
             problems.push("`ask_keys` needs at least one key".to_owned());
@@ -468,6 +479,7 @@ impl Server {
             completions: completes.then_some(Completions),
             prompts: self.has_prompts.then_some(prompts),
             resources: self.has_resources.then_some(resources),
+            tasks,
             extensions,
         };
         let service = Service {

@@ -1,12 +1,18 @@
-//! Where legacy HTTP state may live outside one process: sessions, and the events of streams that can be resumed.
+//! Where state may live outside one process: tasks and, of legacy HTTP, sessions and the events of streams that can be resumed.
 //!
-//! This module owns the two traits and their bounded in-memory versions. It knows nothing of HTTP and decides nothing
-//! about the protocol: a session's state is opaque bytes here, an event is a message with a place in a stream.
+//! This module owns the three traits and their bounded in-memory versions. It knows nothing of HTTP and decides nothing
+//! about the protocol: the states of a session and of a task are opaque here, an event is a message with a place in a stream.
 
+#[cfg(feature = "http")]
 mod event;
+#[cfg(feature = "http")]
 mod memory_events;
+#[cfg(feature = "http")]
 mod memory_sessions;
+mod memory_tasks;
+#[cfg(feature = "http")]
 mod session;
+mod task;
 
 use std::{
     error::Error,
@@ -16,6 +22,7 @@ use std::{
     task::{Context, Poll},
 };
 
+#[cfg(feature = "http")]
 pub use self::{
     event::{EventId, EventStore, InvalidEventId, Replay, StoredEvent},
     memory_events::{
@@ -23,6 +30,10 @@ pub use self::{
     },
     memory_sessions::{DEFAULT_MAX_RECORDS, DEFAULT_RECORD_LIFE, MemorySessionStore},
     session::{SessionRecord, SessionStore},
+};
+pub use self::{
+    memory_tasks::{DEFAULT_MAX_TASKS, DEFAULT_TASK_BYTES, MemoryTaskStore},
+    task::{TaskRecord, TaskStore},
 };
 
 /// What a store method gives: a value that is there already, or one that has to be waited for.

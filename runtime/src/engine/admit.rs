@@ -1,7 +1,7 @@
 //! Every check that a request must pass before it is dispatched, each once, in the order of GAP-2: id, headers, version,
 //! required `_meta`, method, capability, params.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::value::RawValue;
 use trueform_schema::{
@@ -11,7 +11,9 @@ use trueform_schema::{
 };
 
 use super::{
-    Engine, lifecycle,
+    Engine,
+    extended::reread,
+    lifecycle,
     route::{Door, RefusedMessage},
     serve::Answered,
     source::Source,
@@ -223,12 +225,15 @@ impl Engine {
         if let Some(http) = source.http() {
             let rules = method.and_then(|method| method.rules(claimed.unwrap_or(newest)));
             let core = rules.and_then(|rules| rules.header_name);
-            let member = core.or_else(|| {
-                self.features
-                    .extensions
-                    .header_name(name, claimed.unwrap_or(newest))
-            });
-            gate::check_standard_headers(http.headers, name, member, claims).map_err(refuse)?;
+            let named = match core {
+                Some(member) => Some((member, claims.name())),
+                None => {
+                    let extensions = &self.features.extensions;
+                    let member = extensions.header_name(name, claimed.unwrap_or(newest));
+                    member.map(|member| (member, named_by_extension(received, claims, member)))
+                }
+            };
+            gate::check_standard_headers(http.headers, name, named, claims).map_err(refuse)?;
         }
         let Some(version) = claims.version() else {
             return Err(refuse(gate::missing_version(claims)));
@@ -427,6 +432,18 @@ impl Engine {
         let missing = needs.missing_from(declared?);
         (!missing.is_empty()).then(|| feature::undeclared(Era::Modern, missing))
     }
+}
+
+/// The member of an extension's request that a header repeats.
+#[cold]
+fn named_by_extension(
+    received: &Received<'_>,
+    claims: &Claims<'_>,
+    member: &'static str,
+) -> Option<Cow<'static, str>> {
+    let reread = reread(claims);
+    let params = received.params.or(reread.as_deref())?;
+    gate::member_text(params, member).map(Cow::Owned)
 }
 
 /// Checks the level from which on a request wants log messages (M-3). In a session `logging/setLevel` sets it, and the member has

@@ -147,7 +147,7 @@ impl Engine {
 
 /// The text of params that were decoded as those of a method of the core, for an extension that has a method of that name at a
 /// revision whose core does not. `None` if they were not decoded: then the request has their text.
-fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
+pub(super) fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
     let Claims::Decoded(request) = claims else {
         return None;
     };

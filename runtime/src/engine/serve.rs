@@ -3,17 +3,18 @@
 use std::collections::HashSet;
 
 use trueform_schema::{
-    CallToolRequestParams, CompleteRequestParams, CompletionReference, EmptyResult, ErrorObject,
-    GetPromptRequestParams, InitializeRequestParams, Method, PaginatedRequestParams,
-    ReadResourceRequestParams, RequestParams, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionsListenRequestParams, UnsubscribeRequestParams,
+    CallToolRequestParams, CancelTaskRequestParams, CompleteRequestParams, CompletionReference,
+    EmptyResult, ErrorObject, GetPromptRequestParams, GetTaskPayloadRequestParams,
+    GetTaskRequestParams, InitializeRequestParams, Method, PaginatedRequestParams,
+    ReadResourceRequestParams, RequestMetaObject, RequestParams, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionsListenRequestParams, UnsubscribeRequestParams,
     methods::{self, Request},
     serve::server::ServeMethods,
 };
 
 use super::{Engine, admit::Admitted, refused_call, route::RefusedMessage, source::Source};
 use crate::{
-    drive::Reply,
+    drive::{self, Reply},
     feature::{
         call::Conditions,
         completion::{Argument, Completions},
@@ -21,6 +22,7 @@ use crate::{
         listing::{Item, Listing},
         logging,
         subscriptions::Wanted,
+        tasks::CoreRequest,
         visibility::Sight,
     },
     gate::{Checked, Outgoing},
@@ -49,6 +51,7 @@ impl Engine {
             capacity: source.capacity(),
             unread: &self.host.unread,
             message,
+            run_apart: drive::run_apart,
         }
     }
 
@@ -59,6 +62,19 @@ impl Engine {
             true => None,
             false => Some(self.visibility.of(source.viewer())),
         }
+    }
+
+    /// Answers a request about the tasks of 2025-11-25.
+    fn about_tasks<M: Request>(
+        &self,
+        cx: &Admitted<'_>,
+        meta: Option<&mut RequestMetaObject>,
+        request: CoreRequest,
+    ) -> Option<Answered<M>> {
+        let tasks = self.features.tasks.as_ref()?;
+        let exchange = cx.exchange(self, meta);
+        let called = tasks.answer(request, exchange, &self.conditions(cx.source, &[]));
+        Some(Answered::Called(Ok(called)))
     }
 
     /// The page of `listing` that `cursor` asks for.
@@ -195,8 +211,45 @@ impl ServeMethods for Engine {
             params,
             headers,
             exchange,
+            self.features.tasks.as_ref(),
             &conditions,
         )))
+    }
+
+    fn get_task(
+        &self,
+        cx: &mut Admitted<'_>,
+        mut params: Box<GetTaskRequestParams>,
+    ) -> Option<Answered<methods::GetTask>> {
+        let request = CoreRequest::Get(params.task_id);
+        self.about_tasks(cx, params.meta.as_mut(), request)
+    }
+
+    fn get_task_payload(
+        &self,
+        cx: &mut Admitted<'_>,
+        mut params: Box<GetTaskPayloadRequestParams>,
+    ) -> Option<Answered<methods::GetTaskPayload>> {
+        let request = CoreRequest::Result(params.task_id);
+        self.about_tasks(cx, params.meta.as_mut(), request)
+    }
+
+    fn cancel_task(
+        &self,
+        cx: &mut Admitted<'_>,
+        mut params: Box<CancelTaskRequestParams>,
+    ) -> Option<Answered<methods::CancelTask>> {
+        let request = CoreRequest::Cancel(params.task_id);
+        self.about_tasks(cx, params.meta.as_mut(), request)
+    }
+
+    fn list_tasks(
+        &self,
+        cx: &mut Admitted<'_>,
+        mut params: Box<PaginatedRequestParams>,
+    ) -> Option<Answered<methods::ListTasks>> {
+        let request = CoreRequest::List(params.cursor);
+        self.about_tasks(cx, params.meta.as_mut(), request)
     }
 
     fn list_prompts(
@@ -307,15 +360,29 @@ impl ServeMethods for Engine {
             muted = resources.retain_found(uris, cx.revision(), sight.as_ref());
         }
         let exchange = cx.exchange(self, Some(&mut params.meta));
+        let listened = match &self.features.tasks {
+            Some(tasks) => tasks.listened(&exchange, &params.notifications),
+            None => Ok(None),
+        };
+        let listened = match listened {
+            Ok(listened) => listened,
+            Err(error) => return Some(Answered::Called(Err(error))),
+        };
         let topics = self.features.topics();
         let capacity = cx.source.capacity();
         let wanted = Wanted {
             filter: &params.notifications,
             muted: &muted,
+            tasks: listened.as_ref(),
         };
         let listening = self
             .subscriptions
             .listen(&exchange, wanted, topics, capacity);
+        if let (Called::Running(_), Some(tasks), Some(listened)) =
+            (&listening, &self.features.tasks, listened)
+        {
+            tasks.listen(&exchange, listened);
+        }
         Some(Answered::Called(Ok(listening)))
     }
 }

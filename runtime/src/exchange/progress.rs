@@ -114,6 +114,7 @@ impl Exchange {
         let mut params = ProgressNotificationParams::new(progress, token.clone());
         params.total = total.filter(|total| total.is_finite());
         params.message = message.map(str::to_owned);
+        params.meta = self.notification_meta();
         let kind = self.kind_of(Method::Progress);
         let subject = self.subject(&kind);
         let sent = self.sent(&kind, &params, Some(subject), Some(progress));

@@ -14,7 +14,7 @@ use trueform_schema::{
     RequestId, Revision, View,
 };
 
-use super::{IdScope, Occupied, Sent, ask::Replay, progress::Progress};
+use super::{IdScope, Occupied, Sent, apart::Apart, ask::Replay, progress::Progress};
 use crate::{
     gate::{NotificationKind, Outgoing},
     host::HostRef,
@@ -67,9 +67,11 @@ pub(crate) struct Exchange {
     pub(super) progress: Progress,
     /// Members that the handler adds to the `_meta` of the result.
     result_meta: Mutex<Option<Box<Meta>>>,
-    finished: AtomicBool,
+    pub(super) finished: AtomicBool,
+    /// Whether it goes on after it is answered.
+    pub(super) is_apart: bool,
     /// Made when something of it is needed: most requests are answered at once and need nothing of it.
-    later: OnceLock<Box<Later>>,
+    pub(super) later: OnceLock<Box<Later>>,
 }
 
 /// What only a request needs that takes a while.
@@ -92,6 +94,7 @@ pub(crate) struct Later {
     pub(crate) runtime: OnceLock<tokio::runtime::Handle>,
     /// What it occupies while it is at work.
     occupied: OnceLock<WeakOccupied>,
+    pub(super) apart: Apart,
 }
 
 struct WeakOccupied(Weak<dyn Occupied>);
@@ -130,6 +133,7 @@ impl Exchange {
             progress: Progress::new(),
             result_meta: Mutex::default(),
             finished: AtomicBool::new(false),
+            is_apart: false,
             later: OnceLock::new(),
         })
     }
@@ -141,7 +145,7 @@ impl Exchange {
     /// `None` if the request must be dropped without an answer, which would be taken for one to the first request of that id
     /// (GAP-17); else the error that refuses it.
     pub(crate) fn enter(self: &Arc<Self>) -> Result<Option<Ticket>, Option<ErrorObject>> {
-        let Some(session) = &self.session else {
+        let Some(session) = self.session.as_ref().filter(|_| !self.is_apart) else {
             return Ok(None);
         };
         let limit = self.host.settings.max_in_flight;
@@ -294,6 +298,7 @@ impl Exchange {
         }
         let mut params = LoggingMessageNotificationParams::new(data, level);
         params.logger = logger.map(str::to_owned);
+        params.meta = self.notification_meta();
         self.sent(&self.kind_of(Method::LoggingMessage), &params, None, None)
     }
 

@@ -25,7 +25,7 @@ use self::{
 use super::{
     callable::{Callable, Failure, Prepared, Step, Timeout},
     failure::ToolError,
-    job::{Completion, Job, Pool},
+    job::{Completion, Handover, Job, Pool, RunApart},
     layer::{CallInfo, Layers},
     slow,
     visibility::Sight,
@@ -40,7 +40,7 @@ use crate::{
 /// What a call needs besides its request.
 pub(crate) struct Conditions<'a> {
     /// Around the call, outermost first.
-    pub(crate) layers: &'a Layers,
+    pub(crate) layers: &'a Arc<Layers>,
     /// What the caller sees; `None` for everything.
     pub(crate) sight: Option<Sight<'a>>,
     /// What the transport has room for; `None` where the table of ids bounds the calls.
@@ -49,6 +49,8 @@ pub(crate) struct Conditions<'a> {
     pub(crate) unread: &'a Unread,
     /// The message that the request was read from.
     pub(crate) message: &'a [u8],
+    /// What drives a call that becomes a task.
+    pub(crate) run_apart: RunApart,
 }
 
 /// Calls `callable` for the request `cx`.
@@ -91,7 +93,7 @@ pub(crate) fn run<C: Callable>(
     };
     pending.first_poll(&call.cx.0);
     match pending {
-        Pending::Done(end) => call.ready(end, conditions.message),
+        Pending::Done(end) if !call.cx.0.has_handover() => call.ready(end, conditions.message),
         pending => {
             call.cx.0.keep_message(conditions.message);
             Called::Running(Box::new(PendingCall {
@@ -361,7 +363,10 @@ impl<C: Callable> Job for PendingCall<C> {
                         Ok(Poll::Pending) => match set_aside(&self.call.cx.0) {
                             None => {
                                 self.pending = Pending::Future(future);
-                                return Poll::Pending;
+                                return match self.call.cx.0.has_handover() {
+                                    true => Poll::Ready(Completion::HandedOver),
+                                    false => Poll::Pending,
+                                };
                             }
                             Some(error) => {
                                 drop_contained(&self.call.span, future);
@@ -405,13 +410,20 @@ impl<C: Callable> Job for PendingCall<C> {
                 },
                 done @ (Pending::Done(_) | Pending::Over) => {
                     self.pending = done;
-                    return Poll::Ready(Completion::Returned);
+                    // It may have ended in the poll in which it asked for that.
+                    return Poll::Ready(match self.call.cx.0.has_handover() {
+                        true => Completion::HandedOver,
+                        false => Completion::Returned,
+                    });
                 }
             };
         }
     }
 
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
+        if let Completion::HandedOver = done {
+            return self.hand_over();
+        }
         let Self {
             mut call,
             pending,
@@ -421,7 +433,7 @@ impl<C: Callable> Job for PendingCall<C> {
         let span = call.span.clone();
         let exchange = call.cx.0.clone();
         let (end, rest) = match (done, pending) {
-            (Completion::Cancelled, pending) => (None, pending),
+            (Completion::Cancelled | Completion::HandedOver, pending) => (None, pending),
             (Completion::Returned, Pending::Done(end)) => (Some(end), Pending::Over),
             (Completion::Returned, pending) => (None, pending),
             (Completion::Failed(failure), pending) => (Some(Err(failure)), pending),
@@ -445,6 +457,27 @@ impl<C: Callable> Job for PendingCall<C> {
         }
         drop_contained(&span, rest);
         response
+    }
+}
+
+impl<C: Callable> PendingCall<C> {
+    /// Answers the request with what takes the work over, which goes on apart from it.
+    #[cold]
+    fn hand_over(mut self: Box<Self>) -> Option<Outgoing> {
+        let exchange = self.call.cx.0.clone();
+        let taker = exchange.take_over()?;
+        let Ok(handover) = taker.downcast::<Handover>() else {
+            debug_assert!(false, "something else takes calls over");
+            return None;
+        };
+        // Nothing more leaves with the request, and its id is free.
+        exchange.finish();
+        drop(self.call._ticket.take());
+        let unanswered = Unanswered::new(self.call.span.clone());
+        std::mem::replace(&mut self.unanswered, unanswered).answered(&handover.response);
+        let Handover { response, go_on } = *handover;
+        go_on(self);
+        Some(response)
     }
 }
 

@@ -1,8 +1,11 @@
 //! A request that was begun and is not answered yet.
 
 use std::{
+    future::Future,
+    pin::Pin,
     sync::{Arc, Weak},
     task::{self, Poll},
+    time::Duration,
 };
 
 use trueform_schema::ErrorObject;
@@ -22,7 +25,44 @@ pub(crate) enum Completion {
     Failed(Failure),
     /// The peer no longer wants the answer: nothing may be sent (E-9, O-2).
     Cancelled,
+    /// The work goes on apart from the request: [`Handover`] has the answer.
+    HandedOver,
 }
+
+/// What takes the work of a request over.
+pub(crate) struct Handover {
+    /// What the request is answered with.
+    pub(crate) response: Outgoing,
+    /// Goes on with the work.
+    pub(crate) go_on: Box<dyn FnOnce(Box<dyn Job>) + Send>,
+}
+
+/// Work that goes on apart from the request that began it.
+pub(crate) struct ApartWork {
+    pub(crate) exchange: Arc<Exchange>,
+    /// Begins the work, or goes on with it.
+    pub(crate) begin: Box<dyn FnOnce() -> Called + Send>,
+    /// How long it may take.
+    pub(crate) life: Duration,
+    /// How long it goes on when the server stops.
+    pub(crate) drain: Duration,
+    /// Takes note of its end.
+    pub(crate) done: Box<dyn FnOnce(ApartEnd) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>,
+}
+
+/// How such work ended.
+#[derive(Debug)]
+pub(crate) enum ApartEnd {
+    Response(Outgoing),
+    Cancelled,
+    /// Its life was over.
+    Expired,
+    /// The server stopped.
+    Stopped,
+}
+
+/// Drives work apart from its request, on the runtime of the caller. `false` if there is none: then nothing was begun.
+pub(crate) type RunApart = fn(ApartWork) -> bool;
 
 /// What runs work that holds its thread. It drops work that nobody waits for, and what it has no room for.
 pub(crate) type Pool = fn(PoolWork);

@@ -11,6 +11,7 @@ use trueform_schema::{
 use super::{
     callable::Timeout,
     function::{InputSchema, Place, RequiredState},
+    tasks::TaskStart,
 };
 use crate::{
     exchange::Exchange,
@@ -220,11 +221,14 @@ impl Named<'_> {
         needed
             .iter()
             .filter(|needed| !states.contains_key(&needed.id))
-            .map(move |needed| {
-                format!(
+            .map(move |needed| match TaskStart::is(needed) {
+                true => format!(
+                    "{kind} `{name}` ({place}) takes a `TaskStart`, and its calls never become tasks; mark a tool `#[tool(task = optional)]` or `#[tool(task = required)]`"
+                ),
+                false => format!(
                     "{kind} `{name}` ({place}) takes `State<{}>`, but no such value was registered; call `Server::state` with one of exactly that type: it needs no `Arc`",
                     needed.name
-                )
+                ),
             })
     }
 

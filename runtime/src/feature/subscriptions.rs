@@ -22,7 +22,10 @@ use trueform_schema::{
 };
 
 use self::watchers::{Watcher, Watchers, Watching};
-use super::job::{Called, Capacity, Completion, Job, Pool};
+use super::{
+    job::{Called, Capacity, Completion, Job, Pool},
+    tasks::ListenedTasks,
+};
 use crate::{
     exchange::{Exchange, MessageSink, Ticket},
     gate::{NotificationKind, Outgoing},
@@ -79,11 +82,13 @@ pub(crate) struct Subscriptions {
 }
 
 /// What a client wants to hear of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) filter: &'a SubscriptionFilter,
     /// The resources of the filter that are acknowledged and not sent.
     pub(crate) muted: &'a HashSet<String>,
+    /// The tasks that the stream may hear of; `None` if it asks for none.
+    pub(crate) tasks: Option<&'a ListenedTasks>,
 }
 
 /// One open stream of `subscriptions/listen`.
@@ -171,7 +176,7 @@ impl Subscriptions {
         }
     }
 
-    /// Opens the stream of `exchange`, which asks for `wanted`, at a server that has `topics`, if the transport has room for it.
+    /// Opens the stream of `exchange`, which asks for `wanted` and hears of `tasks`, at a server that has `topics`, if the transport has room for it.
     pub(crate) fn listen(
         &self,
         exchange: &Arc<Exchange>,
@@ -196,7 +201,11 @@ impl Subscriptions {
         }
         let mut reserved = ReservedBytes::new(&self.bytes);
         let mut filter = honoured(wanted.filter, topics, exchange.revision(), &mut reserved);
-        let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(filter.clone())
+        let mut shown = filter.clone();
+        if let Some(tasks) = wanted.tasks {
+            tasks.acknowledge(&mut shown);
+        }
+        let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(shown)
             .with_meta(meta_of(&exchange.id));
         // Before anything else can be sent, so that the acknowledgement comes first (U-3).
         if !exchange.notify(

@@ -19,7 +19,7 @@ mod spec;
 
 pub(crate) use self::{
     draft::SchemaSettings,
-    room::{TOPIC, Tools},
+    room::{TOPIC, Tools, refused_in_result},
     route::ToolRoute,
 };
 pub use self::{

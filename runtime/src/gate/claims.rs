@@ -227,6 +227,11 @@ fn raw_claims<'a>(
     raw
 }
 
+/// The member `name` of `params`, if it is a string.
+pub(crate) fn member_text(params: &RawValue, name: &'static str) -> Option<String> {
+    text(raw_claims(Some(params), Some(name)).name?).map(Cow::into_owned)
+}
+
 fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     let text = raw.get().strip_prefix('"')?.strip_suffix('"')?;
     if text.contains('\\') {

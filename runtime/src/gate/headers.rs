@@ -33,7 +33,7 @@ pub(crate) enum HeaderValue<'a> {
 pub(crate) fn check_standard_headers(
     headers: &dyn Headers,
     method: &str,
-    name_member: Option<&'static str>,
+    name: Option<(&'static str, Option<Cow<'_, str>>)>,
     claims: &Claims<'_>,
 ) -> Result<(), ErrorObject> {
     let version = required(headers, VERSION_HEADER, "MCP-Protocol-Version")?;
@@ -57,12 +57,10 @@ pub(crate) fn check_standard_headers(
             shortened(method)
         )));
     }
-    let Some(member) = name_member else {
+    // Decoding the params will say that it is missing.
+    let Some((member, Some(in_body))) = name else {
         return Ok(());
     };
-    let Some(in_body) = claims.name() else {
-        return Ok(());
-    }; // decoding the params will say that it is missing
     let named = decode_header(required(headers, NAME_HEADER, "Mcp-Name")?)
         .map_err(|problem| header_mismatch(format!("`Mcp-Name` {problem}")))?;
     if named != in_body {

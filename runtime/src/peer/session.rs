@@ -6,7 +6,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -65,6 +65,8 @@ pub(crate) struct Session {
     principal: Option<Principal>,
     phase: Mutex<Phase>,
     used: AtomicBool,
+    /// By what its tasks are told apart from those of others; made when it is needed.
+    pub(crate) task_owner: OnceLock<Box<str>>,
     pub(crate) log_level: Arc<SessionLevel>,
     pub(crate) in_flight: InFlight,
     /// Requests that the peer was sent.
@@ -100,6 +102,7 @@ impl Session {
             principal,
             phase: Mutex::new(Phase::Fresh),
             used: AtomicBool::new(false),
+            task_owner: OnceLock::new(),
             log_level: Arc::default(),
             in_flight: InFlight::default(),
             asked: Asked::default(),

@@ -40,7 +40,9 @@ impl ServerHandle {
             ]));
         };
         let host = &self.engine.host;
-        let added = room.add(tools.into_tools(), host.states(), host.settings.revisions)?;
+        let has_tasks = self.engine.features.tasks.is_some();
+        let revisions = host.settings.revisions;
+        let added = room.add(tools.into_tools(), host.states(), revisions, has_tasks)?;
         self.engine.notify(&tools::TOPIC);
         self.report(
             |subject| matches!(subject, DefinitionName::Tool(name) if added.contains(name)),

@@ -6,7 +6,7 @@ use trueform_schema::Revision;
 
 use super::Server;
 use crate::{
-    feature::caching::Caching,
+    feature::{caching::Caching, tasks::TaskSettings},
     gate::{Leniencies, Policy},
     lint::Profile,
 };
@@ -82,6 +82,13 @@ impl Server {
     /// Default: no limit.
     pub fn progress_interval(mut self, interval: Duration) -> Self {
         self.progress_interval = interval;
+        self
+    }
+
+    /// Sets how tasks are kept and bounded. Without this, a server has the defaults if one of its tools is marked
+    /// `#[tool(task = …)]`, and no tasks else. Call it to add such tools later. See [`task`](crate::task).
+    pub fn tasks(mut self, settings: TaskSettings) -> Self {
+        self.tasks = Some(settings);
         self
     }
 

@@ -23,5 +23,5 @@ mod serve;
 mod sessions;
 mod shared;
 mod streams;
-mod support;
+pub(crate) mod support;
 mod unread;

@@ -103,8 +103,8 @@ fn rooms() {
             host: signal seal gate
             exchange: principal signal jsonrpc projection gate needs trace peer host
             client_log: contained trace exchange
-            feature: error principal signal contained jsonrpc lint projection gate needs trace peer host exchange
-            drive: contained gate exchange feature
+            feature: error principal signal contained jsonrpc lint projection gate needs trace peer store host exchange
+            drive: signal contained jsonrpc gate trace host exchange feature
             engine: jsonrpc gate needs trace peer host exchange client_log feature drive
             transport: principal signal jsonrpc gate peer store exchange feature drive engine
             server: error seal lint gate host exchange feature engine transport

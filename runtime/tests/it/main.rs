@@ -80,6 +80,7 @@ mod scripted;
 mod stream;
 mod strict;
 mod support;
+mod tasks;
 mod tools;
 #[cfg(feature = "http")]
 mod trace;

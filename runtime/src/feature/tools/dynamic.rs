@@ -19,6 +19,7 @@ use crate::{
         failure::ToolError,
         form::Forms,
         function::{ArgumentNames, Begun, Enforced, Function, Invocation, ParameterError, Place},
+        tasks::TaskMode,
     },
     lint::Profile,
     needs::RequiredCapabilities,
@@ -45,6 +46,7 @@ use crate::{
 pub struct DynamicTool {
     tool: Tool,
     timeout: Option<Timeout>,
+    task: Option<TaskMode>,
     profile: Option<Profile>,
     needs: RequiredCapabilities,
     place: Place,
@@ -72,6 +74,7 @@ impl DynamicTool {
         Self {
             tool: Tool::new(input_schema, name),
             timeout: None,
+            task: None,
             profile: None,
             needs: RequiredCapabilities::NONE,
             place,
@@ -135,6 +138,12 @@ impl DynamicTool {
         self
     }
 
+    /// Sets whether its calls run as tasks. Default: they never do.
+    pub fn task(mut self, mode: TaskMode) -> Self {
+        self.task = Some(mode);
+        self
+    }
+
     /// Sets how the schemas are advertised, whatever the server's profile is. Default: [`Profile::AsWritten`], unless the server
     /// has a profile.
     pub fn profile(mut self, profile: Profile) -> Self {
@@ -185,8 +194,13 @@ impl DynamicTool {
         if !self.problems.is_empty() {
             return Err(self.rejected());
         }
+        let mut tool = self.tool;
+        tool.execution = self.task.map(TaskMode::execution);
         let definition = Definition {
-            tool: self.tool,
+            tool,
+            task: self.task,
+            // Its handler takes no such parameter.
+            starts_task: false,
             place: self.place,
             enforced: Enforced::Advertised,
             states: Vec::new(),

@@ -28,6 +28,7 @@ use crate::{
         listing::{Item, Listed, Listing, unlistable},
         offered::Named,
         subscriptions::Topic,
+        tasks::{self, Tasks},
         undeclared,
         visibility::Sight,
     },
@@ -67,6 +68,14 @@ impl Tools {
         }
     }
 
+    /// Whether a call of one of them may become a task.
+    pub(crate) fn have_tasks(&self) -> bool {
+        let now = self.now();
+        now.entries()
+            .iter()
+            .any(|entry| entry.item.task().is_some())
+    }
+
     /// The tools as they are now.
     pub(crate) fn now(&self) -> Arc<Listing<ToolRoute>> {
         self.listed.now()
@@ -81,9 +90,18 @@ impl Tools {
         set: ToolSet,
         states: &States,
         revisions: Revisions,
+        has_tasks: bool,
     ) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let gathered = gathered(set, self.schemas, states, revisions, &mut problems);
+        let as_tasks = gathered.routes.iter().filter(|tool| tool.task().is_some());
+        for tool in as_tasks.filter(|_| !has_tasks) {
+            problems.push(format!(
+                "tool `{}` ({}) runs as a task, and the server was built without tasks, so it did not declare them to clients; call `Server::tasks` first",
+                tool.name(),
+                tool.place()
+            ));
+        }
         let routes = gathered.routes;
         let added = routes.iter().map(|route| route.name().to_owned()).collect();
         self.listed.add(routes, problems)?;
@@ -110,6 +128,7 @@ impl Tools {
         mut params: Box<CallToolRequestParams>,
         headers: Option<&dyn Headers>,
         exchange: impl FnOnce(&mut CallToolRequestParams) -> Arc<Exchange>,
+        tasks: Option<&Arc<Tasks>>,
         conditions: &Conditions<'_>,
     ) -> std::result::Result<Called, ErrorObject> {
         let listing = self.now();
@@ -130,6 +149,17 @@ impl Tools {
             exchange.resume(conditions.message)?;
         }
         let arguments = params.arguments.take();
+        if let Some(tasks) = tasks
+            && (tool.task().is_some() || params.task.is_some())
+        {
+            let asked = tasks::Asked {
+                tool,
+                task: params.task.take(),
+                exchange,
+                arguments,
+            };
+            return tasks::call(asked, tasks, conditions);
+        }
         Ok(run(tool, Context(exchange), arguments, conditions))
     }
 }
@@ -167,12 +197,24 @@ fn lacking(
     if cx.0.revision().era() == Era::Modern {
         return Err(undeclared(Era::Modern, missing));
     }
-    cx.0.finish();
-    let result = failed(&format!(
+    let text = format!(
         "tool `{}` needs the client capability {missing}, which this client did not declare",
         tool.name()
-    ));
-    Callable::respond(tool, cx, Ok(result)).map(Called::Ready)
+    );
+    refused_in_result(tool, cx, &text)
+}
+
+/// Answers a call of `tool`, which does not run, with a result that says so in `text`.
+///
+/// # Errors
+/// The revision of the call does not allow the result.
+pub(crate) fn refused_in_result(
+    tool: &ToolRoute,
+    cx: &Context,
+    text: &str,
+) -> std::result::Result<Called, ErrorObject> {
+    cx.0.finish();
+    Callable::respond(tool, cx, Ok(failed(text))).map(Called::Ready)
 }
 
 fn named<'a>(name: &'a str, place: &'a Place) -> Named<'a> {

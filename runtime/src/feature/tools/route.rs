@@ -23,6 +23,7 @@ use crate::{
         listing::Item,
         lost::ReportedLosses,
         offered::Named,
+        tasks::TaskMode,
     },
     jsonrpc,
     lint::Profile,
@@ -54,6 +55,10 @@ pub(super) struct Definition {
     /// What the function asks clients for.
     pub(super) forms: Forms,
     pub(super) timeout: Option<Timeout>,
+    /// Whether its calls run as tasks; `None` if they never do.
+    pub(super) task: Option<TaskMode>,
+    /// Whether its code says where the task begins.
+    pub(super) starts_task: bool,
     pub(super) needs: RequiredCapabilities,
     /// How the schemas are advertised; `None` as the server says.
     pub(super) profile: Option<Profile>,
@@ -173,6 +178,16 @@ impl ToolRoute {
 
     pub(crate) fn timeout(&self) -> Option<Timeout> {
         self.definition.timeout
+    }
+
+    /// Whether its calls run as tasks; `None` if they never do.
+    pub(crate) fn task(&self) -> Option<TaskMode> {
+        self.definition.task
+    }
+
+    /// Whether its code says where the task begins.
+    pub(crate) fn starts_task(&self) -> bool {
+        self.definition.starts_task
     }
 
     /// State that the server must have.

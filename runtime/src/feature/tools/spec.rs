@@ -7,6 +7,7 @@ use crate::{
     feature::{
         function::{Function, Handler, Input, MethodReceiver},
         offered::{OfferedFacts, facts_methods},
+        tasks::{TaskMode, TaskStart},
     },
     lint::Profile,
 };
@@ -17,6 +18,7 @@ pub struct ToolSpec {
     output: Option<fn(&mut OutputSchema)>,
     annotations: Option<ToolAnnotations>,
     profile: Option<Profile>,
+    task: Option<TaskMode>,
     handler: Option<Handler<CallToolResult>>,
 }
 
@@ -36,6 +38,7 @@ pub fn tool(
         output: None,
         annotations: None,
         profile: None,
+        task: None,
         handler: None,
     }
 }
@@ -94,13 +97,20 @@ impl ToolSpec {
         self
     }
 
+    /// Sets whether its calls run as tasks.
+    #[must_use]
+    pub fn task(mut self, mode: TaskMode) -> Self {
+        self.task = Some(mode);
+        self
+    }
+
     /// Registers the tool; `server` is the value whose method it is.
     pub(super) fn register(mut self, server: &MethodReceiver) -> Result<ToolDraft, Rejected> {
         let Input {
             schema,
             names,
             enforced,
-            states,
+            mut states,
             forms,
             problems,
         } = std::mem::take(&mut self.facts.input).finish();
@@ -114,6 +124,11 @@ impl ToolSpec {
                 states,
             });
         }
+        let mut starts_task = false;
+        if self.task.is_some() {
+            starts_task = states.iter().any(TaskStart::is);
+            states.retain(|state| !TaskStart::is(state));
+        }
         let mut tool = Tool::new(JsonObject::from(schema), self.facts.name);
         tool.description = self.facts.description();
         tool.title = self.facts.title.map(str::to_owned);
@@ -121,6 +136,7 @@ impl ToolSpec {
         tool.annotations = self.annotations;
         tool.icons = self.facts.take_icons();
         tool.meta = self.facts.take_meta();
+        tool.execution = self.task.map(TaskMode::execution);
         let definition = Definition {
             tool,
             place: self.facts.place,
@@ -128,6 +144,8 @@ impl ToolSpec {
             states,
             forms,
             timeout: self.facts.timeout,
+            task: self.task,
+            starts_task,
             needs: self.facts.needs,
             profile: self.profile,
             usual_profile: Profile::Portable,

@@ -1,0 +1,187 @@
+//! Requests whose work goes on apart from them, as a task. What a task is, features know.
+
+use std::{
+    any::Any,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::Ordering},
+    task::{Context, Poll, Waker},
+};
+
+use trueform_schema::{Era, Extras, Json, NotificationMetaObject};
+
+use super::{Exchange, MessageSink};
+
+/// The member of `_meta` that names the task a message belongs to.
+// W-7
+pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+/// What is kept of a request whose work may go on apart from it.
+#[derive(Default)]
+pub(crate) struct Apart {
+    /// What the work may become; type-erased, because features know it.
+    offer: OnceLock<Arc<dyn Any + Send + Sync>>,
+    handover: Mutex<Handover>,
+    /// The id of the task that the work is.
+    task: OnceLock<Arc<str>>,
+}
+
+#[derive(Default)]
+struct Handover {
+    /// What takes the work over.
+    taker: Option<Box<dyn Any + Send>>,
+    /// The work waits until it was taken over.
+    waiting: Option<Waker>,
+}
+
+impl std::fmt::Debug for Apart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Apart")
+            .field("task", &self.task)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Exchange {
+    /// Sets this request, which nothing shares yet, apart from its transport: its id is free again once it is answered, and its messages
+    /// go where those of its session go. One without a session sends nothing.
+    pub(crate) fn set_apart(self: &mut Arc<Self>) {
+        let Some(this) = Arc::get_mut(self) else {
+            debug_assert!(false, "the request is shared already");
+            return;
+        };
+        this.is_apart = true;
+        match &this.session {
+            Some(session) if this.caller.revision.era() == Era::Legacy => {
+                this.sink = MessageSink::Link(session.outbox.clone());
+            }
+            _ => this.finished.store(true, Ordering::SeqCst),
+        }
+    }
+
+    /// Lets the work become what `offer` says. Only the first call counts.
+    pub(crate) fn offer(&self, offer: Arc<dyn Any + Send + Sync>) {
+        let _ = self.later().apart.offer.set(offer);
+    }
+
+    /// What the work may become, if it is a `T`.
+    pub(crate) fn offered<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let offer = self.later.get()?.apart.offer.get()?;
+        offer.clone().downcast().ok()
+    }
+
+    /// Asks for the work to be taken over by `taker` as soon as it waits.
+    pub(crate) fn hand_over(&self, taker: Box<dyn Any + Send>) {
+        self.handover().taker = Some(taker);
+    }
+
+    /// Whether the work waits to be taken over.
+    #[inline]
+    pub(crate) fn has_handover(&self) -> bool {
+        self.later.get().is_some_and(|later| {
+            let handover = later.apart.handover.lock();
+            let handover = handover.unwrap_or_else(PoisonError::into_inner);
+            handover.taker.is_some()
+        })
+    }
+
+    /// Ready once the work was taken over.
+    pub(crate) fn poll_taken_over(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut handover = self.handover();
+        if handover.taker.is_none() {
+            return Poll::Ready(());
+        }
+        handover.waiting = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// What takes the work over. The work goes on when it is polled the next time.
+    pub(crate) fn take_over(&self) -> Option<Box<dyn Any + Send>> {
+        let mut handover = self.handover();
+        let (taker, waiting) = (handover.taker.take(), handover.waiting.take());
+        drop(handover);
+        if let Some(waiting) = waiting {
+            waiting.wake();
+        }
+        taker
+    }
+
+    fn handover(&self) -> MutexGuard<'_, Handover> {
+        let handover = self.later().apart.handover.lock();
+        handover.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that the work is the task `id`. Only the first call counts.
+    pub(crate) fn set_task(&self, id: Arc<str>) {
+        let _ = self.later().apart.task.set(id);
+    }
+
+    /// The `_meta` of a notification about this request: it names the task, where notifications do.
+    pub(super) fn notification_meta(&self) -> Option<NotificationMetaObject> {
+        let id = self.later.get()?.apart.task.get()?;
+        if self.revision().era() == Era::Modern {
+            return None;
+        }
+        let mut meta = NotificationMetaObject::new();
+        *meta.extras_mut() = related(id);
+        Some(meta)
+    }
+}
+
+/// The member that names the task `id`.
+pub(crate) fn related(id: &str) -> Extras {
+    let mut extras = Extras::default();
+    extras.insert(
+        RELATED_TASK,
+        Json::from(serde_json::json!({ "taskId": id })),
+    );
+    extras
+}
+
+/// Waits for `future`. Meanwhile the request `exchange` gives back what it occupies in its transport.
+pub(crate) async fn idle<F: Future>(exchange: &Arc<Exchange>, future: F) -> F::Output {
+    let mut idle = Idle {
+        exchange,
+        has_released: false,
+    };
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let polled = future.as_mut().poll(cx);
+        if polled.is_pending() {
+            idle.release();
+        }
+        polled
+    })
+    .await
+}
+
+/// A request that only waits.
+struct Idle<'e> {
+    exchange: &'e Arc<Exchange>,
+    has_released: bool,
+}
+
+impl Idle<'_> {
+    /// At its first poll a request occupies nothing yet.
+    fn release(&mut self) {
+        if !self.has_released
+            && let Some(occupied) = self.exchange.occupied()
+        {
+            self.has_released = true;
+            if self.exchange.later().asks.fetch_add(1, Ordering::Relaxed) == 0 {
+                occupied.release();
+            }
+        }
+    }
+}
+
+impl Drop for Idle<'_> {
+    fn drop(&mut self) {
+        if self.has_released
+            && self.exchange.later().asks.fetch_sub(1, Ordering::Relaxed) == 1
+            && let Some(occupied) = self.exchange.occupied()
+        {
+            occupied.regain();
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The tasks of a server: admitted, looked up, changed, reported.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use trueform_schema::{
+    Era, ErrorObject, JsonObject, Method, Revision, ServerCapabilities, ServerCapabilitiesTasks,
+    ServerCapabilitiesTasksRequests, ServerCapabilitiesTasksRequestsTools,
+};
+
+use super::{
+    id::new_id,
+    listeners::Listeners,
+    live::{Begun, LiveTask, RunningTask, begun},
+    settings::TaskSettings,
+    state::{Change, Outcome, Status, TaskState, millis},
+    wire::Seen,
+};
+use crate::{
+    exchange::Exchange,
+    feature::Room,
+    gate::Outgoing,
+    jsonrpc::{self, ErrorDetail},
+    store::{StoreError, TaskRecord},
+};
+
+/// The tasks of a server.
+pub(crate) struct Tasks {
+    pub(super) settings: TaskSettings,
+    pub(super) page_size: usize,
+    /// Those that run in this process.
+    live: Mutex<HashMap<Arc<str>, Arc<LiveTask>>>,
+    pub(super) listeners: Listeners,
+}
+
+/// What there is no room for is refused with -32603.
+fn too_many(limit: usize, of_one: &str) -> ErrorObject {
+    jsonrpc::internal(format!(
+        "too many tasks are running: this server runs {limit}{of_one} at once"
+    ))
+}
+
+#[cold]
+pub(super) fn store_failed(error: &StoreError) -> ErrorObject {
+    tracing::error!(%error, "the store of tasks failed");
+    jsonrpc::internal("the store of the tasks failed")
+}
+
+impl Tasks {
+    pub(crate) fn new(settings: TaskSettings, page_size: usize) -> Arc<Self> {
+        Arc::new(Self {
+            settings,
+            page_size: page_size.max(1),
+            live: Mutex::default(),
+            listeners: Listeners::default(),
+        })
+    }
+
+    fn live_tasks(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<LiveTask>>> {
+        // Nothing that can panic runs under the lock.
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The task `id`, if it runs in this process.
+    pub(super) fn live(&self, id: &str) -> Option<Arc<LiveTask>> {
+        self.live_tasks().get(id).cloned()
+    }
+
+    /// Among whose tasks those of `exchange` are (W-10, W-20): those of the authenticated caller, or else of the session. `None`
+    /// where callers cannot be told apart, and an id that cannot be guessed is all there is.
+    ///
+    /// # Errors
+    /// -32603 if the system has no randomness.
+    pub(super) fn owner(exchange: &Exchange) -> Result<Option<Box<str>>, ErrorObject> {
+        if let Some(principal) = &exchange.transport.principal {
+            return Ok(Some(format!("principal:{}", principal.subject()).into()));
+        }
+        let session = exchange.session.as_ref();
+        let Some(session) = session.filter(|_| exchange.revision().era() == Era::Legacy) else {
+            return Ok(None);
+        };
+        let key = match (session.id(), session.task_owner.get()) {
+            (Some(id), _) => id,
+            (None, Some(key)) => key,
+            (None, None) => {
+                let key = new_id()?;
+                session.task_owner.get_or_init(|| key.into())
+            }
+        };
+        Ok(Some(format!("session:{key}").into()))
+    }
+
+    /// Takes a place among the tasks that run, for the call `exchange` whose client wants its task kept for `ttl` milliseconds.
+    ///
+    /// # Errors
+    /// -32603 if as many run as may.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        exchange: &Arc<Exchange>,
+        ttl: Option<u64>,
+    ) -> Result<RunningTask, ErrorObject> {
+        let owner = Self::owner(exchange)?;
+        let id: Arc<str> = new_id()?.into();
+        // To the millisecond, as clients and cursors have it.
+        let created = SystemTime::UNIX_EPOCH + Duration::from_millis(millis(SystemTime::now()));
+        let state = TaskState::new(exchange.revision());
+        let life = self.settings.life(ttl);
+        let record = TaskRecord::new(id.clone(), created, life, state.to_text()).with_owner(owner);
+        let mut live = self.live_tasks();
+        let TaskSettings {
+            max_running,
+            max_running_of_one,
+            ..
+        } = self.settings;
+        if live.len() >= max_running {
+            return Err(too_many(max_running, ""));
+        }
+        let own = |task: &&Arc<LiveTask>| task.current().record.owner == record.owner;
+        if record.owner.is_some() && live.values().filter(own).count() >= max_running_of_one {
+            return Err(too_many(max_running_of_one, " of one caller"));
+        }
+        let task = Arc::new(LiveTask::new(exchange.clone(), Seen { record, state }));
+        live.insert(id, task.clone());
+        drop(live);
+        Ok(RunningTask::new(self.clone(), task))
+    }
+
+    /// Makes `running` known to the store: from then on clients can ask for it (W-13).
+    ///
+    /// # Errors
+    /// -32603 if there is no room for it, or the store fails.
+    pub(super) async fn create(&self, running: &RunningTask) -> Result<Seen, ErrorObject> {
+        let seen = running.live.current().clone();
+        match self.settings.store.create(seen.record.clone()).await {
+            Ok(true) => Ok(seen),
+            Ok(false) => Err(jsonrpc::internal(
+                "too many tasks are kept: this server has no room for one more",
+            )),
+            Err(error) => Err(store_failed(&error)),
+        }
+    }
+
+    /// The task `id`, if it is one of the caller of `exchange`.
+    ///
+    /// # Errors
+    /// -32602 if there is no such task of this caller (W-9, W-18), -32603 if the store fails.
+    pub(super) async fn find(&self, exchange: &Exchange, id: &str) -> Result<Seen, ErrorObject> {
+        let loaded = self.settings.store.load(id).await;
+        let record = loaded.map_err(|error| store_failed(&error))?;
+        let owner = Self::owner(exchange)?;
+        if let Some(record) = record.filter(|record| record.owner == owner) {
+            let seen = Seen::new(record)?;
+            if seen.state.is_of(exchange.revision()) {
+                return Ok(seen);
+            }
+        }
+        Err(unknown(id))
+    }
+
+    /// Makes `change` of `task`, writes it and reports it. `false` if the task has ended already, here or elsewhere. What was begun is
+    /// done even if nobody waits for it.
+    pub(super) async fn change(self: &Arc<Self>, task: &Arc<LiveTask>, change: Change) -> bool {
+        self.change_to(task, || change).await
+    }
+
+    /// As [`change`](Self::change), with what `change` returns while no other change is made.
+    async fn change_to(
+        self: &Arc<Self>,
+        task: &Arc<LiveTask>,
+        change: impl FnOnce() -> Change,
+    ) -> bool {
+        let (seen, has_ended) = {
+            let mut current = task.current();
+            if !current.state.apply(change()) {
+                return false;
+            }
+            let has_ended = current.state.status.is_end();
+            current.record = current
+                .record
+                .clone()
+                .changed(current.state.to_text(), has_ended);
+            (current.clone(), has_ended)
+        };
+        let (this, task) = (self.clone(), task.clone());
+        let written = begun(async move {
+            let counts = this.write(&task, seen).await;
+            if has_ended {
+                this.forget(&task);
+            }
+            counts
+        });
+        match written {
+            Begun::Done(counts) => counts,
+            Begun::Alone(written) => written.await.unwrap_or(false),
+            Begun::Lost => false,
+        }
+    }
+
+    /// Writes and reports which questions of `task` are open now.
+    pub(super) async fn asked(self: &Arc<Self>, task: &Arc<LiveTask>) {
+        let open = || Change::Questions(task.questions.outstanding());
+        self.change_to(task, open).await;
+    }
+
+    /// Writes `seen`, a new state of `task`, and reports it. `false` if the task has ended elsewhere, or is kept no longer.
+    async fn write(&self, task: &LiveTask, mut seen: Seen) -> bool {
+        let has_ended = seen.record.has_ended;
+        let mut written = self.settings.store.update(seen.record.clone()).await;
+        if let (Err(error), true) = (&written, has_ended) {
+            // A short end instead of it: a client that waits for the task must get to know.
+            let error = store_failed(error);
+            seen.state.status = Status::Failed;
+            seen.state.message = Some("the result could not be kept".to_owned());
+            seen.state.outcome = Some(Outcome::Error(error));
+            seen.record = seen.record.changed(seen.state.to_text(), true);
+            *task.current() = seen.clone();
+            written = self.settings.store.update(seen.record.clone()).await;
+        }
+        match written {
+            Ok(true) => {
+                self.report(task, &seen);
+                true
+            }
+            Ok(false) => false,
+            Err(error) => {
+                tracing::error!(%error, "a change of a task was not kept");
+                !has_ended
+            }
+        }
+    }
+
+    /// Notifies those who hear of `task`: the session that made it at 2025-11-25, the streams that ask for it at 2026-07-28. Nobody may
+    /// rely on it (W-8), so what does not fit into a queue is dropped.
+    fn report(&self, task: &LiveTask, seen: &Seen) {
+        let exchange = &task.exchange;
+        let poll = self.settings.poll_interval;
+        if exchange.revision().era() == Era::Modern {
+            self.listeners.report(seen, poll);
+            return;
+        }
+        let session = exchange.session.as_ref();
+        let Some(session) = session.filter(|session| session.is_confirmed()) else {
+            return;
+        };
+        let kind = exchange.kind_of(Method::TaskStatus);
+        let policy = exchange.host.settings.outgoing;
+        if let Some(message) = Outgoing::notification(&kind, Some(&seen.status(poll)), policy)
+            && let Err(refused) = session.outbox.push(message.counted(&exchange.host.unread))
+        {
+            tracing::debug!(?refused, "the status of a task was dropped");
+        }
+    }
+
+    /// Gives the place of `task` back, which has ended.
+    pub(super) fn forget(&self, task: &LiveTask) {
+        let id = task.id();
+        let removed = self.live_tasks().remove(&id);
+        // Dropped without the lock: it may be the last one of a request.
+        drop(removed);
+        task.ended.fire();
+    }
+
+    /// Cancels the task `seen` before this returns (W-9). `None` if it has ended already.
+    ///
+    /// # Errors
+    /// -32603 if the store fails.
+    pub(super) async fn cancel(
+        self: &Arc<Self>,
+        mut seen: Seen,
+    ) -> Result<Option<Seen>, ErrorObject> {
+        let change = Change::Cancelled {
+            message: "the client cancelled the task",
+        };
+        if let Some(task) = self.live(seen.id()) {
+            let was_cancelled = self.change(&task, change).await;
+            task.exchange.cancelled.fire();
+            let seen = task.current().clone();
+            return Ok(was_cancelled.then_some(seen));
+        }
+        // It runs in another process, which hears of it when it reports the end.
+        if !seen.state.apply(change) {
+            return Ok(None);
+        }
+        seen.record = seen.record.changed(seen.state.to_text(), true);
+        let written = self.settings.store.update(seen.record.clone()).await;
+        let written = written.map_err(|error| store_failed(&error))?;
+        Ok(written.then_some(seen))
+    }
+}
+
+/// The error for a task that the caller does not have, whoever else has it.
+#[cold]
+pub(super) fn unknown(id: &str) -> ErrorObject {
+    let expected = "the id of a task of this caller that is kept still";
+    let found = format!("string of {} bytes", id.len() + 2);
+    jsonrpc::invalid_params(
+        format!("there is no task `{}`", jsonrpc::shortened(id)),
+        &ErrorDetail::new("/params/taskId", "known-task", expected, found),
+    )
+}
+
+impl Room for Tasks {
+    // W-1. The extension declares itself.
+    fn declare(&self, _: Revision, capabilities: &mut ServerCapabilities) {
+        let tools = ServerCapabilitiesTasksRequestsTools::new().with_call(JsonObject::empty());
+        let requests = ServerCapabilitiesTasksRequests::new().with_tools(tools);
+        let tasks = ServerCapabilitiesTasks::new()
+            .with_cancel(JsonObject::empty())
+            .with_list(JsonObject::empty())
+            .with_requests(requests);
+        capabilities.tasks = Some(tasks);
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

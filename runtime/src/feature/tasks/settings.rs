@@ -1,0 +1,157 @@
+//! How a server keeps and bounds its tasks.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::store::{MemoryTaskStore, TaskStore};
+
+/// How long a task is kept, from its creation, unless its client asks for another time or [`TaskSettings::default_ttl`] sets it: 1 h.
+pub const DEFAULT_TASK_TTL: Duration = Duration::from_secs(3600);
+
+/// The longest time that a client can have a task kept for, unless [`TaskSettings::max_ttl`] sets another one: 24 h.
+pub const DEFAULT_MAX_TASK_TTL: Duration = Duration::from_secs(24 * 3600);
+
+/// How long clients are told to wait between two looks at a task, unless [`TaskSettings::poll_interval`] sets another time: 1 s.
+pub const DEFAULT_TASK_POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Tasks that may run at once, unless [`TaskSettings::max_running`] sets another number.
+pub const DEFAULT_MAX_RUNNING_TASKS: usize = 256;
+
+/// Tasks of one caller that may run at once, unless [`TaskSettings::max_running`] sets another number.
+pub const DEFAULT_MAX_RUNNING_TASKS_OF_ONE: usize = 64;
+
+/// How long tasks go on when the server stops, unless [`TaskSettings::drain`] sets another time: 4 s.
+pub const DEFAULT_TASK_DRAIN: Duration = Duration::from_secs(4);
+
+/// How a server keeps and bounds its tasks. [`Server::tasks`](crate::Server::tasks) takes it.
+///
+/// ```
+/// use std::time::Duration;
+/// use trueform::{prelude::*, task::TaskSettings};
+///
+/// let settings = TaskSettings::new().default_ttl(Duration::from_secs(600)).max_running(32, 4);
+/// let server = Server::new("reports", "1.0.0").tasks(settings);
+/// # drop(server);
+/// ```
+#[derive(Clone)]
+#[must_use = "settings do nothing until a server has them"]
+pub struct TaskSettings {
+    pub(super) default_ttl: Duration,
+    pub(super) max_ttl: Duration,
+    pub(super) poll_interval: Duration,
+    pub(super) max_running: usize,
+    pub(super) max_running_of_one: usize,
+    pub(super) drain: Duration,
+    pub(super) store: Arc<dyn TaskStore>,
+}
+
+impl Default for TaskSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The shortest life of a task, and the unit in which it is reported.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+impl TaskSettings {
+    /// The defaults, with a [`MemoryTaskStore`] of its own.
+    pub fn new() -> Self {
+        Self {
+            default_ttl: DEFAULT_TASK_TTL,
+            max_ttl: DEFAULT_MAX_TASK_TTL,
+            poll_interval: DEFAULT_TASK_POLL_INTERVAL,
+            max_running: DEFAULT_MAX_RUNNING_TASKS,
+            max_running_of_one: DEFAULT_MAX_RUNNING_TASKS_OF_ONE,
+            drain: DEFAULT_TASK_DRAIN,
+            store: Arc::new(MemoryTaskStore::new()),
+        }
+    }
+
+    /// Sets how long a task is kept, from its creation, if its client asks for nothing else: at least 1 ms, and at most the
+    /// [maximum](Self::max_ttl). A task that still runs then is cancelled and forgotten. Default: [`DEFAULT_TASK_TTL`]. A second call
+    /// replaces the first, as for the other settings here.
+    pub fn default_ttl(mut self, ttl: Duration) -> Self {
+        self.default_ttl = ttl.max(MILLISECOND);
+        self
+    }
+
+    /// Sets the longest time that a client can have a task kept for, at least 1 ms. One that asks for more gets this. Default:
+    /// [`DEFAULT_MAX_TASK_TTL`].
+    pub fn max_ttl(mut self, ttl: Duration) -> Self {
+        self.max_ttl = ttl.max(MILLISECOND);
+        self
+    }
+
+    /// Sets how long clients are told to wait between two looks at a task, at least 1 ms. Default: [`DEFAULT_TASK_POLL_INTERVAL`].
+    pub fn poll_interval(mut self, interval: Duration) -> Self {
+        self.poll_interval = interval.max(MILLISECOND);
+        self
+    }
+
+    /// Sets how many tasks may run at once in this process, `in_all` and `of_one_caller`: an authenticated caller, or else a session
+    /// of 2025-11-25. One more call is refused (-32603). Callers of 2026-07-28 that are not authenticated cannot be told apart, so only the
+    /// first number bounds their tasks. Default: [`DEFAULT_MAX_RUNNING_TASKS`] and [`DEFAULT_MAX_RUNNING_TASKS_OF_ONE`].
+    pub fn max_running(mut self, in_all: usize, of_one_caller: usize) -> Self {
+        (self.max_running, self.max_running_of_one) = (in_all, of_one_caller);
+        self
+    }
+
+    /// Sets how long tasks go on when the server is asked to stop. Those that run on after that are cancelled; their status says so, and
+    /// that the server stopped. Keep it shorter than the transports drain, or the process may end before. Default:
+    /// [`DEFAULT_TASK_DRAIN`].
+    // DEC-11
+    pub fn drain(mut self, time: Duration) -> Self {
+        self.drain = time;
+        self
+    }
+
+    /// Sets what keeps the tasks. Default: a [`MemoryTaskStore`], whose tasks end with the process.
+    pub fn store(mut self, store: impl TaskStore) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// How long a task is kept whose client asks for `asked` milliseconds.
+    pub(super) fn life(&self, asked: Option<u64>) -> Duration {
+        let life = asked.map_or(self.default_ttl, Duration::from_millis);
+        // Written in milliseconds, as integers that every reader of JSON can hold.
+        const LONGEST: Duration = Duration::from_millis((1 << 53) - 1);
+        let life = life.min(self.max_ttl).min(LONGEST);
+        Duration::from_millis(u64::try_from(life.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Debug for TaskSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskSettings")
+            .field("default_ttl", &self.default_ttl)
+            .field("max_ttl", &self.max_ttl)
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W-4: the receiver may override the requested time.
+    #[test]
+    fn lives() {
+        let settings = TaskSettings::new()
+            .default_ttl(Duration::from_secs(2))
+            .max_ttl(Duration::from_secs(3));
+        let life = |asked| settings.life(asked).as_millis();
+        assert_eq!(
+            [life(None), life(Some(1)), life(Some(4000))],
+            [2000, 1, 3000]
+        );
+        let none = TaskSettings::new().default_ttl(Duration::ZERO);
+        assert_eq!(none.life(None).as_millis(), 1);
+        let endless = TaskSettings::new().max_ttl(Duration::MAX);
+        let longest = endless.life(Some(u64::MAX)).as_millis();
+        assert_eq!(longest, (1 << 53) - 1);
+        let short = TaskSettings::new().max_ttl(Duration::from_secs(1));
+        assert_eq!(short.life(None).as_millis(), 1000);
+    }
+}

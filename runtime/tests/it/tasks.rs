@@ -1,0 +1,11 @@
+//! Tasks [W]: calls of tools that go on after they are answered, in both of their forms.
+
+mod bounds;
+mod core;
+mod extension;
+#[cfg(feature = "http")]
+mod http;
+mod outlive;
+mod registered;
+mod start;
+mod support;
