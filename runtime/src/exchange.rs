@@ -11,9 +11,7 @@ mod request;
 mod sent;
 
 pub(crate) use self::answer::Occupied;
-#[allow(unused_imports, reason = "the seam for tasks")]
-pub(crate) use self::ask::Asker;
-pub(crate) use self::ask::{SetAside, blocking, polling};
+pub(crate) use self::ask::{Asker, SetAside, blocking, polling};
 pub(crate) use self::ids::IdScope;
 pub(crate) use self::request::{Exchange, MessageSink, Ticket, TransportData};
 pub use self::{

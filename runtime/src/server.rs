@@ -11,6 +11,7 @@ mod plugin;
 mod run;
 mod settings;
 mod stream;
+mod tasks;
 #[cfg(not(feature = "http"))]
 mod without_http;
 
@@ -397,7 +398,7 @@ impl Server {
     /// All problems together: duplicate or illegal names, schemas that no client would understand,
     /// state that a function needs and that is not registered, what a revision cannot list, URI templates that match the same URIs or
     /// differ from the parameters of their function, values of one type registered twice, no revision to serve.
-    pub fn build(self) -> Result<Service> {
+    pub fn build(mut self) -> Result<Service> {
         let mut problems = self.problems;
         let tools = Tools::build(
             self.tools,
@@ -433,13 +434,12 @@ impl Server {
         }
         let has_tasks = self.tasks.is_some() || (self.has_tools && tools.have_tasks());
         let tasks = has_tasks.then(|| Tasks::new(self.tasks.unwrap_or_default(), self.page_size));
-        let mut extensions = self.extensions;
         match tasks.as_ref().map(registered) {
-            Some(Ok(extension)) => extensions.push(extension),
+            Some(Ok(extension)) => self.extensions.push(extension),
             Some(Err(problem)) => problems.push(problem),
             None => {}
         }
-        let extensions = Extensions::build(extensions, &mut problems);
+        let extensions = Extensions::build(self.extensions, &mut problems);
         problems.extend(unfit_info(&self.info, self.revisions));
         if self.ask_keys.as_ref().is_some_and(Vec::is_empty) {
             problems.push("`ask_keys` needs at least one key".to_owned());

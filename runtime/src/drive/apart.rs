@@ -18,7 +18,7 @@ use crate::{
     trace,
 };
 
-/// Drives `work` on the runtime of the caller. `false` if there is none: then nothing was begun.
+/// Drives `work` on the runtime of the caller. `false` if there is no runtime: then nothing was begun.
 pub(crate) fn run_apart(work: ApartWork) -> bool {
     match Handle::try_current() {
         Ok(runtime) => {

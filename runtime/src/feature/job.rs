@@ -61,7 +61,7 @@ pub(crate) enum ApartEnd {
     Stopped,
 }
 
-/// Drives work apart from its request, on the runtime of the caller. `false` if there is none: then nothing was begun.
+/// Drives work apart from its request, on the runtime of the caller. `false` if there is no runtime: then nothing was begun.
 pub(crate) type RunApart = fn(ApartWork) -> bool;
 
 /// What runs work that holds its thread. It drops work that nobody waits for, and what it has no room for.

@@ -54,6 +54,7 @@
 
 use trueform_schema::{TaskSupport, ToolExecution};
 
+mod asker;
 mod begin;
 mod core;
 mod extension;

@@ -180,6 +180,7 @@ impl Service {
         let asked = asked_to_end();
         announce(address, &config);
         serve(listener, router, &endpoint, asked).await;
+        self.tasks_ended().await;
         Ok(())
     }
 }

@@ -6,14 +6,20 @@ use crate::error::{Error, Result};
 impl Server {
     /// Serves standard input and output, or HTTP if the environment variable `TRUEFORM_HTTP` contains an address.
     ///
-    /// Returns when the client has disconnected or the process is asked to end, after running calls were drained.
+    /// Returns when the client has disconnected or the process is asked to end, after running calls were drained. [Tasks](crate::task)
+    /// that run then are cancelled, and their status says so.
     ///
     /// # Errors
     /// The problems that [`Server::build`] finds, an address that cannot be served, standard streams that fail.
     pub async fn run(self) -> Result {
         match std::env::var("TRUEFORM_HTTP") {
             Ok(address) => self.serve_at(&address).await,
-            Err(_) => self.build()?.serve_stdio().await,
+            Err(_) => {
+                let service = self.build()?;
+                let served = service.serve_stdio().await;
+                service.end_tasks().await;
+                served
+            }
         }
     }
 

@@ -91,9 +91,9 @@ impl Service {
     /// # Errors
     /// As [`Service::serve_stdio`].
     pub async fn serve_stdio_with(&self, settings: StreamSettings) -> Result {
-        stdio::serve(&self.engine, settings)
-            .await
-            .map_err(|error| Error::io("standard input and output", error))
+        let served = stdio::serve(&self.engine, settings).await;
+        self.tasks_ended().await;
+        served.map_err(|error| Error::io("standard input and output", error))
     }
 }
 

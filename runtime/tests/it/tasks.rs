@@ -1,5 +1,7 @@
 //! Tasks [W]: calls of tools that go on after they are answered, in both of their forms.
 
+#[cfg(feature = "ask")]
+mod asking;
 mod bounds;
 mod core;
 mod extension;

@@ -12,7 +12,7 @@ use crate::{
 
 impl Context {
     /// Sends `question` as a request and waits for the answer, as it came.
-    pub(super) async fn request_question(&self, question: &InputRequest) -> Result<Json, AskError> {
+    pub(crate) async fn request_question(&self, question: &InputRequest) -> Result<Json, AskError> {
         match self.sent_question(question)?.await? {
             Settled::Result(result) => Ok(result),
             Settled::Error(error) => Err(AskError::Refused(error)),

@@ -151,7 +151,6 @@ impl Replay {
     }
 
     /// Sets what questions go to from now on, those that wait included.
-    #[allow(dead_code, reason = "the seam for tasks")]
     pub(crate) fn set_asker(&self, asker: Arc<dyn Asker>) {
         let wakers: Vec<_> = {
             let mut progress = self.lock();

@@ -39,7 +39,7 @@ pub(crate) struct Asked<'a> {
 ///
 /// # Errors
 /// -32601 at 2025-11-25 for a task of a tool that has none, and for a call without one of a tool that has nothing else (W-3). -32021 at
-/// 2026-07-28 for a client that did not declare the extension. -32602 for a time that is none. -32603 if as many tasks run as may.
+/// 2026-07-28 for a client that did not declare the extension. -32602 for a `ttl` that is not positive. -32603 if as many tasks run as may.
 #[cold]
 pub(crate) fn call(
     asked: Asked<'_>,
@@ -143,9 +143,9 @@ fn begin(
     } = asked;
     exchange.set_apart();
     let running = tasks.admit(&exchange, ttl)?;
-    exchange.set_task(running.live.id());
+    running.is_work_of(&exchange);
     let mut creating = Creating {
-        future: Box::pin(created(running)),
+        future: Box::pin(created(exchange.clone(), running)),
         created: None,
         call: Some(Call {
             tool: tool.clone(),
@@ -164,10 +164,12 @@ fn begin(
 }
 
 /// Makes the task of `running` known. Returns the answer to its call too.
-pub(super) async fn created(running: RunningTask) -> Result<(RunningTask, Outgoing), ErrorObject> {
+pub(super) async fn created(
+    exchange: Arc<Exchange>,
+    running: RunningTask,
+) -> Result<(RunningTask, Outgoing), ErrorObject> {
     let tasks = &running.tasks;
     let seen = tasks.create(&running).await?;
-    let exchange = &running.live.exchange;
     let result = seen.created(exchange.revision(), tasks.settings.poll_interval);
     let response = exchange.result(exchange.method, &*result)?;
     Ok((running, response))
@@ -175,12 +177,13 @@ pub(super) async fn created(running: RunningTask) -> Result<(RunningTask, Outgoi
 
 /// The work of a task.
 pub(super) fn work(
+    exchange: Arc<Exchange>,
     running: RunningTask,
     begin: impl FnOnce() -> Called + Send + 'static,
 ) -> ApartWork {
     let life = running.live.current().record.life;
     ApartWork {
-        exchange: running.live.exchange.clone(),
+        exchange,
         begin: Box::new(begin),
         life,
         drain: running.tasks.settings.drain,
@@ -245,7 +248,7 @@ impl Creating {
         };
         let (running, response) = created?;
         let run_apart = call.run_apart;
-        match run_apart(work(running, move || call.begin())) {
+        match run_apart(work(self.exchange.clone(), running, move || call.begin())) {
             true => Ok(response),
             false => Err(no_runtime()),
         }

@@ -101,6 +101,7 @@ impl Tasks {
             if seen.state.status.is_end() {
                 return seen.payload();
             }
+            let _waiting = live.as_ref().map(|task| task.waiting.enter(exchange));
             match live {
                 Some(task) => idle(exchange, Fired::new(task, |task| &task.ended)).await,
                 None => idle(exchange, tokio::time::sleep(self.settings.poll_interval)).await,

@@ -1,16 +1,18 @@
 //! A task that runs in this process, and the end that it comes to whatever happens.
 
 use std::{
+    borrow::Cow,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::{Context, Poll, Waker},
 };
 
 use serde::Deserialize;
-use trueform_schema::{Era, ErrorObject, Json};
+use trueform_schema::{Era, ErrorObject, Json, Revision};
 
 use super::{
+    asker::{TaskAsker, Waiting},
     questions::Questions,
     room::Tasks,
     state::{Change, Outcome, Status},
@@ -20,26 +22,45 @@ use crate::{
     exchange::Exchange,
     feature::job::ApartEnd,
     gate::{self, Outgoing},
+    host::HostRef,
     jsonrpc,
+    peer::Session,
     signal::Signal,
 };
 
 /// A task that runs in this process.
 pub(super) struct LiveTask {
-    pub(super) exchange: Arc<Exchange>,
+    /// The call. It is kept by its work only: what takes its work over may wait in it, and ends the task when it is dropped.
+    exchange: Weak<Exchange>,
+    pub(super) revision: Revision,
+    pub(super) session: Option<Arc<Session>>,
+    pub(super) host: HostRef,
     current: Mutex<Seen>,
     pub(super) questions: Questions,
+    /// The requests that wait for the result.
+    pub(super) waiting: Arc<Waiting>,
     /// Fired when it has ended, and its store knows that.
     pub(super) ended: Signal,
 }
 
 impl LiveTask {
-    pub(super) fn new(exchange: Arc<Exchange>, seen: Seen) -> Self {
+    pub(super) fn new(exchange: &Arc<Exchange>, seen: Seen) -> Self {
         Self {
-            exchange,
+            exchange: Arc::downgrade(exchange),
+            revision: exchange.revision(),
+            session: exchange.session.clone(),
+            host: exchange.host.clone(),
             current: Mutex::new(seen),
             questions: Questions::default(),
+            waiting: Arc::default(),
             ended: Signal::default(),
+        }
+    }
+
+    /// Lets the work know that nobody wants it any more.
+    pub(super) fn give_up(&self) {
+        if let Some(exchange) = self.exchange.upgrade() {
+            exchange.cancelled.fire();
         }
     }
 
@@ -69,11 +90,22 @@ impl RunningTask {
         }
     }
 
+    /// What the questions of the task go to.
+    pub(super) fn asker(&self) -> Arc<TaskAsker> {
+        TaskAsker::new(&self.tasks, &self.live)
+    }
+
+    /// Says that the work of `exchange` is this task.
+    pub(super) fn is_work_of(&self, exchange: &Exchange) {
+        exchange.set_task(self.live.id());
+        exchange.replay().set_asker(self.asker());
+    }
+
     /// Takes note of the end of the call.
     pub(super) async fn settle(mut self, end: ApartEnd) {
         self.is_settled = true;
         let change = match end {
-            ApartEnd::Response(response) => ended(&response, self.live.exchange.revision().era()),
+            ApartEnd::Response(response) => ended(&response, self.live.revision.era()),
             ApartEnd::Cancelled => Change::Cancelled {
                 message: "the task was cancelled",
             },
@@ -126,6 +158,14 @@ fn ended(response: &Outgoing, era: Era) -> Change {
         }) => Outcome::Error(error),
         _ => Outcome::Error(jsonrpc::internal("the call was not answered")),
     };
+    // It would have the client repeat a call that is over.
+    let outcome = match outcome {
+        Outcome::Result(result) if asks(&result, era) => {
+            tracing::error!("a task returned a result that asks the client: ask within the task");
+            Outcome::Error(jsonrpc::internal("the task ended with a question"))
+        }
+        outcome => outcome,
+    };
     let (status, message) = match &outcome {
         Outcome::Error(error) => (Status::Failed, Some(error.message.clone())),
         Outcome::Result(_) if has_failed && era == Era::Legacy => (
@@ -139,6 +179,19 @@ fn ended(response: &Outgoing, era: Era) -> Change {
         message,
         outcome,
     }
+}
+
+/// Whether `result` asks the client for something.
+fn asks(result: &Json, era: Era) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Typed<'a> {
+        #[serde(borrow, default)]
+        result_type: Option<Cow<'a, str>>,
+    }
+    let read = || serde_json::from_str::<Typed<'_>>(result.get()).ok();
+    era == Era::Modern
+        && read().is_some_and(|typed| typed.result_type.as_deref() == Some("input_required"))
 }
 
 /// Work that was begun.

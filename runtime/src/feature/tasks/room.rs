@@ -7,6 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use tokio::sync::Notify;
 use trueform_schema::{
     Era, ErrorObject, JsonObject, Method, Revision, ServerCapabilities, ServerCapabilitiesTasks,
     ServerCapabilitiesTasksRequests, ServerCapabilitiesTasksRequestsTools,
@@ -23,7 +24,7 @@ use super::{
 use crate::{
     exchange::Exchange,
     feature::Room,
-    gate::Outgoing,
+    gate::{NotificationKind, Outgoing},
     jsonrpc::{self, ErrorDetail},
     store::{StoreError, TaskRecord},
 };
@@ -35,9 +36,11 @@ pub(crate) struct Tasks {
     /// Those that run in this process.
     live: Mutex<HashMap<Arc<str>, Arc<LiveTask>>>,
     pub(super) listeners: Listeners,
+    /// Notified when a task has ended.
+    ended: Notify,
 }
 
-/// What there is no room for is refused with -32603.
+/// The error for one task more than may run.
 fn too_many(limit: usize, of_one: &str) -> ErrorObject {
     jsonrpc::internal(format!(
         "too many tasks are running: this server runs {limit}{of_one} at once"
@@ -57,6 +60,7 @@ impl Tasks {
             page_size: page_size.max(1),
             live: Mutex::default(),
             listeners: Listeners::default(),
+            ended: Notify::new(),
         })
     }
 
@@ -123,7 +127,7 @@ impl Tasks {
         if record.owner.is_some() && live.values().filter(own).count() >= max_running_of_one {
             return Err(too_many(max_running_of_one, " of one caller"));
         }
-        let task = Arc::new(LiveTask::new(exchange.clone(), Seen { record, state }));
+        let task = Arc::new(LiveTask::new(exchange, Seen { record, state }));
         live.insert(id, task.clone());
         drop(live);
         Ok(RunningTask::new(self.clone(), task))
@@ -132,7 +136,7 @@ impl Tasks {
     /// Makes `running` known to the store: from then on clients can ask for it (W-13).
     ///
     /// # Errors
-    /// -32603 if there is no room for it, or the store fails.
+    /// -32603 if the store has no room for it, or fails.
     pub(super) async fn create(&self, running: &RunningTask) -> Result<Seen, ErrorObject> {
         let seen = running.live.current().clone();
         match self.settings.store.create(seen.record.clone()).await {
@@ -147,7 +151,7 @@ impl Tasks {
     /// The task `id`, if it is one of the caller of `exchange`.
     ///
     /// # Errors
-    /// -32602 if there is no such task of this caller (W-9, W-18), -32603 if the store fails.
+    /// -32602 if this caller has no such task (W-9, W-18), -32603 if the store fails.
     pub(super) async fn find(&self, exchange: &Exchange, id: &str) -> Result<Seen, ErrorObject> {
         let loaded = self.settings.store.load(id).await;
         let record = loaded.map_err(|error| store_failed(&error))?;
@@ -236,20 +240,19 @@ impl Tasks {
     /// Notifies those who hear of `task`: the session that made it at 2025-11-25, the streams that ask for it at 2026-07-28. Nobody may
     /// rely on it (W-8), so what does not fit into a queue is dropped.
     fn report(&self, task: &LiveTask, seen: &Seen) {
-        let exchange = &task.exchange;
         let poll = self.settings.poll_interval;
-        if exchange.revision().era() == Era::Modern {
+        if task.revision.era() == Era::Modern {
             self.listeners.report(seen, poll);
             return;
         }
-        let session = exchange.session.as_ref();
+        let session = task.session.as_ref();
         let Some(session) = session.filter(|session| session.is_confirmed()) else {
             return;
         };
-        let kind = exchange.kind_of(Method::TaskStatus);
-        let policy = exchange.host.settings.outgoing;
-        if let Some(message) = Outgoing::notification(&kind, Some(&seen.status(poll)), policy)
-            && let Err(refused) = session.outbox.push(message.counted(&exchange.host.unread))
+        let kind = NotificationKind::core(Method::TaskStatus, task.revision);
+        let policy = task.host.settings.outgoing;
+        if let Some(message) = Outgoing::notification(&kind, Some(&seen.reported(poll)), policy)
+            && let Err(refused) = session.outbox.push(message.counted(&task.host.unread))
         {
             tracing::debug!(?refused, "the status of a task was dropped");
         }
@@ -262,6 +265,24 @@ impl Tasks {
         // Dropped without the lock: it may be the last one of a request.
         drop(removed);
         task.ended.fire();
+        self.ended.notify_waiters();
+    }
+
+    /// How long tasks go on when the server stops.
+    pub(crate) fn drain(&self) -> Duration {
+        self.settings.drain
+    }
+
+    /// Completes when no task runs in this process.
+    pub(crate) async fn none_runs(&self) {
+        loop {
+            let mut ended = std::pin::pin!(self.ended.notified());
+            ended.as_mut().enable();
+            if self.live_tasks().is_empty() {
+                return;
+            }
+            ended.await;
+        }
     }
 
     /// Cancels the task `seen` before this returns (W-9). `None` if it has ended already.
@@ -277,7 +298,7 @@ impl Tasks {
         };
         if let Some(task) = self.live(seen.id()) {
             let was_cancelled = self.change(&task, change).await;
-            task.exchange.cancelled.fire();
+            task.give_up();
             let seen = task.current().clone();
             return Ok(was_cancelled.then_some(seen));
         }
@@ -292,7 +313,7 @@ impl Tasks {
     }
 }
 
-/// The error for a task that the caller does not have, whoever else has it.
+/// The error for a task that the caller does not have. It is the same whether another caller has it or nobody does.
 #[cold]
 pub(super) fn unknown(id: &str) -> ErrorObject {
     let expected = "the id of a task of this caller that is kept still";

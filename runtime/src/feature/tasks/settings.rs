@@ -10,7 +10,7 @@ pub const DEFAULT_TASK_TTL: Duration = Duration::from_secs(3600);
 /// The longest time that a client can have a task kept for, unless [`TaskSettings::max_ttl`] sets another one: 24 h.
 pub const DEFAULT_MAX_TASK_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// How long clients are told to wait between two looks at a task, unless [`TaskSettings::poll_interval`] sets another time: 1 s.
+/// How long clients are asked to wait between two looks at a task, unless [`TaskSettings::poll_interval`] sets another time: 1 s.
 pub const DEFAULT_TASK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Tasks that may run at once, unless [`TaskSettings::max_running`] sets another number.
@@ -82,7 +82,7 @@ impl TaskSettings {
         self
     }
 
-    /// Sets how long clients are told to wait between two looks at a task, at least 1 ms. Default: [`DEFAULT_TASK_POLL_INTERVAL`].
+    /// Sets how long clients are asked to wait between two looks at a task, at least 1 ms. Default: [`DEFAULT_TASK_POLL_INTERVAL`].
     pub fn poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = interval.max(MILLISECOND);
         self

@@ -112,20 +112,23 @@ impl Offer {
             return Err(begin::no_runtime());
         }
         let running = self.tasks.admit(exchange, None)?;
-        let (running, response) = begin::created(running).await?;
-        exchange.set_task(running.live.id());
+        let (running, response) = begin::created(exchange.clone(), running).await?;
+        let asker = running.asker();
         let run_apart = self.run_apart;
         let go_on = move |job| go_on(running, job, run_apart);
         exchange.hand_over(Box::new(Handover {
             response,
             go_on: Box::new(go_on),
         }));
+        // After that: a question that waits already becomes one of the task, which goes on.
+        exchange.replay().set_asker(asker);
         Ok(())
     }
 }
 
 fn go_on(running: RunningTask, job: Box<dyn crate::feature::job::Job>, run_apart: RunApart) {
-    if !run_apart(begin::work(running, move || Called::Running(job))) {
+    let exchange = job.exchange().clone();
+    if !run_apart(begin::work(exchange, running, move || Called::Running(job))) {
         // The task is cancelled with what was given up.
         let _ = begin::no_runtime();
     }

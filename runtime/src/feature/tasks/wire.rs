@@ -79,7 +79,7 @@ impl Seen {
         result
     }
 
-    pub(super) fn status(&self, poll: Duration) -> TaskStatusNotificationParams {
+    pub(super) fn reported(&self, poll: Duration) -> TaskStatusNotificationParams {
         let (created, updated, ttl) = self.times();
         let status = self.state.status.as_str();
         let mut params =

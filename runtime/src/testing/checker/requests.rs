@@ -1,7 +1,7 @@
 //! The rules for requests: time, sender, id and revision.
 
 use serde_json::Value;
-use trueform_schema::{ClientCapabilities, Era, Method, RequestId, Revision};
+use trueform_schema::{ClientCapabilities, Era, Method, RequestId, Revision, ext::tasks};
 
 use super::{
     Report,
@@ -299,6 +299,8 @@ impl Traffic {
         if let Some(known) = sending
             .known
             .filter(|known| known.rules(Revision::V2026_07_28).is_none())
+            // Those of the extension.
+            .filter(|known| tasks::rules(*known, Revision::V2026_07_28).is_none())
         {
             report.error(&["C-11"], format!("2026-07-28 has no `{}`", known.as_str()));
             if sending.due == DueAnswers::Anything {

@@ -258,3 +258,30 @@ async fn the_server_stops() {
         );
     }
 }
+
+// DEC-11: a server is served until the store knows the ends of its tasks.
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn serving_ends_after_the_tasks() {
+    let store = Shared::new(1);
+    let settings = TaskSettings::new()
+        .store(store.clone())
+        .drain(Duration::ZERO);
+    let (service, director) = service_with(settings);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let served = service.clone();
+    let serving = tokio::spawn(async move { served.serve_http_on(listener).await });
+    let mut peer = Peer::modern(&service).await;
+    let id = peer.start("work", json!({ "label": "a" })).await;
+    assert_eq!(director.begun().await, "a");
+    service.handle().shut_down();
+    assert_eq!(director.begun().await, "dropped a");
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!serving.is_finished());
+    store.steps.add_permits(1);
+    soon(serving).await.unwrap().unwrap();
+    let state = store.load(&id).await.unwrap().unwrap().state;
+    assert!(state.contains("\"cancelled\""), "{state}");
+}

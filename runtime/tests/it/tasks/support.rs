@@ -151,6 +151,18 @@ impl Peer {
         peer
     }
 
+    /// A session of 2025-11-25 whose client declares `capabilities`.
+    pub(crate) async fn legacy_with(service: &Service, capabilities: &Value) -> Self {
+        let mut peer = Self::over(service, ClientOptions::new(), None).await;
+        let declared = format!(r#""capabilities":{capabilities}"#);
+        for line in support::initialize("2025-11-25") {
+            let line = line.replace(r#""capabilities":{}"#, &declared);
+            peer.client.send_raw(line).expect("the server reads");
+        }
+        assert!(peer.answer(0).await["result"]["capabilities"].is_object());
+        peer
+    }
+
     /// A peer of the modern era that declares the extension with every request.
     pub(crate) async fn modern(service: &Service) -> Self {
         Self::modern_as(
@@ -236,6 +248,24 @@ impl Peer {
             }
             self.read().await;
         }
+    }
+
+    /// The next message of `method`. Others that came before it are left out.
+    pub(crate) async fn other_of(&mut self, method: &str) -> Value {
+        loop {
+            let other = self.other().await;
+            if other["method"] == method {
+                return other;
+            }
+        }
+    }
+
+    /// Answers a request of the server.
+    pub(crate) fn respond(&self, id: &Value, result: Value) {
+        let response = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        self.client
+            .send_raw(response.to_string())
+            .expect("the server reads");
     }
 
     /// The messages so far that are not responses.
