@@ -47,8 +47,12 @@ pub(crate) struct ApartWork {
     /// How long it goes on when the server stops.
     pub(crate) drain: Duration,
     /// Takes note of its end.
-    pub(crate) done: Box<dyn FnOnce(ApartEnd) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>,
+    pub(crate) done: ApartDone,
 }
+
+/// Takes note of the end of such work.
+pub(crate) type ApartDone =
+    Box<dyn FnOnce(ApartEnd) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
 /// How such work ended.
 #[derive(Debug)]

@@ -60,7 +60,7 @@ impl TaskAsker {
         match revision.era() {
             Era::Modern => answered.await.map_err(|_| AskError::Gone),
             Era::Legacy => {
-                let question = naming(question, related(&task.id()));
+                let question = naming(question, &related(&task.id()));
                 loop {
                     let waiting = task.waiting.one().await;
                     match Context(waiting.clone()).request_question(&question).await {
@@ -103,7 +103,7 @@ impl Drop for OpenQuestion<'_> {
 }
 
 /// `question` with the members `related` in its `_meta`.
-fn naming(mut question: InputRequest, related: Extras) -> InputRequest {
+fn naming(mut question: InputRequest, related: &Extras) -> InputRequest {
     let add = |meta: &mut Option<RequestMetaObject>| {
         let meta = meta.get_or_insert_default();
         for (key, value) in related.iter() {

@@ -155,7 +155,9 @@ pub(super) fn millis(time: SystemTime) -> u64 {
 pub(super) fn iso(millis: u64) -> String {
     let (seconds, rest) = (millis / 1000, millis % 1000);
     let (mut days, second) = (seconds / 86_400, seconds % 86_400);
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     // Whole cycles of 400 years first, so that a clock that is far off costs little.
     const CYCLE: u64 = 146_097;
     let mut year = 1970 + 400 * (days / CYCLE);

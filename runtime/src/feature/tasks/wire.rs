@@ -18,6 +18,13 @@ pub(super) struct Seen {
     pub(super) state: TaskState,
 }
 
+/// What a task asks, or what it came to.
+struct Details {
+    questions: Option<Map<InputRequest>>,
+    result: Option<JsonObject>,
+    error: Option<ErrorObject>,
+}
+
 fn in_millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
@@ -132,16 +139,7 @@ impl Seen {
     }
 
     /// The open questions and what the call came to, as the extension has them (W-15).
-    fn details(
-        &self,
-    ) -> Result<
-        (
-            Option<Map<InputRequest>>,
-            Option<JsonObject>,
-            Option<ErrorObject>,
-        ),
-        ErrorObject,
-    > {
+    fn details(&self) -> Result<Details, ErrorObject> {
         let unreadable = |error: serde_json::Error| {
             tracing::error!(%error, "the state of a task cannot be read");
             jsonrpc::internal("the state of the task cannot be read")
@@ -161,7 +159,11 @@ impl Seen {
             Some(Outcome::Error(error)) => (None, Some(error.clone())),
             None => (None, None),
         };
-        Ok((questions, result, error))
+        Ok(Details {
+            questions,
+            result,
+            error,
+        })
     }
 
     /// The whole task, as the extension has it.
@@ -172,7 +174,9 @@ impl Seen {
         let (created, updated, ttl) = self.times();
         let status = self.state.status.as_str();
         let mut task = ext::GetTaskResult::new(created, updated, status, self.id(), Some(ttl));
-        (task.input_requests, task.result, task.error) = self.details()?;
+        let details = self.details()?;
+        task.input_requests = details.questions;
+        (task.result, task.error) = (details.result, details.error);
         task.poll_interval_ms = Some(in_millis(poll));
         task.status_message = self.state.message.clone();
         Ok(task)
@@ -191,7 +195,9 @@ impl Seen {
         let status = self.state.status.as_str();
         let mut task =
             ext::TaskStatusNotificationParams::new(created, updated, status, self.id(), Some(ttl));
-        (task.input_requests, task.result, task.error) = self.details()?;
+        let details = self.details()?;
+        task.input_requests = details.questions;
+        (task.result, task.error) = (details.result, details.error);
         task.poll_interval_ms = Some(in_millis(poll));
         task.status_message = self.state.message.clone();
         let meta = NotificationMetaObject::new().with_subscription_id(id.clone());
