@@ -28,6 +28,9 @@ enum Source<'a> {
     Folder(&'a SkillFolder),
 }
 
+/// Skills, and the path where the next page begins.
+pub(crate) type SkillPage = (Vec<bindings::Skill>, Option<String>);
+
 /// Something is wrong with a folder; the log has it.
 #[derive(Debug)]
 pub(crate) struct Unreadable;
@@ -98,7 +101,7 @@ impl Catalog {
         &self,
         from: Option<&str>,
         most: usize,
-    ) -> Result<Option<(Vec<bindings::Skill>, Option<String>)>, Unreadable> {
+    ) -> Result<Option<SkillPage>, Unreadable> {
         let mut sources = self.sources()?;
         if let Some(from) = from {
             if !sources.contains_key(from) {

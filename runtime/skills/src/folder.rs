@@ -95,7 +95,7 @@ impl SkillFolder {
                 self.shown("")
             )
         })?;
-        if entries.iter().any(|entry| is_skill_file(entry)) {
+        if entries.iter().any(is_skill_file) {
             is_skill(folder, &entries);
         }
         for entry in entries.iter().filter(|entry| entry.is_folder()) {

@@ -86,9 +86,7 @@ use trueform::{
 };
 use trueform_schema::JsonObject;
 
-use self::{
-    bindings::handler, catalog::Catalog, folder::SkillFolder, methods::SkillMethods, skill::Reading,
-};
+use self::{bindings::handler, catalog::Catalog, folder::SkillFolder, methods::SkillMethods};
 pub use self::{
     front_matter::{MAX_DESCRIPTION, MAX_FRONT_MATTER, MAX_NAME},
     skill::{IntoContent, Skill},
@@ -256,10 +254,8 @@ async fn read(
     path: String,
     context: Context,
 ) -> Result<ResourceOutput, ToolError> {
-    match catalog.read_made(&path, &context) {
-        Some(Reading::Ready(content)) => return Ok(content),
-        Some(Reading::Later(content)) => return content.await,
-        None => {}
+    if let Some(content) = catalog.read_made(&path, &context) {
+        return content.await;
     }
     let found = tokio::task::spawn_blocking(move || catalog.read_found(&path)).await;
     found.unwrap_or_else(|failed| Err(ToolError::internal(failed)))

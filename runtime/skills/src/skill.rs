@@ -36,11 +36,10 @@ pub struct Skill {
     problems: Vec<String>,
 }
 
-type Generate = Arc<
-    dyn Fn(Context) -> Pin<Box<dyn Future<Output = Result<ResourceOutput, ToolError>> + Send>>
-        + Send
-        + Sync,
->;
+type Generate = Arc<dyn Fn(Context) -> Reading + Send + Sync>;
+
+/// The content of one file, once it is generated.
+pub(crate) type Reading = Pin<Box<dyn Future<Output = Result<ResourceOutput, ToolError>> + Send>>;
 
 #[derive(Clone)]
 enum Content {
@@ -211,12 +210,6 @@ pub(crate) struct Checked {
     front_matter: FrontMatter,
 }
 
-/// The content of one file.
-pub(crate) enum Reading {
-    Ready(ResourceOutput),
-    Later(Pin<Box<dyn Future<Output = Result<ResourceOutput, ToolError>> + Send>>),
-}
-
 impl Checked {
     pub(crate) fn path(&self) -> &str {
         &self.path
@@ -245,9 +238,10 @@ impl Checked {
         let below = path.strip_prefix(&*self.path)?.strip_prefix('/')?;
         Some(match self.files.get(below)? {
             Content::Fixed { bytes, .. } => {
-                Reading::Ready(ResourceOutput::of_file(below, bytes.to_vec()))
+                let content = ResourceOutput::of_file(below, bytes.to_vec());
+                Box::pin(std::future::ready(Ok(content)))
             }
-            Content::Generated(generate) => Reading::Later(generate(context.clone())),
+            Content::Generated(generate) => generate(context.clone()),
         })
     }
 

@@ -1,5 +1,7 @@
 //! The extension as clients see it.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use std::{future::IntoFuture, time::Duration};
 
 use serde_json::{Value, json};
@@ -83,7 +85,9 @@ async fn soon<F: IntoFuture>(future: F) -> F::Output {
 
 async fn connect(server: Server, revision: Revision, capabilities: ClientCapabilities) -> Client {
     let options = ClientOptions::at(revision).capabilities(capabilities);
-    soon(server.connect_as(options)).await.unwrap()
+    soon(server.connect_as(options))
+        .await
+        .expect("the server is built")
 }
 
 fn shown<T: trueform::schema::Conform>(value: &T, revision: Revision) -> Value {
