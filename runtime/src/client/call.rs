@@ -58,6 +58,7 @@ pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
 
     /// The end of the task that the request became.
     #[doc(hidden)]
+    #[must_use]
     fn awaited(client: Client, task: StartedTask) -> Awaited<Self::Output> {
         drop((client, task));
         Box::pin(std::future::ready(Err(not_asked_for())))

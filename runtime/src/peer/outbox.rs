@@ -31,6 +31,10 @@ pub(crate) struct Outbox {
 struct OutboxState {
     queue: VecDeque<Queued>,
     /// Those of the queue that are due: whether one waits already is found at once. `None` before the first one.
+    #[expect(
+        clippy::box_collection,
+        reason = "each request over HTTP has an outbox, and few need this"
+    )]
     due: Option<Box<HashSet<Due>>>,
     bytes: usize,
     reader: Option<Waker>,

@@ -137,7 +137,7 @@ impl ScriptedUser {
     /// Answers a sampling request with `text`, as the model `scripted`.
     #[must_use]
     pub fn says(self, text: impl Into<String>) -> Self {
-        self.with(Method::CreateMessage, None, Ok(said(text.into())))
+        self.with(Method::CreateMessage, None, Ok(said(&text.into())))
     }
 
     /// Answers a sampling request with `result`, a whole `CreateMessageResult`.
@@ -253,7 +253,7 @@ impl When {
     /// As [`ScriptedUser::says`].
     #[must_use]
     pub fn says(self, text: impl Into<String>) -> ScriptedUser {
-        self.answer(Method::CreateMessage, Ok(said(text.into())))
+        self.answer(Method::CreateMessage, Ok(said(&text.into())))
     }
 
     /// As [`ScriptedUser::samples`].
@@ -281,7 +281,7 @@ fn accepted(content: impl Serialize) -> Value {
     }
 }
 
-fn said(text: String) -> Value {
+fn said(text: &str) -> Value {
     json!({
         "role": "assistant",
         "model": "scripted",
