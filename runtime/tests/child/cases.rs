@@ -1,28 +1,29 @@
 //! What a client makes of them.
 
 use std::{
-    fmt::Write,
     future::{Future, IntoFuture},
     pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError, mpsc},
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
-use trueform::{
-    client::{
-        Client, ClientError, ClientOptions, LocalError, ServerCommand, ServerFailure, ServerFault,
-    },
-    prelude::*,
-};
+use trueform::client::{Client, ClientError, ClientOptions, LocalError, ServerFault};
 
-use crate::servers::BEHAVIOUR;
+use crate::{
+    connecting::{
+        a_banner_is_skipped_and_counted, a_server_that_dies_of_the_probe_is_started_again,
+        commands_that_cannot_be_started, servers_that_cannot_be_connected_to, what_a_command_sets,
+        what_was_found_out_spares_the_probe,
+    },
+    support::{
+        GONE, Log, assert_says, connected, exists, failure, kill, legacy, log, process_id, runs,
+        server, until,
+    },
+};
 
 /// Longest that a case may take.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Longest that a process is waited for which should have ended.
-const GONE: Duration = Duration::from_secs(20);
 
 type Case = (&'static str, fn() -> Pin<Box<dyn Future<Output = ()>>>);
 
@@ -77,262 +78,6 @@ pub(crate) fn run() {
 fn on_a_runtime<T>(future: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().build().unwrap().block_on(future)
-}
-
-/// This program, as a server that behaves so.
-fn server(behaviour: &str) -> ServerCommand {
-    ServerCommand::new(std::env::current_exe().unwrap())
-        .env(BEHAVIOUR, behaviour)
-        .close_wait(Duration::from_secs(20))
-}
-
-fn legacy() -> ClientOptions {
-    ClientOptions::at(Revision::V2025_11_25)
-}
-
-/// What `behaviour` is connected to with.
-async fn connected(behaviour: &str, options: ClientOptions) -> Client {
-    Client::spawn(&server(behaviour), options).await.unwrap()
-}
-
-async fn process_id(client: &Client) -> i32 {
-    let pid = client.call_tool("pid", ()).await.unwrap();
-    pid.text().parse().unwrap()
-}
-
-#[track_caller]
-fn failure(error: ClientError) -> ServerFailure {
-    match error {
-        ClientError::Local(LocalError::Server(failure)) => (*failure).clone(),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[track_caller]
-fn assert_says(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "{part:?} is missing in: {text}");
-    }
-    let plain = |character: char| !character.is_control();
-    assert!(text.chars().all(plain), "{text:?}");
-}
-
-/// Whether a process runs. One that nobody waits for does not.
-fn runs(pid: i32) -> bool {
-    let Some(id) = Pid::from_raw(pid) else {
-        return false;
-    };
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    let is_zombie = stat.is_ok_and(|stat| stat.contains(") Z "));
-    test_kill_process(id).is_ok() && !is_zombie
-}
-
-/// Whether the system still knows a process, if only as one to be waited for.
-fn exists(pid: i32) -> bool {
-    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
-}
-
-async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < GONE, "{what} is not so after {GONE:?}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-fn kill(pid: i32) {
-    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-}
-
-// Issue 12 §5: the text names what, where, and what to try.
-async fn commands_that_cannot_be_started() {
-    let folder = std::env::temp_dir().join(format!("trueform-child-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = |name: &str, text: &str, mode: u32| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
-        std::fs::set_permissions(&path, mode).unwrap();
-        path
-    };
-    let plain = file("plain", "#!/bin/sh\n", 0o644);
-    let other = file("other", "#!/no/such/interpreter\n", 0o755);
-    let rows = [
-        (
-            ServerCommand::new("no-such-mcp-server"),
-            vec!["`no-such-mcp-server`", "`PATH`", "install it"],
-        ),
-        (
-            ServerCommand::new("/no/such/server"),
-            vec!["`/no/such/server`", "there is no such file", "absolute"],
-        ),
-        (
-            ServerCommand::new(&plain),
-            vec!["/plain`", "ermission denied", "chmod +x"],
-        ),
-        (
-            ServerCommand::new(&folder),
-            vec!["ermission denied", "check that it is a file"],
-        ),
-        (
-            ServerCommand::new(&other),
-            vec!["/other`", "interpreter", "does not; install it"],
-        ),
-        (
-            server("serves").current_dir("/no/such/folder"),
-            vec!["working directory `/no/such/folder`", "current_dir"],
-        ),
-    ];
-    for (command, parts) in rows {
-        let error = Client::spawn(&command, ClientOptions::new())
-            .await
-            .unwrap_err();
-        assert_says(&error.to_string(), &parts);
-        assert!(
-            matches!(error, ClientError::Local(LocalError::Spawn(_))),
-            "{error:?}"
-        );
-        assert!(std::error::Error::source(&error).is_some());
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-// Issue 12 §5, D-6: one bounded try more, and what to set.
-async fn servers_that_cannot_be_connected_to() {
-    let short = || {
-        ClientOptions::new()
-            .probe_timeout(Duration::from_millis(300))
-            .timeout(Duration::from_millis(1500))
-            .max_message(1 << 16)
-    };
-    let hint = "start the command by hand";
-    let rows: [(&str, ClientOptions, &[&str]); 4] = [
-        (
-            "exits",
-            ClientOptions::new(),
-            &[
-                "exited before the client was connected (exit status: 3)",
-                r"its standard error ends with: no key\nset MY_KEY",
-                hint,
-            ],
-        ),
-        (
-            "never answers",
-            short(),
-            &[
-                "no answer to `server/discover` within 300ms (`probe_timeout`), nor to `initialize` within 1.5s (`timeout`)",
-                "`Negotiation::Offer(Revision::V2025_11_25)`",
-                "1 of the lines on its standard output were not MCP messages",
-                "its standard error ends with: thinking",
-                hint,
-            ],
-        ),
-        (
-            "never answers",
-            short().negotiation(trueform::client::Negotiation::Exactly(
-                Revision::V2025_06_18,
-            )),
-            &[
-                "no answer to `initialize` within 1.5s (`timeout`); if the server is slow to start, raise",
-            ],
-        ),
-        (
-            "endless line",
-            short(),
-            &[
-                "no answer to",
-                "it wrote a line longer than the client's `max_message`",
-                "it wrote nothing to standard error",
-            ],
-        ),
-    ];
-    for (behaviour, options, parts) in rows {
-        let begun = Instant::now();
-        let error = Client::spawn(&server(behaviour), options)
-            .await
-            .unwrap_err();
-        assert_says(&error.to_string(), parts);
-        let failure = failure(error);
-        let pid = i32::try_from(failure.pid().unwrap()).unwrap();
-        until("the end of the process", || !exists(pid)).await;
-        assert!(begun.elapsed() < GONE, "{behaviour}");
-    }
-}
-
-async fn what_a_command_sets() {
-    let command = server("serves")
-        .arg("one two")
-        .args(["$HOME", "*"])
-        .env("MINE", "1")
-        .env("REMOVED", "1")
-        .env_remove("REMOVED")
-        .current_dir("/");
-    let client = Client::spawn(&command, ClientOptions::new()).await.unwrap();
-    let told = client.call_tool("surroundings", ()).await.unwrap();
-    assert_eq!(told.text(), "/\none two\n$HOME\n*\n1\n");
-    client.close().await;
-
-    let bare = server("serves")
-        .env("MINE", "1")
-        .env_clear()
-        .env(BEHAVIOUR, "serves");
-    let client = Client::spawn(&bare, ClientOptions::new()).await.unwrap();
-    let told = client.call_tool("surroundings", ()).await.unwrap();
-    assert!(told.text().ends_with("\n\n"), "{}", told.text());
-    client.close().await;
-    let shown = format!("{:?}", server("serves").arg("secret").env("A", "secret"));
-    assert!(!shown.contains("secret"), "{shown}");
-}
-
-// GAP: noise is skipped, counted and logged without what is in it.
-async fn a_banner_is_skipped_and_counted() {
-    log().clear();
-    let client = connected("prints a banner", ClientOptions::new()).await;
-    assert_eq!(client.revision(), Revision::V2025_11_25);
-    assert_eq!(client.call_tool("any", ()).await.unwrap().text(), "called");
-    // Two lines that are not empty, and one before each of four messages.
-    assert_eq!(client.skipped_lines(), 6);
-    client.close().await;
-    let log = log().clone();
-    assert!(
-        log.contains("WARN the server sent something malformed"),
-        "{log}"
-    );
-    assert!(log.contains("DEBUG this was refused"), "{log}");
-    assert!(!log.contains("secret-banner"), "{log}");
-}
-
-// D-6
-async fn a_server_that_dies_of_the_probe_is_started_again() {
-    log().clear();
-    let client = connected("dies on discover", ClientOptions::new()).await;
-    assert_eq!(client.revision(), Revision::V2025_11_25);
-    assert_eq!(client.call_tool("any", ()).await.unwrap().text(), "called");
-    client.close().await;
-    assert!(log().contains("(exit status: 7)"), "{}", log());
-
-    // Not if the caller chose.
-    let options = ClientOptions::at(Revision::V2026_07_28);
-    let error = Client::spawn(&server("dies on discover"), options).await;
-    let failure = failure(error.unwrap_err());
-    assert_eq!(failure.exit_status().unwrap().code(), Some(7));
-    assert_says(&failure.to_string(), &[r#"what is "server/discover"?"#]);
-}
-
-// D-10
-async fn what_was_found_out_spares_the_probe() {
-    let client = connected("dies on discover", ClientOptions::new()).await;
-    let profile = client.profile();
-    client.close().await;
-    log().clear();
-    let client = connected(
-        "dies on discover",
-        ClientOptions::new().profile(profile.clone()),
-    )
-    .await;
-    assert_eq!(client.profile(), profile);
-    client.close().await;
-    assert!(!log().contains("started again"), "{}", log());
 }
 
 async fn a_server_that_is_killed_ends_its_calls() {
@@ -591,50 +336,4 @@ fn the_end_of_the_runtime_kills(wanted: &str) {
     });
     drop(client);
     println!("ok");
-}
-
-static LINES: Mutex<String> = Mutex::new(String::new());
-
-/// What was logged since it was cleared last.
-fn log() -> MutexGuard<'static, String> {
-    LINES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-struct Log;
-
-struct Fields<'a>(&'a mut String);
-
-impl tracing::field::Visit for Fields<'_> {
-    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-        let _ = match field.name() {
-            "message" => write!(self.0, "{value:?}"),
-            name => write!(self.0, " {name}={value:?}"),
-        };
-    }
-}
-
-impl tracing::Subscriber for Log {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        *metadata.level() <= tracing::Level::DEBUG && metadata.target().starts_with("trueform")
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = format!("{} ", event.metadata().level());
-        event.record(&mut Fields(&mut line));
-        let mut log = log();
-        log.push_str(&line);
-        log.push('\n');
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
 }

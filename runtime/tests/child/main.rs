@@ -13,6 +13,10 @@ mod servers;
 
 #[cfg(unix)]
 mod cases;
+#[cfg(unix)]
+mod connecting;
+#[cfg(unix)]
+mod support;
 
 fn main() {
     if let Ok(behaviour) = std::env::var(servers::BEHAVIOUR) {
