@@ -36,8 +36,7 @@ impl ReportedLosses {
         revision: Revision,
     ) {
         if revision.era() == Era::Legacy && tracing::enabled!(tracing::Level::DEBUG) {
-            let each_part = &mut |visit: &mut dyn FnMut(Part<'_>)| result.each_part(visit);
-            self.log_each(kind, name, each_part, kept, revision);
+            self.log_each(kind, name, result, kept, revision);
         }
     }
 
@@ -46,11 +45,11 @@ impl ReportedLosses {
         &self,
         kind: &'static str,
         name: &str,
-        each_part: &mut dyn FnMut(&mut dyn FnMut(Part<'_>)),
+        result: &dyn Parts,
         kept: Option<PartName>,
         revision: Revision,
     ) {
-        each_part(&mut |part| {
+        result.each_part(&mut |part| {
             if let Some((index, rule)) = loss(part, kept, revision)
                 && self.is_new(index, revision)
             {

@@ -40,7 +40,7 @@ impl Room for Completions {
 pub(crate) struct Argument {
     /// Of what it is an argument, for the log.
     pub(crate) owner: String,
-    pub(crate) name: String,
+    pub(crate) argument: String,
     pub(crate) place: Place,
     /// `None` if nothing suggests values for it.
     pub(crate) completer: Option<Completer>,
@@ -115,7 +115,7 @@ impl Callable for Argument {
     }
 
     fn wrong_argument(&self, argument: &str, problem: &str) -> ErrorObject {
-        let pointer = match argument == self.name {
+        let pointer = match argument == self.argument {
             true => "/params/argument/value".to_owned(),
             false => format!("/params/context/arguments/{}", pointer::escape(argument)),
         };

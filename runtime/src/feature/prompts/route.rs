@@ -188,7 +188,7 @@ impl PromptRoute {
         match parameters.iter().position(|one| *one.name == *name) {
             Some(at) => Ok(Argument {
                 owner: self.name().to_owned(),
-                name: name.to_owned(),
+                argument: name.to_owned(),
                 place: self.place.clone(),
                 completer: self.completers[at].clone(),
             }),

@@ -130,7 +130,7 @@ impl Resources {
         match reader.variables.iter().position(|own| **own == *variable) {
             Some(at) => Ok(Argument {
                 owner: found.name().to_owned(),
-                name: variable.to_owned(),
+                argument: variable.to_owned(),
                 place: reader.place.clone(),
                 completer: self.completer(found, at, sight),
             }),
