@@ -46,7 +46,7 @@ pub trait CompletionFunction<Kind>: Send + Sync + 'static {
 /// let prompt = DynamicPrompt::new("review")
 ///     .argument("file", "The file to review.", true)
 ///     .complete("file", Blocking(files))
-///     .handler(|_, arguments| async move { format!("Review {}.", arguments["file"]) });
+///     .handler(|_, arguments| async move { format!("Review {:?}.", arguments.get("file")) });
 /// # let _ = prompt;
 /// ```
 #[derive(Clone, Copy, Debug)]
