@@ -35,6 +35,13 @@ async fn asking(context: Context) -> Result<String, ToolError> {
     Ok(format!("{topic:?}"))
 }
 
+/// A tool with the name and the params of the prompt.
+#[tool(name = "asking")]
+async fn asking_tool(context: Context) -> Result<String, ToolError> {
+    let sure = context.ask::<bool>("sure", "Sure?").await?;
+    Ok(format!("{sure:?}"))
+}
+
 /// Asks for ever.
 #[tool]
 async fn nosy(context: Context) -> Result<String, ToolError> {
@@ -57,7 +64,7 @@ async fn essay(context: Context) -> Result<String, ToolError> {
 
 fn server() -> Server {
     Server::new("bank", "1")
-        .tools(tools![transfer, other, silent, nosy, essay])
+        .tools(tools![transfer, other, asking_tool, silent, nosy, essay])
         .prompts(prompts![asking])
 }
 
@@ -156,6 +163,13 @@ async fn states_of_other_requests() {
             "sealed"
         );
     }
+    // Only the method differs.
+    let named = json!({ "name": "asking" });
+    let by_tool = peer.send("tools/call", named.clone()).await;
+    assert_eq!(
+        refused(&peer, "prompts/get", named, state(&by_tool)).await,
+        "sealed"
+    );
     // Another spelling of the same params is the same.
     let same = json!({ "amount": 5.0 });
     assert_eq!(

@@ -382,6 +382,26 @@ async fn mistakes_of_authors() {
     }
 }
 
+// The client is not asked first.
+#[tokio::test]
+async fn mistakes_are_reported_before_anything_is_asked() {
+    let peer = peer().await;
+    for tool in [
+        "twice",
+        "twice_done",
+        "within",
+        "spawned",
+        "spawned_step",
+        "blocking",
+    ] {
+        let result = peer.call(tool, json!({})).await;
+        assert_eq!(
+            result["result"]["resultType"], "complete",
+            "{tool}: {result}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_kept() {
     let peer = peer().await;
