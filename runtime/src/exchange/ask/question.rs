@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     exchange::{Context, Exchange},
-    gate::{CheckedParams, Inbound, Leniency, Policy},
+    gate::{self, CheckedParams, Inbound, Leniency, Policy},
     needs::RequiredCapabilities,
 };
 
@@ -28,6 +28,14 @@ impl Context {
         read: impl Fn(&str) -> Result<T, DecodeError>,
     ) -> Result<T, AskError> {
         let exchange = &self.0;
+        let method = method_of(&question);
+        let read = |text: &str| {
+            let answer = read(text)?;
+            if let Some(method) = method {
+                gate::check_answer(method, text)?;
+            }
+            Ok(answer)
+        };
         let replay = exchange.replay();
         if replay.asker().is_none() {
             place::check(exchange, "a question is asked")?;
@@ -156,7 +164,7 @@ impl Exchange {
     /// allow the question.
     pub(crate) fn check_question(&self, question: &InputRequest) -> Result<(), AskError> {
         let revision = self.revision();
-        let needs = needs(question);
+        let needs = needs(question, revision);
         let missing = needs
             .missing_from(&self.peer().capabilities)
             .and(needs.unknown_at(revision));
@@ -170,6 +178,10 @@ impl Exchange {
             let policy = self.host.settings.outgoing;
             CheckedParams::new(question, revision, policy, "an input request")
                 .map_err(|error| AskError::NotAllowed(error.message))?;
+            if let (Some(method), Some(params)) = (method_of(question), params_of(question)) {
+                gate::let_question_out(policy, method, params.get())
+                    .map_err(AskError::NotAllowed)?;
+            }
         }
         Ok(())
     }
@@ -195,22 +207,37 @@ impl Exchange {
     }
 }
 
-/// What a client must have declared to be asked `question`.
-fn needs(question: &InputRequest) -> RequiredCapabilities {
-    let (method, params): (_, Option<Json>) = match question {
-        InputRequest::Elicit(elicit) => (
-            Method::Elicit,
-            Some(At::new(&elicit.params, Revision::LATEST).to_json()),
-        ),
-        InputRequest::CreateMessage(sample) => (
-            Method::CreateMessage,
-            Some(At::new(&sample.params, Revision::LATEST).to_json()),
-        ),
-        InputRequest::ListRoots(_) => (Method::ListRoots, None),
-        // What no revision has cannot be declared; the gate refuses it.
-        _ => return RequiredCapabilities::NONE,
+/// The method of `question`; `None` for one that no revision has.
+fn method_of(question: &InputRequest) -> Option<Method> {
+    match question {
+        InputRequest::Elicit(_) => Some(Method::Elicit),
+        InputRequest::CreateMessage(_) => Some(Method::CreateMessage),
+        InputRequest::ListRoots(_) => Some(Method::ListRoots),
+        _ => None,
+    }
+}
+
+/// The params of `question`, if it has any.
+fn params_of(question: &InputRequest) -> Option<Json> {
+    match question {
+        InputRequest::Elicit(elicit) => Some(At::new(&elicit.params, Revision::LATEST).to_json()),
+        InputRequest::CreateMessage(sample) => {
+            Some(At::new(&sample.params, Revision::LATEST).to_json())
+        }
+        _ => None,
+    }
+}
+
+/// What a client must have declared to be asked `question` at `revision`.
+fn needs(question: &InputRequest, revision: Revision) -> RequiredCapabilities {
+    // What no revision has cannot be declared; the gate refuses it.
+    let Some(method) = method_of(question) else {
+        return RequiredCapabilities::NONE;
     };
-    RequiredCapabilities::of_request(method, params.as_ref().map_or("{}", Json::get))
+    let params = params_of(question);
+    let params = params.as_ref().map_or("{}", Json::get);
+    let context = RequiredCapabilities::of_context(method, revision, params);
+    RequiredCapabilities::of_request(method, params).and(context)
 }
 
 /// A question that waits. Ready when it has to be put in another way; dropped, it is taken back.
