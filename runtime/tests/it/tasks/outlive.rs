@@ -64,13 +64,10 @@ impl Shared {
         }
     }
 
-    fn after_a_step<'a, T: Send + 'a>(
+    fn after_a_step<'a, T: Send + Unpin + 'a>(
         &'a self,
         step: impl FnOnce() -> StoreFuture<'a, Result<T, StoreError>> + Send + 'a,
-    ) -> StoreFuture<'a, Result<T, StoreError>>
-    where
-        T: Unpin,
-    {
+    ) -> StoreFuture<'a, Result<T, StoreError>> {
         StoreFuture::later(async move {
             let permit = self.steps.acquire().await;
             permit.expect("it stays open").forget();
