@@ -59,6 +59,16 @@ plan() {
   runs input-required-result-capability-check 2026-07-28
   runs input-required-result-ignore-extra-params 2026-07-28
   runs input-required-result-validate-input 2026-07-28
+  # Without `tasks-status-notifications`, which the suite skips whatever the server does.
+  runs tasks-lifecycle 2026-07-28
+  runs tasks-capability-negotiation 2026-07-28
+  runs tasks-wire-fields 2026-07-28
+  runs tasks-request-state-removal 2026-07-28
+  runs tasks-mrtr-input 2026-07-28
+  runs tasks-request-headers 2026-07-28
+  runs tasks-dispatch-and-envelope 2026-07-28
+  runs tasks-required-task-error 2026-07-28
+  runs tasks-mrtr-composition 2026-07-28
   runs json-schema-2020-12 2025-11-25 2026-07-28
   runs server-sse-polling 2025-11-25
   runs server-sse-multiple-streams 2025-11-25 2026-07-28

@@ -5,9 +5,9 @@ use quote::quote;
 use super::*;
 
 #[track_caller]
-fn check(body: TokenStream, expected: &[&str]) {
+fn check(body: &TokenStream, expected: &[&str]) {
     let generics = syn::parse_str::<Generics>("<'a, G: Clone, const N: usize>").unwrap();
-    let found: Vec<String> = found(&body, Some(&generics))
+    let found: Vec<String> = found(body, Some(&generics))
         .iter()
         .map(|ty| ty.to_string().replace(' ', ""))
         .collect();
@@ -18,20 +18,20 @@ fn check(body: TokenStream, expected: &[&str]) {
 #[test]
 fn types_in_bodies() {
     check(
-        quote!({
+        &quote!({
             context.ask::<Booking>("key", "text").await?;
         }),
         &["Booking"],
     );
     check(
-        quote!({
+        &quote!({
             self.context.ask::<a::B<C, bool>>("k", "t");
             ask.ask::<()>("k", "t");
         }),
         &["a::B<C,bool>", "()"],
     );
     check(
-        quote!({
+        &quote!({
             x.ask::<A>("a", "?");
             if true {
                 x.ask::<A>("b", "?")
@@ -40,7 +40,7 @@ fn types_in_bodies() {
         &["A"],
     );
     check(
-        quote!({
+        &quote!({
             tokio::join!(x.ask::<A>("a", "?"), async {
                 y.ask::<Option<B>>("b", "?").await
             })
@@ -48,7 +48,7 @@ fn types_in_bodies() {
         &["A", "Option<B>"],
     );
     check(
-        quote!({
+        &quote!({
             x.ask::<fn(A) -> B>("a", "?");
             x.ask::<C>("a", "?")
         }),
@@ -70,14 +70,14 @@ fn types_in_bodies() {
             }
         }),
     ] {
-        check(nothing, &[]);
+        check(&nothing, &[]);
     }
 }
 
 #[test]
 fn types_of_bodies() {
     check(
-        quote!({
+        &quote!({
             struct S {
                 x: u8,
             }
@@ -101,7 +101,7 @@ fn types_of_bodies() {
     );
     // Declared later, and deeper.
     check(
-        quote!({
+        &quote!({
             x.ask::<S>("a", "?");
             {
                 struct S;
@@ -110,7 +110,7 @@ fn types_of_bodies() {
         &[],
     );
     check(
-        quote!({
+        &quote!({
             async fn inner<X: JsonSchema>(x: Context) {
                 x.ask::<X>("a", "?");
                 x.ask::<Y>("a", "?")
@@ -119,7 +119,7 @@ fn types_of_bodies() {
         &["Y"],
     );
     check(
-        quote!({
+        &quote!({
             impl<X> Trait for Thing<X> {
                 fn f() {
                     x.ask::<X>("a", "?")
@@ -129,7 +129,7 @@ fn types_of_bodies() {
         &[],
     );
     check(
-        quote!({
+        &quote!({
             use forms::*;
             x.ask::<S>("a", "?");
             x.ask::<bool>("a", "?");
@@ -143,7 +143,7 @@ fn types_of_bodies() {
 #[test]
 fn types_that_may_not_exist() {
     check(
-        quote!({
+        &quote!({
             #[cfg(unix)]
             x.ask::<A>("a", "?");
             x.ask::<B>("b", "?");
@@ -151,7 +151,7 @@ fn types_that_may_not_exist() {
         &["B"],
     );
     check(
-        quote!({
+        &quote!({
             #[cfg(unix)]
             {
                 x.ask::<A>("a", "?")
@@ -161,7 +161,7 @@ fn types_that_may_not_exist() {
         &["B"],
     );
     check(
-        quote!({
+        &quote!({
             #[cfg(unix)]
             if a {
                 x.ask::<A>("a", "?")
@@ -173,7 +173,7 @@ fn types_that_may_not_exist() {
         &["B"],
     );
     check(
-        quote!({
+        &quote!({
             #[cfg(unix)]
             let a = match b {
                 _ => x.ask::<A>("a", "?"),
@@ -184,7 +184,7 @@ fn types_that_may_not_exist() {
         &["B"],
     );
     check(
-        quote!({
+        &quote!({
             #[cfg(unix)]
             struct S;
             x.ask::<S>("a", "?")
@@ -192,7 +192,7 @@ fn types_that_may_not_exist() {
         &[],
     );
     check(
-        quote!({
+        &quote!({
             #[allow(unused)]
             x.ask::<A>("a", "?");
         }),

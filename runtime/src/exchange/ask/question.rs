@@ -43,7 +43,7 @@ impl Context {
         let claim = replay.claim(Use::Question, key)?;
         let era: Era = exchange.revision().era();
         if era == Era::Modern && replay.asker().is_none() {
-            if let Some(answer) = answered(exchange, key, &read) {
+            if let Some(answer) = answered(exchange, key, read) {
                 claim.settle();
                 return Ok(answer);
             }

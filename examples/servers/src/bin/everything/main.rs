@@ -7,6 +7,7 @@
 
 mod answers;
 mod ask;
+mod jobs;
 mod prompts;
 mod resources;
 mod rounds;
@@ -55,6 +56,13 @@ fn server() -> Server {
             rounds::test_input_required_result_multi_round,
             rounds::test_input_required_result_capabilities,
             rounds::ask_url,
+            jobs::greet,
+            jobs::slow_compute,
+            jobs::failing_job,
+            jobs::protocol_error_job,
+            jobs::confirm_delete,
+            jobs::multi_input,
+            jobs::test_tool_with_task,
             schemas::test_header,
         ])
         .tools(schemas::json_schema_2020_12_tool())
