@@ -79,6 +79,6 @@ impl Folder {
     }
 
     fn paths(&self, query: CompletionQuery) -> Completion {
-        beginning_with(self, query.value())
+        beginning_with(self, &query.into_value())
     }
 }

@@ -154,7 +154,7 @@ impl Explorer {
         let session = self
             .database
             .session(Access::Read, watch(query.context()))?;
-        session.table_names(query.value())
+        session.table_names(&query.into_value())
     }
 }
 
