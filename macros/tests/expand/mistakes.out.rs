@@ -14,7 +14,7 @@ impl ::trueform::__private::ToolFunction for add {
     }
 }
 ::core::compile_error! {
-    "unknown key `tittle`; did you mean `title`?\nknown keys: `name`, `title`, `description`, `read_only`, `destructive`, `idempotent`, `open_world`, `icons`, `meta`, `timeout`, `blocking`, `needs`, `asks`, `profile`, `crate`"
+    "unknown key `tittle`; did you mean `title`?\nknown keys: `name`, `title`, `description`, `read_only`, `destructive`, `idempotent`, `open_world`, `icons`, `meta`, `timeout`, `blocking`, `task`, `needs`, `asks`, `profile`, `crate`"
 }
 ::core::compile_error! {
     "expected `read_only`, `read_only = true` or `read_only = false`"

@@ -175,7 +175,8 @@ fn what_is_no_form_is_a_start_error() {
         .handle()
         .add_tools(tools![choose, listed])
         .unwrap_err();
-    assert_eq!(error.problems().len(), 1, "{error}");
+    // That of the form, and that the name is taken.
+    assert_eq!(error.problems().len(), 2, "{error}");
 }
 
 // what no served revision can express.
