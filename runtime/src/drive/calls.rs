@@ -111,7 +111,7 @@ impl Part {
 
     fn poll_next(&mut self, has_room: bool, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
         // What waits leaves before the call goes on, so that a call which says much loses nothing while its client reads.
-        if let (MessageSink::Own(outbox), Some(_)) = (&self.exchange.sink, &self.call)
+        if let (MessageSink::Own(outbox), Some(_)) = (self.exchange.sink(), &self.call)
             && has_room
             && let Some(message) = outbox.try_next()
         {
@@ -124,7 +124,7 @@ impl Part {
             self.response = response;
         }
         // Messages that were sent before the response come before it.
-        let message = match (&self.exchange.sink, &self.call) {
+        let message = match (self.exchange.sink(), &self.call) {
             (MessageSink::Own(outbox), None) if !has_room && !outbox.is_empty() => {
                 return Poll::Pending;
             }

@@ -4,7 +4,10 @@ use std::{
     any::Any,
     future::{Future, poll_fn},
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::Ordering},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, Waker},
 };
 
@@ -24,6 +27,9 @@ pub(crate) struct Apart {
     handover: Mutex<Handover>,
     /// The id of the task that the work is.
     task: OnceLock<Arc<str>>,
+    is_set: AtomicBool,
+    /// Where the messages of the request go since it was set apart; `None` where they go on as before.
+    sink: OnceLock<MessageSink>,
 }
 
 #[derive(Default)]
@@ -43,20 +49,33 @@ impl std::fmt::Debug for Apart {
 }
 
 impl Exchange {
-    /// Sets this request, which nothing shares yet, apart from its transport: its id is free again once it is answered, and its messages
+    /// Sets this request, which has not begun yet, apart from its transport: its id is free again once it is answered, and its messages
     /// go where those of its session go. One without a session sends nothing.
-    pub(crate) fn set_apart(self: &mut Arc<Self>) {
-        let Some(this) = Arc::get_mut(self) else {
-            debug_assert!(false, "the request is shared already");
-            return;
-        };
-        this.is_apart = true;
-        match &this.session {
-            Some(session) if this.caller.revision.era() == Era::Legacy => {
-                this.sink = MessageSink::Link(session.outbox.clone());
+    // The log of clients may refer to the request already, so that this takes a shared reference.
+    pub(crate) fn set_apart(&self) {
+        let apart = &self.later().apart;
+        apart.is_set.store(true, Ordering::SeqCst);
+        match &self.session {
+            Some(session) if self.caller.revision.era() == Era::Legacy => {
+                let _ = apart.sink.set(MessageSink::Link(session.outbox.clone()));
             }
-            _ => this.finished.store(true, Ordering::SeqCst),
+            _ => self.finished.store(true, Ordering::SeqCst),
         }
+    }
+
+    /// Whether the request was set apart.
+    pub(super) fn is_apart(&self) -> bool {
+        let later = self.later.get();
+        later.is_some_and(|later| later.apart.is_set.load(Ordering::SeqCst))
+    }
+
+    /// Where messages of the request go.
+    #[inline]
+    pub(crate) fn sink(&self) -> &MessageSink {
+        let later = self.later.get();
+        later
+            .and_then(|later| later.apart.sink.get())
+            .unwrap_or(&self.own_sink)
     }
 
     /// Lets the work become what `offer` says. Only the first call counts.

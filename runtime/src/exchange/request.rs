@@ -59,7 +59,8 @@ pub(crate) struct Exchange {
     /// The session or the byte stream that the request belongs to; `None` for a stateless HTTP request.
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) transport: TransportData,
-    pub(crate) sink: MessageSink,
+    /// Where its messages go, unless it is set apart; see [`sink`](Self::sink).
+    pub(super) own_sink: MessageSink,
     /// Fired when the peer no longer wants the answer, or the server gives the call up.
     pub(crate) cancelled: Signal,
     /// Set each time progress is reported, for timeouts that it resets.
@@ -68,8 +69,6 @@ pub(crate) struct Exchange {
     /// Members that the handler adds to the `_meta` of the result.
     result_meta: Mutex<Option<Box<Meta>>>,
     pub(super) finished: AtomicBool,
-    /// Whether it goes on after it is answered.
-    pub(super) is_apart: bool,
     /// Made when something of it is needed: most requests are answered at once and need nothing of it.
     pub(super) later: OnceLock<Box<Later>>,
 }
@@ -127,13 +126,12 @@ impl Exchange {
             caller,
             session,
             transport,
-            sink,
+            own_sink: sink,
             cancelled: Signal::default(),
             progressed: AtomicBool::new(false),
             progress: Progress::new(),
             result_meta: Mutex::default(),
             finished: AtomicBool::new(false),
-            is_apart: false,
             later: OnceLock::new(),
         })
     }
@@ -145,12 +143,12 @@ impl Exchange {
     /// `None` if the request must be dropped without an answer, which would be taken for one to the first request of that id
     /// (GAP-17); else the error that refuses it.
     pub(crate) fn enter(self: &Arc<Self>) -> Result<Option<Ticket>, Option<ErrorObject>> {
-        let Some(session) = self.session.as_ref().filter(|_| !self.is_apart) else {
+        let Some(session) = self.session.as_ref().filter(|_| !self.is_apart()) else {
             return Ok(None);
         };
         let limit = self.host.settings.max_in_flight;
         let request: Weak<Self> = Arc::downgrade(self);
-        let scope = IdScope::of(matches!(self.sink, MessageSink::Link(_)));
+        let scope = IdScope::of(matches!(self.sink(), MessageSink::Link(_)));
         let may_repeat = scope.may_repeat(self.host.settings.incoming);
         match session
             .in_flight
@@ -195,7 +193,7 @@ impl Exchange {
     }
 
     pub(crate) fn outbox(&self) -> &Outbox {
-        match &self.sink {
+        match self.sink() {
             MessageSink::Own(outbox) => outbox,
             MessageSink::Link(outbox) => outbox,
         }

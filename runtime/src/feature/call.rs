@@ -242,7 +242,7 @@ impl<C: Callable> RunningCall<C> {
             return Called::Silent;
         }
         let response = self.conclude(end, Some(message));
-        match &self.cx.0.sink {
+        match self.cx.0.sink() {
             MessageSink::Own(outbox) if !outbox.is_empty() => {
                 Called::Running(Box::new(AnsweredCall {
                     exchange: self.cx.0,

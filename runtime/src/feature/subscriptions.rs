@@ -377,7 +377,7 @@ impl Job for Listening {
             Err(error) => Outgoing::failure(&exchange.id, exchange.revision(), error),
         };
         self.unanswered.answered(&response);
-        let MessageSink::Link(_) = exchange.sink else {
+        let MessageSink::Link(_) = exchange.sink() else {
             return Some(response);
         };
         let mut params = CancelledNotificationParams::default();

@@ -419,3 +419,33 @@ async fn among_other_layers() {
     let output = shown(&conversation(&served(), asking("1", "debug", "speaks")).await);
     assert_eq!(output, [json!(1)]);
 }
+
+/// Is a task where the client can have one.
+#[tool(task = required)]
+fn later() -> &'static str {
+    "later"
+}
+
+// W-4, W-12: the layer knows the request by then, and the request goes its way apart from its transport all the same.
+#[tokio::test]
+async fn a_request_that_becomes_a_task() {
+    let _sending = sending(ClientLog::new());
+    let service = Server::new("logs", "1")
+        .tools(tools![later])
+        .build()
+        .unwrap();
+    let [first, second] = initialize("2025-11-25");
+    let call = legacy("7", "tools/call", r#"{"name":"later","task":{}}"#);
+    let output = conversation(&service, joined([first, second, call])).await;
+    let created = output.iter().find(|line| line.contains(r#""id":7"#));
+    let created: Value = serde_json::from_str(created.expect("an answer")).unwrap();
+    assert_eq!(created["result"]["task"]["status"], "working", "{created}");
+    let call = modern("8", "tools/call", r#","name":"later","arguments":{}"#).replace(
+        r#"clientCapabilities":{}"#,
+        r#"clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#,
+    );
+    let output = conversation(&service, call).await;
+    let created: Value = serde_json::from_str(&output[0]).unwrap();
+    assert_eq!(created["result"]["resultType"], "task", "{output:?}");
+    assert_eq!(output.len(), 1, "{output:?}");
+}

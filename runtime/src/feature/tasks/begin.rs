@@ -137,7 +137,7 @@ fn begin(
     }
     let Asked {
         tool,
-        mut exchange,
+        exchange,
         arguments,
         ..
     } = asked;
