@@ -103,7 +103,7 @@ GLUE = [
     ) -> Option<Answered<methods::GetNote>> {
         let notes = self.features.notes.as_ref()?;
         let exchange = || cx.exchange(self, Some(&mut params.meta));
-        let called = notes.get(&params.name, exchange, &self.conditions(cx.source));
+        let called = notes.get(&params.name, exchange, &self.conditions(cx.source, cx.message));
         Some(Answered::Called(called))
     }
 

@@ -8,7 +8,7 @@ use super::template::Template;
 
 /// A URI template, as `#[resource]` takes it, which makes URIs of values: the inverse of what a read does with a URI.
 ///
-/// The expressions are those of [`resource`](crate::resource#templates). Values are encoded as RFC 6570 says: in `{name}` all but
+/// The expressions are those of [`resource`](mod@crate::resource#templates). Values are encoded as RFC 6570 says: in `{name}` all but
 /// letters, digits, `-`, `.`, `_` and `~`; in `{+path}` the reserved characters stay too. There are two differences, both so that the
 /// URI gives the value back: a `%` in the value of `{+path}` is encoded, and where the value of `{+path}` would make no URI, all
 /// reserved characters but `/` are encoded.
