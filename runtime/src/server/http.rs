@@ -11,8 +11,7 @@ use crate::{
     transport::{
         asked_to_end,
         http::{
-            Endpoint, HttpService, InvalidSetting, announce, mount, mount_alone, serve,
-            with_environment,
+            Endpoint, HttpService, InvalidSetting, Site, announce, mount, serve, with_environment,
         },
     },
 };
@@ -111,7 +110,7 @@ impl Service {
     /// # Errors
     /// As [`Service::serve_http`].
     pub async fn serve_http_on(&self, listener: TcpListener) -> Result {
-        self.serve_app(listener, mount_alone).await
+        self.serve_app(listener, Site::alone).await
     }
 
     /// As [`Service::serve_http_on`], with the application's own layers and routes. `app` gets a router that serves only the
@@ -160,14 +159,14 @@ impl Service {
         listener: TcpListener,
         app: impl FnOnce(Router) -> Router,
     ) -> Result {
-        self.serve_app(listener, |endpoint| mount(endpoint).map(app))
+        self.serve_app(listener, |endpoint| mount(endpoint).map(app).map(Site::App))
             .await
     }
 
     async fn serve_app(
         &self,
         listener: TcpListener,
-        app: impl FnOnce(&Arc<Endpoint>) -> std::result::Result<Router, InvalidSetting>,
+        app: impl FnOnce(&Arc<Endpoint>) -> std::result::Result<Site, InvalidSetting>,
     ) -> Result {
         let address = listener
             .local_addr()
@@ -175,11 +174,11 @@ impl Service {
         let config = with_environment(&self.http);
         let endpoint = Endpoint::new(self.engine.clone(), config.clone(), Some(address))
             .map_err(Error::other)?;
-        let router = app(&endpoint).map_err(Error::other)?;
+        let site = app(&endpoint).map_err(Error::other)?;
         // Before the address is printed, because a signal may follow at once.
         let asked = asked_to_end();
         announce(address, &config);
-        serve(listener, router, &endpoint, asked).await;
+        serve(listener, site, &endpoint, asked).await;
         self.tasks_ended().await;
         Ok(())
     }

@@ -46,10 +46,12 @@ mod config;
 mod connection;
 mod endpoint;
 mod fields;
+mod head_timer;
 mod limit;
 mod listen;
 mod live;
 mod media;
+mod message_body;
 mod pipe;
 mod policy;
 mod post;
@@ -58,6 +60,7 @@ mod serve;
 mod service;
 mod sessions;
 mod shared;
+mod site;
 mod sse;
 mod standalone;
 mod state;
@@ -66,8 +69,6 @@ mod status;
 use std::sync::Arc;
 
 use axum::Router;
-
-use crate::gate::Refusal;
 
 pub use self::{
     config::{
@@ -85,30 +86,30 @@ pub use self::{
 pub(crate) use self::{
     endpoint::Endpoint,
     serve::{announce, serve, with_environment},
+    site::Site,
 };
+
+/// The path without a slash at its end.
+///
+/// # Errors
+/// It cannot be a path: the router would panic at it.
+fn bare_path(path: &str) -> Result<&str, InvalidSetting> {
+    if !path.starts_with('/') || path.contains(['{', '}', '*', '?', '#']) || path.contains("/:") {
+        return Err(InvalidSetting::new("path", path));
+    }
+    Ok(path.strip_suffix('/').unwrap_or(path))
+}
 
 /// A router that serves `endpoint` at its path, with and without a slash at the end: adapters append one.
 ///
 /// # Errors
 /// The path cannot be one.
 pub(crate) fn mount(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
-    let path = endpoint.config.path.as_str();
-    // The router would panic at what follows.
-    if !path.starts_with('/') || path.contains(['{', '}', '*', '?', '#']) || path.contains("/:") {
-        return Err(InvalidSetting::new("path", path));
-    }
+    let bare = bare_path(&endpoint.config.path)?;
     let service = HttpService::new(endpoint.clone());
-    let router = Router::new().route_service(path, service.clone());
-    Ok(match path.strip_suffix('/') {
-        Some("") => router,
-        Some(bare) => router.route_service(bare, service),
-        None => router.route_service(&format!("{path}/"), service),
+    let router = Router::new().route_service(&format!("{bare}/"), service.clone());
+    Ok(match bare {
+        "" => router,
+        _ => router.route_service(bare, service),
     })
-}
-
-/// As [`mount`], for a server that serves nothing else: any other path is answered 404, with the path of the endpoint.
-pub(crate) fn mount_alone(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
-    let elsewhere = Refusal::Path(endpoint.config.path.as_str().into());
-    let refused = move || std::future::ready(status::refused(&elsewhere, None));
-    Ok(mount(endpoint)?.fallback(refused))
 }

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use http_body::Frame;
@@ -21,6 +20,7 @@ use tokio::{
 use super::{
     calls::HttpCalls,
     live::keep,
+    message_body::{Response, ResponseBody},
     pipe::Pipe,
     sessions::Active,
     sse,
@@ -52,7 +52,7 @@ pub(super) fn event_stream(
         silence: Silence::new(keep_alive),
         ended: false,
     };
-    headed(Body::new(body))
+    headed(ResponseBody::streamed(body))
 }
 
 /// The response that consists of an event for each of `messages` and ends.
@@ -70,10 +70,10 @@ pub(super) fn complete_stream(messages: &[Outgoing]) -> Response {
             }
         }
     };
-    headed(Body::from(body))
+    headed(ResponseBody::from(body))
 }
 
-fn headed(body: Body) -> Response {
+fn headed(body: ResponseBody) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(

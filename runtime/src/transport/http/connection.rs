@@ -8,27 +8,30 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
 };
 
-use axum::{Router, body::Body};
 use http::Request;
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     sync::watch,
+    time::Instant,
 };
 
-use super::config::HttpConfig;
+use super::{config::HttpConfig, head_timer::HeadTimer, message_body::ResponseBody, site::Site};
 use crate::transport::patience::Patience;
 
 /// Least size of the buffer that heads are read into; hyper takes no smaller one.
 const LEAST_BUFFER: usize = 8 << 10;
+
+/// In place of the time since when a head is awaited: none is.
+const NO_HEAD: u64 = u64::MAX;
 
 /// How long what is on its way in may still become a request when the server stops.
 const LAST_MOMENT: Duration = Duration::from_millis(100);
@@ -36,33 +39,33 @@ const LAST_MOMENT: Duration = Duration::from_millis(100);
 /// Serves the connection until the client ends it or the server stops.
 pub(super) async fn connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    router: Router,
+    site: Site,
     config: Arc<HttpConfig>,
     mut stopping: watch::Receiver<()>,
 ) {
-    let state = Arc::new(ConnectionState::default());
+    let state = Arc::new(ConnectionState::new());
     let watched = WatchedBody {
         stream,
         state: state.clone(),
+        head: HeadTimer::new(config.head_timeout),
         patience: Patience::new(config.write_timeout),
     };
     let seen = state.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        seen.begin();
         let whole = WholeBody::new(seen.clone(), request.body());
         let answered = AnsweredBody(seen.clone());
-        let request = request.map(|body| Arriving { body, whole });
-        let response = tower::Service::call(&mut router.clone(), request);
+        let response = site.serve(request.map(|body| Arriving { body, whole }));
         async move {
-            let response = response.await?;
-            Ok::<_, Infallible>(response.map(|body| Leaving {
+            Ok::<_, Infallible>(response.await.map(|body| Leaving {
                 body,
                 _answered: answered,
             }))
         }
     });
     let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(config.head_timeout)
+        // `WatchedBody` measures it.
+        .header_read_timeout(None)
         // Exact, unlike the size of the buffer: a head may end in what was read beyond that.
         .max_header_size(config.max_head)
         .max_buf_size(config.max_head.max(LEAST_BUFFER))
@@ -85,8 +88,11 @@ pub(super) async fn connection(
 }
 
 /// What is known of the request that the connection is at.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ConnectionState {
+    opened: Instant,
+    /// Since when the head of a request is awaited, in milliseconds from `opened`; [`NO_HEAD`] while a request is served.
+    head_since: AtomicU64,
     /// The request is whole and its answer is not.
     at_work: AtomicBool,
     /// The client does not take what is written to it.
@@ -94,6 +100,50 @@ struct ConnectionState {
 }
 
 impl ConnectionState {
+    fn new() -> Self {
+        Self {
+            opened: Instant::now(),
+            head_since: AtomicU64::new(0),
+            at_work: AtomicBool::new(false),
+            write_blocked: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that the head of a request is there.
+    fn begin(&self) {
+        self.head_since.store(NO_HEAD, Ordering::Relaxed);
+    }
+
+    /// Notes that the response is complete or was given up.
+    fn end(&self) {
+        self.await_head();
+        self.at_work.store(false, Ordering::Relaxed);
+    }
+
+    fn await_head(&self) {
+        let since = self.opened.elapsed().as_millis();
+        let since = u64::try_from(since).unwrap_or(NO_HEAD);
+        self.head_since.store(since, Ordering::Relaxed);
+    }
+
+    /// Notes whether something waits to be written. A client need not send a head before it has the answer.
+    fn note_write(&self, is_blocked: bool) {
+        let was_blocked = self.write_blocked.load(Ordering::Relaxed);
+        if is_blocked != was_blocked {
+            self.write_blocked.store(is_blocked, Ordering::Relaxed);
+            if self.head_since.load(Ordering::Relaxed) != NO_HEAD {
+                self.await_head();
+            }
+        }
+    }
+
+    /// Since when the head of a request is awaited; `None` while a request is served or an answer waits to be written.
+    fn awaits_head(&self) -> Option<Instant> {
+        let since = self.head_since.load(Ordering::Relaxed);
+        let awaited = since != NO_HEAD && !self.write_blocked.load(Ordering::Relaxed);
+        awaited.then(|| self.opened + Duration::from_millis(since))
+    }
+
     /// Completes when no request is at work and nothing waits to be written; not before the last moment has passed.
     async fn unused(&self) {
         loop {
@@ -118,7 +168,7 @@ impl WholeBody {
 }
 
 /// The body of a request.
-struct Arriving {
+pub(super) struct Arriving {
     body: Incoming,
     whole: WholeBody,
 }
@@ -153,13 +203,13 @@ struct AnsweredBody(Arc<ConnectionState>);
 
 impl Drop for AnsweredBody {
     fn drop(&mut self) {
-        self.0.at_work.store(false, Ordering::Relaxed);
+        self.0.end();
     }
 }
 
 /// The body of a response.
 struct Leaving {
-    body: Body,
+    body: ResponseBody,
     _answered: AnsweredBody,
 }
 
@@ -183,10 +233,12 @@ impl http_body::Body for Leaving {
     }
 }
 
-/// The bytes of a connection. Notes whether the client takes what is written, and fails if it takes nothing for too long.
+/// The bytes of a connection. Notes whether the client takes what is written. Fails if it takes nothing for too long, or sends no
+/// head of a request for too long.
 struct WatchedBody<S> {
     stream: S,
     state: Arc<ConnectionState>,
+    head: HeadTimer,
     patience: Patience,
 }
 
@@ -196,7 +248,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for WatchedBody<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if read.is_pending()
+            && let Some(since) = self.state.awaits_head()
+        {
+            return self.head.poll_over(since, cx).map(Err);
+        }
+        read
     }
 }
 
@@ -207,9 +265,7 @@ impl<S: AsyncWrite + Unpin> WatchedBody<S> {
         written: Poll<io::Result<T>>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
-        self.state
-            .write_blocked
-            .store(written.is_pending(), Ordering::Relaxed);
+        self.state.note_write(written.is_pending());
         match written {
             Poll::Pending => self.patience.poll_over(cx).map(Err),
             ready @ Poll::Ready(_) => {
@@ -254,11 +310,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedBody<S> {
 
 #[cfg(test)]
 mod tests {
-    use axum::routing::get;
-    use tokio::{
-        io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
-        time::Instant,
-    };
+    use axum::{Router, routing::get};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
     use super::*;
 
@@ -270,7 +323,7 @@ mod tests {
         let router = Router::new().route("/", get(|| async { "x".repeat(BODY) }));
         let serving = tokio::spawn(async move {
             let (_stop, stopping) = watch::channel(());
-            connection(far, router, Arc::new(config), stopping).await;
+            connection(far, Site::App(router), Arc::new(config), stopping).await;
         });
         near.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
             .await
@@ -302,5 +355,42 @@ mod tests {
         tokio::time::sleep(limit * 100).await;
         assert!(!serving.is_finished(), "no limit");
         serving.abort();
+    }
+
+    // Y-6: a client has this time for each head, from the end of the answer before it. Slow answers do not count.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_sends_no_head() {
+        let limit = HttpConfig::default().head_timeout;
+        assert_eq!(limit, Duration::from_secs(30));
+        let slow = limit * 3;
+        let (mut near, far) = tokio::io::duplex(1000);
+        let answer = move || async move {
+            tokio::time::sleep(slow).await;
+            "late"
+        };
+        let router = Router::new().route("/", get(answer));
+        let serving = tokio::spawn(async move {
+            let (_stop, stopping) = watch::channel(());
+            connection(far, Site::App(router), Arc::default(), stopping).await;
+        });
+        let begun = Instant::now();
+        for turn in 1..=2 {
+            // Just in time, in two parts.
+            tokio::time::sleep(limit - Duration::from_secs(1)).await;
+            near.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+            tokio::time::sleep(Duration::from_millis(900)).await;
+            near.write_all(b"host: a\r\n\r\n").await.unwrap();
+            let mut answer = Vec::new();
+            while !answer.ends_with(b"late") {
+                assert_ne!(near.read_buf(&mut answer).await.unwrap(), 0, "turn {turn}");
+            }
+        }
+        let answered = begun.elapsed();
+        assert_eq!(answered, (limit + slow - Duration::from_millis(100)) * 2);
+        near.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        let mut rest = Vec::new();
+        near.read_to_end(&mut rest).await.unwrap();
+        assert_eq!(begun.elapsed() - answered, limit);
+        serving.await.unwrap();
     }
 }

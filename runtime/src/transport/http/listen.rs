@@ -2,7 +2,6 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use axum::response::Response;
 use bytes::Bytes;
 use http::request::Parts;
 use trueform_schema::Era;
@@ -13,6 +12,7 @@ use super::{
     fields::{self, One},
     live::keep,
     media,
+    message_body::Response,
     pipe::Pipe,
     reply::Resumable,
     sessions::{Active, SessionEntry},

@@ -13,7 +13,6 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum::response::Response;
 use tokio::time::{Instant, Sleep, sleep_until};
 use trueform_schema::{Era, Revision};
 
@@ -23,6 +22,7 @@ use super::{
     config::HttpConfig,
     live::LiveStream,
     media::Accepts,
+    message_body::Response,
     pipe::{NotTaken, Pipe},
     sessions::SessionEntry,
     sse, status,
@@ -461,7 +461,7 @@ mod tests {
             .and_then(|kind| kind.to_str().ok())
             .unwrap_or_default()
             .to_owned();
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX)
+        let body = axum::body::to_bytes(response.into_body().into_axum(), usize::MAX)
             .await
             .expect("a whole body");
         (status, kind, String::from_utf8_lossy(&body).into_owned())

@@ -7,14 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::Router;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
     task::JoinSet,
 };
 
-use super::{config::HttpConfig, connection::connection, endpoint::Endpoint};
+use super::{config::HttpConfig, connection::connection, endpoint::Endpoint, site::Site};
 use crate::{
     engine::Shared,
     gate::{HOSTS_VARIABLE, ORIGINS_VARIABLE},
@@ -66,21 +65,13 @@ fn entries(variable: &str) -> Vec<String> {
 /// Serves until the process or the server is asked to stop, and what runs then is done or out of time.
 pub(crate) async fn serve(
     listener: TcpListener,
-    router: Router,
+    site: Site,
     endpoint: &Arc<Endpoint>,
     asked: impl Future<Output = ()>,
 ) {
     let (stop, stopping) = watch::channel(());
     let mut connections = JoinSet::new();
-    accept(
-        listener,
-        router,
-        endpoint,
-        asked,
-        &stopping,
-        &mut connections,
-    )
-    .await;
+    accept(listener, site, endpoint, asked, &stopping, &mut connections).await;
     let asked_again = asked_to_end();
     let at_once = Fired::new(endpoint.engine.shared(), |shared: &Shared| {
         &shared.host.at_once
@@ -113,7 +104,7 @@ pub(crate) async fn serve(
 /// Takes connections until the server is asked to stop.
 async fn accept(
     listener: TcpListener,
-    router: Router,
+    site: Site,
     endpoint: &Arc<Endpoint>,
     asked: impl Future<Output = ()>,
     stopping: &watch::Receiver<()>,
@@ -137,7 +128,7 @@ async fn accept(
             Ok(stream) => {
                 connections.spawn(connection(
                     stream,
-                    router.clone(),
+                    site.clone(),
                     endpoint.config.clone(),
                     stopping.clone(),
                 ));
@@ -203,7 +194,7 @@ mod tests {
         task::{Context, Poll},
     };
 
-    use axum::routing::get;
+    use axum::{Router, routing::get};
     use tokio::{
         io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf},
         sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -324,7 +315,7 @@ mod tests {
         tokio::spawn(async move {
             connection(
                 ReportedWrites { stream, writes },
-                router,
+                Site::App(router),
                 Arc::default(),
                 stopping,
             )

@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use axum::{body::Body, extract::Request, response::Response};
+use axum::extract::Request;
 use bytes::{Bytes, BytesMut};
 use http::{Method, request::Parts};
 use http_body::Body as _;
@@ -21,6 +21,7 @@ use super::{
     endpoint::Endpoint,
     listen,
     media::{self, Accepts},
+    message_body::{RequestBody, Response, ResponseBody},
     post,
     state::ResponseState,
 };
@@ -57,7 +58,7 @@ impl fmt::Debug for HttpService {
 }
 
 impl tower::Service<Request> for HttpService {
-    type Response = Response;
+    type Response = axum::response::Response;
     type Error = Infallible;
     type Future = HttpFuture;
 
@@ -67,7 +68,7 @@ impl tower::Service<Request> for HttpService {
 
     fn call(&mut self, request: Request) -> HttpFuture {
         let (parts, body) = request.into_parts();
-        HttpFuture(self.0.start(parts, body))
+        HttpFuture(self.0.start(parts, RequestBody::Routed(body)))
     }
 }
 
@@ -75,7 +76,7 @@ impl tower::Service<Request> for HttpService {
 pub struct HttpFuture(Progress);
 
 /// How far a request is.
-enum Progress {
+pub(super) enum Progress {
     /// The body of a POST comes in.
     Receiving(Box<Receiving>),
     Answering(ResponseState),
@@ -88,24 +89,28 @@ impl fmt::Debug for HttpFuture {
 }
 
 impl Future for HttpFuture {
-    type Output = Result<Response, Infallible>;
+    type Output = Result<axum::response::Response, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let progress = &mut self.get_mut().0;
+        let response = ready!(self.get_mut().0.poll(cx));
+        Poll::Ready(Ok(response.map(ResponseBody::into_axum)))
+    }
+}
+
+impl Progress {
+    /// The response, once. Polled after that: never ready again.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Response> {
         loop {
-            match progress {
-                Progress::Receiving(receiving) => {
-                    *progress = Progress::Answering(ready!(receiving.poll(cx)));
+            match self {
+                Self::Receiving(receiving) => {
+                    *self = Self::Answering(ready!(receiving.poll(cx)));
                 }
-                Progress::Answering(ResponseState::Done(response)) => {
-                    // Polled after completion: never ready again.
-                    return response
-                        .take()
-                        .map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
+                Self::Answering(ResponseState::Done(response)) => {
+                    return response.take().map_or(Poll::Pending, Poll::Ready);
                 }
-                Progress::Answering(ResponseState::Waiting(future)) => {
+                Self::Answering(ResponseState::Waiting(future)) => {
                     let response = ready!(future.as_mut().poll(cx));
-                    *progress = Progress::Answering(ResponseState::Done(Some(response)));
+                    *self = Self::Answering(ResponseState::Done(Some(response)));
                 }
             }
         }
@@ -113,10 +118,10 @@ impl Future for HttpFuture {
 }
 
 /// A POST whose body comes in.
-struct Receiving {
+pub(super) struct Receiving {
     endpoint: Arc<Endpoint>,
     parts: Option<Parts>,
-    body: Body,
+    body: RequestBody,
     /// The body so far. One that comes in one piece is not copied.
     first: Bytes,
     more: BytesMut,
@@ -191,7 +196,7 @@ impl Receiving {
 }
 
 impl Endpoint {
-    fn start(self: &Arc<Self>, parts: Parts, body: Body) -> Progress {
+    pub(super) fn start(self: &Arc<Self>, parts: Parts, body: RequestBody) -> Progress {
         if let Err(refusal) = self
             .policy()
             .admit(&parts.headers, &parts.uri, parts.version)
@@ -220,7 +225,7 @@ impl Endpoint {
     }
 
     /// What is known of a POST before its body.
-    fn admit_post(&self, parts: &Parts, body: &Body) -> Result<Accepts, Refusal> {
+    fn admit_post(&self, parts: &Parts, body: &RequestBody) -> Result<Accepts, Refusal> {
         if !media::is_json(&parts.headers) {
             return Err(Refusal::ContentType);
         }
@@ -283,10 +288,10 @@ mod tests {
         let mut receiving = Receiving {
             endpoint,
             parts: None,
-            body: Body::new(Parts {
+            body: RequestBody::Routed(axum::body::Body::new(Parts {
                 parts: parts.into(),
                 promised: limit as u64,
-            }),
+            })),
             first: Bytes::new(),
             more: BytesMut::new(),
             deadline: None,

@@ -2,9 +2,7 @@
 
 use std::pin::Pin;
 
-use axum::response::Response;
-
-use super::status;
+use super::{message_body::Response, status};
 use crate::gate::Refusal;
 
 /// How far the answer to a request is.

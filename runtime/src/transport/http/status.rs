@@ -1,9 +1,10 @@
 //! The one place that says which HTTP status a message or a refusal has, and which headers go with a refusal.
 
-use axum::{body::Body, response::Response};
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use trueform_schema::{Era, RequestId};
 
+use super::message_body::{Response, ResponseBody};
 use crate::{
     gate::{OutKind, Outcome, Outgoing, Refusal, Stage},
     jsonrpc::{self, code},
@@ -85,7 +86,7 @@ pub(super) fn refused(refusal: &Refusal, id: Option<&RequestId>) -> Response {
 pub(super) fn json(message: Outgoing) -> Response {
     let status = of(&message);
     tracing::trace!(message = %jsonrpc::WholeMessage(message.bytes()), "sent");
-    let mut response = Response::new(Body::from(message.into_body()));
+    let mut response = Response::new(ResponseBody::from(Bytes::from(message.into_body())));
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
@@ -99,14 +100,14 @@ pub(super) fn json(message: Outgoing) -> Response {
 
 /// Nothing to say: what was sent is taken (F-5).
 pub(super) fn accepted() -> Response {
-    let mut response = Response::new(Body::empty());
+    let mut response = Response::new(ResponseBody::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
 
 /// A session has ended, as its client asked (F-22).
 pub(super) fn ended() -> Response {
-    let mut response = Response::new(Body::empty());
+    let mut response = Response::new(ResponseBody::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     response
 }
