@@ -65,6 +65,7 @@ mod sse;
 mod standalone;
 mod state;
 mod status;
+mod under_way;
 
 use std::sync::Arc;
 
@@ -89,23 +90,12 @@ pub(crate) use self::{
     site::Site,
 };
 
-/// The path without a slash at its end.
-///
-/// # Errors
-/// It cannot be a path: the router would panic at it.
-fn bare_path(path: &str) -> Result<&str, InvalidSetting> {
-    if !path.starts_with('/') || path.contains(['{', '}', '*', '?', '#']) || path.contains("/:") {
-        return Err(InvalidSetting::new("path", path));
-    }
-    Ok(path.strip_suffix('/').unwrap_or(path))
-}
-
 /// A router that serves `endpoint` at its path, with and without a slash at the end: adapters append one.
 ///
 /// # Errors
 /// The path cannot be one.
 pub(crate) fn mount(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
-    let bare = bare_path(&endpoint.config.path)?;
+    let bare = policy::bare_path(&endpoint.config.path)?;
     let service = HttpService::new(endpoint.clone());
     let router = Router::new().route_service(&format!("{bare}/"), service.clone());
     Ok(match bare {

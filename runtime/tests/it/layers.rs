@@ -50,6 +50,9 @@ const ROOMS: &[&str] = &[
 
 /// The same for the modules of `transport/http`.
 const HTTP: &[&str] = &[
+    "under_way",
+    "message_body",
+    "head_timer",
     "status",
     "config",
     "limit",
@@ -64,13 +67,14 @@ const HTTP: &[&str] = &[
     "media",
     "body",
     "reply",
-    "connection",
     "state",
     "endpoint",
     "shared",
     "post",
     "listen",
     "service",
+    "site",
+    "connection",
     "serve",
     "http",
 ];
@@ -124,7 +128,10 @@ fn rooms_of_http() {
         http,
         HTTP,
         &expect![[r#"
-            status:
+            under_way:
+            message_body: under_way
+            head_timer:
+            status: message_body
             config:
             limit:
             pipe:
@@ -136,17 +143,18 @@ fn rooms_of_http() {
             fields:
             policy: config fields
             media: fields
-            body: pipe sse live standalone sessions calls
-            reply: status config pipe sse live sessions calls media body
-            connection: config
-            state: status
+            body: message_body pipe sse live standalone sessions calls
+            reply: message_body status config pipe sse live sessions calls media body
+            state: message_body status
             endpoint: config limit sessions fields policy
             shared: sessions endpoint
             post: status config limit sessions calls fields media reply state endpoint shared
-            listen: status pipe sse live standalone sessions fields media body reply state endpoint shared
-            service: media state endpoint post listen
-            serve: config connection endpoint
-            http: config pipe sessions policy endpoint service serve
+            listen: message_body status pipe sse live standalone sessions fields media body reply state endpoint shared
+            service: message_body media state endpoint post listen
+            site: under_way message_body status policy state endpoint service
+            connection: under_way message_body head_timer config site
+            serve: config endpoint site connection
+            http: config pipe sessions policy endpoint service site serve
         "#]],
     );
 }

@@ -6,12 +6,8 @@ use std::{
     convert::Infallible,
     io,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use http::Request;
@@ -21,20 +17,19 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     sync::watch,
-    time::Instant,
 };
 
-use super::{config::HttpConfig, head_timer::HeadTimer, message_body::ResponseBody, site::Site};
+use super::{
+    config::HttpConfig,
+    head_timer::HeadTimer,
+    message_body::ResponseBody,
+    site::Site,
+    under_way::{AnsweredBody, Arriving, ConnectionState, WholeBody},
+};
 use crate::transport::patience::Patience;
 
 /// Least size of the buffer that heads are read into; hyper takes no smaller one.
 const LEAST_BUFFER: usize = 8 << 10;
-
-/// In place of the time since when a head is awaited: none is.
-const NO_HEAD: u64 = u64::MAX;
-
-/// How long what is on its way in may still become a request when the server stops.
-const LAST_MOMENT: Duration = Duration::from_millis(100);
 
 /// Serves the connection until the client ends it or the server stops.
 pub(super) async fn connection(
@@ -84,126 +79,6 @@ pub(super) async fn connection(
     };
     if let Err(error) = served {
         tracing::debug!(%error, "a connection broke");
-    }
-}
-
-/// What is known of the request that the connection is at.
-#[derive(Debug)]
-struct ConnectionState {
-    opened: Instant,
-    /// Since when the head of a request is awaited, in milliseconds from `opened`; [`NO_HEAD`] while a request is served.
-    head_since: AtomicU64,
-    /// The request is whole and its answer is not.
-    at_work: AtomicBool,
-    /// The client does not take what is written to it.
-    write_blocked: AtomicBool,
-}
-
-impl ConnectionState {
-    fn new() -> Self {
-        Self {
-            opened: Instant::now(),
-            head_since: AtomicU64::new(0),
-            at_work: AtomicBool::new(false),
-            write_blocked: AtomicBool::new(false),
-        }
-    }
-
-    /// Notes that the head of a request is there.
-    fn begin(&self) {
-        self.head_since.store(NO_HEAD, Ordering::Relaxed);
-    }
-
-    /// Notes that the response is complete or was given up.
-    fn end(&self) {
-        self.await_head();
-        self.at_work.store(false, Ordering::Relaxed);
-    }
-
-    fn await_head(&self) {
-        let since = self.opened.elapsed().as_millis();
-        let since = u64::try_from(since).unwrap_or(NO_HEAD);
-        self.head_since.store(since, Ordering::Relaxed);
-    }
-
-    /// Notes whether something waits to be written. A client need not send a head before it has the answer.
-    fn note_write(&self, is_blocked: bool) {
-        let was_blocked = self.write_blocked.load(Ordering::Relaxed);
-        if is_blocked != was_blocked {
-            self.write_blocked.store(is_blocked, Ordering::Relaxed);
-            if self.head_since.load(Ordering::Relaxed) != NO_HEAD {
-                self.await_head();
-            }
-        }
-    }
-
-    /// Since when the head of a request is awaited; `None` while a request is served or an answer waits to be written.
-    fn awaits_head(&self) -> Option<Instant> {
-        let since = self.head_since.load(Ordering::Relaxed);
-        let awaited = since != NO_HEAD && !self.write_blocked.load(Ordering::Relaxed);
-        awaited.then(|| self.opened + Duration::from_millis(since))
-    }
-
-    /// Completes when no request is at work and nothing waits to be written; not before the last moment has passed.
-    async fn unused(&self) {
-        loop {
-            tokio::time::sleep(LAST_MOMENT).await;
-            if !self.at_work.load(Ordering::Relaxed) && !self.write_blocked.load(Ordering::Relaxed)
-            {
-                return;
-            }
-        }
-    }
-}
-
-/// Notes that the whole request is there once all of its body was read.
-struct WholeBody(Arc<ConnectionState>);
-
-impl WholeBody {
-    fn new(state: Arc<ConnectionState>, body: &Incoming) -> Self {
-        let whole = http_body::Body::is_end_stream(body);
-        state.at_work.store(whole, Ordering::Relaxed);
-        Self(state)
-    }
-}
-
-/// The body of a request.
-pub(super) struct Arriving {
-    body: Incoming,
-    whole: WholeBody,
-}
-
-impl http_body::Body for Arriving {
-    type Data = bytes::Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<bytes::Bytes>, hyper::Error>>> {
-        let this = self.get_mut();
-        let frame = Pin::new(&mut this.body).poll_frame(cx);
-        if let Poll::Ready(None) = frame {
-            this.whole.0.at_work.store(true, Ordering::Relaxed);
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// Notes, when dropped, that the response is complete or was given up.
-struct AnsweredBody(Arc<ConnectionState>);
-
-impl Drop for AnsweredBody {
-    fn drop(&mut self) {
-        self.0.end();
     }
 }
 
@@ -310,8 +185,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedBody<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use axum::{Router, routing::get};
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
+        time::Instant,
+    };
 
     use super::*;
 
@@ -389,7 +269,8 @@ mod tests {
         assert_eq!(answered, (limit + slow - Duration::from_millis(100)) * 2);
         near.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
         let mut rest = Vec::new();
-        near.read_to_end(&mut rest).await.unwrap();
+        let ended = tokio::time::timeout(limit * 2, near.read_to_end(&mut rest)).await;
+        ended.expect("the client is given up").unwrap();
         assert_eq!(begun.elapsed() - answered, limit);
         serving.await.unwrap();
     }

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::connection::Arriving;
+use super::under_way::Arriving;
 
 /// A response of the endpoint.
 pub(super) type Response = http::Response<ResponseBody>;

@@ -293,6 +293,17 @@ fn same_host(scheme: &str, authority: &str, host: &str) -> bool {
     }
 }
 
+/// The path without a slash at its end.
+///
+/// # Errors
+/// It cannot be a path: the router would panic at it.
+pub(super) fn bare_path(path: &str) -> Result<&str, InvalidSetting> {
+    if !path.starts_with('/') || path.contains(['{', '}', '*', '?', '#']) || path.contains("/:") {
+        return Err(InvalidSetting::new("path", path));
+    }
+    Ok(path.strip_suffix('/').unwrap_or(path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::fields::testing::headers, *};

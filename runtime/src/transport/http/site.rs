@@ -11,13 +11,13 @@ use axum::{Router, body::Body};
 use http::Request;
 
 use super::{
-    InvalidSetting, bare_path,
-    connection::Arriving,
     endpoint::Endpoint,
     message_body::{RequestBody, Response, ResponseBody},
+    policy::{InvalidSetting, bare_path},
     service::Progress,
     state::ResponseState,
     status,
+    under_way::Arriving,
 };
 use crate::gate::Refusal;
 

@@ -1,6 +1,5 @@
 //! The one place that says which HTTP status a message or a refusal has, and which headers go with a refusal.
 
-use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use trueform_schema::{Era, RequestId};
 
@@ -86,7 +85,7 @@ pub(super) fn refused(refusal: &Refusal, id: Option<&RequestId>) -> Response {
 pub(super) fn json(message: Outgoing) -> Response {
     let status = of(&message);
     tracing::trace!(message = %jsonrpc::WholeMessage(message.bytes()), "sent");
-    let mut response = Response::new(ResponseBody::from(Bytes::from(message.into_body())));
+    let mut response = Response::new(ResponseBody::from(message.into_body()));
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
