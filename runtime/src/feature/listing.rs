@@ -314,7 +314,7 @@ impl<T: Item> Listing<T> {
         let first = items.by_ref().take(self.page_size);
         let shown = first.map(|item| item.shown(view)).collect();
         let next = items.next();
-        let mut page = T::page(shown, next.map(|next| URL_SAFE_NO_PAD.encode(next.name())));
+        let mut page = T::page(shown, next.map(|next| cursor::<T>(next.name())));
         T::cache(&mut page, self.caching);
         Checked::new(&page, view, policy, T::METHOD.as_str())
     }
@@ -327,15 +327,16 @@ impl<T: Item> Listing<T> {
 
     /// Where in the entries the item stands that `cursor` names, or stood; `None` if the caller does not see it.
     fn entry_of(&self, cursor: &str, sight: Option<&Sight<'_>>) -> Option<usize> {
-        let name = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-        if self.get(&name, sight).is_some() {
-            return self.by_name.get(&*name).copied();
+        let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+        let name = text.strip_prefix(T::KIND)?.strip_prefix(':')?;
+        if self.get(name, sight).is_some() {
+            return self.by_name.get(name).copied();
         }
         // The last one of that name.
-        let gone = self.gone.iter().rfind(|gone| *gone.name == *name)?;
-        let is_seen = sight.is_none_or(|sight| sight.sees(T::METHOD, &name));
+        let gone = self.gone.iter().rfind(|gone| &*gone.name == name)?;
+        let is_seen = sight.is_none_or(|sight| sight.sees(T::METHOD, name));
         // An item that is there again, and that the caller does not see, is not told apart from one that never was.
-        let is_gone = self.get(&name, None).is_none();
+        let is_gone = self.get(name, None).is_none();
         (is_seen && is_gone).then(|| {
             self.entries
                 .partition_point(|entry| entry.order < gone.order)
@@ -383,6 +384,12 @@ impl<T: Item> Listing<T> {
 #[inline(never)]
 pub(crate) fn sees<T: Item>(sight: &Sight<'_>, item: &Arc<T>) -> bool {
     sight.sees(T::METHOD, item.name())
+}
+
+/// The cursor of the page that begins with the item `name`. It has the kind of the items too, so that another list, which may have
+/// an item of the same name, refuses it (P-3).
+fn cursor<T: Item>(name: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{}:{name}", T::KIND))
 }
 
 fn invalid_cursor(cursor: &str) -> ErrorObject {

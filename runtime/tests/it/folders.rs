@@ -291,6 +291,22 @@ async fn bounds_and_mistakes() {
     }
 }
 
+// J-5: a folder that is nested too deep to be listed does not keep what stands beside it from the list.
+#[tokio::test]
+async fn nested_too_deep() {
+    let made = Made::new("folder-deep");
+    made.write(&format!("docs/a/{}x.txt", "d/".repeat(40)), "deep");
+    made.write(&format!("docs/a/{}y.txt", "d/".repeat(31)), "listed");
+    made.write("docs/z.txt", "beside");
+    let client = connected(Folder::new(made.docs()), Revision::V2026_07_28).await;
+    let listed = client.list_resources().await.unwrap();
+    let names: Vec<_> = listed.iter().map(|one| &*one.name).collect();
+    let deepest = format!("a/{}y.txt", "d/".repeat(31));
+    assert_eq!(names, [&*deepest, "z.txt"]);
+    let deep = format!("file:///docs/a/{}x.txt", "d/".repeat(40));
+    assert!(read(&client, &deep).await.is_ok());
+}
+
 // J-6, I-2: what a caller does not see, or what is disabled, is not reached through the folder's template either, however its
 // URI is encoded, and is not suggested.
 #[tokio::test]

@@ -75,6 +75,51 @@ async fn cursors() {
     assert_eq!(page(&client, next.as_deref()).await.unwrap().0, ["d", "e"]);
 }
 
+// P-3: a cursor leads through the list that gave it out only, also where another list has an item of the same name.
+#[tokio::test]
+async fn cursors_of_other_lists() {
+    let mut server = Server::new("lists", "1").page_size(1);
+    for uri in ["x:a", "x:b", "x:c"] {
+        server = server
+            .tools(tool(&uri.replace(':', "_")))
+            .prompts(DynamicPrompt::new(uri.replace(':', "_")).handler(async |_, _| "hello"))
+            .resources(DynamicResource::new(uri, uri).handler(async |_| "hello"))
+            .resources(
+                DynamicTemplate::new(format!("{uri}/{{id}}"), uri).handler(async |_, _| "hello"),
+            );
+    }
+    let service = server.build().unwrap();
+    const LISTS: [&str; 4] = [
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    ];
+    let answer = async |method: &str, params: serde_json::Value| {
+        let request = support::legacy("7", method, &params.to_string());
+        let opening = support::initialize("2025-11-25").into_iter();
+        let lines = support::joined(opening.chain([request]));
+        let answers = support::conversation(&service, lines).await;
+        serde_json::from_str::<serde_json::Value>(answers.last().unwrap()).unwrap()
+    };
+    for from in LISTS {
+        let first = answer(from, serde_json::json!({})).await;
+        let params = serde_json::json!({"cursor": first["result"]["nextCursor"]});
+        assert!(params["cursor"].is_string(), "{first}");
+        for to in LISTS {
+            let answer = answer(to, params.clone()).await;
+            if from == to {
+                assert!(answer["error"].is_null(), "{from}: {answer}");
+                continue;
+            }
+            let error = &answer["error"];
+            assert_eq!(error["code"], -32602, "{from} to {to}: {answer}");
+            assert_eq!(error["data"]["pointer"], "/params/cursor");
+            assert_eq!(error["message"], "invalid cursor");
+        }
+    }
+}
+
 // I-3: a change is seen by the next list and the next call, and a name is free again once its tool is gone.
 #[tokio::test]
 async fn changes_while_it_runs() {

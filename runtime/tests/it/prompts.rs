@@ -348,14 +348,14 @@ async fn failures() {
             .connect_as(ClientOptions::at(revision))
             .await
             .unwrap();
-        for (name, says) in [
-            ("panics", "internal error"),
-            ("slow", "did not finish within 1ms"),
-            ("illegal", ""),
-            ("key", "cannot be sent"),
+        for (name, at, says) in [
+            ("panics", "", "internal error"),
+            ("slow", "", "did not finish within 1ms"),
+            ("illegal", "", "cannot be expressed at revision"),
+            ("key", "", "cannot be sent"),
         ] {
-            let (code, _, message) = refused(client.get_prompt(name, ()).await);
-            assert_eq!(code, -32603, "{name}");
+            let (code, pointer, message) = refused(client.get_prompt(name, ()).await);
+            assert_eq!((code, &*pointer), (-32603, at), "{name}: {message}");
             assert!(message.contains(says), "{name}: {message}");
             client.get_prompt("greeting", ()).await.unwrap();
         }

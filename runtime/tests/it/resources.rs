@@ -221,7 +221,7 @@ async fn caching() {
         assert_eq!(found, (json!(3_600_000), json!("public")), "{method}");
     }
     // The second page too, and not before the revision that has it.
-    let cursor = r#","cursor":"c2hvcDovL2FsbA""#;
+    let cursor = r#","cursor":"cmVzb3VyY2U6c2hvcDovL2FsbA""#;
     let found = raw(&listed, "resources/list", cursor).await;
     assert_eq!(found, (json!(3_600_000), json!("public")));
     let [open, confirm] = initialize("2025-11-25");
@@ -274,18 +274,18 @@ async fn bad_input() {
             (
                 "shop://unknown",
                 not_found,
-                "there is no resource `shop://unknown`",
+                "unknown resource `shop://unknown`",
             ),
-            ("shop://orders/7/8", not_found, "there is no resource"),
-            ("shop://orders/", not_found, "there is no resource"),
+            ("shop://orders/7/8", not_found, "unknown resource"),
+            ("shop://orders/", not_found, "unknown resource"),
             (
                 "shop://orders/10",
                 not_found,
-                "there is no resource `shop://orders/10`",
+                "unknown resource `shop://orders/10`",
             ),
-            ("SHOP://readme", not_found, "there is no resource"),
-            (&long, not_found, "there is no resource"),
-            ("x:nothing", not_found, "there is no resource `x:nothing`"),
+            ("SHOP://readme", not_found, "unknown resource"),
+            (&long, not_found, "unknown resource"),
+            ("x:nothing", not_found, "unknown resource `x:nothing`"),
             ("x:gone", not_found, "it is sold"),
             ("", -32602, "is not a URI"),
             ("readme", -32602, "is not a URI"),
@@ -348,12 +348,16 @@ async fn bad_input() {
             // Other calls go on.
             client.read_resource("shop://readme").await.unwrap();
         }
-        // Text that is not a cursor, and a cursor of another list.
-        let templates = "c2hvcDovL29yZGVycy97aWR9";
+        // Text that is not a cursor. Cursors of other lists: `listing.rs`.
+        let templates = "cmVzb3VyY2UgdGVtcGxhdGU6c2hvcDovL29yZGVycy97aWR9";
         for (method, cursor, is_fine) in [
             ("resources/list", "???", false),
             ("resources/list", templates, false),
-            ("resources/templates/list", "c2hvcDovL3JlYWRtZQ", false),
+            (
+                "resources/templates/list",
+                "cmVzb3VyY2U6c2hvcDovL3JlYWRtZQ",
+                false,
+            ),
             ("resources/templates/list", templates, true),
         ] {
             let request = match revision {

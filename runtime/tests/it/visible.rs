@@ -123,15 +123,18 @@ fn requests() -> Vec<(&'static str, String)> {
             all.push(("completion/complete", format!("{reference},{argument}")));
         }
     }
-    for (method, name) in [
-        ("tools/list", "secret_1"),
-        ("tools/list", "secret_3"),
-        ("tools/list", "tools_a"),
-        ("prompts/list", "secret_poem"),
-        ("resources/list", "secret://a"),
-        ("resources/templates/list", "secret://of/{id}"),
+    for (method, item) in [
+        ("tools/list", "tool:secret_1"),
+        ("tools/list", "tool:secret_3"),
+        ("tools/list", "tool:tools_a"),
+        ("prompts/list", "prompt:secret_poem"),
+        ("resources/list", "resource:secret://a"),
+        (
+            "resources/templates/list",
+            "resource template:secret://of/{id}",
+        ),
     ] {
-        let cursor = URL_SAFE_NO_PAD.encode(name);
+        let cursor = URL_SAFE_NO_PAD.encode(item);
         all.push((method, format!(r#""cursor":"{cursor}""#)));
     }
     all

@@ -63,7 +63,7 @@ fn page(listing: &Listing<Counted>, cursor: Option<&str>, sight: Option<&Sight<'
 }
 
 fn cursor(name: &str) -> String {
-    URL_SAFE_NO_PAD.encode(name)
+    URL_SAFE_NO_PAD.encode(format!("thing:{name}"))
 }
 
 // Issue 10: after the first time a list of 10,000 is a copy of the same bytes, for each page and each revision.

@@ -291,12 +291,10 @@ impl Root {
         let Ok(entries) = fs::read_dir(folder) else {
             return false;
         };
-        let mut names: Vec<String> = entries
-            .flatten()
-            .take(*left)
-            .filter_map(|entry| entry.file_name().into_string().ok())
+        let taken = entries.take(*left).inspect(|_| *left -= 1);
+        let mut names: Vec<String> = taken
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
-        *left -= names.len();
         names.sort_unstable();
         for name in names {
             let path = match below {
@@ -311,7 +309,8 @@ impl Root {
             };
             match fs::symlink_metadata(&own) {
                 Ok(metadata) if metadata.is_dir() => {
-                    if depth == 0 || self.list(&own, &path, most, depth - 1, left, found) {
+                    // What is nested deeper is not listed; what stands beside it is.
+                    if depth > 0 && self.list(&own, &path, most, depth - 1, left, found) {
                         return true;
                     }
                 }

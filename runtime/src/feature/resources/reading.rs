@@ -159,7 +159,7 @@ pub(super) fn not_found(revision: Revision, uri: &str, message: Option<&str>) ->
     };
     let message = match message {
         Some(message) => message.to_owned(),
-        None => format!("there is no resource `{}`", jsonrpc::shortened(uri)),
+        None => format!("unknown resource `{}`", jsonrpc::shortened(uri)),
     };
     ErrorObject::new(code, message).with_data(Json::from(data))
 }

@@ -183,6 +183,13 @@ impl Template {
         &self.prefix
     }
 
+    /// Whether a byte of `value` stands after a variable, too.
+    #[cfg(feature = "testing")]
+    pub(crate) fn has_in_literals(&self, value: &str) -> bool {
+        let mut literals = self.variables.iter().flat_map(|one| one.after.bytes());
+        literals.any(|byte| value.as_bytes().contains(&byte))
+    }
+
     /// The names of the variables, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|variable| &*variable.name)

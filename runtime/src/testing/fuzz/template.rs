@@ -34,9 +34,16 @@ pub fn template(bytes: &[u8]) {
         assert_eq!(values.len(), count);
         let values: Vec<&str> = values.iter().map(|value| &**value).collect();
         assert!(values.iter().all(|value| !value.is_empty()));
-        let again = template.expanded(&values);
-        let again = template.values(&again);
-        assert!(matches!(again, Some(Ok(_))), "{again:?}");
+        let expanded = template.expanded(&values);
+        let Some(Ok(again)) = template.values(&expanded) else {
+            panic!("{uri}: {expanded} has lost the form of the template");
+        };
+        let again: Vec<&str> = again.iter().map(|value| &**value).collect();
+        assert_eq!(template.expanded(&again), expanded, "{uri}");
+        // A value that has text of the template in it may end sooner once that text is no longer encoded: `{a}-{b}` and `x%2Dy-z`.
+        if !values.iter().any(|value| template.has_in_literals(value)) {
+            assert_eq!(again, values, "{uri}");
+        }
         if let Some(Ok(held)) = held {
             assert_eq!(held, values);
             assert!(held.iter().all(|value| {
