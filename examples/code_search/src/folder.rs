@@ -126,9 +126,16 @@ pub(crate) fn read(location: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
+/// Most characters of a path that the error for one without a file repeats.
+const MAX_REPEATED_CHARS: usize = 200;
+
 fn not_found(path: &str) -> ToolError {
+    let shown = match path.char_indices().nth(MAX_REPEATED_CHARS) {
+        Some((end, _)) => format!("{}…", &path[..end]),
+        None => path.to_owned(),
+    };
     ToolError::not_found(format!(
-        "there is no file `{path}`, or it is hidden or ignored"
+        "there is no file `{shown}`, or it is hidden or ignored"
     ))
 }
 

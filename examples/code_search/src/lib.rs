@@ -60,9 +60,16 @@ impl Folder {
         #[arg(complete = ["bugs", "security", "speed", "tests", "readability"])]
         focus: Option<String>,
     ) -> Result<Vec<PromptMessage>, ToolError> {
-        let file = contents(&path, self.read(&path)?);
+        let wrong = |message: &str| ToolError::invalid_argument("path", message);
+        let bytes = self
+            .read(&path)
+            .map_err(|error| match error.is_not_found() {
+                true => wrong(error.message()),
+                false => error,
+            })?;
+        let file = contents(&path, bytes);
         if !matches!(file, ResourceContents::Text(_)) {
-            return Err(ToolError::new(format!(
+            return Err(wrong(&format!(
                 "`{path}` is not text: there is nothing to review"
             )));
         }

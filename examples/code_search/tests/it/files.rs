@@ -77,7 +77,7 @@ async fn what_is_not_shown_is_not_read() {
             -32603,
             "`large.txt` has more than 1048576 bytes",
         ),
-        ("file:///etc/passwd", -32602, "no resource"),
+        ("file:///etc/passwd", -32602, "unknown resource"),
     ] {
         let (found, message) = refused(client.read_resource(uri).await);
         assert_eq!(found, code, "{uri}: {message}");
@@ -194,15 +194,19 @@ async fn the_prompt_has_the_file() {
         let read = client.read_resource(&*text.uri).await.unwrap();
         assert_eq!(read.contents, std::slice::from_ref(&file.resource));
     }
+    let long = "é".repeat(500_000);
     for (path, says) in [
         ("none.rs", "there is no file `none.rs`"),
         (".env", "there is no file `.env`"),
         ("../x", "there is no file `../x`"),
         ("logo.png", "`logo.png` is not text"),
+        (&long, "there is no file `ééé"),
     ] {
+        // K-2: the path is what is wrong. A long one is not sent back whole.
         let (code, message) = refused(client.get_prompt("review", json!({"path": path})).await);
-        assert_eq!(code, -32603, "{path}");
-        assert!(message.contains(says), "{path}: {message}");
+        assert_eq!(code, -32602, "{path:.9}");
+        assert!(message.contains(says), "{path:.9}: {message:.999}");
+        assert!(message.len() < 1000, "{} bytes", message.len());
     }
     let (code, message) = refused(client.get_prompt("review", ()).await);
     assert_eq!(code, -32602, "{message}");
