@@ -34,6 +34,9 @@ pub enum AskError {
     },
     /// The result of a [`once`](crate::Context::once) cannot be written as JSON, or what was kept of it is not of its type.
     NotKept(String),
+    /// The store of the tasks did not take the question of a task, so that the client does not see it. The log has the reason.
+    // W-15
+    NotStored,
     /// The client has not said yet that it is ready, by `notifications/initialized`; until then it may only be pinged.
     TooSoon,
     /// The client did not declare that it can do this.
@@ -72,6 +75,9 @@ impl fmt::Display for AskError {
             Self::StateTooLarge { bytes, limit } => write!(
                 f,
                 "the results that `once` keeps take {bytes} bytes of JSON; at most {limit} may be kept: keep less, such as an id"
+            ),
+            Self::NotStored => f.write_str(
+                "the client was not asked: the question could not be stored with the task",
             ),
             Self::TooSoon => f.write_str(
                 "the client has not sent `notifications/initialized` yet; ask it after that",

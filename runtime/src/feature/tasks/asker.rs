@@ -58,18 +58,28 @@ impl TaskAsker {
         };
         self.tasks.asked(&task).await;
         match revision.era() {
-            Era::Modern => answered.await.map_err(|_| AskError::Gone),
+            Era::Modern => answered.await.unwrap_or(Err(AskError::Gone)),
             Era::Legacy => {
                 let question = naming(question, &related(&task.id()));
-                loop {
-                    let waiting = task.waiting.one().await;
-                    match Context(waiting.clone()).request_question(&question).await {
-                        // Another request may come that waits.
-                        Err(AskError::Gone) => task.waiting.remove(&waiting),
-                        answer => return answer,
-                    }
+                tokio::select! {
+                    biased;
+                    // Only an error comes this way: the client answers the request.
+                    refused = answered => refused.unwrap_or(Err(AskError::Gone)),
+                    answer = requested(&task, &question) => answer,
                 }
             }
+        }
+    }
+}
+
+/// Sends `question` to a client that waits for the result of `task`, once there is one.
+async fn requested(task: &LiveTask, question: &InputRequest) -> Result<Json, AskError> {
+    loop {
+        let waiting = task.waiting.one().await;
+        match Context(waiting.clone()).request_question(question).await {
+            // Another request may come that waits.
+            Err(AskError::Gone) => task.waiting.remove(&waiting),
+            answer => return answer,
         }
     }
 }

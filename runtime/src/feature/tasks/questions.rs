@@ -8,6 +8,11 @@ use std::{
 use tokio::sync::oneshot;
 use trueform_schema::{Json, Map};
 
+use crate::exchange::AskError;
+
+/// Where the answer to a question comes.
+pub(super) type Answered = oneshot::Receiver<Result<Json, AskError>>;
+
 /// The questions of a task.
 #[derive(Default)]
 pub(super) struct Questions(Mutex<Table>);
@@ -21,7 +26,9 @@ struct Table {
 struct Open {
     key: Box<str>,
     question: Json,
-    answer: oneshot::Sender<Json>,
+    answer: oneshot::Sender<Result<Json, AskError>>,
+    /// Whether the store has it: from then on the client can see it.
+    is_stored: bool,
 }
 
 impl Questions {
@@ -31,8 +38,8 @@ impl Questions {
     }
 
     /// Opens `question` under `key`, or under another one that begins with it if it was used already. Returns the key, and where the
-    /// answer comes.
-    pub(super) fn open(&self, key: &str, question: Json) -> (Box<str>, oneshot::Receiver<Json>) {
+    /// answer comes, or the error of a question that the client never sees.
+    pub(super) fn open(&self, key: &str, question: Json) -> (Box<str>, Answered) {
         let (answer, answered) = oneshot::channel();
         let mut table = self.lock();
         let mut unused: Box<str> = key.into();
@@ -46,8 +53,37 @@ impl Questions {
             key: unused.clone(),
             question,
             answer,
+            is_stored: false,
         });
         (unused, answered)
+    }
+
+    /// Notes that the store has the questions `keys`.
+    pub(super) fn stored<'k>(&self, keys: impl Iterator<Item = &'k str>) {
+        let mut table = self.lock();
+        for key in keys {
+            let open = table.open.iter_mut().find(|open| *open.key == *key);
+            if let Some(open) = open {
+                open.is_stored = true;
+            }
+        }
+    }
+
+    /// Closes those of the questions `keys` that the store does not have, because it refused them. Who asked gets the error.
+    #[cold]
+    pub(super) fn refused<'k>(&self, keys: impl Iterator<Item = &'k str>) {
+        for key in keys {
+            let refused = {
+                let mut table = self.lock();
+                let mut open = table.open.iter();
+                let at = open.position(|open| *open.key == *key && !open.is_stored);
+                at.map(|at| table.open.remove(at))
+            };
+            if let Some(open) = refused {
+                // Who asked may have gone.
+                let _ = open.answer.send(Err(AskError::NotStored));
+            }
+        }
     }
 
     /// Closes the question `key`. `false` if it is not open.
@@ -70,7 +106,7 @@ impl Questions {
             if let Some(open) = taken {
                 any = true;
                 // Who asked may have gone.
-                let _ = open.answer.send(answer);
+                let _ = open.answer.send(Ok(answer));
             }
         }
         any
@@ -107,12 +143,27 @@ mod tests {
         let yes = Json::from_text("true").unwrap();
         let answers = [("a".into(), yes.clone()), ("unknown".into(), Json::null())];
         assert!(questions.answer(answers.clone()));
-        assert_eq!(answered.try_recv(), Ok(yes));
+        assert_eq!(answered.try_recv().unwrap().unwrap(), yes);
         assert_eq!(keys(&questions), ["a#2", "a#2#2"]);
         assert!(!questions.answer(answers), "an answered key is unknown");
         assert!(questions.close("a#2") && !questions.close("a#2"));
         // Not even a key that is closed is used again.
         let (again, _answered) = questions.open("a", Json::null());
         assert_eq!(&*again, "a#3");
+    }
+
+    // W-15: what the store has is open until it is answered; what it refuses is not.
+    #[test]
+    fn refused_by_the_store() {
+        let questions = Questions::default();
+        let (first, mut shown) = questions.open("a", Json::null());
+        questions.stored([&*first].into_iter());
+        let (second, mut hidden) = questions.open("b", Json::null());
+        questions.refused([&*first, &*second].into_iter());
+        assert_eq!(keys(&questions), ["a"]);
+        assert!(shown.try_recv().is_err(), "it goes on");
+        let refusal = hidden.try_recv().unwrap();
+        assert!(matches!(refusal, Err(AskError::NotStored)), "{refusal:?}");
+        assert!(!questions.close("b"), "it is closed already");
     }
 }

@@ -224,14 +224,18 @@ impl Tasks {
             *task.current() = seen.clone();
             written = self.settings.store.update(seen.record.clone()).await;
         }
+        let questions = || seen.state.questions.keys();
         match written {
             Ok(true) => {
+                task.questions.stored(questions());
                 self.report(task, &seen);
                 true
             }
             Ok(false) => false,
             Err(error) => {
                 tracing::error!(%error, "a change of a task was not kept");
+                // The client never sees them, so that nobody would answer.
+                task.questions.refused(questions());
                 !has_ended
             }
         }
