@@ -37,7 +37,7 @@ pub(crate) use self::{
     headers::{
         HeaderValue, Headers, check_standard_headers, decode_header, missing_meta, missing_version,
     },
-    inbound::Inbound,
+    inbound::{Inbound, unfit_answer},
     keys::{is_extension_identifier, is_illegal_meta_key, is_meta_key, is_reserved},
     loss::{log_loss, losses, shown},
     outbound::{Checked, CheckedParams, NotificationKind, Outcome, Outgoing, Stage, holds_back},

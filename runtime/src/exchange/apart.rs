@@ -135,14 +135,16 @@ impl Exchange {
         let _ = self.later().apart.task.set(id);
     }
 
-    /// The `_meta` of a notification about this request: it names the task, where notifications do.
-    pub(super) fn notification_meta(&self) -> Option<NotificationMetaObject> {
+    /// The members of `_meta` of what is sent for this request: they name the task, where messages do.
+    pub(super) fn related_task(&self) -> Option<Extras> {
         let id = self.later.get()?.apart.task.get()?;
-        if self.revision().era() == Era::Modern {
-            return None;
-        }
+        (self.revision().era() == Era::Legacy).then(|| related(id))
+    }
+
+    /// The `_meta` of a notification about this request.
+    pub(super) fn notification_meta(&self) -> Option<NotificationMetaObject> {
         let mut meta = NotificationMetaObject::new();
-        *meta.extras_mut() = related(id);
+        *meta.extras_mut() = self.related_task()?;
         Some(meta)
     }
 }

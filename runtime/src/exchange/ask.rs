@@ -19,4 +19,5 @@ pub(crate) use self::{
     asker::Asker,
     place::{blocking, polling},
     replay::{Replay, SetAside},
+    state::RESPONSES,
 };

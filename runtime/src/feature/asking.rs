@@ -81,8 +81,8 @@ impl Context {
     ///
     /// # Errors
     /// [`AskError::NotDeclared`] if the client cannot be asked; passed on by `?`, it becomes -32021 at 2026-07-28 and before that a
-    /// result of a tool with `isError`, or -32602. [`AskError::NotAllowed`] if `T` has no form at the client's revision,
-    /// [`AskError::TooManyRounds`] if no answer fits, [`AskError::Misused`] for a mistake of the author, and before 2026-07-28 those of
+    /// result of a tool with `isError`, or -32602. [`AskError::NoForm`] if `T` has no form at the client's revision; by `?` it becomes
+    /// such a result of a tool, or -32602. [`AskError::NotAllowed`] if it has none at any, [`AskError::TooManyRounds`] if no answer fits, [`AskError::Misused`] for a mistake of the author, and before 2026-07-28 those of
     /// [`request`](Self::request).
     //
     pub async fn ask<T: Askable>(
@@ -97,9 +97,10 @@ impl Context {
             Ok(shown) => shown,
             Err(problem) => {
                 // What the client lacks comes before what its revision lacks (DEC-9).
+                let revision = self.revision();
                 return Err(self
                     .undeclared_form()
-                    .unwrap_or(AskError::NotAllowed(problem)));
+                    .unwrap_or(AskError::NoForm { revision, problem }));
             }
         };
         let params = ElicitRequestFormParams::new(message, shown);
@@ -276,6 +277,6 @@ impl Context {
         params.elicitation_id = Some(id.clone());
         let question = ElicitRequest::new(params).into();
         let asked = self.put(&key, question, |text| self.0.elicited(text, |_| Ok(())));
-        Ok(asked.await?.map(|()| VisitedUrl::new(self.clone(), id)))
+        Ok(asked.await?.map(|()| VisitedUrl::new(self, id)))
     }
 }

@@ -79,9 +79,18 @@ pub(crate) trait Callable: Send + Sync + 'static {
     /// The error for the `error` that the author's code returned: the author's message with -32603 unless the author chose a
     /// code. For what has no results that say so.
     fn error(&self, mut error: ToolError) -> ErrorObject {
-        if let Some(Instead::Undeclared(missing)) = error.take_instead() {
-            // DEC-9
-            return undeclared(Era::Legacy, missing);
+        // DEC-9
+        match error.take_instead() {
+            Some(Instead::Undeclared(missing)) => return undeclared(Era::Legacy, missing),
+            Some(Instead::NoForm(revision)) => {
+                let found = format!("a request at {revision}");
+                return inexpressible(error.message(), found);
+            }
+            // Only clients of the legacy era get here.
+            Some(Instead::Required(_)) => {
+                return inexpressible(error.message(), "a request at an older revision");
+            }
+            Some(Instead::Questions | Instead::Malformed(_)) | None => {}
         }
         if let Some(source) = error.source() {
             let (name, place) = (self.name(), self.place());
@@ -129,6 +138,17 @@ pub(crate) trait Callable: Send + Sync + 'static {
         cx: &Context,
         outcome: Result<Self::Output, ToolError>,
     ) -> Result<Outgoing, ErrorObject>;
+}
+
+/// The error of what has no result that could say so, for a request at a revision that cannot express what it asks the client: -32602
+/// (DEC-9).
+#[cold]
+fn inexpressible(problem: &str, found: impl Into<Cow<'static, str>>) -> ErrorObject {
+    let expected = "a request at a revision that can express what it asks the client";
+    jsonrpc::invalid_params(
+        problem,
+        &ErrorDetail::new("/method", "revision", expected, found),
+    )
 }
 
 /// The error for the value of `argument` at `pointer`, which the author's code refused.

@@ -2,10 +2,10 @@
 
 use std::{error::Error, fmt};
 
-use trueform_schema::{ContentBlock, ErrorObject};
+use trueform_schema::{ContentBlock, DecodeError, ErrorObject, Revision};
 
 use crate::{
-    exchange::{AskError, InputRequired},
+    exchange::{AskError, InputRequired, RESPONSES},
     needs::RequiredCapabilities,
 };
 
@@ -51,6 +51,10 @@ pub(crate) enum Instead {
     Required(InputRequired),
     /// It needs what the client did not declare.
     Undeclared(RequiredCapabilities),
+    /// It asks for what the revision of the client cannot express.
+    NoForm(Revision),
+    /// What the request has brought in place of an answer does not have the form of any; the pointer is one into the message.
+    Malformed(DecodeError),
 }
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -155,6 +159,10 @@ impl ToolError {
         self.0.instead.is_some()
     }
 
+    pub(crate) fn instead_ref(&self) -> Option<&Instead> {
+        self.0.instead.as_deref()
+    }
+
     pub(crate) fn take_instead(&mut self) -> Option<Instead> {
         self.0.instead.take().map(|instead| *instead)
     }
@@ -237,10 +245,19 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
 impl ToolError {
     fn from_boxed(error: BoxError) -> Self {
         let message = error.to_string();
-        if let Some(AskError::NotDeclared(missing)) = error.downcast_ref::<AskError>() {
-            // The client is told in the way that the protocol has for it (C-10, DEC-9).
+        let instead = match error.downcast_ref::<AskError>() {
+            // The client gets the error that the protocol has for it (C-10, DEC-9).
+            Some(AskError::NotDeclared(missing)) => Some(Instead::Undeclared(*missing)),
+            Some(AskError::NoForm { revision, .. }) => Some(Instead::NoForm(*revision)),
+            // T-10
+            Some(AskError::Malformed(problem)) if problem.pointer().starts_with(RESPONSES) => {
+                Some(Instead::Malformed(problem.clone()))
+            }
+            _ => None,
+        };
+        if let Some(instead) = instead {
             let mut this = Self::of(message, None);
-            this.0.instead = Some(Box::new(Instead::Undeclared(*missing)));
+            this.0.instead = Some(Box::new(instead));
             return this;
         }
         // An error without causes says all there is in its text.

@@ -5,6 +5,7 @@
 //! by `conform`, and, where not everything is to pass, by comparing the text with what the value says at its revision. A message
 //! is so judged as it came, not as the revision would see it (DEC-12).
 
+mod answers;
 mod envelope;
 mod nulls;
 
@@ -17,6 +18,7 @@ use trueform_schema::{
     decode,
 };
 
+pub(crate) use self::answers::unfit as unfit_answer;
 use super::{Leniencies, Leniency, Policy};
 use crate::jsonrpc::{self, ErrorDetail};
 
@@ -42,7 +44,8 @@ impl Inbound {
     }
 
     /// Decodes `text`, which stands at `prefix` in a message of `method`, at `revision`. Members that are null although they may
-    /// not be count as absent, if that is let in (DEC-6): then the text without them is returned too.
+    /// not be count as absent, if that is let in (DEC-6): then the text without them is returned too. So it is with answers that do not
+    /// have the form of any, if values are let in that the revision does not have: they are empty objects then.
     ///
     /// # Errors
     /// The text does not have the form that `decode` asks for, or has such a member and it is not let in.
@@ -57,6 +60,18 @@ impl Inbound {
         let error = match decode(text) {
             Ok(decoded) => return Ok((decoded, None)),
             Err(error) => error,
+        };
+        // T-10
+        let mended = match prefix == "/params" && !self.forbids(Leniency::UnknownValues) {
+            true => answers::without_malformed(text),
+            false => None,
+        };
+        let (text, error) = match mended.as_deref() {
+            Some(mended) => match decode(mended) {
+                Ok(decoded) => return Ok((decoded, Some(mended.to_owned()))),
+                Err(error) => (mended, error),
+            },
+            None => (text, error),
         };
         let read = nulls::read_without(text, error, decode)
             .map_err(|error| ErrorDetail::of_decoding(&error, prefix))?;

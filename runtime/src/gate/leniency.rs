@@ -25,7 +25,8 @@ pub enum Leniency {
     NullMembers,
     /// A value of an enumeration, or an alternative of a union, that the revision does not have. Where the specification
     /// asks for a refusal, as of an unknown log level, it is refused in any case. So is a result of a kind that the
-    /// revision does not have, such as one that asks for input in the legacy era.
+    /// revision does not have, such as one that asks for input in the legacy era. An answer in `inputResponses` that does not have the
+    /// form of any is ignored unless its question is asked, as one that nobody asked for is; then it is refused.
     UnknownValues,
     /// An integer written with a fraction or an exponent, such as `1.0` or `1e3`, below 2^53 and above −2^53. From there on not every integer has a
     /// float of its own: such a number is refused whatever this says, and the error asks for digits alone.

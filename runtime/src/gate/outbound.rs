@@ -8,8 +8,9 @@ use std::sync::Arc;
 #[cfg(feature = "http")]
 use bytes::Bytes;
 use trueform_schema::{
-    Conform, Encode, Era, ErrorObject, Json, Method, NotificationMetaObject, NotificationParams,
-    RequestId, ResourceUpdatedNotificationParams, Revision, View, Violation, conform,
+    Conform, Encode, Era, ErrorObject, Extras, Json, Map, Method, NotificationMetaObject,
+    NotificationParams, RequestId, ResourceUpdatedNotificationParams, Revision, View, Violation,
+    conform,
     methods::{AnyNotification, Rules},
     rewrite,
 };
@@ -432,6 +433,25 @@ impl CheckedParams {
     ) -> Result<Self, ErrorObject> {
         check(policy, params, revision, what)?;
         Ok(Self(trueform_schema::At::new(params, revision).to_json()))
+    }
+
+    /// The same with `members` in their `_meta`, in place of those of the same names.
+    #[cold]
+    pub(crate) fn with_meta(self, members: &Extras) -> Self {
+        let added = || {
+            let mut params: Map<Json> = self.0.parse().ok()?;
+            let mut meta: Map<Json> = match params.get("_meta") {
+                Some(meta) => meta.parse().ok()?,
+                None => Map::new(),
+            };
+            for (name, value) in members.iter() {
+                meta.insert(name, value.clone());
+            }
+            params.insert("_meta", Json::from_value(&meta).ok()?);
+            Json::from_value(&params).ok()
+        };
+        // Params are an object, and so is their `_meta`.
+        Self(added().unwrap_or(self.0))
     }
 
     /// The params as JSON text.

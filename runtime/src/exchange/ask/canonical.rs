@@ -1,10 +1,17 @@
 //! Params in one spelling, so that a client may write them in another way when it sends a request again.
 
+use std::{collections::HashSet, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, MapAccess, SeqAccess, Visitor},
+};
 use serde_json::value::RawValue;
 use trueform_schema::Map;
 
 /// `params` in one spelling, without the members that differ from one round to the next: members are sorted, and numbers that are
-/// integers have no fraction. What cannot be read in full stays as it is.
+/// integers have no fraction. What cannot be read in full stays as it is, and so does what has an object with two members of one name:
+/// which of them counts is for the type to say that reads it.
 pub(super) fn canonical(params: &str) -> String {
     let Ok(mut members) = serde_json::from_str::<Map<&RawValue>>(params) else {
         return params.to_owned();
@@ -22,7 +29,9 @@ pub(super) fn canonical(params: &str) -> String {
         write_text(name, &mut out);
         out.push(':');
         match serde_json::from_str(value.get()) {
-            Ok(tree) if is_exact(&tree) => write_sorted(&tree, &mut out),
+            Ok(tree) if is_exact(&tree) && is_unambiguous(value.get()) => {
+                write_sorted(&tree, &mut out)
+            }
             _ => out.push_str(value.get()),
         }
     }
@@ -44,6 +53,68 @@ fn is_exact(value: &serde_json::Value) -> bool {
         serde_json::Value::Array(items) => items.iter().all(is_exact),
         serde_json::Value::Object(members) => members.values().all(is_exact),
         _ => true,
+    }
+}
+
+/// Whether no object in `text` has two members of one name.
+fn is_unambiguous(text: &str) -> bool {
+    serde_json::from_str::<Unambiguous>(text).is_ok()
+}
+
+/// Any value whose objects have each member once.
+struct Unambiguous;
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Unambiguous {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("each member once")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        let mut names = HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if !names.insert(name) {
+                return Err(de::Error::custom("a member occurs twice"));
+            }
+            map.next_value::<Self>()?;
+        }
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
     }
 }
 
@@ -128,6 +199,13 @@ mod tests {
                 r#"{"a":{"b":9007199254740993.0}}"#,
             ),
             (r#"{"a":"\ud800"}"#, r#"{"a":"\ud800"}"#),
+            // Types read the first of two members, or the last, or neither.
+            (
+                r#"{"b":1.0,"a":{"d":1,"c":{"x":1,"\u0078":2}}}"#,
+                r#"{"a":{"d":1,"c":{"x":1,"\u0078":2}},"b":1}"#,
+            ),
+            (r#"{"a":[ {"x":1,"x":1} ]}"#, r#"{"a":[ {"x":1,"x":1} ]}"#),
+            (r#"{"a":[{"x":1},{"x":1.0}]}"#, r#"{"a":[{"x":1},{"x":1}]}"#),
         ] {
             assert_eq!(canonical(params), expected);
         }

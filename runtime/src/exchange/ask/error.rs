@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use trueform_schema::{DecodeError, ErrorObject};
+use trueform_schema::{DecodeError, ErrorObject, Revision};
 
 use crate::needs::RequiredCapabilities;
 
@@ -15,8 +15,16 @@ pub enum AskError {
     /// and its like reach them, if the feature `ask` is on.
     //
     NotAtThisRevision,
-    /// The params, or the form, cannot be expressed at the revision of this request; the text says what is wrong.
+    /// The params cannot be expressed at the revision of this request, or the type has no form at any; the text says what is wrong.
     NotAllowed(String),
+    /// The form of the type cannot be expressed at the revision of this request, only at others.
+    // DEC-9
+    NoForm {
+        /// The revision of the request.
+        revision: Revision,
+        /// What it lacks, naming the field.
+        problem: String,
+    },
     /// The handler asks where nothing can be asked: in a spawned task, in a function that blocks, within a
     /// [`once`](crate::Context::once), or under a key that it has used already. The text says what to do.
     Misused(String),
@@ -82,7 +90,7 @@ impl fmt::Display for AskError {
             Self::TooSoon => f.write_str(
                 "the client has not sent `notifications/initialized` yet; ask it after that",
             ),
-            Self::NotAllowed(problem) => f.write_str(problem),
+            Self::NotAllowed(problem) | Self::NoForm { problem, .. } => f.write_str(problem),
             Self::NotDeclared(missing) => write!(f, "the client did not declare {missing}"),
             Self::ExtensionNotDeclared(identifier) => {
                 write!(f, "the client did not declare the extension `{identifier}`")

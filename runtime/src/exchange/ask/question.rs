@@ -6,11 +6,12 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
-use trueform_schema::{At, DecodeError, Era, InputRequest, Json, Map, Method, Revision};
+use trueform_schema::{At, DecodeError, Era, InputRequest, Json, Map, Method, Revision, pointer};
 
 use super::{
     AskError, Replay, place,
     replay::{Claim, Use},
+    state::RESPONSES,
 };
 use crate::{
     exchange::{Context, Exchange},
@@ -43,7 +44,7 @@ impl Context {
         let claim = replay.claim(Use::Question, key)?;
         let era: Era = exchange.revision().era();
         if era == Era::Modern && replay.asker().is_none() {
-            if let Some(answer) = answered(exchange, key, read) {
+            if let Some(answer) = answered(exchange, key, read)? {
                 claim.settle();
                 return Ok(answer);
             }
@@ -101,35 +102,46 @@ impl Context {
 }
 
 /// The answer to the question `key` that is there already. One that does not fit counts as none.
+///
+/// # Errors
+/// [`AskError::Malformed`] if this request has brought one that does not have the form of any answer (T-10).
 fn answered<T>(
     exchange: &Exchange,
     key: &str,
     read: impl Fn(&str) -> Result<T, DecodeError>,
-) -> Option<T> {
+) -> Result<Option<T>, AskError> {
     let replay = exchange.replay();
     // An earlier answer counts before a new one: what was done since depends on it.
     let earlier = replay.lock().answers.get(key).cloned();
     if let Some(answer) = earlier {
         match read(answer.get()) {
-            Ok(answer) => return Some(answer),
+            Ok(answer) => return Ok(Some(answer)),
             Err(problem) => {
                 log_wrong(key, &problem);
                 replay.lock().answers.remove(key);
             }
         }
     }
-    let given = replay.lock().given.get(key).cloned()?;
+    let Some(given) = replay.lock().given.get(key).cloned() else {
+        return Ok(None);
+    };
     match read(given.get()) {
         Ok(answer) => {
             let mut progress = replay.lock();
             progress.answers.insert(key, given);
             progress.fresh.push(key.into());
-            Some(answer)
+            Ok(Some(answer))
         }
-        Err(problem) => {
-            log_wrong(key, &problem);
-            None
-        }
+        Err(problem) => match gate::unfit_answer(given.get()) {
+            None => {
+                log_wrong(key, &problem);
+                Ok(None)
+            }
+            Some(unfit) => {
+                let pointer = format!("{RESPONSES}/{}", pointer::escape(key));
+                Err(AskError::Malformed(unfit.under(&pointer)))
+            }
+        },
     }
 }
 

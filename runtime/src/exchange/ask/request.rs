@@ -187,6 +187,11 @@ impl Context {
         let policy = exchange.host.settings.outgoing;
         let written = CheckedParams::new(params, revision, policy, method)
             .map_err(|error| AskError::NotAllowed(error.message))?;
+        // W-7
+        let written = match exchange.related_task() {
+            Some(related) => written.with_meta(&related),
+            None => written,
+        };
         if let Some(core) = Method::from_wire(method) {
             let task = RequiredCapabilities::of_task(core, revision, written.get());
             let context = RequiredCapabilities::of_context(core, revision, written.get());

@@ -10,7 +10,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use trueform_schema::{Era, ErrorObject, InputRequest, InputRequiredResult, Json, Map, pointer};
+use trueform_schema::{
+    DecodeError, Era, ErrorObject, InputRequest, InputRequiredResult, Json, Map, pointer,
+};
 
 use super::{AskError, canonical::canonical, replay::Progress, required::InputRequired};
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
 
 /// JSON pointers to the members that come back.
 const STATE: &str = "/params/requestState";
-const RESPONSES: &str = "/params/inputResponses";
+pub(crate) const RESPONSES: &str = "/params/inputResponses";
 
 /// What is kept of a call between two requests.
 #[derive(Serialize, Deserialize)]
@@ -58,23 +60,39 @@ struct Message<'a> {
     params: &'a RawValue,
 }
 
+/// What `message`, which a request was read from, brings. Its params were read as a whole before, and are judged again here.
+///
+/// # Errors
+/// What is wrong with them.
+fn brought(message: &[u8]) -> Result<Brought, ErrorDetail> {
+    let params = match serde_json::from_slice::<Message<'_>>(message) {
+        Ok(message) => message.params.get(),
+        Err(error) => {
+            let found = format!("{} bytes that cannot be read: {error}", message.len());
+            return Err(ErrorDetail::new("/params", "type", "an object", found));
+        }
+    };
+    serde_json::from_str(params)
+        .map_err(|error| ErrorDetail::of_decoding(&DecodeError::locate(params, &error), "/params"))
+}
+
 impl Exchange {
     /// Takes the answers and the state that `message`, which this request was read from, brings.
     ///
     /// # Errors
-    /// -32602 for a state that cannot be opened or has expired.
+    /// -32602 for answers and states without their form, and for a state that cannot be opened or has expired.
     #[cold]
     pub(crate) fn resume(self: &Arc<Self>, message: &[u8]) -> Result<(), ErrorObject> {
         // The legacy era has neither member.
         if self.revision().era() == Era::Legacy {
             return Ok(());
         }
-        // Both were read before, so they have their form.
-        let brought = serde_json::from_slice::<Message<'_>>(message)
-            .and_then(|message| serde_json::from_str::<Brought>(message.params.get()))
-            .map_err(|error| jsonrpc::internal(format!("the answers cannot be read: {error}")))?;
+        let brought =
+            brought(message).map_err(|detail| jsonrpc::params_error(self.method, &detail))?;
         let mut progress = self.replay().lock();
-        progress.given = brought.input_responses.unwrap_or_default();
+        let given = brought.input_responses.unwrap_or_default().into_iter();
+        // DEC-6
+        progress.given = given.filter(|(_, answer)| !answer.is_null()).collect();
         let Some(state) = brought.request_state else {
             // Answers without a state are those to the questions of the first round.
             progress.round = u32::from(!progress.given.is_empty());
@@ -285,4 +303,32 @@ fn now() -> u64 {
 
 fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // T-10
+    #[test]
+    fn malformed_params() {
+        for (params, pointer, rule) in [
+            (r#"{"requestState":5}"#, "/params/requestState", "type"),
+            (r#"{"inputResponses":[]}"#, "/params/inputResponses", "type"),
+            (
+                r#"{"inputResponses":{},"inputResponses":{}}"#,
+                "/params/inputResponses",
+                "duplicate",
+            ),
+            ("[]", "/params", "type"),
+        ] {
+            let message = format!(r#"{{"jsonrpc":"2.0","params":{params}}}"#);
+            let detail = brought(message.as_bytes()).err().unwrap();
+            assert_eq!((&*detail.pointer, detail.rule), (pointer, rule), "{params}");
+        }
+        let detail = brought(b"{}").err().unwrap();
+        assert_eq!((&*detail.pointer, detail.rule), ("/params", "type"));
+        let brought = brought(br#"{"params":{"inputResponses":null,"other":5}}"#).unwrap();
+        assert!(brought.input_responses.is_none() && brought.request_state.is_none());
+    }
 }

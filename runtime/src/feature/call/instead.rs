@@ -10,8 +10,8 @@ use crate::{
         failure::{Instead, ToolError},
         undeclared,
     },
-    gate::Outgoing,
-    jsonrpc,
+    gate::{Outgoing, is_illegal_meta_key},
+    jsonrpc::{self, ErrorDetail},
 };
 
 /// Why the call of `exchange`, which waits, ends without an outcome of its own. `None` if it goes on.
@@ -33,10 +33,11 @@ impl<C: Callable> RunningCall<C> {
         message: Option<&[u8]>,
     ) -> Result<Outgoing, ErrorObject> {
         let (callable, exchange) = (&*self.callable, &self.cx.0);
-        if exchange.revision().era() == Era::Legacy {
+        let is_for_author = matches!(error.instead_ref(), Some(Instead::NoForm(_)));
+        if is_for_author || exchange.revision().era() == Era::Legacy {
             return callable.respond(&self.cx, Err(error));
         }
-        let asked = match error.take_instead() {
+        let mut asked = match error.take_instead() {
             Some(Instead::Questions) => exchange.questions(message)?,
             Some(Instead::Required(required)) => {
                 for question in required.questions() {
@@ -52,8 +53,29 @@ impl<C: Callable> RunningCall<C> {
             }
             // C-10, T-4
             Some(Instead::Undeclared(missing)) => return Err(undeclared(Era::Modern, missing)),
-            None => return callable.respond(&self.cx, Err(error)),
+            // T-10
+            Some(Instead::Malformed(problem)) => {
+                let detail = ErrorDetail::of_decoding(&problem, "");
+                return Err(jsonrpc::params_error(exchange.method, &detail));
+            }
+            Some(Instead::NoForm(_)) | None => return callable.respond(&self.cx, Err(error)),
         };
+        if let Some(meta) = exchange.take_result_meta() {
+            let own = asked.meta.get_or_insert_default();
+            for (key, value) in *meta {
+                if is_illegal_meta_key(&key) {
+                    let (name, place) = (callable.name(), callable.place());
+                    tracing::error!(
+                        name, %place, key,
+                        "a result whose `_meta` has a key that is reserved or illegal was held back"
+                    );
+                    return Err(jsonrpc::internal(format!(
+                        "`{name}` returned a result that cannot be sent"
+                    )));
+                }
+                own.extras_mut().insert(key, value);
+            }
+        }
         let response = exchange.result(callable.name(), &asked)?;
         tracing::debug!(name = callable.name(), "asked the client");
         Ok(response)

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 
 use trueform_schema::{
-    At, ErrorObject, JsonObject,
+    At, ErrorObject, InputResponse, JsonObject, Map,
     ext::tasks::{
         CancelTaskRequestParams, CancelTaskResult, GetTaskRequestParams, GetTaskResult,
         UpdateTaskRequestParams, UpdateTaskResult, handler,
     },
+    pointer,
 };
 
-use super::room::Tasks;
-use crate::{exchange::Context, feature::extension::RegisteredExtension};
+use super::{questions::Questions, room::Tasks};
+use crate::{
+    exchange::Context,
+    feature::extension::RegisteredExtension,
+    jsonrpc::{self, ErrorDetail},
+};
 
 /// The extension, to be registered with the others: it refuses clients that did not declare it (W-18), and does not have the methods
 /// of 2025-11-25 (W-21), as any extension.
@@ -47,6 +52,7 @@ impl handler::ServerHandler for Served {
     ) -> Result<UpdateTaskResult, ErrorObject> {
         self.0.find(&cx.0, &params.task_id).await?;
         if let Some(task) = self.0.live(&params.task_id) {
+            malformed(&task.questions, &params.input_responses)?;
             let answers = params.input_responses.into_iter();
             let answers = answers.map(|(key, answer)| {
                 let answer = At::new(&answer, cx.revision()).to_json();
@@ -68,5 +74,29 @@ impl handler::ServerHandler for Served {
         let seen = self.0.find(&cx.0, &params.task_id).await?;
         self.0.cancel(seen).await?;
         Ok(CancelTaskResult::new())
+    }
+}
+
+/// Looks for an answer that does not have the form of any, among those to open questions: others are ignored (T-10, W-16).
+///
+/// # Errors
+/// -32602 with the pointer to it. No answer was taken then.
+fn malformed(questions: &Questions, answers: &Map<InputResponse>) -> Result<(), ErrorObject> {
+    let mut unknown = answers
+        .iter()
+        .filter(|(_, answer)| matches!(answer, InputResponse::Unknown(_)));
+    match unknown.find(|(key, _)| questions.is_open(key)) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let pointer = format!("/params/inputResponses/{}", pointer::escape(key));
+            let expected = "the answer to an elicitation, a sampling request or one for roots";
+            Err(jsonrpc::invalid_params(
+                format!(
+                    "the answer to question `{}` is malformed",
+                    jsonrpc::shortened(key)
+                ),
+                &ErrorDetail::new(pointer, "type", expected, "something else"),
+            ))
+        }
     }
 }

@@ -86,6 +86,11 @@ impl Questions {
         }
     }
 
+    /// Whether the question `key` waits for its answer.
+    pub(super) fn is_open(&self, key: &str) -> bool {
+        self.lock().open.iter().any(|open| *open.key == *key)
+    }
+
     /// Closes the question `key`. `false` if it is not open.
     pub(super) fn close(&self, key: &str) -> bool {
         let mut table = self.lock();

@@ -1,0 +1,98 @@
+//! Answers to questions of the server that do not have the form of any answer, in the params of a request (T-10, W-16).
+//!
+//! Whether one answers a question is known only when the call asks: until then it is none, and answers to questions that were not asked
+//! are ignored. Nothing is looked for in advance: only where decoding stopped at such an answer, the text is written again.
+
+use serde_json::value::RawValue;
+use trueform_schema::{DecodeError, InputResponse, RawMembers, decode};
+
+use super::nulls;
+
+/// The member that has the answers.
+const RESPONSES: &str = "inputResponses";
+
+/// `text`, which is params, with an empty object in place of each answer that does not have the form of any. `None` if there is none. A
+/// null stays: it counts as no answer, if nulls are let in.
+#[cold]
+#[inline(never)]
+pub(super) fn without_malformed(text: &str) -> Option<String> {
+    rewritten(text, |name, value| {
+        if name != RESPONSES {
+            return None;
+        }
+        rewritten(value.get(), |_, answer| {
+            let answer = answer.get();
+            (answer != "null" && unfit(answer).is_some()).then(|| "{}".to_owned())
+        })
+    })
+}
+
+/// The object `text` with what `change` makes of the values of its members; `None` if it is no object, or nothing changes. Members that
+/// occur twice stay, and are refused for that.
+fn rewritten(text: &str, change: impl Fn(&str, &RawValue) -> Option<String>) -> Option<String> {
+    let RawMembers(members) = serde_json::from_str(text).ok()?;
+    let mut out = String::with_capacity(text.len());
+    let mut has_changed = false;
+    out.push('{');
+    for (at, (name, value)) in members.iter().enumerate() {
+        out.push_str(if at == 0 { "" } else { "," });
+        out.push_str(&serde_json::to_string(name).ok()?);
+        out.push(':');
+        let changed = change(name, value);
+        has_changed |= changed.is_some();
+        out.push_str(changed.as_deref().unwrap_or(value.get()));
+    }
+    out.push('}');
+    has_changed.then_some(out)
+}
+
+/// Why `answer` does not have the form of an answer to any question; `None` if it has. A null in place of a member that may not be null
+/// is let in (DEC-6): where it is not, the params were refused.
+#[cold]
+pub(crate) fn unfit(answer: &str) -> Option<DecodeError> {
+    let error = decode::from_str::<InputResponse>(answer).err()?;
+    nulls::read_without(answer, error, |text| decode::from_str::<InputResponse>(text)).err()
+}
+
+#[cfg(test)]
+mod tests {
+    use trueform_schema::CallToolRequestParams;
+
+    use super::*;
+
+    // T-10
+    #[test]
+    fn malformed_answers_are_left_out() {
+        for (answers, expected) in [
+            (r#"{"a":5}"#, Some(r#"{"a":{}}"#)),
+            (
+                r#"{"a":[],"b/c":{"action":5},"d":{"roots":[]},"e":{"x":1}}"#,
+                Some(r#"{"a":{},"b/c":{},"d":{"roots":[]},"e":{"x":1}}"#),
+            ),
+            // DEC-6: its null is left out later.
+            (
+                r#"{"a":{"action":"accept","content":null},"b":""}"#,
+                Some(r#"{"a":{"action":"accept","content":null},"b":{}}"#),
+            ),
+            (r#"{"":true}"#, Some(r#"{"":{}}"#)),
+            (r#"{"a":null,"b":5}"#, Some(r#"{"a":null,"b":{}}"#)),
+            (r#"{"a":null}"#, None),
+            ("5", None),
+            ("[]", None),
+        ] {
+            let text = format!(r#"{{"name":"n","inputResponses":{answers}}}"#);
+            let expected =
+                expected.map(|answers| format!(r#"{{"name":"n","inputResponses":{answers}}}"#));
+            assert_eq!(without_malformed(&text), expected, "{text}");
+        }
+        assert_eq!(without_malformed(r#"{"arguments":{"a":5}}"#), None);
+        // Still twice, so still refused.
+        let twice =
+            without_malformed(r#"{"name":"n","inputResponses":{"a":5},"inputResponses":{}}"#)
+                .unwrap();
+        assert!(
+            decode::from_str::<CallToolRequestParams>(&twice).is_err(),
+            "{twice}"
+        );
+    }
+}
