@@ -6,7 +6,7 @@ use std::{
     pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
 };
@@ -27,6 +27,8 @@ pub(crate) struct Apart {
     handover: Mutex<Handover>,
     /// The id of the task that the work is.
     task: OnceLock<Arc<str>>,
+    /// The threads that the work holds, where that is counted.
+    threads: OnceLock<Arc<HeldThreads>>,
     is_set: AtomicBool,
     /// Where the messages of the request go since it was set apart; `None` where they go on as before.
     sink: OnceLock<MessageSink>,
@@ -38,6 +40,26 @@ struct Handover {
     taker: Option<Box<dyn Any + Send>>,
     /// The work waits until it was taken over.
     waiting: Option<Waker>,
+}
+
+/// How many threads the work of a request holds. A function that blocks cannot be dropped: it holds its thread until it returns, even if its
+/// task has ended.
+#[derive(Debug, Default)]
+pub(crate) struct HeldThreads(AtomicUsize);
+
+impl HeldThreads {
+    pub(crate) fn any(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != 0
+    }
+}
+
+/// One of them, or one that is waited for.
+pub(crate) struct HeldThread(Arc<HeldThreads>);
+
+impl Drop for HeldThread {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl std::fmt::Debug for Apart {
@@ -133,6 +155,18 @@ impl Exchange {
     /// Says that the work is the task `id`. Only the first call counts.
     pub(crate) fn set_task(&self, id: Arc<str>) {
         let _ = self.later().apart.task.set(id);
+    }
+
+    /// Counts the threads that the work holds in `threads`. Only the first call counts.
+    pub(crate) fn set_threads(&self, threads: Arc<HeldThreads>) {
+        let _ = self.later().apart.threads.set(threads);
+    }
+
+    /// Counts one thread until it is dropped, where they are counted.
+    pub(crate) fn hold_thread(&self) -> Option<HeldThread> {
+        let threads = self.later.get()?.apart.threads.get()?.clone();
+        threads.0.fetch_add(1, Ordering::SeqCst);
+        Some(HeldThread(threads))
     }
 
     /// The members of `_meta` of what is sent for this request: they name the task, where messages do.

@@ -91,7 +91,11 @@ impl Context {
         message: impl Into<String>,
     ) -> Result<Asked<T>, AskError> {
         let (key, message) = (key.into(), message.into());
-        let form = Form::of::<T>().map_err(|problems| AskError::NotAllowed(problems.join("; ")))?;
+        let form = Form::kept::<T>();
+        let form = match &*form {
+            Ok(form) => form,
+            Err(problems) => return Err(AskError::NotAllowed(problems.join("; "))),
+        };
         let shown = form.at(self.revision());
         let shown = match shown {
             Ok(shown) => shown,

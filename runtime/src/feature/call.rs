@@ -383,9 +383,13 @@ impl<C: Callable> Job for PendingCall<C> {
                         }
                     }
                 }
-                Pending::Blocking(work) => Pending::Thread(on_thread(pool, &self.call.span, work)),
+                Pending::Blocking(work) => {
+                    let (exchange, span) = (&self.call.cx.0, &self.call.span);
+                    Pending::Thread(on_thread(pool, exchange, span, work))
+                }
                 Pending::Preparing(work) => {
-                    Pending::Prepared(on_thread(pool, &self.call.span, work))
+                    let (exchange, span) = (&self.call.cx.0, &self.call.span);
+                    Pending::Prepared(on_thread(pool, exchange, span, work))
                 }
                 Pending::Prepared(mut receiver) => match Pin::new(&mut receiver.outcome).poll(cx) {
                     Poll::Pending => {

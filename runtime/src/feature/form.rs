@@ -13,12 +13,22 @@ mod remarks;
 mod tests;
 mod wire;
 
+use std::{
+    any::type_name,
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, LazyLock, PoisonError, RwLock},
+};
+
 use schemars::JsonSchema;
 use serde_json::{Number, Value};
 use trueform_schema::StringSchemaFormat;
 
 pub use self::asked::Askable;
-pub(crate) use self::{answer::FormFault, asked::Forms};
+pub(crate) use self::{
+    answer::FormFault,
+    asked::{AsksFor, Forms},
+};
 /// What expansions of the macros call.
 pub(crate) mod macro_support {
     pub use super::asked::{AskCall, AskedForm, OtherCall, form};
@@ -113,7 +123,32 @@ struct Choice {
     title: Option<String>,
 }
 
+/// How many forms the process keeps once they are made. Types beyond have their form made anew for each question.
+const MAX_KEPT: usize = 4096;
+
+/// A type, as far as a type that is not `'static` can be told from others: its path, and what schemars takes for its identity.
+type Key = (&'static str, Cow<'static, str>);
+type Made = Arc<Result<Form, Vec<String>>>;
+
 impl Form {
+    /// As [`of`](Self::of). It is made for the first question, and then kept: making it takes about a hundred times as long as finding it.
+    pub(crate) fn kept<T: JsonSchema>() -> Made {
+        static KEPT: LazyLock<RwLock<HashMap<Key, Made>>> = LazyLock::new(RwLock::default);
+        let key = (type_name::<T>(), T::schema_id());
+        // Nothing that can panic runs under the lock.
+        let kept = KEPT.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = kept.get(&key) {
+            return made.clone();
+        }
+        drop(kept);
+        let made = Arc::new(Self::of::<T>());
+        let mut kept = KEPT.write().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MAX_KEPT {
+            kept.insert(key, made.clone());
+        }
+        made
+    }
+
     /// The form of `T`.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     contained::{Panic, guarded},
-    exchange::blocking,
+    exchange::{Exchange, blocking},
     feature::job::{Pool, PoolWork},
 };
 
@@ -17,20 +17,23 @@ pub(super) struct FromThread<T> {
     _caller: Arc<()>,
 }
 
-/// Lets `pool` do `work` in `span`. The outcome is an error if no thread does it.
+/// Lets `pool` do `work` of `exchange` in `span`. The outcome is an error if no thread does it.
 pub(super) fn on_thread<T: Send + 'static>(
     pool: Pool,
+    exchange: &Exchange,
     span: &tracing::Span,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> FromThread<T> {
     let (sender, outcome) = oneshot::channel();
     let span = span.clone();
     let caller = Arc::new(());
+    let held = exchange.hold_thread();
     pool(PoolWork {
         caller: Arc::downgrade(&caller),
         run: Box::new(move || {
             // Nothing waits any more after a timeout or a cancellation.
             let _ = sender.send(span.in_scope(|| blocking(|| guarded(work))));
+            drop(held);
         }),
     });
     FromThread {

@@ -16,6 +16,9 @@ pub struct AskedForm {
     form: Result<Form, Vec<String>>,
 }
 
+/// Makes the form of a type that a function asks for; `None` if the type is one that other methods called `ask` are given.
+pub(crate) type AsksFor = fn() -> Option<AskedForm>;
+
 /// The forms that one function asks for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Forms(Arc<[NamedForm]>);
@@ -74,7 +77,7 @@ impl<T> OtherCall for AskCall<T> {}
 
 impl Forms {
     /// The forms of `asked`. What no form can express is appended to `problems`, which begin with a verb.
-    pub(crate) fn of(asked: &[fn() -> Option<AskedForm>], problems: &mut Vec<String>) -> Self {
+    pub(crate) fn of(asked: &[AsksFor], problems: &mut Vec<String>) -> Self {
         let mut forms = Vec::new();
         for AskedForm { type_name, form } in asked.iter().filter_map(|form| form()) {
             match form {
@@ -85,6 +88,21 @@ impl Forms {
             }
         }
         Self(forms.into())
+    }
+
+    /// The forms of `asked`, which the code of a value asks for. What no form can express is appended to `problems`, which say that it
+    /// is the `kind` called `name` at `place`.
+    pub(crate) fn of_value(
+        asked: &[AsksFor],
+        named: Named<'_>,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let mut found = Vec::new();
+        let forms = Self::of(asked, &mut found);
+        let Named { kind, name, place } = named;
+        let found = found.into_iter();
+        problems.extend(found.map(|problem| format!("{kind} `{name}` ({place}) {problem}")));
+        forms
     }
 
     /// The forms, in the order of the function.

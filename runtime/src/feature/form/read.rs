@@ -2,7 +2,7 @@
 
 mod options;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use trueform_schema::StringSchemaFormat;
 
 use self::options::name_options;
@@ -170,6 +170,7 @@ impl<'s> Reader<'s> {
             required: required && !plain.nullable,
             kind: self.kind(members)?,
         };
+        field.kind.check_range()?;
         let default = members.get("default").filter(|default| !default.is_null());
         if let Some(default) = default {
             checked(&field, default)?;
@@ -397,6 +398,19 @@ fn length(members: &Map<String, Value>, keyword: &str) -> Result<Option<i64>, St
     })
 }
 
+/// Whether `one` is less than `other`. Integers are compared as they are, others as floats.
+fn is_below(one: &Number, other: &Number) -> bool {
+    match (integer(one), integer(other)) {
+        (Some(one), Some(other)) => one < other,
+        _ => one.as_f64() < other.as_f64(),
+    }
+}
+
+fn integer(number: &Number) -> Option<i128> {
+    let unsigned = || number.as_u64().map(i128::from);
+    number.as_i64().map(i128::from).or_else(unsigned)
+}
+
 /// Refuses a default that the field itself does not allow.
 fn checked(field: &Field, default: &Value) -> Result<(), String> {
     let schema = answer::field_schema(&field.kind);
@@ -417,6 +431,47 @@ fn checked(field: &Field, default: &Value) -> Result<(), String> {
 }
 
 impl Kind {
+    /// Refuses a lower limit above the upper one: no answer would fit. Problems begin with a verb.
+    fn check_range(&self) -> Result<(), String> {
+        let contradiction = match self {
+            Self::Text {
+                min_length: Some(min),
+                max_length: Some(max),
+                ..
+            } if max < min => Some(("minLength", min.to_string(), "maxLength", max.to_string())),
+            Self::Choices {
+                min_items: Some(min),
+                max_items: Some(max),
+                ..
+            } if max < min => Some(("minItems", min.to_string(), "maxItems", max.to_string())),
+            Self::Choices {
+                options,
+                min_items: Some(min),
+                distinct: true,
+                ..
+            } if usize::try_from(*min).is_ok_and(|min| options.len() < min) => {
+                let options = format!("{} different options", options.len());
+                return Err(format!(
+                    "has `minItems` {min} and {options}, so that no answer fits"
+                ));
+            }
+            Self::Number {
+                minimum: Some(min),
+                maximum: Some(max),
+                ..
+            } if is_below(max, min) => {
+                Some(("minimum", min.to_string(), "maximum", max.to_string()))
+            }
+            _ => None,
+        };
+        match contradiction {
+            None => Ok(()),
+            Some((lower, min, upper, max)) => Err(format!(
+                "has `{lower}` {min}, which is above its `{upper}` {max}, so that no answer fits; expected a `{lower}` up to {max}"
+            )),
+        }
+    }
+
     /// The kind with `value`, which it allows, as default.
     fn with_default(mut self, value: &Value) -> Self {
         let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -16,10 +16,12 @@ use crate::{
         callable::{Step, Timeout},
         completion::{Completer, CompletionFunction},
         failure::ToolError,
-        form::Forms,
+        form::{self, Askable, AsksFor, Forms},
         function::{
             ArgumentNames, Begun, Enforced, Function, Input, Invocation, ParameterError, Place,
         },
+        listing::Item as _,
+        offered::Named,
     },
     needs::RequiredCapabilities,
 };
@@ -46,6 +48,7 @@ pub struct DynamicPrompt {
     completers: Vec<(String, Completer)>,
     timeout: Option<Duration>,
     needs: RequiredCapabilities,
+    asks: Vec<AsksFor>,
     place: Place,
     handler: Option<DynamicHandler>,
 }
@@ -69,6 +72,7 @@ impl DynamicPrompt {
             completers: Vec::new(),
             timeout: None,
             needs: RequiredCapabilities::NONE,
+            asks: Vec::new(),
             place: Place::value("dynamic prompt", Location::caller()),
             handler: None,
         }
@@ -139,6 +143,14 @@ impl DynamicPrompt {
         self
     }
 
+    /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
+    /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+    //
+    pub fn asks<T: Askable>(mut self) -> Self {
+        self.asks.push(form::macro_support::form::<T>);
+        self
+    }
+
     /// Sets the code. It is given the arguments, the required ones among them, and may return what functions marked `#[prompt]` may.
     pub fn handler<F, R>(
         mut self,
@@ -166,12 +178,18 @@ impl DynamicPrompt {
         if self.handler.is_none() {
             problems.push(format!("prompt `{name}` ({place}) has no handler"));
         }
+        let named = Named {
+            kind: PromptRoute::KIND,
+            name,
+            place,
+        };
+        let forms = Forms::of_value(&self.asks, named, &mut problems);
         let input = Input {
             schema: schema(&self.arguments),
             names: ArgumentNames::default(),
             enforced: Enforced::Advertised,
             states: Vec::new(),
-            forms: Forms::default(),
+            forms,
             problems: Vec::new(),
         };
         // One parameter that is not an argument, and names that are checked with the schema.

@@ -17,7 +17,7 @@ use crate::{
         caching::Caching,
         callable::Timeout,
         completion::Completer,
-        form::Forms,
+        form::{AsksFor, Forms},
         function::{Function, Input, Place, RequiredState, TextFunction},
         listing::Item,
         lost::ReportedLosses,
@@ -57,6 +57,8 @@ pub(super) struct ResourceDraft {
     pub(super) states: Vec<RequiredState>,
     /// What its function asks clients for.
     pub(super) forms: Forms,
+    /// What the code of a value asks clients for; taken into `forms` with the others.
+    pub(super) asks: Vec<AsksFor>,
     /// Whether it goes without its completers where the server did not declare that it completes.
     pub(super) may_not_complete: bool,
     pub(super) completers: Vec<(String, Completer)>,
@@ -94,11 +96,21 @@ impl ResourceDraft {
             code: None,
             states: Vec::new(),
             forms: Forms::default(),
+            asks: Vec::new(),
             may_not_complete: false,
             completers: Vec::new(),
             problems: Vec::new(),
             is_called_template: None,
         }
+    }
+
+    /// Makes the forms of `asks`.
+    pub(super) fn with_asked_forms(mut self) -> Self {
+        let asks = std::mem::take(&mut self.asks);
+        let mut found = Vec::new();
+        self.forms = Forms::of_value(&asks, self.named(), &mut found);
+        self.problems.append(&mut found);
+        self
     }
 
     /// Whether it is a template.

@@ -15,6 +15,7 @@ use crate::{
         caching::Caching,
         callable::{Step, Timeout},
         completion::{CompletionFunction, macro_support::completer},
+        form::{self, Askable},
         function::Place,
     },
     needs::RequiredCapabilities,
@@ -143,6 +144,14 @@ macro_rules! settings {
                 self
             }
 
+            /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
+            /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+            //
+            pub fn asks<T: Askable>(mut self) -> Self {
+                self.0.asks.push(form::macro_support::form::<T>);
+                self
+            }
+
             /// Sets how long clients may keep what they read. Default: they read it again each time.
             pub fn caching(mut self, caching: Caching) -> Self {
                 self.0.caching = caching;
@@ -152,7 +161,7 @@ macro_rules! settings {
 
         impl IntoResources for $ty {
             fn into_resources(self) -> ResourceSet {
-                ResourceSet(vec![self.0])
+                ResourceSet(vec![self.0.with_asked_forms()])
             }
         }
 

@@ -19,7 +19,7 @@ use super::{
     wire::Seen,
 };
 use crate::{
-    exchange::Exchange,
+    exchange::{Exchange, apart::HeldThreads},
     feature::job::ApartEnd,
     gate::{self, Outgoing},
     host::HostRef,
@@ -39,6 +39,8 @@ pub(super) struct LiveTask {
     pub(super) questions: Questions,
     /// The requests that wait for the result.
     pub(super) waiting: Arc<Waiting>,
+    /// The threads that its functions hold.
+    pub(super) threads: Arc<HeldThreads>,
     /// Fired when it has ended, and its store knows that.
     pub(super) ended: Signal,
 }
@@ -53,6 +55,7 @@ impl LiveTask {
             current: Mutex::new(seen),
             questions: Questions::default(),
             waiting: Arc::default(),
+            threads: Arc::default(),
             ended: Signal::default(),
         }
     }
@@ -98,6 +101,7 @@ impl RunningTask {
     /// Says that the work of `exchange` is this task.
     pub(super) fn is_work_of(&self, exchange: &Exchange) {
         exchange.set_task(self.live.id());
+        exchange.set_threads(self.live.threads.clone());
         exchange.replay().set_asker(self.asker());
     }
 

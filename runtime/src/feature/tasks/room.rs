@@ -22,7 +22,7 @@ use super::{
     wire::Seen,
 };
 use crate::{
-    exchange::Exchange,
+    exchange::{Exchange, apart::HeldThreads},
     feature::Room,
     gate::{NotificationKind, Outgoing},
     jsonrpc::{self, ErrorDetail},
@@ -35,9 +35,17 @@ pub(crate) struct Tasks {
     pub(super) page_size: usize,
     /// Those that run in this process.
     live: Mutex<HashMap<Arc<str>, Arc<LiveTask>>>,
+    /// Those that have ended, and whose functions go on: they hold a thread. Locked after `live` only.
+    lingering: Mutex<Vec<Lingering>>,
     pub(super) listeners: Listeners,
     /// Notified when a task has ended.
     ended: Notify,
+}
+
+/// A task that has ended, and whose function holds a thread until it returns.
+struct Lingering {
+    owner: Option<Box<str>>,
+    threads: Arc<HeldThreads>,
 }
 
 /// The error for one task more than may run.
@@ -59,6 +67,7 @@ impl Tasks {
             settings,
             page_size: page_size.max(1),
             live: Mutex::default(),
+            lingering: Mutex::default(),
             listeners: Listeners::default(),
             ended: Notify::new(),
         })
@@ -67,6 +76,17 @@ impl Tasks {
     fn live_tasks(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<LiveTask>>> {
         // Nothing that can panic runs under the lock.
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tasks that have ended and whose functions still run.
+    fn lingering(&self) -> MutexGuard<'_, Vec<Lingering>> {
+        // Nothing that can panic runs under the lock.
+        let mut lingering = self
+            .lingering
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        lingering.retain(|ended| ended.threads.any());
+        lingering
     }
 
     /// The task `id`, if it runs in this process.
@@ -120,13 +140,18 @@ impl Tasks {
             max_running_of_one,
             ..
         } = self.settings;
-        if live.len() >= max_running {
+        let lingering = self.lingering();
+        if live.len() + lingering.len() >= max_running {
             return Err(too_many(max_running, ""));
         }
-        let own = |task: &&Arc<LiveTask>| task.current().record.owner == record.owner;
-        if record.owner.is_some() && live.values().filter(own).count() >= max_running_of_one {
-            return Err(too_many(max_running_of_one, " of one caller"));
+        if record.owner.is_some() {
+            let own = |task: &&Arc<LiveTask>| task.current().record.owner == record.owner;
+            let ended = lingering.iter().filter(|ended| ended.owner == record.owner);
+            if live.values().filter(own).count() + ended.count() >= max_running_of_one {
+                return Err(too_many(max_running_of_one, " of one caller"));
+            }
         }
+        drop(lingering);
         let task = Arc::new(LiveTask::new(exchange, Seen { record, state }));
         live.insert(id, task.clone());
         drop(live);
@@ -262,10 +287,20 @@ impl Tasks {
         }
     }
 
-    /// Gives the place of `task` back, which has ended.
+    /// Gives the place of `task` back, which has ended. While its function holds a thread, it goes on counting as one that runs.
     pub(super) fn forget(&self, task: &LiveTask) {
         let id = task.id();
-        let removed = self.live_tasks().remove(&id);
+        let removed = {
+            let mut live = self.live_tasks();
+            let removed = live.remove(&id);
+            if removed.is_some() && task.threads.any() {
+                self.lingering().push(Lingering {
+                    owner: task.current().record.owner.clone(),
+                    threads: task.threads.clone(),
+                });
+            }
+            removed
+        };
         // Dropped without the lock: it may be the last one of a request.
         drop(removed);
         task.ended.fire();

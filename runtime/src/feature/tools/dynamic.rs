@@ -9,7 +9,7 @@ use super::{
     draft::ToolDraft,
     rejected::Rejected,
     result::IntoToolResult,
-    route::Definition,
+    route::{Definition, ToolRoute},
     set::{IntoTools, ToolSet},
 };
 use crate::{
@@ -17,8 +17,10 @@ use crate::{
     feature::{
         callable::{Step, Timeout},
         failure::ToolError,
-        form::Forms,
+        form::{self, Askable, AsksFor, Forms},
         function::{ArgumentNames, Begun, Enforced, Function, Invocation, ParameterError, Place},
+        listing::Item as _,
+        offered::Named,
         tasks::TaskMode,
     },
     lint::Profile,
@@ -49,6 +51,7 @@ pub struct DynamicTool {
     task: Option<TaskMode>,
     profile: Option<Profile>,
     needs: RequiredCapabilities,
+    asks: Vec<AsksFor>,
     place: Place,
     handler: Option<DynamicHandler>,
     problems: Vec<String>,
@@ -77,6 +80,7 @@ impl DynamicTool {
             task: None,
             profile: None,
             needs: RequiredCapabilities::NONE,
+            asks: Vec::new(),
             place,
             handler: None,
             problems,
@@ -157,6 +161,14 @@ impl DynamicTool {
         self
     }
 
+    /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
+    /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+    //
+    pub fn asks<T: Askable>(mut self) -> Self {
+        self.asks.push(form::macro_support::form::<T>);
+        self
+    }
+
     /// Sets the code. It is given arguments that the schema allows, and may return what functions marked `#[tool]` may.
     pub fn handler<F, R>(
         mut self,
@@ -191,6 +203,13 @@ impl DynamicTool {
             ));
             return Err(self.rejected());
         };
+        let (name, place) = (&*self.tool.name, &self.place);
+        let named = Named {
+            kind: ToolRoute::KIND,
+            name,
+            place,
+        };
+        let forms = Forms::of_value(&self.asks, named, &mut self.problems);
         if !self.problems.is_empty() {
             return Err(self.rejected());
         }
@@ -204,7 +223,7 @@ impl DynamicTool {
             place: self.place,
             enforced: Enforced::Advertised,
             states: Vec::new(),
-            forms: Forms::default(),
+            forms,
             timeout: self.timeout,
             profile: self.profile,
             usual_profile: Profile::AsWritten,

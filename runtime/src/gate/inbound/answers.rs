@@ -51,7 +51,10 @@ fn rewritten(text: &str, change: impl Fn(&str, &RawValue) -> Option<String>) -> 
 #[cold]
 pub(crate) fn unfit(answer: &str) -> Option<DecodeError> {
     let error = decode::from_str::<InputResponse>(answer).err()?;
-    nulls::read_without(answer, error, |text| decode::from_str::<InputResponse>(text)).err()
+    nulls::read_without(answer, error, |text| {
+        decode::from_str::<InputResponse>(text)
+    })
+    .err()
 }
 
 #[cfg(test)]
