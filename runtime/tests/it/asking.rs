@@ -57,10 +57,15 @@ impl Peer {
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         });
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.client.send_raw(request.to_string()).unwrap();
-        let response = self.next_message().await;
+        let response = self.send_text(request.to_string()).await;
         assert_eq!(response["id"], id, "{response}");
         response
+    }
+
+    /// Sends `text` and returns what comes next.
+    pub(crate) async fn send_text(&self, text: String) -> Value {
+        self.client.send_raw(text).unwrap();
+        self.next_message().await
     }
 
     pub(crate) async fn next_message(&self) -> Value {

@@ -140,6 +140,37 @@ fn problems(server: Server) -> Vec<String> {
     problems.collect()
 }
 
+/// The problems of `server`, without the places of its values.
+#[track_caller]
+fn problems_of_values(server: Server) -> Vec<String> {
+    let error = server.build().unwrap_err();
+    let problems = error.problems().iter().map(|problem| {
+        let (before, after) = problem.split_once(&format!(" at {}:", file!())).unwrap();
+        let (_, after) = after.split_once(')').unwrap();
+        format!("{before}{after}")
+    });
+    problems.collect()
+}
+
+/// The problems of a value that asks for [`Nested`].
+fn of_value(called: &str) -> [String; 2] {
+    [
+        "field `seat` is an object",
+        "field `others` is a list of other values",
+    ]
+    .map(|problem| {
+        let rest = match problem.contains("seat") {
+            true => {
+                format!("; {FIELDS}, because a form is flat: make its members fields of the form")
+            }
+            false => "; expected a list of an enum of unit variants".to_owned(),
+        };
+        format!(
+            "{called} asks clients for `it::forms::Nested`, which cannot be a form: {problem}{rest}"
+        )
+    })
+}
+
 // R-4: the place, the field and what was expected.
 #[test]
 fn what_is_no_form_is_a_start_error() {
@@ -164,6 +195,36 @@ fn what_is_no_form_is_a_start_error() {
             "fn `listed` asks clients for `alloc::collections::btree::map::BTreeMap<alloc::string::String, u8>`, which cannot be a form: \
           the type takes members of any name, as maps do; expected a struct with named fields"
         ]
+    );
+    let schema = serde_json::json!({ "type": "object" });
+    let tool = DynamicTool::new("dynamic", schema)
+        .handler(|_, _| async { "" })
+        .asks::<Seat>()
+        .asks::<Nested>();
+    assert_eq!(
+        problems_of_values(server().tools(tool)),
+        of_value("tool `dynamic` (the dynamic tool")
+    );
+    let prompt = trueform::prompt::DynamicPrompt::new("dynamic")
+        .handler(|_, _| async { "" })
+        .asks::<Nested>();
+    assert_eq!(
+        problems_of_values(server().prompts(prompt)),
+        of_value("prompt `dynamic` (the dynamic prompt")
+    );
+    let resource = DynamicResource::new("text://a", "dynamic")
+        .handler(|_| async { "" })
+        .asks::<Nested>();
+    assert_eq!(
+        problems_of_values(server().resources(resource)),
+        of_value("resource `text://a` (the dynamic resource")
+    );
+    let template = DynamicTemplate::new("text://{a}", "dynamic")
+        .handler(|_, _| async { "" })
+        .asks::<Nested>();
+    assert_eq!(
+        problems_of_values(server().resources(template)),
+        of_value("resource template `text://{a}` (the dynamic resource template")
     );
     // Types that are no forms are nothing to methods of other types.
     server().tools(tools![others]).build().unwrap();
@@ -210,6 +271,27 @@ fn a_form_that_no_served_revision_has_is_a_start_error() {
         .build()
         .unwrap();
     serving(&[Revision::V2026_07_28]).build().unwrap();
+}
+
+// R-15: of values as of functions.
+#[test]
+fn forms_of_values_that_no_served_revision_has() {
+    let tool = || {
+        let schema = serde_json::json!({ "type": "object" });
+        DynamicTool::new("days", schema)
+            .handler(|_, _| async { "" })
+            .asks::<days::Days>()
+    };
+    let serving = |revision| Server::new("s", "1").tools(tool()).revisions([revision]);
+    let found = problems_of_values(serving(Revision::V2025_06_18));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains(
+            "whose form no served revision can express: 2025-06-18 has no field for several choices"
+        ),
+        "{found:?}"
+    );
+    serving(Revision::V2025_11_25).build().unwrap();
 }
 
 // R-8, R-15

@@ -320,7 +320,7 @@ mod tests {
                 "/params/inputResponses",
                 "duplicate",
             ),
-            ("[]", "/params", "type"),
+            ("5", "/params", "type"),
         ] {
             let message = format!(r#"{{"jsonrpc":"2.0","params":{params}}}"#);
             let detail = brought(message.as_bytes()).err().unwrap();

@@ -135,7 +135,23 @@ fn field() -> impl Strategy<Value = Value> {
             schema
         });
     let boolean = Just(json!({"type": "boolean"}));
-    prop_oneof![3 => text, 2 => format, 4 => number, 1 => boolean, 2 => choice(), 2 => choices]
+    let any =
+        prop_oneof![3 => text, 2 => format, 4 => number, 1 => boolean, 2 => choice(), 2 => choices];
+    any.prop_map(|mut schema| {
+        // A lower limit above the upper one is no form.
+        for (lower, upper) in [
+            ("minLength", "maxLength"),
+            ("minimum", "maximum"),
+            ("minItems", "maxItems"),
+        ] {
+            if schema[upper].as_f64() < schema[lower].as_f64() && !schema[upper].is_null() {
+                let (least, most) = (schema[upper].take(), schema[lower].take());
+                schema[lower] = least;
+                schema[upper] = most;
+            }
+        }
+        schema
+    })
 }
 
 fn set(schema: &mut Value, keyword: &str, value: Option<Value>) {

@@ -286,3 +286,88 @@ fn types_that_are_not_structs() {
     );
     refused::<()>("[]", "(root): expected object, found array of 0 items");
 }
+
+// limits that no value is within are a mistake of the author, which is found at the start.
+#[test]
+fn limits_that_nothing_is_within() {
+    let problems = |field: serde_json::Value| {
+        let schema = json!({ "type": "object", "properties": { "f": field }, "required": ["f"] });
+        Form::of_schemas(&schema, &schema).err().unwrap_or_default()
+    };
+    for (field, reason) in [
+        (
+            json!({ "type": "string", "minLength": 5, "maxLength": 4 }),
+            "has `minLength` 5, which is above its `maxLength` 4",
+        ),
+        (
+            json!({ "type": "integer", "minimum": 3, "maximum": 2 }),
+            "has `minimum` 3, which is above its `maximum` 2",
+        ),
+        (
+            json!({ "type": "number", "minimum": 0.5, "maximum": 0.25 }),
+            "has `minimum` 0.5, which is above its `maximum` 0.25",
+        ),
+        // Equal as floats.
+        (
+            json!({ "type": "integer", "minimum": 9_007_199_254_740_993_u64, "maximum": 9_007_199_254_740_992_u64 }),
+            "has `minimum` 9007199254740993, which is above its `maximum` 9007199254740992",
+        ),
+        (
+            json!({ "type": "array", "items": { "enum": ["a", "b"] }, "minItems": 2, "maxItems": 1 }),
+            "has `minItems` 2, which is above its `maxItems` 1",
+        ),
+        (
+            json!({ "type": "array", "items": { "enum": ["a", "b"] }, "minItems": 3, "uniqueItems": true }),
+            "has `minItems` 3 and 2 different options",
+        ),
+    ] {
+        let found = problems(field.clone());
+        let named = found
+            .iter()
+            .any(|problem| problem.starts_with(&format!("field `f` {reason}")));
+        assert!(named, "{field}: {found:?}");
+    }
+    for field in [
+        json!({ "type": "string", "minLength": 5, "maxLength": 5 }),
+        json!({ "type": "integer", "minimum": -2, "maximum": -2 }),
+        json!({ "type": "number", "minimum": 0, "maximum": 0.5 }),
+        json!({ "type": "array", "items": { "enum": ["a", "b"] }, "minItems": 2, "maxItems": 2, "uniqueItems": true }),
+        json!({ "type": "array", "items": { "enum": ["a", "b"] }, "minItems": 3 }),
+    ] {
+        assert_eq!(problems(field.clone()), Vec::<String>::new(), "{field}");
+    }
+}
+
+// A form is made once for each type, and types with equal names have forms of their own.
+#[test]
+fn forms_are_kept() {
+    #[expect(dead_code, reason = "only its form is used")]
+    #[derive(Deserialize, JsonSchema)]
+    struct Same {
+        one: String,
+    }
+    mod other {
+        use super::*;
+
+        #[expect(dead_code, reason = "only its form is used")]
+        #[derive(Deserialize, JsonSchema)]
+        pub(super) struct Same {
+            two: bool,
+        }
+    }
+    let first = Form::kept::<Same>();
+    assert!(Arc::ptr_eq(&first, &Form::kept::<Same>()));
+    let second = Form::kept::<other::Same>();
+    assert!(!Arc::ptr_eq(&first, &second));
+    let names = |form: &Arc<Result<Form, Vec<String>>>| -> Vec<String> {
+        let fields = form.as_ref().as_ref().unwrap().fields().iter();
+        fields.map(|field| field.name.clone()).collect()
+    };
+    assert_eq!(
+        (names(&first), names(&second)),
+        (vec!["one".to_owned()], vec!["two".to_owned()])
+    );
+    // What cannot be a form is kept as that.
+    let failed = Form::kept::<Vec<u8>>();
+    assert!(failed.is_err() && Arc::ptr_eq(&failed, &Form::kept::<Vec<u8>>()));
+}

@@ -185,6 +185,43 @@ async fn states_of_other_requests() {
     assert_eq!(undeclared["error"]["code"], -32021, "{undeclared}");
 }
 
+/// Asks whether a value is right; types read repeated members in their own way.
+#[tool]
+async fn checked(context: Context, value: Value) -> Result<String, ToolError> {
+    let sure = context.ask::<bool>("sure", "Sure?").await?;
+    Ok(format!("{} {sure:?}", value))
+}
+
+// T-9: two texts that the code may read in two ways are different params.
+#[tokio::test]
+async fn repeated_members() {
+    let service = Server::new("bank", "1").tools(tools![checked]);
+    let peer = Peer::able(&service.ask_keys([OLD]).build().unwrap()).await;
+    let call = |value: &str, more: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"checked","arguments":{{"value":{value}}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}{more}}}}}"#
+        )
+    };
+    let asked = peer.send_text(call(r#"{"amount":5}"#, "")).await;
+    let more = format!(
+        r#","requestState":"{}","inputResponses":{{"sure":{{"action":"accept","content":{{"answer":true}}}}}}"#,
+        state(&asked)
+    );
+    for other in [
+        r#"{"amount":6,"amount":5}"#,
+        r#"{"amount":5,"amount":5}"#,
+        r#"{"amount":5,"a\u006dount":6}"#,
+    ] {
+        let refused = peer.send_text(call(other, &more)).await;
+        assert_eq!(
+            refused["error"]["data"]["pointer"], "/params/requestState",
+            "{refused}"
+        );
+    }
+    let done = peer.send_text(call(r#"{ "amount": 5.0 }"#, &more)).await;
+    assert!(text(&done).ends_with("Accepted(true)"), "{done}");
+}
+
 // T-8, T-9: of another server, with another key, with an older one.
 #[tokio::test]
 async fn states_of_other_servers() {

@@ -304,6 +304,150 @@ async fn forms_of_later_revisions() {
     assert_eq!(text(&next(&client).await), "Accepted([Ham])");
 }
 
+/// Asks for several options.
+#[prompt]
+async fn several_in_a_prompt(context: Context) -> Result<String, ToolError> {
+    let toppings = context.ask::<Vec<Topping>>("toppings", "Which?").await?;
+    Ok(format!("{toppings:?}"))
+}
+
+/// Asks for several options.
+#[resource("pizza://toppings")]
+async fn several_in_a_resource(context: Context) -> Result<String, ToolError> {
+    let toppings = context.ask::<Vec<Topping>>("toppings", "Which?").await?;
+    Ok(format!("{toppings:?}"))
+}
+
+// R-4, R-15, DEC-9: what has no result that could say so gets -32602; others go on.
+#[tokio::test]
+async fn forms_of_later_revisions_in_prompts_and_resources() {
+    let service = Server::new("pizza", "1")
+        .tools(tools![greet])
+        .prompts(prompts![several_in_a_prompt])
+        .resources(resources![several_in_a_resource])
+        .build()
+        .unwrap();
+    let client = opened(&service, "2025-06-18", r#"{"elicitation":{}}"#).await;
+    for (method, params) in [
+        ("prompts/get", r#"{"name":"several_in_a_prompt"}"#),
+        ("resources/read", r#"{"uri":"pizza://toppings"}"#),
+    ] {
+        client.send_raw(legacy("9", method, params)).unwrap();
+        let refused = next(&client).await;
+        let error = &refused["error"];
+        assert_eq!(error["code"], -32602, "{refused}");
+        assert!(
+            error["message"].as_str().unwrap().contains("2025-06-18"),
+            "{refused}"
+        );
+        assert_eq!(error["data"]["rule"], "revision", "{refused}");
+        assert_eq!(error["data"]["pointer"], "/method", "{refused}");
+        client.send_raw(legacy("10", "ping", "{}")).unwrap();
+        assert_eq!(next(&client).await["id"], 10);
+    }
+}
+
+/// Sends the user to a page, and goes on without waiting for what is done there.
+#[tool]
+async fn page_for_later(
+    context: Context,
+    later: State<std::sync::Arc<std::sync::Mutex<Vec<trueform::VisitedUrl>>>>,
+) -> Result<String, ToolError> {
+    let url = "https://example.com/sign-in";
+    let visited = context.ask_url("page", "Sign in.", url).await?;
+    later.0.lock().unwrap().extend(visited.accepted());
+    Ok("asked".to_owned())
+}
+
+// R-13: what is done outside of the client often takes longer than the call. Only the client that was asked hears of it.
+#[tokio::test]
+async fn pages_that_take_longer_than_the_call() {
+    let later = std::sync::Arc::<std::sync::Mutex<Vec<trueform::VisitedUrl>>>::default();
+    let server = Server::new("pages", "1").tools(tools![page_for_later]);
+    let service = server.state(later.clone()).build().unwrap();
+    let opened = || opened(&service, "2025-11-25", r#"{"elicitation":{"url":{}}}"#);
+    let (client, other) = (opened().await, opened().await);
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        call(&client, "page_for_later");
+        let asked = next(&client).await;
+        ids.push(asked["params"]["elicitationId"].clone());
+        answer(
+            &client,
+            &asked,
+            &json!({ "result": { "action": "accept" } }),
+        );
+        assert_eq!(text(&next(&client).await), "asked");
+    }
+    let [first, second] = <[_; 2]>::try_from(std::mem::take(&mut *later.lock().unwrap())).unwrap();
+    first.complete().unwrap();
+    let complete = next(&client).await;
+    assert_eq!(complete["method"], "notifications/elicitation/complete");
+    assert_eq!(complete["params"]["elicitationId"], ids[0]);
+    other.send_raw(legacy("11", "ping", "{}")).unwrap();
+    assert_eq!(next(&other).await["id"], 11, "it was not asked");
+    client.close().await;
+    let gone = second.complete();
+    assert!(matches!(gone, Err(trueform::AskError::Gone)), "{gone:?}");
+}
+
+/// Says which of the roots are still there.
+#[tool]
+async fn look(context: Context) -> Result<String, ToolError> {
+    let roots = context.roots().await?;
+    let there = roots.iter().filter_map(|root| {
+        let path = root.uri.strip_prefix("file://")?;
+        std::fs::read_dir(path)
+            .ok()
+            .map(|_| root.name.clone().unwrap_or_default())
+    });
+    let there: Vec<String> = there.collect();
+    Ok(format!(
+        "{} of {}: {}",
+        there.len(),
+        roots.len(),
+        there.join(" ")
+    ))
+}
+
+// S-3: roots are asked for anew each time, and one that is not there any more is for the tool to cope with; a client without roots is
+// not asked.
+#[tokio::test]
+async fn roots_that_vanish() {
+    let service = Server::new("roots", "1")
+        .tools(tools![look])
+        .build()
+        .unwrap();
+    let folder = crate::folders::Made::new("vanishing-roots");
+    let (stays, goes) = (folder.docs(), folder.docs().join("goes"));
+    std::fs::create_dir(&goes).unwrap();
+    let root = |path: &std::path::Path, name: &str| json!({ "uri": format!("file://{}", path.display()), "name": name });
+    let both = json!([root(&stays, "stays"), root(&goes, "goes")]);
+    let client = opened(&service, "2025-11-25", r#"{"roots":{"listChanged":true}}"#).await;
+    let looked = async |roots: &Value| {
+        call(&client, "look");
+        let asked = next(&client).await;
+        assert_eq!(asked["method"], "roots/list");
+        answer(&client, &asked, &json!({ "result": { "roots": roots } }));
+        text(&next(&client).await).to_owned()
+    };
+    assert_eq!(looked(&both).await, "2 of 2: stays goes");
+    std::fs::remove_dir(&goes).unwrap();
+    assert_eq!(looked(&both).await, "1 of 2: stays");
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
+    client.send_raw(changed.to_owned()).unwrap();
+    assert_eq!(
+        looked(&json!([root(&stays, "stays")])).await,
+        "1 of 1: stays"
+    );
+    assert_eq!(looked(&json!([])).await, "0 of 0: ");
+    let without = opened(&service, "2025-11-25", "{}").await;
+    call(&without, "look");
+    let refused = next(&without).await;
+    assert_eq!(refused["result"]["isError"], true, "{refused}");
+    assert!(text(&refused).contains("`roots`"), "{refused}");
+}
+
 // R-9, R-13
 #[tokio::test]
 async fn pages() {

@@ -122,13 +122,53 @@ async fn an_answer_without_a_state() {
     let params = json!({
         "name": "greet",
         "arguments": { "salutation": "Hi" },
-        "inputResponses": { "person": accept(json!({ "name": "Bo" })), "more": 5 },
+        "inputResponses": { "person": accept(json!({ "name": "Bo" })), "more": accept(json!({})) },
     });
-    let refused = peer.send("tools/call", params.clone()).await;
-    assert_eq!(refused["error"]["code"], -32602, "{refused}");
-    let mut params = params;
-    params["inputResponses"]["more"] = accept(json!({}));
     assert_eq!(text(&peer.send("tools/call", params).await), "Hi, Bo!");
+}
+
+// T-10: answers to questions that nobody asks are ignored, whatever they are.
+#[tokio::test]
+async fn malformed_answers_that_nobody_asked_for() {
+    let service = service(&Arc::default());
+    let peer = Peer::able(&service).await;
+    let hello = json!({ "salutation": "Hi" });
+    let asked = peer.call("greet", hello.clone()).await;
+    for unknown in [
+        json!(5),
+        json!([]),
+        json!("x"),
+        json!({ "action": 5 }),
+        json!({ "roots": {} }),
+        json!({ "model": "m", "role": null }),
+        json!(null),
+    ] {
+        let answers = json!({
+            "before": unknown, "person": accept(json!({ "name": "Bo" })), "z/z": unknown,
+        });
+        let greeted = peer
+            .again("greet", hello.clone(), &asked, answers.clone())
+            .await;
+        assert_eq!(text(&greeted), "Hi, Bo!", "{unknown}");
+        let params = json!({ "name": "greet", "arguments": hello, "inputResponses": answers });
+        let greeted = peer.send("tools/call", params).await;
+        assert_eq!(text(&greeted), "Hi, Bo!", "{unknown}");
+        let again = peer
+            .again("greet", hello.clone(), &asked, json!({ "other": unknown }))
+            .await;
+        assert_eq!(keys(&again), ["person"], "{unknown}");
+    }
+    // DEC-12: strict mode refuses what the schema refuses.
+    let strict = Server::new("asking", "1").tools(tools![greet]);
+    let strict = strict.lenient(trueform::Leniencies::NONE).build().unwrap();
+    let strict = Peer::able(&strict).await;
+    let params = json!({ "name": "greet", "arguments": hello, "inputResponses": { "more": 5 } });
+    let refused = strict.send("tools/call", params).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    assert_eq!(
+        refused["error"]["data"]["pointer"], "/params/inputResponses/more",
+        "{refused}"
+    );
 }
 
 // R-5, T-10: what does not fit is asked for again, and never reaches the author.
@@ -171,8 +211,22 @@ async fn malformed_answers() {
         (json!([]), "/params/inputResponses"),
         (json!("x"), "/params/inputResponses"),
         (json!({ "person": 12345 }), "/params/inputResponses/person"),
+        (
+            json!({ "person": { "action": 5 } }),
+            "/params/inputResponses/person/action",
+        ),
+        (
+            json!({ "person": { "roots": [{}] } }),
+            "/params/inputResponses/person/roots/0/uri",
+        ),
     ] {
-        let params = json!({ "name": "greet", "arguments": { "salutation": "Hi" }, "inputResponses": answers });
+        let mut params = json!({ "name": "greet", "arguments": { "salutation": "Hi" }, "inputResponses": answers });
+        let refused = peer.send("tools/call", params.clone()).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        assert_eq!(refused["error"]["data"]["pointer"], pointer, "{refused}");
+        // The same to a question that was asked.
+        let asked = peer.call("greet", json!({ "salutation": "Hi" })).await;
+        params["requestState"] = state(&asked).into();
         let refused = peer.send("tools/call", params).await;
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
         assert_eq!(refused["error"]["data"]["pointer"], pointer, "{refused}");

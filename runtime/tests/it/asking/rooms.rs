@@ -8,9 +8,10 @@ use trueform::{
     prompt::IntoPromptResult,
     resource::{IntoResourceResult, ResourceOutput},
     schema::{
-        ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest,
-        ElicitRequestFormParams, ElicitRequestedSchema, GetPromptResult, InputResponse,
-        ListRootsRequest, Map, Role, SamplingMessage, SamplingMessageContentBlock, TextContent,
+        CallToolResult, ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams,
+        ElicitRequest, ElicitRequestFormParams, ElicitRequestedSchema, GetPromptResult,
+        InputResponse, ListRootsRequest, Map, Role, SamplingMessage, SamplingMessageContentBlock,
+        TextContent,
     },
     tool::IntoToolResult,
 };
@@ -314,6 +315,8 @@ async fn results_by_hand_in_the_legacy_era() {
         "{result}"
     );
     let error = client.get_prompt("prompt_by_hand", ()).await.unwrap_err();
+    // DEC-9
+    assert!(error.to_string().contains("-32602"), "{error}");
     assert!(
         error
             .to_string()
@@ -327,4 +330,50 @@ async fn results_by_hand_in_the_legacy_era() {
             .contains("which no client of this revision understands"),
         "{error}"
     );
+}
+
+/// Says something of its result, and asks.
+#[tool]
+async fn marked(context: Context, later: bool) -> Result<String, ToolError> {
+    context.set_result_meta("com.example/step", "first");
+    if later {
+        tokio::task::yield_now().await;
+    }
+    let sure = context.ask::<bool>("sure", "Sure?").await?;
+    context.set_result_meta("com.example/step", "second");
+    Ok(format!("{sure:?}"))
+}
+
+/// The same by hand, with a key that is not the author's.
+#[tool]
+fn marked_by_hand(context: Context, key: String) -> Result<CallToolResult, ToolError> {
+    context.set_result_meta(key, 1);
+    InputRequired::new().state("s").into_tool_result()
+}
+
+// V-1, Z-10: what the code says of its result goes with the questions too.
+#[tokio::test]
+async fn metadata_of_questions() {
+    let service = Server::new("rooms", "1").tools(tools![marked, marked_by_hand]);
+    let peer = Peer::able(&service.build().unwrap()).await;
+    for later in [false, true] {
+        let arguments = json!({ "later": later });
+        let asked = peer.call("marked", arguments.clone()).await;
+        assert_eq!(keys(&asked), ["sure"]);
+        assert_eq!(
+            asked["result"]["_meta"]["com.example/step"], "first",
+            "{asked}"
+        );
+        let yes = json!({ "sure": accept(json!({ "answer": true })) });
+        let done = peer.again("marked", arguments, &asked, yes).await;
+        assert_eq!(text(&done), "Accepted(true)");
+        assert_eq!(done["result"]["_meta"]["com.example/step"], "second");
+    }
+    let key = |key: &str| json!({ "key": key });
+    let asked = peer.call("marked_by_hand", key("com.example/n")).await;
+    assert_eq!(asked["result"]["_meta"]["com.example/n"], 1, "{asked}");
+    let refused = peer
+        .call("marked_by_hand", key("io.modelcontextprotocol/n"))
+        .await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
 }

@@ -1,7 +1,14 @@
 //! Questions of tasks.
 
 use serde_json::{Value, json};
-use trueform::{Service, client::ClientOptions, prelude::*, task::TaskStart};
+use trueform::{
+    Service,
+    client::ClientOptions,
+    prelude::*,
+    schema::{ListRootsRequestParams, methods::ListRoots},
+    store::{MemoryTaskStore, StoreError, StoreFuture, TaskRecord, TaskStore},
+    task::{TaskSettings, TaskStart},
+};
 
 use super::support::{EXTENSION, Peer, RELATED, code, text};
 
@@ -267,4 +274,145 @@ async fn as_requests() {
     let answer = without.about("tasks/result", &id).await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert_eq!(code(&without.about("tasks/cancel", &id).await), -32_602);
+}
+
+/// A store that takes no state with an open question; it says so at once, or later.
+#[derive(Debug)]
+struct Unasked {
+    memory: MemoryTaskStore,
+    at_once: bool,
+}
+
+impl TaskStore for Unasked {
+    fn create(&self, record: TaskRecord) -> StoreFuture<'_, Result<bool, StoreError>> {
+        self.memory.create(record)
+    }
+
+    fn update(&self, record: TaskRecord) -> StoreFuture<'_, Result<bool, StoreError>> {
+        let refused = record.state.contains("input_required");
+        let refusal = || Err(StoreError::new("no disk"));
+        match (refused, self.at_once) {
+            (false, _) => self.memory.update(record),
+            (true, true) => StoreFuture::ready(refusal()),
+            (true, false) => StoreFuture::later(async move {
+                tokio::task::yield_now().await;
+                refusal()
+            }),
+        }
+    }
+
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<Option<TaskRecord>, StoreError>> {
+        self.memory.load(id)
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        after: Option<(std::time::SystemTime, &'a str)>,
+        most: usize,
+    ) -> StoreFuture<'a, Result<Vec<TaskRecord>, StoreError>> {
+        self.memory.list(owner, after, most)
+    }
+}
+
+// W-15: a question that the store does not take would never be seen. The tool gets the error, and the task ends.
+#[tokio::test]
+async fn a_store_that_refuses_the_question() {
+    let serving = |settings: TaskSettings| {
+        let server = Server::new("asks", "1.0.0").tools(tools![confirm, both]);
+        server.tasks(settings).build().unwrap()
+    };
+    let refused = |task: &Value| {
+        assert_eq!(task["result"]["isError"], true, "{task}");
+        let text = text(&task["result"]);
+        assert!(text.contains("could not be stored with the task"), "{text}");
+    };
+    for at_once in [true, false] {
+        let store = Unasked {
+            memory: MemoryTaskStore::new(),
+            at_once,
+        };
+        let service = serving(TaskSettings::new().store(store));
+        let mut peer = modern(&service).await;
+        for (tool, arguments) in [("confirm", json!({ "file": "a" })), ("both", json!({}))] {
+            let id = peer.start(tool, arguments.clone()).await;
+            refused(&peer.until(&id, "completed").await);
+            let mut peer = Peer::legacy_with(&service, &json!({ "elicitation": {} })).await;
+            let id = peer.start(tool, arguments).await;
+            refused(&peer.about("tasks/result", &id).await);
+        }
+    }
+    // A question that is too long for the store in memory; a short one is fine.
+    let store = MemoryTaskStore::new().max_bytes(4096);
+    let service = serving(TaskSettings::new().store(store));
+    let mut peer = modern(&service).await;
+    let id = peer
+        .start("confirm", json!({ "file": "a".repeat(8192) }))
+        .await;
+    refused(&peer.until(&id, "completed").await);
+    let id = peer.start("confirm", json!({ "file": "a" })).await;
+    peer.until(&id, "input_required").await;
+    update(&mut peer, &id, json!({ "confirm": accept(&json!(true)) })).await;
+    peer.until(&id, "completed").await;
+}
+
+// T-10, W-16: an answer without the form of any is an error where its question is open, and is ignored elsewhere.
+#[tokio::test]
+async fn malformed_answers() {
+    let service = service();
+    let mut peer = modern(&service).await;
+    let id = peer.start("confirm", json!({ "file": "a" })).await;
+    peer.until(&id, "input_required").await;
+    for malformed in [json!(5), json!([]), json!({}), json!({ "action": 5 })] {
+        update(&mut peer, &id, json!({ "unknown": malformed })).await;
+        assert_eq!(keys(&peer.get(&id).await), ["confirm"]);
+        let params =
+            json!({ "taskId": id, "inputResponses": { "confirm": malformed, "b": malformed } });
+        let refused = peer.request("tasks/update", params).await;
+        assert_eq!(code(&refused), -32_602, "{refused}");
+        assert_eq!(
+            refused["error"]["data"]["pointer"],
+            "/params/inputResponses/confirm"
+        );
+        assert_eq!(keys(&peer.get(&id).await), ["confirm"]);
+    }
+    update(
+        &mut peer,
+        &id,
+        json!({ "b": 5, "confirm": accept(&json!(true)) }),
+    )
+    .await;
+    let task = peer.until(&id, "completed").await;
+    assert_eq!(text(&task["result"]), "deleted a");
+}
+
+/// Sends a request of its own.
+#[tool(task = optional)]
+async fn roots(context: Context) -> Result<String, ToolError> {
+    let params = ListRootsRequestParams::default();
+    let outcome = context.request::<ListRoots>(params).await?;
+    Ok(format!("{outcome:?}"))
+}
+
+// W-7: every request within a task names it, and none does outside of one.
+#[tokio::test]
+async fn requests_of_the_low_level_name_the_task() {
+    let service = Server::new("asks", "1.0.0")
+        .tools(tools![roots])
+        .build()
+        .unwrap();
+    let mut peer = Peer::legacy_with(&service, &json!({ "roots": {} })).await;
+    let id = peer.start("roots", json!({})).await;
+    let asked = peer.other_of("roots/list").await;
+    assert_eq!(
+        asked["params"]["_meta"],
+        json!({ RELATED: { "taskId": id } })
+    );
+    peer.respond(&asked["id"], json!({ "roots": [] }));
+    peer.until(&id, "completed").await;
+    let call = peer.send("tools/call", json!({ "name": "roots", "arguments": {} }));
+    let asked = peer.other_of("roots/list").await;
+    assert!(asked["params"]["_meta"].is_null(), "{asked}");
+    peer.respond(&asked["id"], json!({ "roots": [] }));
+    assert!(peer.answer(call).await["result"].is_object());
 }

@@ -1,9 +1,21 @@
 //! As many tasks as may be, and not one more; others are served meanwhile.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
 use serde_json::json;
-use trueform::{Principal, client::ClientOptions, store::MemoryTaskStore, task::TaskSettings};
+use tokio::sync::Semaphore;
+use trueform::{
+    Principal, client::ClientOptions, prelude::*, store::MemoryTaskStore, task::TaskSettings,
+};
 
 use super::support::{EXTENSION, Peer, code, service_with, text};
+use crate::support::soon;
 
 const R4: &str = "2025-11-25";
 
@@ -116,4 +128,92 @@ async fn too_large_to_be_kept() {
     let mut peer = Peer::legacy(&service, R4).await;
     let id = peer.start("hurry", json!({ "label": label })).await;
     assert_eq!(code(&peer.about("tasks/result", &id).await), -32_603);
+}
+
+/// Lets a function go on that does not look whether anybody waits for it.
+#[derive(Clone)]
+struct Gate {
+    begun: Arc<Semaphore>,
+    open: Arc<AtomicBool>,
+}
+
+/// Holds its thread until the test lets it go, whatever becomes of its task.
+#[tool(task = optional, blocking)]
+fn stubborn(gate: State<Gate>) -> &'static str {
+    gate.0.begun.add_permits(1);
+    while !gate.0.open.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+    "done"
+}
+
+/// Answers at once.
+#[tool]
+fn quick() -> &'static str {
+    "quick"
+}
+
+// A function that blocks cannot be dropped with its task: it counts until it returns, so that tasks which are begun and cancelled do not
+// pile up. Others are served.
+#[tokio::test]
+async fn functions_that_go_on_after_their_task() {
+    for modern in [true, false] {
+        for expires in [false, true] {
+            let gate = Gate {
+                begun: Arc::new(Semaphore::new(0)),
+                open: Arc::default(),
+            };
+            let mut settings = TaskSettings::new().max_running(5, 1);
+            if expires {
+                settings = settings.default_ttl(Duration::from_millis(20));
+            }
+            let server = Server::new("stubborn", "1").tools(tools![stubborn, quick]);
+            let service = server.tasks(settings).state(gate.clone()).build().unwrap();
+            let ann = ClientOptions::new().principal(Principal::new("ann"));
+            let mut peer = match modern {
+                true => {
+                    let declared = json!({ "extensions": { EXTENSION: {} } });
+                    Peer::modern_as(&service, ann, &declared).await
+                }
+                false => Peer::legacy_as(&service, R4, ann).await,
+            };
+            let id = peer.start("stubborn", json!({})).await;
+            soon(gate.begun.acquire()).await.unwrap().forget();
+            match expires {
+                false => {
+                    peer.about("tasks/cancel", &id).await;
+                    assert_eq!(peer.get(&id).await["status"], "cancelled");
+                }
+                true => {
+                    soon(async {
+                        while peer.about("tasks/get", &id).await.get("error").is_none() {
+                            tokio::task::yield_now().await;
+                        }
+                    })
+                    .await;
+                }
+            }
+            for _ in 0..3 {
+                let refused = peer.call("stubborn", json!({})).await;
+                assert_eq!(code(&refused), -32_603, "{refused}");
+                let message = refused["error"]["message"].as_str().unwrap();
+                assert!(message.ends_with("1 of one caller at once"), "{message}");
+            }
+            let params = json!({ "name": "quick", "arguments": {} });
+            let answer = peer.request("tools/call", params).await;
+            assert_eq!(text(&answer["result"]), "quick");
+            gate.open.store(true, Ordering::SeqCst);
+            soon(async {
+                while peer
+                    .call("stubborn", json!({}))
+                    .await
+                    .get("error")
+                    .is_some()
+                {
+                    tokio::task::yield_now().await;
+                }
+            })
+            .await;
+        }
+    }
 }
