@@ -217,14 +217,14 @@ fn what_is_no_form_is_a_start_error() {
         .asks::<Nested>();
     assert_eq!(
         problems_of_values(server().resources(resource)),
-        of_value("resource `text://a` (the dynamic resource")
+        of_value("resource `text://a` (the dynamic resource:")
     );
     let template = DynamicTemplate::new("text://{a}", "dynamic")
         .handler(|_, _| async { "" })
         .asks::<Nested>();
     assert_eq!(
         problems_of_values(server().resources(template)),
-        of_value("resource template `text://{a}` (the dynamic resource template")
+        of_value("resource template `text://{a}` (the dynamic resource template:")
     );
     // Types that are no forms are nothing to methods of other types.
     server().tools(tools![others]).build().unwrap();

@@ -4,6 +4,8 @@ mod admission;
 #[cfg(feature = "ask")]
 mod asking;
 mod asks;
+#[cfg(feature = "ask")]
+mod bad_asks;
 mod bad_input;
 mod bounds;
 mod composed;

@@ -107,9 +107,7 @@ impl ResourceDraft {
     /// Makes the forms of `asks`.
     pub(super) fn with_asked_forms(mut self) -> Self {
         let asks = std::mem::take(&mut self.asks);
-        let mut found = Vec::new();
-        self.forms = Forms::of_value(&asks, self.named(), &mut found);
-        self.problems.append(&mut found);
+        self.forms = Forms::of(&asks, &mut self.problems);
         self
     }
 
