@@ -87,6 +87,7 @@ drive "$sdk1" "$here/interop/smolagents_py.py" $legacy
 # An example that is a server of its own.
 for transport in stdio http; do
   client "$sdk2" "$here/interop/sqlite_explorer.py" "$transport" "$explorer" 2025-11-25 $modern
+  client "$sdk2" "$here/interop/sqlite_explorer.py" "$transport" "$explorer" --write 2025-11-25 $modern
 done
 
 if [ "${#broken[@]}" -ne 0 ]; then

@@ -7,23 +7,27 @@ import asyncio
 import json
 import re
 import sqlite3
+import sys
 import tempfile
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
 from mcp import Client, MCPError, StdioServerParameters
-from mcp_types import PromptReference, ResourceTemplateReference
+from mcp_types import ElicitResult, PromptReference, ResourceTemplateReference
 
+from asks import User
 from harness import CHECK_SECONDS, FIRST_MODERN, check_revision, main
 
 TABLE = "sqlite://tables/{table}"
 
 
 class Session:
-    def __init__(self, client, revision):
+    def __init__(self, client, revision, user):
         self.client = client
         self.revision = revision
+        self.user = user
 
     def negotiated(self):
         return self.client.protocol_version
@@ -53,38 +57,45 @@ async def serving(command, *arguments):
 
 
 @asynccontextmanager
-async def standing_by(transport, target, file):
+async def standing_by(transport, target, *arguments):
     """What the client connects to."""
     if transport == "http":
-        async with serving(target, file) as url:
+        async with serving(target, *arguments) as url:
             yield url
     else:
-        yield StdioServerParameters(command=target, args=[file])
+        yield StdioServerParameters(command=target, args=arguments)
 
 
 @asynccontextmanager
-async def connected(transport, target, revision):
+async def connected(transport, target, revision, *, options=()):
     modern = revision >= FIRST_MODERN
+    user = User()
+
+    async def fill_in(_context, params):
+        action, content = user.fill_in(params.message)
+        return ElicitResult(action=action, content=content)
+
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "shop.db"
         with sqlite3.connect(file) as database:
             database.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT)")
             database.execute("INSERT INTO customers VALUES (1, 'Ada'), (2, 'Bob')")
         database.close()
-        async with standing_by(transport, target, str(file)) as server:
-            client = Client(server, mode="auto" if modern else "legacy", read_timeout_seconds=CHECK_SECONDS)
+        async with standing_by(transport, target, str(file), *options) as server:
+            mode = "auto" if modern else "legacy"
+            client = Client(server, mode=mode, read_timeout_seconds=CHECK_SECONDS, elicitation_callback=fill_in)
             # This SDK always offers its newest handshake revision; the constant is the only way to offer an older one.
             with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
                 await client.__aenter__()
             try:
-                yield Session(client, revision)
+                yield Session(client, revision, user)
             finally:
                 await client.__aexit__(None, None, None)
 
 
 async def check_lists(session):
     client = session.client
-    assert [tool.name for tool in (await client.list_tools()).tools] == ["query", "schema"]
+    assert [tool.name for tool in (await client.list_tools()).tools] == ["query", "execute", "schema"]
     assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["explain_table"]
     assert [str(one.uri) for one in (await client.list_resources()).resources] == ["sqlite://schema"]
     templates = (await client.list_resource_templates()).resource_templates
@@ -98,8 +109,10 @@ async def check_query(session):
 
 
 async def check_write(session):
-    result = await session.client.call_tool("query", {"sql": "DELETE FROM customers"})
-    assert result.is_error and "only reads" in result.content[0].text, result
+    for tool, says in [("query", "only reads"), ("execute", "reading only")]:
+        result = await session.client.call_tool(tool, {"sql": "DELETE FROM customers"})
+        assert result.is_error and says in result.content[0].text, result
+    assert session.user.asked == [], session.user.asked
 
 
 async def check_resources(session):
@@ -129,6 +142,32 @@ async def check_prompt(session):
     assert question.content.text.endswith("Who is it?"), question
 
 
+DELETE = {"sql": "DELETE FROM customers WHERE id = ?", "parameters": [2]}
+QUESTION = "This statement writes to the database. Run it?\n\nParameters: [2]\n\nDELETE FROM customers WHERE id = ?"
+
+
+async def count(session):
+    result = await session.client.call_tool("query", {"sql": "SELECT count(*) FROM customers"})
+    return result.structured_content["rows"][0][0]
+
+
+async def check_asked_first(session):
+    for action, outcome, left in [("decline", "declined", 2), ("cancel", "cancelled", 2), ("accept", "executed", 1)]:
+        session.user.will((action, {} if action == "accept" else None))
+        result = await session.client.call_tool("execute", DELETE)
+        assert not result.is_error and result.structured_content["outcome"] == outcome, result
+        assert session.user.asked == [QUESTION], session.user.asked
+        assert await count(session) == left, outcome
+    assert result.structured_content["changed_rows"] == 1, result
+
+
+async def check_bad_statement(session):
+    session.user.will()
+    result = await session.client.call_tool("execute", {"sql": "DELETE FROM custmers"})
+    assert result.is_error and "no such table: custmers" in result.content[0].text, result
+    assert session.user.asked == [], session.user.asked
+
+
 CHECKS = {
     "revision": check_revision,
     "lists": check_lists,
@@ -139,4 +178,15 @@ CHECKS = {
     "prompt": check_prompt,
 }
 
-main("sqlite_explorer", connected, CHECKS)
+WRITE_CHECKS = {
+    "revision": check_revision,
+    "the user is asked before a write": check_asked_first,
+    "a bad statement is not asked about": check_bad_statement,
+}
+
+# `--write` behind the target stands for the server that is started with it.
+if "--write" in sys.argv:
+    sys.argv.remove("--write")
+    main("sqlite_explorer_write", partial(connected, options=["--write"]), WRITE_CHECKS)
+else:
+    main("sqlite_explorer", connected, CHECKS)

@@ -2,12 +2,15 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use rusqlite::{
-    Connection, OpenFlags, Statement,
+    Connection, MAIN_DB, OpenFlags, Statement,
     config::DbConfig,
     fallible_iterator::FallibleIterator,
     hooks::{AuthContext, Authorization},
@@ -15,7 +18,7 @@ use rusqlite::{
 };
 
 use crate::{
-    permission::{Access, refusal},
+    permission::{Access, OTHER_FILES, refusal},
     problem::Problem,
 };
 
@@ -37,10 +40,11 @@ const STEPS_BETWEEN_LOOKS: i32 = 1000;
 pub struct Database {
     file: Arc<PathBuf>,
     timeout: Duration,
+    writable: bool,
 }
 
 impl Database {
-    /// The database in `file`.
+    /// The database in `file`, for reading only.
     ///
     /// # Errors
     /// If the file cannot be read, or holds no database.
@@ -48,6 +52,7 @@ impl Database {
         let this = Self {
             file: Arc::new(file.into()),
             timeout: STATEMENT_TIMEOUT,
+            writable: false,
         };
         this.session(Access::Read, || false)?.read_schema()?;
         Ok(this)
@@ -60,6 +65,13 @@ impl Database {
         self
     }
 
+    /// Opens the database for writes too. The user is asked before each of them.
+    #[must_use]
+    pub fn writable(mut self) -> Self {
+        self.writable = true;
+        self
+    }
+
     /// A connection for one call. `is_cancelled` stops the statement that runs.
     ///
     /// Calls share nothing but the file, so none waits for another one.
@@ -68,6 +80,9 @@ impl Database {
         access: Access,
         is_cancelled: impl Fn() -> bool + Send + 'static,
     ) -> Result<Session, Problem> {
+        if access == Access::Write && !self.writable {
+            return Err(Problem::NotWritable);
+        }
         let flags = match access {
             Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
             Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
@@ -75,6 +90,10 @@ impl Database {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection =
             Connection::open_with_flags(&*self.file, flags).map_err(Problem::Unopened)?;
+        // SQLite opens a file that it may not write to for reading.
+        if access == Access::Write && connection.is_readonly(MAIN_DB)? {
+            return Err(Problem::WriteProtected);
+        }
         connection.busy_timeout(LOCK_TIMEOUT)?;
         connection.pragma_update(None, "query_only", access == Access::Read)?;
         // A maximum for the process, which any connection may set.
@@ -87,8 +106,10 @@ impl Database {
         connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
 
         let reason = Reason::default();
-        let refused = reason.clone();
+        let asks = Arc::new(AtomicBool::new(false));
+        let (refused, has_asked) = (reason.clone(), asks.clone());
         connection.authorizer(Some(move |asked: AuthContext<'_>| {
+            has_asked.store(true, Ordering::Relaxed);
             match refusal(&asked.action, access) {
                 None => Authorization::Allow,
                 Some(why) => {
@@ -108,7 +129,11 @@ impl Database {
             true
         };
         connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stops))?;
-        Ok(Session { connection, reason })
+        Ok(Session {
+            connection,
+            reason,
+            asks,
+        })
     }
 }
 
@@ -117,6 +142,8 @@ impl Database {
 pub(crate) struct Session {
     connection: Connection,
     reason: Reason,
+    /// Whether SQLite asked for an action.
+    asks: Arc<AtomicBool>,
 }
 
 impl Session {
@@ -124,8 +151,13 @@ impl Session {
     pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>, Problem> {
         // `Connection::prepare` calls itself for each further statement.
         let mut statements = rusqlite::Batch::new(&self.connection, sql);
+        self.asks.store(false, Ordering::Relaxed);
         let first = self.explained(statements.next())?;
         let first = first.ok_or(Problem::NoStatement)?;
+        // VACUUM is the statement that SQLite asks nothing about until it runs.
+        if !first.readonly() && !self.asks.load(Ordering::Relaxed) {
+            return Err(Problem::Refused(OTHER_FILES.to_owned()));
+        }
         match statements.next() {
             Ok(None) => Ok(first),
             Ok(Some(_)) | Err(_) => Err(Problem::SeveralStatements),

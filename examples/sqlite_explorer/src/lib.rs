@@ -5,6 +5,7 @@ mod permission;
 mod problem;
 mod rows;
 mod schema;
+mod write;
 
 use trueform::{
     completion::CompletionQuery,
@@ -25,29 +26,27 @@ pub use self::{
     },
     schema::{COUNT_TIMEOUT, Column, ForeignKey, Index, MAX_SCHEMA_BYTES, Table},
 };
-use self::{permission::Access, rows::Page};
+use self::{
+    permission::Access,
+    rows::Page,
+    write::{Executed, Outcome, Write},
+};
 
-/// The server for `database`. `writes` adds the tool that writes.
-pub fn server(database: Database, writes: bool) -> Server {
-    let server = Server::new("sqlite-explorer", env!("CARGO_PKG_VERSION"))
+/// The server for `database`.
+pub fn server(database: Database) -> Server {
+    Server::new("sqlite-explorer", env!("CARGO_PKG_VERSION"))
         .title("SQLite explorer")
         .instructions("Looks into one SQLite database. Read the schema before you write a query.")
-        // For `execute`, which is not a method.
-        .state(database.clone())
-        .features(Explorer { database });
-    match writes {
-        true => server.tools(tools![execute]),
-        false => server,
-    }
+        .features(Explorer { database })
 }
 
 /// The template of the URI of a table.
 const TABLE: &str = "sqlite://tables/{table}";
 
-/// What reads.
+/// What the server offers.
 ///
 /// SQLite stops a statement after [`STATEMENT_TIMEOUT`], between two of its steps. `timeout` answers the client even while one step
-/// goes on.
+/// goes on. `execute` has no such limit, because its user may think for a while.
 #[derive(Debug)]
 struct Explorer {
     database: Database,
@@ -78,6 +77,31 @@ impl Explorer {
         let session = self.database.session(Access::Read, watch(&context))?;
         let page = Page { offset, limit };
         session.run(&sql, &parameters, page).map(Json)
+    }
+
+    /// Runs one SQL statement that writes, in the dialect of SQLite, as a transaction of its own. The user is asked first, and may
+    /// refuse.
+    #[tool(destructive, open_world = false)]
+    async fn execute(
+        &self,
+        context: Context,
+        /// The statement, with `?` where parameters go.
+        #[schemars(length(min = 1, max = MAX_SQL_BYTES))]
+        sql: String,
+        /// Values for the `?` of the statement, in order. NULL is written into the statement.
+        #[serde(default)]
+        parameters: Vec<Scalar>,
+    ) -> Result<Json<Executed>, ToolError> {
+        let write = Write::new(&self.database, sql, parameters);
+        write.check(&context).await?;
+        // At 2026-07-28 the function begins anew with the answer. Nothing is asked after the write, so it runs once.
+        let asked = context.ask::<()>("run", write.question()).await?;
+        let executed = match asked {
+            Asked::Accepted(()) => write.run(&context).await?,
+            Asked::Declined => Outcome::Declined.into(),
+            Asked::Cancelled => Outcome::Cancelled.into(),
+        };
+        Ok(Json(executed))
     }
 
     /// Shows the SQL statements that made the tables, views, indexes and triggers.
@@ -176,39 +200,6 @@ impl Explorer {
         }
         Ok(Some(table))
     }
-}
-
-/// Runs one SQL statement that may write, in the dialect of SQLite, as a transaction of its own.
-#[tool(destructive, open_world = false, blocking, timeout = "20s")]
-fn execute(
-    context: Context,
-    State(database): State<Database>,
-    /// The statement, with `?` where parameters go.
-    #[schemars(length(min = 1, max = MAX_SQL_BYTES))]
-    sql: String,
-    /// Values for the `?` of the statement, in order. NULL is written into the statement.
-    #[serde(default)]
-    parameters: Vec<Scalar>,
-) -> Result<Json<Written>, Problem> {
-    let session = database.session(Access::Write, watch(&context))?;
-    let page = Page {
-        offset: 0,
-        limit: MAX_ROWS,
-    };
-    let returned = session.run(&sql, &parameters, page)?;
-    Ok(Json(Written {
-        changed_rows: session.changed_rows(),
-        returned,
-    }))
-}
-
-/// What a statement changed.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Written {
-    /// How many rows were inserted, updated or deleted.
-    changed_rows: u64,
-    /// The rows of a RETURNING clause.
-    returned: Rows,
 }
 
 /// Whether the client no longer wants the answer of the call.

@@ -14,7 +14,7 @@ struct Arguments {
     /// Serve HTTP at this address, such as 127.0.0.1:8000. There is no authentication.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
-    /// Add the tool `execute`, which writes.
+    /// Open the file for writes too: `execute` runs what its user agrees to.
     #[arg(long)]
     write: bool,
 }
@@ -22,8 +22,11 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> trueform::Result {
     let Arguments { file, http, write } = Arguments::parse();
-    let database = Database::open(file).map_err(trueform::Error::other)?;
-    let server = server(database, write);
+    let mut database = Database::open(file).map_err(trueform::Error::other)?;
+    if write {
+        database = database.writable();
+    }
+    let server = server(database);
     match http {
         Some(address) => server.serve_http(address).await,
         None => server.run().await,

@@ -35,9 +35,12 @@ const SETTINGS: [&str; 8] = [
     "user_version",
 ];
 
+/// Statements that work on another file, and why they are refused.
+pub(crate) const OTHER_FILES: &str =
+    "ATTACH, DETACH and VACUUM, because this server works on one file only";
+
 /// Why the `action` is refused; `None` if it is allowed.
 pub(crate) fn refusal(action: &AuthAction<'_>, access: Access) -> Option<String> {
-    let one_file = "ATTACH, DETACH and VACUUM, because this server works on one file only";
     match *action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => None,
         // The one function that leaves the file.
@@ -58,7 +61,7 @@ pub(crate) fn refusal(action: &AuthAction<'_>, access: Access) -> Option<String>
                 )
             })
         }
-        AuthAction::Attach { .. } | AuthAction::Detach { .. } => Some(one_file.to_owned()),
+        AuthAction::Attach { .. } | AuthAction::Detach { .. } => Some(OTHER_FILES.to_owned()),
         AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => {
             Some("transactions, because each call is one statement on its own".to_owned())
         }

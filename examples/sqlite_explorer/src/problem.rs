@@ -8,6 +8,17 @@ pub enum Problem {
     /// The file is absent, may not be read, or is locked.
     #[error("the database file cannot be opened")]
     Unopened(#[source] rusqlite::Error),
+    /// The server was started without writes.
+    #[error(
+        "the database is opened for reading only; who runs the server can start it with `--write`"
+    )]
+    NotWritable,
+    /// The server may write, but the operating system does not let it.
+    #[error("the database file is write-protected")]
+    WriteProtected,
+    /// `execute` got a statement that writes nothing.
+    #[error("the statement only reads; run it with the tool `query`")]
+    OnlyReads,
     /// The statement does what this server does not allow.
     #[error("not allowed: {0}")]
     Refused(String),

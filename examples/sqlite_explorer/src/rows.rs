@@ -1,7 +1,7 @@
 //! Statements and their rows, in a form that fits into a model's context.
 
 use rusqlite::{
-    ToSql,
+    Statement, ToSql,
     types::{ToSqlOutput, ValueRef},
 };
 use trueform::prelude::*;
@@ -23,7 +23,7 @@ const MAX_EXACT: u64 = 1 << 53;
 
 /// A value for a parameter of a statement. NULL is not among them: schemas with it make widely used clients drop the tool, as
 /// `Service::lint` says, and a statement may spell it out.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Scalar {
     /// 0 or 1.
@@ -144,6 +144,23 @@ pub(crate) struct Page {
 }
 
 impl Session {
+    /// Checks that `sql` is a statement that writes, takes `parameters`, and may run. It does not run.
+    pub(crate) fn check_write(&self, sql: &str, parameters: &[Scalar]) -> Result<(), Problem> {
+        match self.prepare_for(sql, parameters)?.readonly() {
+            true => Err(Problem::OnlyReads),
+            false => Ok(()),
+        }
+    }
+
+    fn prepare_for(&self, sql: &str, parameters: &[Scalar]) -> Result<Statement<'_>, Problem> {
+        let statement = self.prepare(sql)?;
+        let (wanted, given) = (statement.parameter_count(), parameters.len());
+        match wanted == given {
+            true => Ok(statement),
+            false => Err(Problem::Parameters { wanted, given }),
+        }
+    }
+
     /// Runs `sql`, and returns the rows of the `page`.
     pub(crate) fn run(
         &self,
@@ -151,11 +168,7 @@ impl Session {
         parameters: &[Scalar],
         page: Page,
     ) -> Result<Rows, Problem> {
-        let mut statement = self.prepare(sql)?;
-        let (wanted, given) = (statement.parameter_count(), parameters.len());
-        if wanted != given {
-            return Err(Problem::Parameters { wanted, given });
-        }
+        let mut statement = self.prepare_for(sql, parameters)?;
         let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut found = Rows {
             columns,

@@ -1,6 +1,7 @@
-//! Queries and writes that succeed, and how much of them is shown.
+//! Queries that succeed, and how much of their rows is shown.
 
 use serde_json::json;
+use trueform::testing::ScriptedUser;
 use trueform_sqlite_explorer::{MAX_ANSWER_BYTES, MAX_CELL_BYTES, MAX_ROWS};
 
 use crate::support::{REVISIONS, Shop};
@@ -117,56 +118,6 @@ async fn long_texts_and_long_answers_are_cut() {
     reader.close().await;
 }
 
-#[tokio::test]
-async fn writes_are_whole() {
-    let shop = Shop::new();
-    let writer = shop.writer().await;
-    let count = async || writer.query("SELECT count(*) FROM customers").await["rows"][0][0].clone();
-    let added = writer
-        .call(
-            "execute",
-            json!({ "sql": "INSERT INTO customers (name) VALUES (?), ('Eve') RETURNING id, name", "parameters": ["Dan"] }),
-        )
-        .await;
-    assert_eq!(
-        added,
-        json!({
-            "changed_rows": 2,
-            "returned": { "columns": ["id", "name"], "rows": [[4, "Dan"], [5, "Eve"]], "more": false },
-        })
-    );
-    assert_eq!(count().await, 5);
-
-    // More rows than are returned: all are written.
-    let many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1500)";
-    let sql = format!("{many} INSERT INTO customers (name) SELECT x FROM c WHERE 1 RETURNING id");
-    let added = writer.call("execute", json!({ "sql": sql })).await;
-    assert_eq!(added["changed_rows"], 1500);
-    assert_eq!(added["returned"]["more"], true);
-    let rows = added["returned"]["rows"].as_array().map(Vec::len);
-    assert_eq!(rows, Some(MAX_ROWS as usize));
-    assert_eq!(count().await, 1505);
-
-    // A constraint that is checked at the end: the statement fails, also after the last row that is returned.
-    let sql = format!(
-        "{many} INSERT INTO orders (customer, total) SELECT 9999, x FROM c WHERE 1 RETURNING id"
-    );
-    let failure = writer.failure("execute", json!({ "sql": sql })).await;
-    assert!(
-        failure.contains("FOREIGN KEY constraint failed"),
-        "{failure}"
-    );
-    assert_eq!(
-        writer.query("SELECT count(*) FROM orders").await["rows"],
-        json!([[2]])
-    );
-    let made = writer
-        .call("execute", json!({ "sql": "CREATE TABLE t (x)" }))
-        .await;
-    assert_eq!(made["changed_rows"], 0);
-    writer.close().await;
-}
-
 // Such a file has others beside it, which readers take part in.
 #[tokio::test]
 async fn a_file_with_a_write_ahead_log() {
@@ -183,7 +134,8 @@ async fn a_file_with_a_write_ahead_log() {
     drop(direct);
     assert_eq!(reader.query(count).await["rows"], json!([[4]]));
     reader.close().await;
-    let writer = shop.writer().await;
+    let user = ScriptedUser::new().accept(());
+    let writer = shop.writer(REVISIONS[1], &user).await;
     writer.call("execute", json!({ "sql": insert })).await;
     assert_eq!(writer.query(count).await["rows"], json!([[5]]));
     writer.close().await;

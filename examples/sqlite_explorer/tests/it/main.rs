@@ -6,3 +6,4 @@ mod refused;
 mod stdio;
 mod stopped;
 mod support;
+mod written;

@@ -41,9 +41,12 @@ async fn connect(child: &mut Child, recorder: &Recorder, revision: Revision) -> 
 async fn a_session() {
     let shop = Shop::new();
     for revision in REVISIONS {
-        for (option, names) in [
-            (None, &["query", "schema"][..]),
-            (Some("--write"), &["query", "schema", "execute"]),
+        for (option, says) in [
+            (
+                None,
+                "reading only; who runs the server can start it with `--write`",
+            ),
+            (Some("--write"), "elicitation"),
         ] {
             let mut child = program()
                 .arg(shop.file())
@@ -54,7 +57,15 @@ async fn a_session() {
             let client = connect(&mut child, &recorder, revision).await;
             let tools = client.list_tools().await.expect("tools");
             let found: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-            assert_eq!(found, names);
+            assert_eq!(found, ["query", "execute", "schema"]);
+            // This client declares no user who could be asked.
+            let sql = "DELETE FROM customers";
+            let failure = match client.call_tool("execute", json!({ "sql": sql })).await {
+                Ok(result) if result.is_error == Some(true) => result.text(),
+                Ok(result) => panic!("{result:?}"),
+                Err(error) => error.to_string(),
+            };
+            assert!(failure.contains(says), "{option:?}: {failure}");
             let arguments =
                 json!({ "sql": "SELECT name FROM customers WHERE id = ?", "parameters": [2] });
             let result = client

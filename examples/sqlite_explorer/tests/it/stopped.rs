@@ -38,7 +38,7 @@ async fn by_the_time_limit() {
     let shop = Shop::new();
     for revision in REVISIONS {
         let limit = Duration::from_millis(1500);
-        let reader = Checked::of(shop.database().timeout(limit), false, revision).await;
+        let reader = Checked::of(shop.database().timeout(limit), revision).await;
         let slow = async {
             let began = Instant::now();
             let failure = reader.failure("query", json!({ "sql": ENDLESS })).await;
@@ -66,7 +66,7 @@ async fn by_cancellation() {
     for revision in REVISIONS {
         // Only cancellation can end it.
         let database = shop.database().timeout(Duration::from_secs(3600));
-        let reader = Checked::of(database, false, revision).await;
+        let reader = Checked::of(database, revision).await;
         let call = reader.client.call_tool("query", json!({ "sql": ENDLESS }));
         tokio::select! {
             result = call => panic!("{result:?}"),
@@ -87,7 +87,7 @@ async fn while_rows_are_skipped_or_counted() {
     let view = format!("CREATE VIEW endless AS {endless}");
     shop.direct().execute(&view, ()).expect("good SQL");
     let database = shop.database().timeout(Duration::from_millis(200));
-    let reader = Checked::of(database, false, REVISIONS[1]).await;
+    let reader = Checked::of(database, REVISIONS[1]).await;
     let arguments = json!({ "sql": endless, "offset": 1_000_000_000_000_u64 });
     let failure = reader.failure("query", arguments).await;
     assert!(failure.contains("did not finish within 200ms"), "{failure}");

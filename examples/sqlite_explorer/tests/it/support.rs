@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use trueform::{
     client::{ClientError, ClientOptions},
     prelude::*,
-    testing::{Checker, Recorder},
+    testing::{Checker, Recorder, ScriptedUser},
 };
 use trueform_sqlite_explorer::{Database, server};
 
@@ -67,11 +67,13 @@ impl Shop {
     }
 
     pub(crate) async fn reader(&self, revision: Revision) -> Checked {
-        Checked::of(self.database(), false, revision).await
+        Checked::of(self.database(), revision).await
     }
 
-    pub(crate) async fn writer(&self) -> Checked {
-        Checked::of(self.database(), true, Revision::V2026_07_28).await
+    /// Its user answers as `user` says.
+    pub(crate) async fn writer(&self, revision: Revision, user: &ScriptedUser) -> Checked {
+        let options = user.options(ClientOptions::at(revision));
+        Checked::with(self.database().writable(), options).await
     }
 }
 
@@ -82,10 +84,13 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    pub(crate) async fn of(database: Database, writes: bool, revision: Revision) -> Self {
-        let service = server(database, writes).build().expect("it builds");
+    pub(crate) async fn of(database: Database, revision: Revision) -> Self {
+        Self::with(database, ClientOptions::at(revision)).await
+    }
+
+    pub(crate) async fn with(database: Database, options: ClientOptions) -> Self {
+        let service = server(database).build().expect("it builds");
         let recorder = Recorder::new();
-        let options = ClientOptions::at(revision);
         let client = recorder.connect_as(&service, options).await;
         Self {
             client: client.expect("it connects"),
