@@ -16,6 +16,14 @@
 //! [`#[prompt]`](macro@prompt) makes a function a prompt, [`#[resource]`](macro@resource) a resource or a template of resources, with
 //! completion of their arguments; [`resource::Folder`] is a folder of files. The pages of the attributes begin with an example each.
 //!
+//! | what a function does | where it is described |
+//! | --- | --- |
+//! | asks the user for values, or to visit a page | [`Context::ask`], [`Context::ask_url`]; [`Askable`] has the types of forms |
+//! | asks the client's model, or for its roots | [`Context::sample`], [`Context::roots`] |
+//! | does a step once, although questions run it anew | [`Context::once`] |
+//! | reports progress, logs | [`Context::progress`], [`Context::log`] |
+//! | runs as a task | [`task`] |
+//!
 //! The signature is the schema: a parameter whose type implements [`FromContext`] is injected, every other one is an
 //! argument, and doc comments are descriptions. One server speaks every revision of the specification, to clients of both
 //! eras at once; [`schema`] has the generated message types.

@@ -4,8 +4,9 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::{
-    CallToolResult, ContentBlock, DecodeError, GetPromptResult, Json, RawMembers,
-    ReadResourceResult, ResourceContents, decode, rewrite::Wrapped,
+    CallToolResult, ContentBlock, CreateMessageResult, DecodeError, GetPromptResult, Json,
+    RawMembers, ReadResourceResult, ResourceContents, SamplingMessageContent,
+    SamplingMessageContentBlock, decode, rewrite::Wrapped,
 };
 
 impl CallToolResult {
@@ -58,6 +59,32 @@ impl CallToolResult {
             Some(value) => decode::from_str(value.get()),
             None => Err(error),
         })
+    }
+}
+
+impl CreateMessageResult {
+    /// The texts of the message, joined by line ends. Empty without texts.
+    ///
+    /// ```
+    /// use trueform_schema::{CreateMessageResult, Role, SamplingMessageContentBlock, TextContent};
+    ///
+    /// let block = |text: &str| SamplingMessageContentBlock::Text(TextContent::new(text));
+    /// let one = CreateMessageResult::new(block("Hello."), "model", Role::Assistant);
+    /// assert_eq!(one.text(), "Hello.");
+    /// let two = CreateMessageResult::new(vec![block("Hello."), block("Bye.")], "model", Role::Assistant);
+    /// assert_eq!(two.text(), "Hello.\nBye.");
+    /// ```
+    #[must_use]
+    pub fn text(&self) -> String {
+        let blocks = match &self.content {
+            SamplingMessageContent::Single(block) => std::slice::from_ref(block),
+            SamplingMessageContent::Many(blocks) => blocks,
+        };
+        let texts = blocks.iter().filter_map(|block| match block {
+            SamplingMessageContentBlock::Text(block) => Some(&*block.text),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
     }
 }
 

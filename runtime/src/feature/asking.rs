@@ -30,7 +30,8 @@ impl Context {
     ///
     /// Clients until 2025-11-25 are sent a request, and the function waits for the answer. **A client of 2026-07-28 is asked within
     /// the result of the call, and the function is run anew with the answer: what it does before the question is done again.**
-    /// [`once`](Self::once) is the cure. All questions that wait at the same time, such as under `tokio::join!`, are asked together.
+    /// [`once`](Self::once) is the cure. All questions that wait at the same time, such as under `tokio::join!`, are asked together. In
+    /// tests, `testing::ScriptedUser` answers (feature `testing`).
     ///
     /// ```
     /// use serde::Deserialize;
@@ -138,7 +139,7 @@ impl Context {
     ///     let text = SamplingMessageContentBlock::Text(TextContent::new("Say something nice."));
     ///     let params = CreateMessageRequestParams::new(100, [SamplingMessage::new(text, Role::User)]);
     ///     let message = context.sample("greeting", params).await?;
-    ///     Ok(format!("{} says: {:?}", message.model, message.content))
+    ///     Ok(format!("{} says: {}", message.model, message.text()))
     /// }
     /// ```
     ///

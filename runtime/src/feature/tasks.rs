@@ -25,13 +25,8 @@
 //! sends neither.
 //!
 //! ```
-//! use trueform::{
-//!     client::ClientOptions, prelude::*,
-//!     schema::{
-//!         CallToolOutcome, CallToolRequestParams, GetTaskPayloadRequestParams, TaskMetadata,
-//!         methods::{CallTool, GetTaskPayload},
-//!     },
-//! };
+//! use serde_json::json;
+//! use trueform::{client::ClientOptions, prelude::*};
 //!
 //! /// Makes a report.
 //! #[tool(task = optional, timeout = "10m")]
@@ -44,12 +39,11 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Server::new("reports", "1.0.0").tools(tools![report]);
 //! let client = server.connect_as(ClientOptions::at(Revision::V2025_11_25)).await?;
-//! let call: CallToolRequestParams = serde_json::from_str(r#"{"name":"report","arguments":{"year":1999}}"#)?;
-//! let CallToolOutcome::Task(created) = client.request::<CallTool>(call.with_task(TaskMetadata::new())).await? else {
-//!     panic!("the tool runs as a task");
-//! };
-//! let result = client.request::<GetTaskPayload>(GetTaskPayloadRequestParams::new(created.task.task_id)).await?;
-//! assert!(serde_json::to_string(&result)?.contains("the report of 1999"));
+//! let task = client.call_tool("report", json!({ "year": 1999 })).as_task().await?;
+//! assert!(task.id().is_some(), "the server may also answer at once");
+//! // The task goes on here, and would if the connection ended.
+//! let result = task.await?;
+//! assert_eq!(result.text(), "the report of 1999");
 //! # Ok(())
 //! # }
 //! ```

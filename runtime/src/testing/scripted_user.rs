@@ -1,13 +1,13 @@
 //! A user that answers a server's questions as a test says.
 
 use std::{
-    fmt::{self, Write},
+    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use trueform_schema::{ClientCapabilities, ErrorObject, Json, Method};
+use trueform_schema::{ClientCapabilities, ErrorObject, Json, Method, ext::tasks};
 
 use crate::{
     client::{Answering, ClientHandler, ClientOptions},
@@ -21,34 +21,39 @@ use crate::{
 /// contains the text, whatever the order. The same script serves both eras.
 ///
 /// When it is dropped, it panics if a question had no answer, or if an answer was left over: nothing of the script can be forgotten.
+/// It does not while the test panics already. An error that the test returns with `?` is lost in this panic, because the user is
+/// dropped before the error is shown: `unwrap` what may fail before the script is over.
 ///
 /// ```
 /// use serde_json::json;
 /// use trueform::{client::ClientOptions, prelude::*, testing::ScriptedUser};
-/// use trueform::schema::{ElicitAction, ElicitOutcome, ElicitRequestParams, methods::Elicit};
+///
+/// /// A table.
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Table {
+///     people: u8,
+/// }
 ///
 /// /// Books a table, if the user wants it.
 /// #[tool]
-/// async fn book(context: Context) -> Result<&'static str, ToolError> {
-///     let form: ElicitRequestParams = serde_json::from_value(json!({
-///         "message": "Book it?",
-///         "requestedSchema": { "type": "object", "properties": {} },
-///     }))?;
-///     match context.request::<Elicit>(form).await? {
-///         ElicitOutcome::Complete(answer) if answer.action == ElicitAction::Accept => Ok("booked"),
-///         _ => Ok("not booked"),
+/// async fn book(context: Context) -> Result<String, ToolError> {
+///     match context.ask::<Table>("table", "Which table?").await? {
+///         Asked::Accepted(table) => Ok(format!("booked for {}", table.people)),
+///         Asked::Declined | Asked::Cancelled => Ok("not booked".to_owned()),
 ///     }
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let user = ScriptedUser::new().accept(json!({})).decline();
-/// let options = user.options(ClientOptions::at(Revision::V2025_11_25));
-/// let client = Server::new("tables", "1.0.0").tools(tools![book]).connect_as(options).await?;
+/// for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+///     let user = ScriptedUser::new().accept(json!({ "people": 4 })).decline();
+///     let options = user.options(ClientOptions::at(revision));
+///     let client = Server::new("tables", "1.0.0").tools(tools![book]).connect_as(options).await?;
 ///
-/// assert_eq!(client.call_tool("book", ()).await?.text(), "booked");
-/// assert_eq!(client.call_tool("book", ()).await?.text(), "not booked");
-/// assert_eq!(user.asked()[0].message(), Some("Book it?"));
+///     assert_eq!(client.call_tool("book", ()).await?.text(), "booked for 4");
+///     assert_eq!(client.call_tool("book", ()).await?.text(), "not booked");
+///     assert_eq!(user.asked()[0].message(), Some("Which table?"));
+/// }
 /// # Ok(())
 /// # }
 /// ```
@@ -164,14 +169,15 @@ impl ScriptedUser {
         self
     }
 
-    /// `options` with this user: its handler, and all capabilities that questions may need. Call
-    /// [`ClientOptions::capabilities`] afterwards to declare less.
+    /// `options` with this user: its handler, all capabilities that questions may need, and the extension
+    /// `io.modelcontextprotocol/tasks`, so that tasks can ask too. Call [`ClientOptions::capabilities`] afterwards to declare less.
     #[must_use]
     pub fn options(&self, options: ClientOptions) -> ClientOptions {
         let capabilities: ClientCapabilities = serde_json::from_value(json!({
             "elicitation": { "form": {}, "url": {} },
             "sampling": { "tools": {}, "context": {} },
             "roots": {},
+            "extensions": { tasks::IDENTIFIER: {} },
         }))
         .expect("they have the form of capabilities");
         options.capabilities(capabilities).handler(self.handler())
@@ -297,6 +303,14 @@ impl Question {
         self.params["message"].as_str()
     }
 
+    fn in_words(&self) -> String {
+        let method = jsonrpc::shortened(&self.method);
+        match self.message() {
+            None => format!("`{method}`"),
+            Some(message) => format!("`{method}` with the message {message:?}"),
+        }
+    }
+
     /// The texts that [`ScriptedUser::when`] looks into.
     fn contains(&self, part: &str) -> bool {
         fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
@@ -343,13 +357,7 @@ impl Script {
                 Ok(json!({ "roots": roots }))
             }
             (None, _) => {
-                let mut problem = format!(
-                    "the script has no answer left for `{}`",
-                    jsonrpc::shortened(&question.method)
-                );
-                if let Some(message) = question.message() {
-                    let _ = write!(problem, " with the message {message:?}");
-                }
+                let problem = format!("the script has no answer left for {}", question.in_words());
                 state.unanswered.push(problem.clone());
                 Err(ErrorObject::new(code::INTERNAL_ERROR, problem))
             }
@@ -377,8 +385,17 @@ impl Drop for ScriptedUser {
         let unmet = self.unmet();
         // A second panic would hide the first.
         if !unmet.is_empty() && !std::thread::panicking() {
+            let asked = self.asked();
+            let asked = match &asked[..] {
+                [] => "it was not asked anything".to_owned(),
+                some => {
+                    let lines: Vec<String> = some.iter().map(Question::in_words).collect();
+                    format!("it was asked:\n  {}", lines.join("\n  "))
+                }
+            };
             panic!(
-                "a scripted user was not asked as its script says:\n  {}",
+                "a scripted user was not asked as its script says:\n  {}\n{asked}\nif the test ended before, with `?`, its error is not \
+                 shown here; use `unwrap` instead",
                 unmet.join("\n  ")
             );
         }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::json;
 use trueform::{
     client::{ClientError, ClientHandler, ClientOptions, LocalError},
+    prelude::*,
     schema::Json,
     testing::ScriptedUser,
 };
@@ -127,7 +128,10 @@ async fn what_does_not_fit_the_script_fails_the_test() {
     assert_eq!(asked["message"], problem);
     assert_eq!(
         panic_of(user),
-        format!("a scripted user was not asked as its script says:\n  {problem}")
+        format!(
+            "a scripted user was not asked as its script says:\n  {problem}\nit was asked:\n  `elicitation/create` with the message \
+             \"Really?\"\nif the test ended before, with `?`, its error is not shown here; use `unwrap` instead"
+        )
     );
     let user = ScriptedUser::new().when("colour").decline().says("x");
     let asked = answered(
@@ -146,6 +150,50 @@ async fn what_does_not_fit_the_script_fails_the_test() {
         assert!(problem.contains(part), "{problem}");
     }
     drop(ScriptedUser::new().roots(["file:///a"]));
+    let problem = panic_of(ScriptedUser::new().decline());
+    assert!(
+        problem.contains("\nit was not asked anything\n"),
+        "{problem}"
+    );
+}
+
+// A second panic would end the process, and the first one would not be seen.
+#[test]
+fn the_panic_of_a_test_is_not_hidden() {
+    let panic = catch_unwind(|| {
+        let _user = ScriptedUser::new().decline();
+        panic!("what the test found");
+    });
+    let found = panic.unwrap_err();
+    assert_eq!(found.downcast_ref(), Some(&"what the test found"));
+}
+
+/// Deletes what the user confirms.
+#[tool(task = optional)]
+async fn delete(context: Context) -> Result<&'static str, ToolError> {
+    Ok(match context.ask::<()>("delete", "Delete it?").await? {
+        Asked::Accepted(()) => "deleted",
+        Asked::Declined | Asked::Cancelled => "kept",
+    })
+}
+
+// W-2, W-17: in both eras the user of `options` has tasks, and answers what they ask.
+#[tokio::test]
+async fn tasks_ask_the_user() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let user = ScriptedUser::new().accept(()).decline();
+        let options = user.options(ClientOptions::at(revision));
+        let server = Server::new("files", "1.0.0").tools(tools![delete]);
+        let client = soon(server.connect_as(options)).await.unwrap();
+        for text in ["deleted", "kept"] {
+            let task = soon(client.call_tool("delete", ()).as_task().into_future()).await;
+            let task = task.unwrap();
+            assert!(task.id().is_some(), "{revision}: it was answered in place");
+            let result = soon(task.into_future()).await.unwrap();
+            assert_eq!(result.text(), text, "{revision}");
+        }
+        assert_eq!(user.asked()[0].message(), Some("Delete it?"));
+    }
 }
 
 // T-5: the same script at 2026-07-28, where questions come within results.

@@ -59,6 +59,9 @@ impl FromContext for Context {
 
 /// A value that the server holds for all its tools, registered with [`Server::state`](crate::Server::state).
 ///
+/// It dereferences to the value, so methods and named fields need nothing more. The first field of a tuple struct is `state.0.0`, because
+/// `state.0` is the `Arc` that holds the value.
+///
 /// ```
 /// use trueform::prelude::*;
 ///
