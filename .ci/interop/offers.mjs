@@ -23,6 +23,7 @@ async function checkPrompts({ client }) {
     "test_prompt_with_embedded_resource",
     "test_prompt_with_image",
     "test_input_required_result_prompt",
+    "pick_number",
   ]);
   const { messages } = await client.getPrompt({ name: "test_prompt_with_arguments", arguments: { arg1: "one", arg2: "2" } });
   assert.deepEqual(messages.map((message) => [message.role, message.content.text]), [

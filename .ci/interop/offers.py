@@ -20,6 +20,7 @@ async def check_prompts(session):
         "test_prompt_with_embedded_resource",
         "test_prompt_with_image",
         "test_input_required_result_prompt",
+        "pick_number",
     ], prompts
     result = await session.offer("get_prompt", "test_prompt_with_arguments", {"arg1": "one", "arg2": "2"})
     (message,) = result["messages"]

@@ -1,13 +1,15 @@
 //! One tool for each thing that a tool can do, one prompt for each kind of message, and resources of
 //! each kind. The official conformance suite and public clients are run against it.
 //!
-//! Speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`. Names, texts
+//! Speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`. With `--page-size 10`
+//! first, lists have pages of ten items. Names, texts
 //! and schemas of the `test_…` tools are the suite's. The order matters to it too: it calls the first tool of the list
 //! without arguments, and the first that has an `x-mcp-header` with a header.
 
 mod answers;
 mod ask;
 mod jobs;
+mod more;
 mod prompts;
 mod resources;
 mod rounds;
@@ -63,6 +65,8 @@ fn server() -> Server {
             jobs::confirm_delete,
             jobs::multi_input,
             jobs::test_tool_with_task,
+            more::touch_resource,
+            more::sample_with_tools,
             schemas::test_header,
         ])
         .tools(schemas::json_schema_2020_12_tool())
@@ -72,6 +76,7 @@ fn server() -> Server {
             prompts::test_prompt_with_embedded_resource,
             prompts::test_prompt_with_image,
             rounds::test_input_required_result_prompt,
+            more::pick_number,
         ])
         .resources(resources![
             resources::static_text,
@@ -85,5 +90,15 @@ fn server() -> Server {
 
 #[tokio::main]
 async fn main() -> trueform::Result {
-    server().run_with(std::env::args().skip(1)).await
+    let mut arguments = std::env::args().skip(1).peekable();
+    let mut server = server();
+    if arguments.next_if(|first| first == "--page-size").is_some() {
+        let size = arguments.next().and_then(|size| size.parse().ok());
+        let Some(size) = size.filter(|&size| size > 0) else {
+            let problem = "`--page-size` needs a number of items, at least 1";
+            return Err(trueform::Error::other(std::io::Error::other(problem)));
+        };
+        server = server.page_size(size);
+    }
+    server.run_with(arguments).await
 }

@@ -4,8 +4,7 @@
 use trueform::{
     prelude::*,
     schema::{
-        CreateMessageRequestParams, CreateMessageResult, Role, SamplingMessage,
-        SamplingMessageContent, SamplingMessageContentBlock, TextContent,
+        CreateMessageRequestParams, Role, SamplingMessage, SamplingMessageContentBlock, TextContent,
     },
 };
 
@@ -56,7 +55,7 @@ pub(crate) async fn test_input_required_result_sampling(
 ) -> Result<String, ToolError> {
     let question = question("What is the capital of France?", 100);
     let answer = context.sample("capital_question", question).await?;
-    Ok(format!("The model says: {}", text(&answer)?))
+    Ok(format!("The model says: {}", answer.text()))
 }
 
 /// Asks the client for its roots.
@@ -108,7 +107,7 @@ pub(crate) async fn test_input_required_result_multiple_inputs(
         .map_or_else(|| "stranger".to_owned(), |answer| answer.name);
     Ok(format!(
         "{}, {name}! You have {} roots.",
-        text(&greeting)?,
+        greeting.text(),
         roots.len()
     ))
 }
@@ -145,7 +144,8 @@ pub(crate) async fn test_input_required_result_capabilities(
     }
     if can_sample {
         let question = question("What is the capital of France?", 100);
-        return text(&context.sample("capital_question", question).await?);
+        let answer = context.sample("capital_question", question).await?;
+        return Ok(answer.text());
     }
     Ok("Nothing can be asked of this client.".to_owned())
 }
@@ -192,16 +192,4 @@ pub(crate) async fn asks_first(context: Context) -> Result<String, ToolError> {
 fn question(text: &str, max_tokens: i64) -> CreateMessageRequestParams {
     let text = SamplingMessageContentBlock::from(TextContent::new(text));
     CreateMessageRequestParams::new(max_tokens, [SamplingMessage::new(text, Role::User)])
-}
-
-/// The text of the model's answer.
-fn text(answer: &CreateMessageResult) -> Result<String, ToolError> {
-    match &answer.content {
-        SamplingMessageContent::Single(SamplingMessageContentBlock::Text(text)) => {
-            Ok(text.text.clone())
-        }
-        _ => Err(ToolError::new(
-            "the client's model did not answer with a text",
-        )),
-    }
 }
