@@ -9,27 +9,43 @@ const FIRST_FORMS = "2025-06-18";
 const ROOTS = ["file:///a", "file:///b"];
 const MODEL_SAYS = "the model was here";
 
-export const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
+export const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 
 // Answers as the checks say. A form that no check expects fails the call.
 export class User {
   decisions = [];
   asked = [];
+  pages = [];
 
   // Each decision is the result for one form, in order.
   will(...decisions) {
     this.decisions = decisions;
     this.asked = [];
+    this.pages = [];
   }
 
   fillIn({ params }) {
     this.asked.push(params.message);
+    if (params.mode === "url") {
+      this.pages.push(params.url);
+    }
     assert.ok(this.decisions.length > 0, `unexpected form: ${params.message}`);
     return this.decisions.shift();
   }
 
-  say() {
-    return { role: "assistant", content: { type: "text", text: MODEL_SAYS }, model: "ci" };
+  // A model that has tools calls the first of them, and then says what it returned.
+  say({ params }) {
+    const message = (content, stopReason) => ({ role: "assistant", content, model: "ci", stopReason });
+    if (params.tools === undefined) {
+      return message({ type: "text", text: MODEL_SAYS });
+    }
+    const { content } = params.messages.at(-1);
+    const returned = [content].flat().find((block) => block.type === "tool_result");
+    if (returned === undefined) {
+      return message([{ type: "tool_use", id: "call 1", name: params.tools[0].name, input: { a: 2, b: 3 } }], "toolUse");
+    }
+    assert.equal(returned.toolUseId, "call 1");
+    return message({ type: "text", text: `it is ${returned.content[0].text}` });
   }
 
   listRoots() {

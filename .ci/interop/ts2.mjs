@@ -4,15 +4,26 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 import { ASK_CHECKS, CAPABILITIES, User } from "./asks.mjs";
-import { CHECKS, FIRST_MODERN, main } from "./harness.mjs";
+import { CHECKS, FIRST_MODERN, main, notOffered } from "./harness.mjs";
+import { MORE_CHECKS, PAGE_SIZE } from "./more.mjs";
 import { OFFER_CHECKS } from "./offers.mjs";
 
-await main("ts2", connect, { ...CHECKS, ...OFFER_CHECKS, ...ASK_CHECKS });
+await main("ts2", connect, {
+  ...CHECKS,
+  ...OFFER_CHECKS,
+  ...ASK_CHECKS,
+  ...MORE_CHECKS,
+  // Its client has neither the methods of the core tasks nor the extension.
+  "task": notOffered,
+});
 
-async function connect(kind, target, revision) {
+// With `paged` the server has pages of a few items.
+async function connect(kind, target, revision, paged = false) {
   const modern = revision >= FIRST_MODERN;
   const transport =
-    kind === "http" ? new StreamableHTTPClientTransport(new URL(target)) : new StdioClientTransport({ command: target, stderr: "ignore" });
+    kind === "http"
+      ? new StreamableHTTPClientTransport(new URL(paged ? process.env.PAGED_URL : target))
+      : new StdioClientTransport({ command: target, args: paged ? ["--page-size", String(PAGE_SIZE)] : [], stderr: "ignore" });
   const client = new Client(
     { name: "trueform-ci", version: "1.0.0" },
     {
@@ -23,7 +34,7 @@ async function connect(kind, target, revision) {
   );
   const user = new User();
   client.setRequestHandler("elicitation/create", (request) => user.fillIn(request));
-  client.setRequestHandler("sampling/createMessage", () => user.say());
+  client.setRequestHandler("sampling/createMessage", (request) => user.say(request));
   client.setRequestHandler("roots/list", () => user.listRoots());
   await client.connect(transport);
   return {
@@ -41,6 +52,17 @@ async function connect(kind, target, revision) {
       }
       const subscription = await client.listen({ toolsListChanged: true });
       return () => subscription.close();
+    },
+    again: (paged) => connect(kind, target, revision, paged),
+    listRequest: (method, cursor) => [{ method, params: { cursor } }],
+    onUpdated: async (uri, heard) => {
+      client.setNotificationHandler("notifications/resources/updated", ({ params }) => heard(params.uri));
+      if (modern) {
+        const subscription = await client.listen({ resourceSubscriptions: [uri] });
+        return () => subscription.close();
+      }
+      await client.subscribeResource({ uri });
+      return () => client.unsubscribeResource({ uri });
     },
     close: async () => {
       if (kind === "http" && !modern) {

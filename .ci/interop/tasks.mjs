@@ -1,0 +1,87 @@
+// What a TypeScript SDK with the core tasks of 2025-11-25 must see of the tools of `everything` that run as tasks. A session has
+// `client`, whose `experimental.tasks` is under test.
+
+import assert from "node:assert/strict";
+
+import { onlyText } from "./harness.mjs";
+
+const FIRST_TASKS = "2025-11-25";
+
+export const TASK_CHECKS = {
+  "task": checkTask,
+  "task that fails": checkFailure,
+  "task that asks": checkAsks,
+  "task that is cancelled": checkCancelled,
+};
+
+// The messages of a call by their types, and the last one.
+async function run({ client }, name, args, seen = () => {}) {
+  const types = [];
+  let last;
+  const options = { task: { ttl: 60_000 } };
+  for await (const message of client.experimental.tasks.callToolStream({ name, arguments: args }, undefined, options)) {
+    types.push(message.type);
+    await seen(message);
+    last = message;
+  }
+  return { types, last };
+}
+
+async function checkTask(session) {
+  const args = { seconds: 0.2, label: "it" };
+  if (session.revision < FIRST_TASKS) {
+    // Answered in place.
+    assert.equal(onlyText(await session.call("slow_compute", args)), "it: computed for 0.2 s");
+    return;
+  }
+  const ids = [];
+  const { types, last } = await run(session, "slow_compute", args, ({ type, task }) => type === "taskCreated" && ids.push(task.taskId));
+  assert.equal(types[0], "taskCreated");
+  assert.equal(last.type, "result", JSON.stringify(last));
+  assert.equal(onlyText(last.result), "it: computed for 0.2 s");
+  const { tasks } = session.client.experimental;
+  assert.equal((await tasks.getTask(ids[0])).status, "completed");
+  assert.ok((await tasks.listTasks()).tasks.some((task) => task.taskId === ids[0]));
+}
+
+async function checkFailure(session) {
+  if (session.revision >= FIRST_TASKS) {
+    const { types, last } = await run(session, "failing_job", {});
+    assert.equal(types[0], "taskCreated");
+    // The SDK shows the status `failed` as an error, or else the result of the task.
+    const text = last.type === "result" ? onlyText(last.result) : String(last.error.message);
+    assert.match(text, /this job always fails|failed/);
+  }
+}
+
+async function checkAsks(session) {
+  if (session.revision >= FIRST_TASKS) {
+    for (const [confirm, says] of [
+      [true, "notes would be gone now."],
+      [false, "notes stays."],
+    ]) {
+      session.user.will({ action: "accept", content: { confirm } });
+      const { types, last } = await run(session, "confirm_delete", { filename: "notes" });
+      assert.equal(types[0], "taskCreated");
+      assert.equal(last.type, "result", JSON.stringify(last));
+      assert.equal(onlyText(last.result), says);
+      assert.deepEqual(session.user.asked, ["Delete notes?"]);
+    }
+  }
+}
+
+async function checkCancelled(session) {
+  if (session.revision < FIRST_TASKS) {
+    return;
+  }
+  const { tasks } = session.client.experimental;
+  let id;
+  const { last } = await run(session, "slow_compute", { seconds: 3600, label: "it" }, async ({ type, task }) => {
+    if (type === "taskCreated") {
+      id = task.taskId;
+      assert.equal((await tasks.cancelTask(id)).status, "cancelled");
+    }
+  });
+  assert.equal(last.type, "error", JSON.stringify(last));
+  assert.equal((await tasks.getTask(id)).status, "cancelled");
+}
