@@ -278,7 +278,7 @@ fn receiver(kind: Kind, sig: &Signature, scope: Scope<'_>, diag: &mut Diagnostic
         diag.error(
             receiver,
             format_args!(
-                "`#[{kind}]` on a method only works inside an `impl` block marked `#[server]`"
+                "`#[{kind}]` on a method only works inside an `impl` block marked `#[server]`, and not if a macro or `cfg_attr` makes it there"
             ),
         );
         return true;

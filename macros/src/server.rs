@@ -1,6 +1,6 @@
 //! `#[server]` on an `impl` block: the block, and an implementation of `ServerMethods` that lists its tools, prompts and resources.
 
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{
     Attribute, Generics, ImplItem, Path, Signature, Token, Type, Visibility, braced,
@@ -234,7 +234,8 @@ impl Parse for Item {
             && let Ok(vis) = fork.parse::<Visibility>()
             && let Ok(sig) = fork.parse()
             && fork.peek(Brace)
-            && let Ok(body) = fork.parse::<Group>()
+            // A group without delimiters if it is a `$body:block` of a macro.
+            && let Ok(body) = fork.parse::<TokenTree>()
         {
             use syn::parse::discouraged::Speculative;
             input.advance_to(&fork);
@@ -242,7 +243,7 @@ impl Parse for Item {
                 attrs,
                 vis,
                 sig,
-                body: TokenTree::Group(body).into(),
+                body: body.into(),
             })));
         }
         let item: ImplItem = input.parse()?;

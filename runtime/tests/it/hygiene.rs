@@ -141,3 +141,55 @@ fn names_in_scope_do_not_matter() {
             .is_ok()
     );
 }
+
+/// Writes a server and a tool from what it is given.
+macro_rules! priced {
+    ($owner:ty, $vis:vis, $name:ident, $says:literal, $parameter:ty, $answer:ty, $body:block) => {
+        #[trueform::server]
+        impl $owner {
+            #[doc = $says]
+            #[tool]
+            $vis fn $name(&self, of: $parameter) -> $answer {
+                drop(of);
+                $body
+            }
+
+            #[doc = $says]
+            #[tool]
+            $vis async fn total() -> $answer $body
+
+            #[doc = $says]
+            #[prompt]
+            $vis fn ask(&self) -> $answer $body
+        }
+
+        #[doc = $says]
+        #[trueform::tool]
+        $vis fn $name(of: $parameter) -> $answer {
+            drop(of);
+            $body
+        }
+    };
+}
+
+struct Shop;
+
+priced!(Shop, pub(crate), bread, "The price.", Option<String>, String, {
+    "free".to_owned()
+});
+
+/// A macro that writes all of a server has all of its tools (entry 4 of `reports.toml`).
+#[test]
+fn a_macro_writes_a_server() {
+    use trueform::__private::ServerMethods;
+
+    let built = trueform::Server::new("sdk", "1")
+        .tools(std::sync::Arc::new(Shop))
+        .prompts(Shop)
+        .build();
+    assert!(built.is_ok());
+    assert_eq!(<Shop as ServerMethods>::tools().len(), 2);
+    assert_eq!(<Shop as ServerMethods>::prompts().len(), 1);
+    let alone = trueform::Server::new("sdk", "1").tools(trueform::tools![bread]);
+    assert!(alone.build().is_ok());
+}
