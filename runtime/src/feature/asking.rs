@@ -28,6 +28,9 @@ impl Context {
     /// [`Server::ask_rounds`](crate::Server::ask_rounds) says. A refusal is an answer: see [`Asked`]. Secrets must not be asked for like
     /// this; [`ask_url`](Self::ask_url) is for them.
     ///
+    /// The future does nothing unless it is awaited, so only `async` functions ask; rustc warns of one that is left behind
+    /// (`unused_must_use`).
+    ///
     /// Clients until 2025-11-25 are sent a request, and the function waits for the answer. **A client of 2026-07-28 is asked within
     /// the result of the call, and the function is run anew with the answer: what it does before the question is done again.**
     /// [`once`](Self::once) is the cure. All questions that wait at the same time, such as under `tokio::join!`, are asked together. In

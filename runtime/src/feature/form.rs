@@ -131,7 +131,7 @@ type Key = (&'static str, Cow<'static, str>);
 type Made = Arc<Result<Form, Vec<String>>>;
 
 impl Form {
-    /// As [`of`](Self::of). It is made for the first question, and then kept: making it takes about a hundred times as long as finding it.
+    /// As [`of`](Self::of). It is made for the first question and then kept, because two schemas are made of the type, and one is compiled.
     pub(crate) fn kept<T: JsonSchema>() -> Made {
         static KEPT: LazyLock<RwLock<HashMap<Key, Made>>> = LazyLock::new(RwLock::default);
         let key = (type_name::<T>(), T::schema_id());

@@ -161,7 +161,7 @@ async fn a_server_without_tasks() {
     }
 }
 
-// C-14, DEC-9: revisions without tasks are served in place, or told why they cannot be.
+// C-14, DEC-9: clients of revisions without tasks are served in place, or get the reason why they cannot be.
 #[tokio::test]
 async fn revisions_without_tasks() {
     let (service, director) = service();
