@@ -55,6 +55,19 @@ environment() {
     rm -rf "$folder"
 }
 
+# The same server with lists of more than one page; over stdio the clients start it themselves.
+paged_log=$cache/paged.log
+"$server" --page-size 7 --http 127.0.0.1:0 </dev/null >"$paged_log" 2>&1 &
+paged=$!
+trap 'kill "$paged"' EXIT
+for _ in $(seq 100); do
+  PAGED_URL=$(sed -n 's/.*listening on \(http:[^ ]*\).*/\1/p' "$paged_log" | head -n 1)
+  [ -z "$PAGED_URL" ] || break
+  sleep 0.1
+done
+[ -n "$PAGED_URL" ] || { echo "the server with pages did not say where it listens:" && cat "$paged_log" && exit 1; }
+export PAGED_URL
+
 node=$(command -v node)
 newer_node=""
 if "$here/npm-install" "$here/interop" "$cache/interop"; then

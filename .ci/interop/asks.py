@@ -16,15 +16,37 @@ class User:
     def __init__(self):
         self.decisions = []
         self.asked = []
+        self.pages = []
 
     def will(self, *decisions):
         """Each decision is `(action, content)`, for one form each, in order."""
         self.decisions = list(decisions)
         self.asked = []
+        self.pages = []
 
-    def fill_in(self, message):
+    def fill_in(self, message, url=None):
         self.asked.append(message)
+        if url is not None:
+            self.pages.append(url)
         return self.decisions.pop(0)
+
+    def say(self, params):
+        """What the model answers to `params`, both in the form of the protocol. If it has tools, it calls the first of them, and then
+        says what that returned."""
+
+        def message(content, reason):
+            return {"role": "assistant", "model": "ci", "content": content, "stopReason": reason}
+
+        if "tools" not in params:
+            return message({"type": "text", "text": MODEL_SAYS}, "endTurn")
+        content = params["messages"][-1]["content"]
+        blocks = content if isinstance(content, list) else [content]
+        returned = [block for block in blocks if block["type"] == "tool_result"]
+        if not returned:
+            call = {"type": "tool_use", "id": "call 1", "name": params["tools"][0]["name"], "input": {"a": 2, "b": 3}}
+            return message([call], "toolUse")
+        assert returned[0]["toolUseId"] == "call 1", returned
+        return message({"type": "text", "text": f"it is {returned[0]['content'][0]['text']}"}, "endTurn")
 
 
 def _accept(**content):

@@ -1,24 +1,36 @@
 """The client of FastMCP 4 (`fastmcp`): both eras."""
 
+import os
 from contextlib import asynccontextmanager
+from functools import partial
 from unittest import mock
 
 import anyio
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp_types import (
+    CreateMessageResult,
+    CreateMessageResultWithTools,
+    PromptReference,
+    ResourceTemplateReference,
+    SamplingCapability,
+    SamplingToolsCapability,
+)
 
-from asks import ASK_CHECKS, MODEL_SAYS, ROOTS, User
+from asks import ASK_CHECKS, ROOTS, User
 from harness import CHECK_SECONDS, CHECKS, FIRST_MODERN, check_list_changed, check_streamed_answer, main, not_offered
+from more import MORE_CHECKS, PAGE_SIZE
 
 
 class Session:
-    def __init__(self, client, revision, list_changed, logged, user):
+    def __init__(self, client, revision, list_changed, logged, user, again):
         self.client = client
         self.revision = revision
         self.list_changed = list_changed
         self.logged = logged
         self.user = user
+        self.again = again
 
     def negotiated(self):
         assert self.client.server_info.name == "everything", self.client.server_info
@@ -42,6 +54,15 @@ class Session:
         contents = await self.client.read_resource(name)
         return {"contents": [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in contents]}
 
+    async def page(self, cursor):
+        result = await self.client.list_tools_mcp(cursor=cursor)
+        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+    async def complete(self, kind, name, argument):
+        reference = PromptReference(name=name) if kind == "prompt" else ResourceTemplateReference(uri=name)
+        result = await self.client.complete_mcp(reference, argument)
+        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+
     def error_code(self, error):
         return error.code
 
@@ -56,7 +77,8 @@ class Session:
 
 
 @asynccontextmanager
-async def connected(transport, target, revision):
+async def connected(transport, target, revision, paged=False):
+    """With `paged` the server has pages of a few items."""
     list_changed = anyio.Event()
 
     async def heard(message):
@@ -70,15 +92,21 @@ async def connected(transport, target, revision):
 
     user = User()
 
-    async def fill_in(message, _response_type, _params, _context):
-        action, content = user.fill_in(message)
+    async def fill_in(message, _response_type, params, _context):
+        action, content = user.fill_in(message, getattr(params, "url", None))
         return ElicitResult(action=action, content=content)
 
-    async def say(_messages, _params, _context):
-        return MODEL_SAYS
+    async def say(_messages, params, _context):
+        message = user.say(params.model_dump(by_alias=True, exclude_none=True, mode="json"))
+        return (CreateMessageResultWithTools if params.tools else CreateMessageResult).model_validate(message)
 
     answers = {"elicitation_handler": fill_in, "sampling_handler": say, "roots": ROOTS}
-    streams = StreamableHttpTransport(target) if transport == "http" else StdioTransport(target, [], keep_alive=False)
+    answers["sampling_capabilities"] = SamplingCapability(tools=SamplingToolsCapability())
+    if transport == "http":
+        streams = StreamableHttpTransport(os.environ["PAGED_URL"] if paged else target)
+    else:
+        arguments = ["--page-size", str(PAGE_SIZE)] if paged else []
+        streams = StdioTransport(target, arguments, keep_alive=False)
     modern = revision >= FIRST_MODERN
     mode = "auto" if modern else "legacy"
     client = Client(streams, mode=mode, message_handler=heard, log_handler=on_log, timeout=CHECK_SECONDS, **answers)
@@ -86,7 +114,8 @@ async def connected(transport, target, revision):
     with mock.patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", "unused" if modern else revision):
         await client.__aenter__()
     try:
-        yield Session(client, revision, list_changed, logged, user)
+        again = partial(connected, transport, target, revision)
+        yield Session(client, revision, list_changed, logged, user, again)
     finally:
         await client.__aexit__(None, None, None)
 
@@ -116,7 +145,12 @@ main(
     connected,
     CHECKS
     | ASK_CHECKS
+    | MORE_CHECKS
     | {
+        # Its client has no method to subscribe.
+        "updates of one resource": not_offered,
+        # The package does not bring a client of the extension; `fastmcp-tasks` would.
+        "task": not_offered,
         "typed result": check_typed_result,
         # This client holds the content to the form before it sends it.
         "wrong answer": not_offered,

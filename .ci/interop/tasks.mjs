@@ -3,6 +3,8 @@
 
 import assert from "node:assert/strict";
 
+import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+
 import { onlyText } from "./harness.mjs";
 
 const FIRST_TASKS = "2025-11-25";
@@ -46,11 +48,14 @@ async function checkTask(session) {
 
 async function checkFailure(session) {
   if (session.revision >= FIRST_TASKS) {
-    const { types, last } = await run(session, "failing_job", {});
-    assert.equal(types[0], "taskCreated");
-    // The SDK shows the status `failed` as an error, or else the result of the task.
-    const text = last.type === "result" ? onlyText(last.result) : String(last.error.message);
-    assert.match(text, /this job always fails|failed/);
+    let id;
+    const { last } = await run(session, "failing_job", {}, ({ type, task }) => (id = type === "taskCreated" ? task.taskId : id));
+    // This SDK makes an error of the status, and leaves the result where it is.
+    assert.equal(last.type, "error", JSON.stringify(last));
+    assert.match(last.error.message, /failed/);
+    const result = await session.client.experimental.tasks.getTaskResult(id, CallToolResultSchema);
+    assert.ok(result.isError);
+    assert.equal(onlyText(result), "this job always fails");
   }
 }
 
