@@ -28,7 +28,7 @@ client() {
   if [ ! -x "$runtime" ]; then
     echo "FAIL  $name: not installed"
     broken+=("$name (not installed)")
-  elif ! timeout --kill-after=10 120 "$runtime" "$@" </dev/null; then
+  elif ! timeout --kill-after=10 240 "$runtime" "$@" </dev/null; then
     broken+=("$name")
   fi
 }
