@@ -87,8 +87,12 @@ impl SkillFolder {
         left: &mut usize,
         is_skill: &mut dyn FnMut(&str, &[FolderEntry]),
     ) -> Result<(), Unserved> {
-        let entries = self.files.entries(folder);
-        let entries = entries.map_err(|error| format!("`{}`: {error}", self.shown(folder)))?;
+        let entries = match self.files.entries(folder) {
+            Ok(entries) => entries,
+            // It vanished meanwhile. The folder as a whole may not.
+            Err(error) if is_absent(&error) && !folder.is_empty() => return Ok(()),
+            Err(error) => return Err(format!("`{}`: {error}", self.shown(folder))),
+        };
         *left = left.checked_sub(entries.len()).ok_or_else(|| {
             format!(
                 "`{}` has more than {MAX_ENTRIES} files and folders",
@@ -242,7 +246,9 @@ impl SkillFolder {
             .match_indices('/')
             .map(|(at, _)| at)
             .chain([path.len()]);
+        // No skill is deeper, and a client chooses how many folders its URI names.
         let mut above = ends
+            .take(MAX_DEPTH)
             .map(|end| &path[..end])
             .filter(|folder| !folder.is_empty());
         above.any(|folder| self.files.entry(&format!("{folder}/{SKILL_FILE}")).is_ok())

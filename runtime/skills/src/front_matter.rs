@@ -168,6 +168,12 @@ fn object(yaml: &str) -> Result<Map<String, Value>, Unfit> {
     check_shape(yaml)?;
     let documents = MarkedYaml::load_from_str(yaml)
         .map_err(|error| Unfit::at(error.marker().line() + 1, error.info()))?;
+    if let Some(second) = documents.get(1) {
+        return Err(Unfit::at(
+            second.span.start.line() + 1,
+            "the front matter has more than one YAML document",
+        ));
+    }
     match documents.first().map(json).transpose()? {
         Some(Value::Object(fields)) => Ok(fields),
         _ => Err(Unfit::at(2, "the front matter is not a map of fields")),
@@ -334,6 +340,8 @@ mod tests {
             ("1: x\n", 4, "a key that is not a string"),
             ("x: !mine y\n", 4, "a value with a tag"),
             ("metadata:\n  io.modelcontextprotocol/x: 1\n", 4, "reserved"),
+            ("--- {y: 1}\n", 4, "more than one YAML document"),
+            ("...\ny: 1\n", 5, "more than one YAML document"),
             ("compatibility: 5\n", 4, "`compatibility` is not a string"),
             ("compatibility: ''\n", 4, "`compatibility` is not a string"),
         ] {

@@ -8,12 +8,13 @@ use tracing::{
     field::{Field, Visit},
 };
 
-/// Most bytes of the names and values of one event that a client is sent, before JSON escapes them: 8 KiB.
+/// Most bytes of the names and values of one event that a client is sent, and of its target, before JSON escapes them: 8 KiB.
 ///
 /// A longer value is cut and ends with `…`, fields after it are left out, and the member `truncated` is `true`.
 pub const MAX_CLIENT_EVENT: usize = 8 << 10;
 
-/// Fields whose names contain one of these, in any case, are sent to clients as `[redacted]`.
+/// Fields whose names contain one of these are sent to clients as `[redacted]`, in any case and with or without the characters `_`,
+/// `-` and `.` between the words: `apiKey` and `x-api-key` contain `api_key`.
 // M-5
 pub const REDACTED_FIELDS: [&str; 9] = [
     "password",
@@ -36,9 +37,10 @@ pub(super) fn read(event: &Event<'_>) -> (String, Map<String, Value>) {
         target: None,
         left: MAX_CLIENT_EVENT,
         is_cut: false,
+        is_target_cut: false,
     };
     event.record(&mut fields);
-    if fields.is_cut {
+    if fields.is_cut || fields.is_target_cut {
         fields.data.insert("truncated".to_owned(), true.into());
     }
     let target = fields
@@ -52,6 +54,7 @@ struct Fields {
     target: Option<String>,
     left: usize,
     is_cut: bool,
+    is_target_cut: bool,
 }
 
 /// Text of at most `left` bytes.
@@ -122,8 +125,15 @@ impl Fields {
 }
 
 fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    REDACTED_FIELDS.iter().any(|part| name.contains(part))
+    /// The letters and digits that `name` is made of.
+    fn bare(name: &str) -> String {
+        let letters = name.chars().filter(|one| !matches!(one, '_' | '-' | '.'));
+        letters.map(|one| one.to_ascii_lowercase()).collect()
+    }
+    let name = bare(name);
+    REDACTED_FIELDS
+        .iter()
+        .any(|part| name.contains(&bare(part)))
 }
 
 impl Visit for Fields {
@@ -148,7 +158,14 @@ impl Visit for Fields {
 
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "log.target" {
-            self.target = Some(value.to_owned());
+            let mut target = Bounded {
+                text: String::new(),
+                left: &mut { MAX_CLIENT_EVENT },
+                is_cut: &mut self.is_target_cut,
+            };
+            // What does not fit is cut.
+            let _ = target.write_str(value);
+            self.target = Some(target.text);
         }
         self.add(field, |fields| fields.text(format_args!("{value}")));
     }

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use trueform_schema::{Extras, Json};
 
+/// Most bytes of a `traceparent`. Later versions may be longer than the 55 bytes of version 00, and W3C Trace Context sets no bound.
+const MAX_PARENT: usize = 512;
 /// Most members of a `tracestate`, as W3C Trace Context bounds it.
 const MAX_STATE_MEMBERS: usize = 32;
 /// Most bytes of a `baggage`, as W3C Baggage bounds it.
@@ -117,7 +119,7 @@ fn is_zero(text: &[u8]) -> bool {
 /// W3C Trace Context, section 3.2: version, trace id, parent id, flags. Later versions may go on after them.
 fn is_parent(text: &str) -> bool {
     let bytes = text.as_bytes();
-    if bytes.len() < 55 {
+    if !(55..=MAX_PARENT).contains(&bytes.len()) {
         return false;
     }
     let (head, rest) = bytes.split_at(55);
@@ -152,8 +154,9 @@ fn is_state(text: &str) -> bool {
         member
             .split_once('=')
             .is_some_and(|(key, value)| is_key(key) && is_value(value) && keys.insert(key))
+            && keys.len() <= MAX_STATE_MEMBERS
     });
-    are_members && (1..=MAX_STATE_MEMBERS).contains(&keys.len())
+    are_members && !keys.is_empty()
 }
 
 /// W3C Baggage, section 3.
@@ -193,6 +196,11 @@ mod tests {
 
     #[test]
     fn parents() {
+        // Of a later version, and `length` bytes.
+        let later = |length: usize| {
+            let rest = "x".repeat(length - PARENT.len() - 1);
+            format!("{PARENT}-{rest}").replace("00-0a", "01-0a")
+        };
         for (text, expected) in [
             (PARENT, true),
             ("", false),
@@ -211,6 +219,9 @@ mod tests {
             (&format!("{PARENT}-x").replace("00-0a", "01-0a"), true),
             (&PARENT.replace("00-0a", "cc-0a"), true),
             (&format!("{PARENT}x").replace("00-0a", "01-0a"), false),
+            (&later(MAX_PARENT), true),
+            (&later(MAX_PARENT + 1), false),
+            (&later(1 << 20), false),
         ] {
             assert_eq!(is_parent(text), expected, "{text}");
         }

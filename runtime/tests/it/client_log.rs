@@ -191,6 +191,10 @@ fn leaks(size: usize) {
     tracing::info!(
         user_password = "hunter2",
         AccessToken = 5,
+        apiKey = "k",
+        "x-api-key" = "k",
+        private.key = "k",
+        keyboard = "qwerty",
         user = "ada",
         "signed in"
     );
@@ -217,7 +221,8 @@ async fn secrets_stay_and_length_is_bounded() {
     let output = shown(&conversation(&service(), &line).await);
     assert_eq!(
         output[0][2],
-        json!({ "message": "signed in", "user_password": "[redacted]", "AccessToken": "[redacted]", "user": "ada" })
+        json!({ "message": "signed in", "user_password": "[redacted]", "AccessToken": "[redacted]", "apiKey": "[redacted]",
+            "x-api-key": "[redacted]", "private.key": "[redacted]", "keyboard": "qwerty", "user": "ada" })
     );
     let text = output[1][2]["text"].as_str().unwrap();
     assert!(text.ends_with("ü…"), "cut between characters");
@@ -248,8 +253,47 @@ async fn secrets_stay_and_length_is_bounded() {
         (event.data["message"] != "long").then_some(event)
     }));
     let output = shown(&conversation(&service(), &line).await);
-    let expected = json!({ "message": "signed in", "user_password": "[redacted]", "AccessToken": "[redacted]" });
+    let expected = json!({ "message": "signed in", "user_password": "[redacted]", "AccessToken": "[redacted]", "apiKey": "[redacted]",
+        "x-api-key": "[redacted]", "private.key": "[redacted]", "keyboard": "qwerty" });
     assert_eq!(output, [json!(["info", "l", expected]), json!(1)]);
+}
+
+/// Logs as the `log` crate does, whose events have their target in a field, and control characters.
+#[tool]
+fn relays(size: usize) {
+    let target = "t".repeat(size);
+    tracing::info!(log.target = &*target, log.line = 7, "relayed");
+    tracing::info!(text = "\u{1b}[31m\r\n\0\u{2028}", "controls");
+}
+
+// M-5: no part of a message is without a bound, and each message stays one line.
+#[tokio::test]
+async fn loggers_are_bounded_and_controls_escaped() {
+    let service = Server::new("logs", "1")
+        .tools(tools![relays])
+        .build()
+        .unwrap();
+    let line = modern(
+        "1",
+        "tools/call",
+        r#","name":"relays","arguments":{"size":1000000}"#,
+    )
+    .replace("{}}", r#"{},"io.modelcontextprotocol/logLevel":"info"}"#);
+    let _sending = sending(ClientLog::new());
+    let lines = conversation(&service, &line).await;
+    let output = shown(&lines);
+    let logger = output[0][1].as_str().unwrap();
+    assert_eq!(logger.len(), MAX_CLIENT_EVENT + "…".len());
+    assert!(logger.ends_with("t…"));
+    assert_eq!(
+        output[0][2],
+        json!({ "message": "relayed", "truncated": true })
+    );
+    assert_eq!(
+        output[1][2],
+        json!({ "message": "controls", "text": "\u{1b}[31m\r\n\0\u{2028}" })
+    );
+    assert!(!lines.concat().contains(|one: char| one.is_control()));
 }
 
 /// Logs in a task that has the span of the call, in one that has not, and in one that outlives the call.

@@ -70,6 +70,7 @@ mod projection;
 mod prompts;
 #[cfg(feature = "http")]
 mod repeated;
+mod reports;
 mod resources;
 #[cfg(feature = "http")]
 mod rude;

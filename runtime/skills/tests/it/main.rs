@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod attacked;
 mod bindings;
 mod changes;
 mod made;

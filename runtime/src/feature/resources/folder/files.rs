@@ -134,18 +134,20 @@ impl FolderFiles {
     /// The file or folder `below` the folder.
     ///
     /// # Errors
-    /// [`NotFound`](io::ErrorKind::NotFound) if there is none, it is hidden, or it is behind a link that leads out of the folder or
-    /// is a folder; what the file system reports.
+    /// [`NotFound`](io::ErrorKind::NotFound) if there is none or cannot be one, it is hidden, or it is behind a link that leads out of
+    /// the folder or is a folder; what the file system reports.
     pub fn entry(&self, below: &str) -> io::Result<FolderEntry> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let root = &self.0;
         let own = root.join(below).ok_or_else(missing)?;
         // A link above it would make it be found at two paths, or at endlessly many.
-        if own.parent().map(fs::canonicalize).transpose()?.as_deref() != own.parent() {
-            return Err(missing());
+        match own.parent().map(fs::canonicalize).transpose() {
+            Ok(real) if real.as_deref() == own.parent() => {}
+            Ok(_) => return Err(missing()),
+            Err(error) => return Err(unreachable(error)),
         }
         let path = below.to_owned();
-        let metadata = fs::symlink_metadata(&own)?;
+        let metadata = fs::symlink_metadata(&own).map_err(unreachable)?;
         if metadata.is_dir() {
             return match root.rules.show(below) {
                 true => Ok(FolderEntry { path, metadata }),
@@ -172,6 +174,19 @@ impl FolderFiles {
             let problem = format!("`{below}` is larger than {most} bytes");
             io::Error::new(io::ErrorKind::FileTooLarge, problem)
         })
+    }
+}
+
+/// `error`, or that there is no such file where the file system says that there cannot be one: its name is too long, or it is below
+/// links that lead to each other.
+fn unreachable(error: io::Error) -> io::Error {
+    #[cfg(unix)]
+    let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    let is_loop = false;
+    match is_loop || error.kind() == io::ErrorKind::InvalidFilename {
+        true => io::ErrorKind::NotFound.into(),
+        false => error,
     }
 }
 
