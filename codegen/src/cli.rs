@@ -225,14 +225,14 @@ impl Generate {
             return Ok(ExitCode::from(u8::from(!stale.is_empty())));
         }
         let mut written = store::write_generated(&out, &generated)?;
-        // The README beside the schema folder carries the table of methods.
-        let readme = schema.with_file_name("README.md");
+        // A page of the guide, in the workspace of the schema folder, has the table of methods.
+        let page = schema.with_file_name(coverage::PAGE);
         if self.out.is_none()
-            && let Ok(text) = std::fs::read_to_string(&readme)
+            && let Ok(text) = std::fs::read_to_string(&page)
             && let Some(text) = coverage::update(&text, &model)
-            && store::write_if_changed(&readme, &text)?
+            && store::write_if_changed(&page, &text)?
         {
-            written.push(readme);
+            written.push(page);
         }
         for file in &written {
             let state = if file.exists() { "written" } else { "removed" };

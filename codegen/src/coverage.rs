@@ -1,8 +1,11 @@
-//! The table of methods in the README, generated from the method table so that it cannot be wrong.
+//! The table of methods in the guide of `trueform`, generated from the method table so that it cannot be wrong.
 
 use std::fmt::Write as _;
 
 use crate::model::{MethodDef, Model};
+
+/// The page that has the table, from the folder of the workspace.
+pub const PAGE: &str = "runtime/src/guide/revisions.md";
 
 const OPEN: &str = "<!-- coverage:";
 const CLOSE: &str = "<!-- /coverage -->";
@@ -24,17 +27,17 @@ pub fn table(model: &Model) -> String {
     out
 }
 
-/// `readme` with the table between its two `coverage` comments; `None` if it lacks those comments.
+/// `page` with the table between its two `coverage` comments; `None` if it lacks those comments.
 #[must_use]
-pub fn update(readme: &str, model: &Model) -> Option<String> {
-    let open = readme.find(OPEN)?;
-    let start = open + readme[open..].find('\n')? + 1;
-    let end = start + readme[start..].find(CLOSE)?;
+pub fn update(page: &str, model: &Model) -> Option<String> {
+    let open = page.find(OPEN)?;
+    let start = open + page[open..].find('\n')? + 1;
+    let end = start + page[start..].find(CLOSE)?;
     Some(format!(
         "{}\n{}\n{}",
-        &readme[..start],
+        &page[..start],
         table(model),
-        &readme[end..]
+        &page[end..]
     ))
 }
 

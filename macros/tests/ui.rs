@@ -23,36 +23,32 @@ fn ui() {
     cases.compile_fail("tests/ui/fail/*/*.rs");
 }
 
-/// The messages in the documentation of `#[tool]` are those that a user reads.
+/// The messages in the documentation of `#[tool]` and in the guide are those that a user reads.
 #[test]
 fn documented_messages_are_the_exact_ones() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
-    let docs = read("../runtime/src/feature/tools/tool.md");
-    let (_, section) = docs.split_once("# Errors you may meet").unwrap();
-    let blocks: Vec<&str> = section
-        .split("```text")
-        .skip(1)
-        .map(|rest| rest.split_once("```").unwrap().0)
-        .collect();
-    let answers = [
-        "list/not_a_tool",
-        "function/associated_outside_server",
-        "parameter/no_schema_without_prelude",
-        "list/method",
-    ];
-    assert_eq!(blocks.len(), answers.len());
-    for (block, answer) in blocks.iter().zip(answers) {
-        let answer = read(&format!("tests/ui/fail/{answer}.stderr"));
-        let answer: Vec<&str> = answer.lines().map(str::trim).collect();
-        for line in block.trim().lines().map(str::trim) {
-            assert!(answer.contains(&line), "{line}\n{answer:#?}");
-        }
-        let errors = answer.iter().filter(|line| line.starts_with("error"));
-        for error in errors {
-            assert!(block.contains(error), "not documented: {error}");
-        }
-    }
+    exact(
+        "../runtime/src/guide/errors.md",
+        "# From the compiler",
+        &[
+            "result/ask_without_await",
+            "feature/serve_http",
+            "result/json_without_schema",
+            "result/not_an_error",
+            "function/not_send",
+            "function/mut_self",
+            "function/no_description",
+        ],
+    );
+    let blocks = exact(
+        "../runtime/src/feature/tools/tool.md",
+        "# Errors you may meet",
+        &[
+            "list/not_a_tool",
+            "function/associated_outside_server",
+            "parameter/no_schema_without_prelude",
+            "list/method",
+        ],
+    );
     // The advice compiles: a crate without the prelude follows it.
     let user = read("../runtime/tests/outside/tests/without_prelude.rs");
     let user: String = user.split_whitespace().collect();
@@ -61,4 +57,37 @@ fn documented_messages_are_the_exact_ones() {
         .find(|text| text.starts_with("#[derive"));
     let advised: String = advised.unwrap().split_whitespace().collect();
     assert!(user.contains(&advised), "{advised}");
+}
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+/// The blocks of text after `heading` of `page`, which have lines of these answers of the compiler, and all of their errors.
+fn exact(page: &str, heading: &str, answers: &[&str]) -> Vec<String> {
+    let docs = read(page);
+    let (_, section) = docs.split_once(heading).unwrap();
+    let blocks: Vec<String> = section
+        .split("```text")
+        .skip(1)
+        .map(|rest| rest.split_once("```").unwrap().0.to_owned())
+        .collect();
+    assert_eq!(blocks.len(), answers.len(), "{page}");
+    for (block, answer) in blocks.iter().zip(answers) {
+        let answer = read(&format!("tests/ui/fail/{answer}.stderr"));
+        // Labels come after the marks below the code.
+        let answer: Vec<&str> = answer
+            .lines()
+            .map(|line| line.trim_start_matches([' ', '|', '-', '^']).trim())
+            .collect();
+        for line in block.trim().lines().map(str::trim) {
+            let line = line.trim_start_matches([' ', '|', '-', '^']).trim();
+            assert!(answer.contains(&line), "{line}\n{answer:#?}");
+        }
+        let errors = answer.iter().filter(|line| line.starts_with("error"));
+        for error in errors {
+            assert!(block.contains(error), "not documented: {error}");
+        }
+    }
+    blocks
 }

@@ -57,6 +57,17 @@ mod error;
 mod exchange;
 mod feature;
 mod gate;
+// For readers only. Its snippets need these features, so without them they are no doctests.
+#[cfg(any(
+    all(doc, not(doctest)),
+    all(
+        doctest,
+        feature = "client-process",
+        feature = "http",
+        feature = "testing"
+    )
+))]
+pub mod guide;
 mod host;
 pub mod jsonrpc;
 pub mod lint;

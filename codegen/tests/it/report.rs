@@ -55,13 +55,13 @@ fn checked_in_bindings_are_what_the_generator_writes() {
 }
 
 #[test]
-fn the_readme_lists_every_method() {
+fn the_guide_lists_every_method() {
     let inputs = Inputs::read(&schema_folder()).unwrap();
-    let readme = fs::read_to_string(schema_folder().join("../README.md")).unwrap();
+    let page = fs::read_to_string(schema_folder().join("..").join(coverage::PAGE)).unwrap();
     let updated =
-        coverage::update(&readme, &model(&inputs).unwrap()).expect("the README has the comments");
+        coverage::update(&page, &model(&inputs).unwrap()).expect("the page has the comments");
     assert!(
-        updated == readme,
+        updated == page,
         "the table of methods is stale; run `cargo regenerate`"
     );
 }
