@@ -50,6 +50,7 @@ mod known_clients;
 mod layers;
 mod levels;
 mod lifecycle;
+mod limits;
 mod listing;
 mod logged;
 mod lost;
