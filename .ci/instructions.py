@@ -6,7 +6,7 @@
 The cost of one call is (a run with 2,500 calls - a run with 500 calls) / 2,000, for the whole process, which has one core.
 The calls go one after the other over one connection. Over HTTP it is the server's second connection; calls over the first of
 all cost 1 % less. Timers make the instructions of a run vary by 0.1 %, so each run is made three times and the median counts.
-The limits come from the table in the README's section "Speed":
+The limits come from the table in the guide's chapter on speed:
 102 % of the instructions, and one allocation more. Exits with 1 where a limit is exceeded. What a call of `add_pair` costs, whose
 argument is a struct and so is checked against its schema, is printed too, without a limit.
 
@@ -80,13 +80,13 @@ class Wrong(Exception):
     """The measurement cannot be trusted."""
 
 
-def limits(readme):
-    """Instructions and allocations of one call for each row of the README's table."""
+def limits(page):
+    """Instructions and allocations of one call for each row of the chapter's table."""
     found = {}
     for name in MEASURED:
-        row = re.search(rf"^\| {re.escape(name)} \| ([\d,]+) / (\d+) \|", readme, re.MULTILINE)
+        row = re.search(rf"^\| {re.escape(name)} \| ([\d,]+) / (\d+) \|", page, re.MULTILINE)
         if row is None:
-            raise Wrong(f"the README's table has no row `{name}` with `instructions / allocations`")
+            raise Wrong(f"the table in the guide has no row `{name}` with `instructions / allocations`")
         found[name] = {"instructions": int(row[1].replace(",", "")), "allocations": int(row[2])}
     return found
 
@@ -256,12 +256,12 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("server")
     server = arguments.parse_args().server
-    readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+    page = pathlib.Path(__file__).resolve().parent.parent / "runtime/src/guide/speed.md"
     exceeded = False
     # One deadline for all, because a read from a pipe has none of its own.
     signal.alarm(SECONDS * (len(MEASURED) + len(BESIDE_ADD) + len(SHOWN)) * len(TOOLS))
     measured = {}
-    for name, promised in limits(readme.read_text()).items():
+    for name, promised in limits(page.read_text()).items():
         for tool, most in (
             ("instructions", promised["instructions"] * INSTRUCTIONS),
             ("allocations", promised["allocations"] + ALLOCATIONS),
@@ -270,7 +270,7 @@ def main():
             measured[name, tool] = one
             word = "ok" if one <= most else "TOO MANY"
             exceeded |= one > most
-            print(f"{name}: {one:,.1f} {tool}, README {promised[tool]:,}, at most {most:,.0f}: {word}", flush=True)
+            print(f"{name}: {one:,.1f} {tool}, guide {promised[tool]:,}, at most {most:,.0f}: {word}", flush=True)
     for name, (call, names, says) in BESIDE_ADD.items():
         runs = {
             "HTTP, 2026-07-28": lambda command, calls: http_modern(command, calls, call, names, says),

@@ -148,7 +148,7 @@ pub use self::client_log::{ClientEvent, ClientLog, MAX_CLIENT_EVENT, REDACTED_FI
 #[doc(inline)]
 pub use self::transport::http::HttpConfig;
 
-/// The examples of the README, as doctests; some of them are about these features.
-#[cfg(all(doctest, feature = "testing", feature = "client-process"))]
+/// The examples of the README, as doctests; one of them is about this feature.
+#[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

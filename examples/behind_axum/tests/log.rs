@@ -65,8 +65,8 @@ fn lines_without_colours() {
     assert!(warned.contains("WARN"), "{warned}");
     assert!(!warned.contains('\u{1b}'), "{warned:?}");
 
-    // The README advises the same words.
+    // The guide advises the same words.
     let colours = ".with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))";
     assert!(include_str!("../src/main.rs").contains(colours));
-    assert!(include_str!("../../../README.md").contains(colours));
+    assert!(include_str!("../../../runtime/src/guide/logging.md").contains(colours));
 }

@@ -18,8 +18,8 @@ A member that the revision does not have is left out; `_meta` of objects that ha
 Content that the revision cannot express is rewritten to a form that it has. If there is no such form, the content is refused
 and the message is not sent ([`Policy::Enforce`](crate::Policy)). [`Service::projections`](crate::Service::projections) lists the
 losses of a server's tools, prompts and resources. The log has other losses at level `DEBUG`: those of the results of tools, one line
-for each tool, rule and revision, and those of requests to clients and of progress reports, by place. The methods of each revision are in another
-table, in the README.
+for each tool, rule and revision, and those of requests to clients and of progress reports, by place. The methods of each revision are in
+[another table](crate::guide::revisions#methods).
 
 A test writes the rows from [`rules`]. These come from the official schemas, except for the rewrites.
 ";

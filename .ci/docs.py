@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Holds the README, the examples' page and the guide to what can be asserted.
+
+    docs.py [--run TARGET] [--built DOC]
+
+Without options: the words and the widths of the README, its links to files, the commands, the figures, and the blocks that must be
+equal. With `--run` the commands that this file names as run are run, with the programs in the folder TARGET/debug, and what they print
+is compared with the block of text after them. With `--built` links to pages of the documentation are looked up in DOC, the folder that
+`cargo doc` writes. Exits with 1 where anything differs.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+GUIDE = ROOT / "runtime/src/guide"
+WORDS, COLUMNS = 1200, 80
+# What a command may take. They are built before.
+SECONDS = 120
+DOCS = "https://docs.rs/trueform/latest/"
+
+# Commands by how they begin, and why nothing runs them in CI, or what does.
+RUN = "run here"
+COMMANDS = {
+    # run here, with what is built: `cargo run` and `cargo build` find it up to date
+    "cargo run --bin quickstart -- --demo": RUN,
+    "cargo build -p trueform-code-search\n": RUN,
+    "cargo build -p agent\n": RUN,
+    "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"bookmarks/list\"": RUN,
+    # run by other steps
+    "cargo test --workspace": "step `test`",
+    "cargo build --release -p trueform-examples --bin bench_server": "step `instructions`",
+    "cargo build --release --bin soak_server": "step `soak`",
+    "cargo run -p trueform-codegen -- import": "step `next-revision`, by the built program",
+    # not run, for a reason
+    "cargo new calc": "fetches the repository from GitHub; the step `outside` builds such a package from this clone",
+    "cargo build\n": "belongs to the package of `cargo new calc`",
+    "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\"": "belongs to the package of `cargo new calc`",
+    "cargo add trueform": "fetches the repository from GitHub",
+    "cargo run --bin quickstart -- --http": "listens on a fixed port; `examples/servers` has tests of it on a free one",
+    "cargo build -p trueform-sqlite-explorer": "needs a database; the example's tests make one and run the same program",
+    "TOKENS=": "listens on a fixed port; the example's tests run the same program on a free one",
+    "touch schema/src/lib.rs": "a measurement of several minutes, made by hand",
+    "cargo fetch && time cargo build --release": "a measurement of several minutes, made by hand",
+}
+
+problems = []
+
+
+def wrong(place, what):
+    problems.append(f"{place.relative_to(ROOT)}: {what}")
+
+
+def blocks(text):
+    """The fenced blocks: the words after the fence, and the lines without their indentation."""
+    found = re.finditer(r"^( *)```([^\n`]*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
+    return [(block[2], re.sub(rf"^{block[1]}", "", block[3], flags=re.MULTILINE)) for block in found]
+
+
+def without_code(text):
+    return re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def prose(text):
+    """The words outside of code and tables. The target of a link is no word."""
+    lines = [line for line in without_code(text).splitlines() if not line.lstrip().startswith("|")]
+    text = re.sub(r"\]\([^)]*\)", "]", "\n".join(lines))
+    return [word for word in text.split() if re.search(r"\w", word)]
+
+
+def check_form():
+    text = README.read_text()
+    words = len(prose(text))
+    print(f"README: {words} words of prose, at most {WORDS}")
+    if words > WORDS:
+        wrong(README, f"{words} words of prose, at most {WORDS}")
+    for kind, code in blocks(text):
+        # A request of one line is one line of a protocol.
+        if not kind.startswith("rust"):
+            continue
+        for line in code.splitlines():
+            if len(line) > COLUMNS:
+                wrong(README, f"a line of code has {len(line)} columns, at most {COLUMNS}: {line}")
+        formatted = subprocess.run(
+            ["rustfmt", "--edition", "2024", "--config", f"max_width={COLUMNS}"],
+            input=code,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        if formatted.returncode or formatted.stdout != code:
+            wrong(README, f"not as rustfmt writes it: {code.splitlines()[0]} …\n{formatted.stdout}{formatted.stderr}")
+
+
+def pages():
+    return [README, ROOT / "examples/README.md", *sorted(GUIDE.glob("*.md"))]
+
+
+def commands(text):
+    """Blocks of shell commands, each with the block of text that comes after it, if there is one."""
+    found = blocks(text)
+    for at, (kind, code) in enumerate(found):
+        if kind == "sh":
+            printed = found[at + 1][1] if at + 1 < len(found) and found[at + 1][0] == "text" else None
+            yield code, printed
+
+
+def check_commands():
+    used = set()
+    for page in pages():
+        for code, _ in commands(page.read_text()):
+            begins = [known for known in COMMANDS if code.startswith(known)]
+            used.update(begins)
+            if not begins:
+                wrong(page, f"`.ci/docs.py` neither runs this command nor says why not: {code.splitlines()[0]}")
+    for command in set(COMMANDS) - used:
+        wrong(ROOT / ".ci/docs.py", f"no page has the command `{command.strip()}`")
+
+
+def run_commands(target):
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    for page in pages():
+        for code, printed in commands(page.read_text()):
+            if not any(code.startswith(known) and says == RUN for known, says in COMMANDS.items()):
+                continue
+            code = code.replace("target/debug/", f"{target}/debug/")
+            lines = code.strip().splitlines()
+            print(f"$ {code.strip()}", flush=True)
+            try:
+                ran = subprocess.run(
+                    ["bash", "-euo", "pipefail", "-c", code],
+                    cwd=ROOT,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    timeout=SECONDS,
+                )
+            except subprocess.TimeoutExpired:
+                wrong(page, f"`{lines[0]}` did not end within {SECONDS} s")
+                continue
+            if ran.returncode:
+                wrong(page, f"`{lines[0]}` ended with {ran.returncode}: {ran.stderr[-2000:]}")
+            elif printed is not None and not ran.stdout.endswith(printed):
+                wrong(page, f"`{lines[0]}` printed\n{ran.stdout}in place of\n{printed}")
+
+
+def check_links(built):
+    for page in pages():
+        text = without_code(page.read_text())
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            path, _, anchor = link.partition("#")
+            if link.startswith(DOCS):
+                if built is not None:
+                    look_up(page, link, built / path.removeprefix(DOCS), anchor)
+            elif link.startswith(("http://", "https://", "crate::", "mod@", "macro@")):
+                # Links to items are checked by `cargo doc`, and other sites are not asked.
+                continue
+            elif page.parent == GUIDE:
+                wrong(page, f"a link to a file, which documentation does not have: {link}")
+            elif path and not (page.parent / path).exists():
+                wrong(page, f"a link to a file that does not exist: {link}")
+            elif anchor and anchor not in headings(((page.parent / path) if path else page).read_text()):
+                wrong(page, f"a link to a heading that does not exist: {link}")
+
+
+def headings(text):
+    found = re.findall(r"^#+ (.*)$", without_code(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def look_up(page, link, file, anchor):
+    if not file.exists():
+        wrong(page, f"a link to a page that the documentation does not have: {link}")
+    elif anchor and f'id="{anchor}"' not in file.read_text():
+        wrong(page, f"a link to a heading that the documentation does not have: {link}")
+
+
+def check_figures():
+    """The README repeats figures that a program measures and holds to the chapter on speed."""
+    chapter = (GUIDE / "speed.md").read_text()
+    rows = re.findall(r"^\| instructions / allocations[^|]*\|([^|]*)\|([^|]*)\|", README.read_text(), re.MULTILINE)
+    if len(rows) != 2:
+        wrong(README, "the table has two rows of instructions and allocations")
+    for row in rows:
+        for figure in row:
+            if f"| {figure.strip()} |" not in chapter:
+                wrong(README, f"`{figure.strip()}` is not in the guide's chapter on speed")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--run", type=pathlib.Path, metavar="TARGET")
+    arguments.add_argument("--built", type=pathlib.Path, metavar="DOC")
+    arguments = arguments.parse_args()
+    check_form()
+    check_commands()
+    check_links(arguments.built)
+    check_figures()
+    if arguments.run is not None:
+        run_commands(arguments.run.resolve())
+    for problem in problems:
+        print(f"WRONG {problem}")
+    print(f"{len(problems)} problems")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
