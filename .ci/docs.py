@@ -20,8 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 GUIDE = ROOT / "runtime/src/guide"
 WORDS, COLUMNS = 1200, 80
-# What a command may take. They are built before.
-SECONDS = 120
+# What a command may take. Cargo may build the library once more, with the features that one package chooses.
+SECONDS = 900
 DOCS = "https://docs.rs/trueform/latest/"
 
 # Commands by how they begin, and why nothing runs them in CI, or what does.

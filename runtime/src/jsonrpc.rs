@@ -1,7 +1,7 @@
-//! The JSON-RPC envelope: which of the three kinds a message is, and how responses are written.
-//!
-//! Works on borrowed bytes and leaves `params`, `result` and `error` as raw JSON. Knows no method, no revision's types
-//! and no transport.
+//! JSON-RPC: the codes of errors, and the bounds of every message.
+
+// The envelope: which of the three kinds a message is, and how responses are written. Works on borrowed bytes and leaves `params`,
+// `result` and `error` as raw JSON. Knows no method, no revision's types and no transport.
 
 mod error;
 mod error_detail;

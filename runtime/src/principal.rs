@@ -7,6 +7,39 @@ use std::{any::Any, fmt, sync::Arc};
 /// Trueform does not authenticate. A tower layer in front of the endpoint does, and puts a `Principal` into the request's
 /// extensions; tools then take it as a parameter, and a session answers only the principal that opened it.
 ///
+#[cfg_attr(
+    feature = "http",
+    doc = r#"
+```
+use axum::{extract::Request, http::StatusCode, middleware::{self, Next}, response::Response};
+use trueform::prelude::*;
+
+/// Greets the caller.
+#[tool]
+fn greet(caller: Principal) -> String {
+    format!("Hello, {}!", caller.subject())
+}
+
+async fn authenticate(mut request: Request, next: Next) -> Result<Response, StatusCode> {
+    let token = request.headers().get("authorization");
+    if token.is_none_or(|token| token != "Bearer secret") {
+        return Err(StatusCode::UNAUTHORIZED);
+    }
+    request.extensions_mut().insert(Principal::new("ada"));
+    Ok(next.run(request).await)
+}
+
+# fn main() -> trueform::Result {
+let endpoint = Server::new("hello", "1.0.0").tools(tools![greet]).into_router()?;
+let app = endpoint.layer(middleware::from_fn(authenticate));
+# drop(app);
+# Ok(())
+# }
+```
+"#
+)]
+/// What else is known of the caller goes with it:
+///
 /// ```
 /// use trueform::Principal;
 ///

@@ -1,4 +1,7 @@
-//! Ways for bytes to get in and out. They move bytes and decide nothing about MCP; that is the engine's part.
+//! Transports: byte streams such as standard input and output, and Streamable HTTP (feature `http`).
+//!
+//! [`Server::run`](crate::Server::run) serves standard input and output, [`Service::serve_stream`](crate::Service::serve_stream) any
+//! other byte stream. [`StreamSettings`] bounds both.
 
 #[cfg(feature = "http")]
 pub mod http;

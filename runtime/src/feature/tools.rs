@@ -1,9 +1,10 @@
-//! What authors write: functions as tools, what they may take, what they may return, how they fail.
+//! Tools: content that they return, sets of them, and tools that are known only at run time.
 //!
-//! A tool is registered once, as a `ToolRoute`: its definition for `tools/list`, the compiled checks of its schemas,
-//! and a function pointer over type-erased state. Nothing here is generic after that, and nothing here knows a
-//! transport. The `#[tool]` and `#[server]` macros emit calls to the builder in `spec`; everything else is in this
-//! module.
+//! The page of [`#[tool]`](macro@crate::tool) says how a function becomes a tool, what it may take and return, and how it fails.
+
+// A tool is registered once, as a `ToolRoute`: its definition for `tools/list`, the compiled checks of its schemas, and a function
+// pointer over type-erased state. Nothing here is generic after that, and nothing here knows a transport. The `#[tool]` and `#[server]`
+// macros emit calls to the builder in `spec`; everything else is in this module.
 
 mod draft;
 mod dynamic;

@@ -1,8 +1,8 @@
 //! Streamable HTTP: one endpoint, both eras, on axum.
 //!
 //! [`Server::into_router`](crate::Server::into_router) gives an [`axum::Router`] to compose with an application of one's own and with tower layers;
-//! [`Server::serve_http`](crate::Server::serve_http) serves it alone, within bounds and with a graceful end. What may be sent and what it means is
-//! the engine's business; here are methods, headers, media types, sessions by their id, and streams.
+//! [`Server::serve_http`](crate::Server::serve_http) serves it alone, within bounds and with a graceful end.
+//! [`HttpConfig`] has the settings.
 //!
 //! ```
 //! use axum::{Router, routing::get};

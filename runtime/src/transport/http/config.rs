@@ -60,6 +60,19 @@ pub const DEFAULT_WRITE_TIMEOUT: Duration = patience::DEFAULT_WRITE_TIMEOUT;
 
 /// Settings of the HTTP transport.
 ///
+/// Most servers need these three, and the defaults of the rest:
+///
+/// | setting | when |
+/// | --- | --- |
+/// | [`allowed_hosts`](Self::allowed_hosts) | the server is reached by a name: behind a proxy, in a container, from another machine |
+/// | [`allowed_origins`](Self::allowed_origins) | pages of other sites call it |
+/// | [`path`](Self::path) | the endpoint is not `/mcp` |
+///
+/// The others bound requests (`max_body`, `body_timeout`, `max_head`, `head_timeout`), connections and calls (`max_connections`,
+/// `max_listeners`, `max_in_flight`, `write_timeout`) and sessions (`max_sessions`, `max_session_bytes`, `session_idle`), or say how
+/// calls are answered (`streams`, `sse_after`, `keep_alive`, `retry`), how the server ends (`drain`), and where sessions and events are
+/// kept (`session_store`, `event_store`).
+///
 /// ```
 /// use std::time::Duration;
 /// use trueform::HttpConfig;
