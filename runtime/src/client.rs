@@ -27,9 +27,11 @@
 //! ```
 
 mod call;
+mod call_options;
 mod completion;
 mod error;
 mod failure;
+mod flights;
 mod gate;
 mod handler;
 mod handshake;
@@ -52,9 +54,7 @@ mod wire;
 
 use std::{
     fmt,
-    future::Future,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use serde::Serialize;
@@ -68,13 +68,7 @@ use trueform_schema::{
     SubscriptionsListenRequestParams, methods,
 };
 
-use self::{
-    gate::ClientCall,
-    handshake::ServerFacts,
-    link::{Link, ServerAnswer},
-    request::RequestOptions,
-    wire::Wire,
-};
+use self::{gate::ClientCall, handshake::ServerFacts, link::Link, wire::Wire};
 
 use crate::gate::ToServer;
 
@@ -334,49 +328,6 @@ impl Client {
             // It ends with the stream, whatever became of it.
             let _ = reading.await;
         }
-    }
-
-    /// Waits until there is room for a request in the queue to the server.
-    async fn room(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
-        let limit = timeout.unwrap_or(self.inner.options.timeout);
-        self.inner.link.room(limit).await
-    }
-
-    /// Sends a request; what it returns completes with the raw result.
-    fn send(
-        &self,
-        call: &ClientCall,
-        params: &dyn Conform,
-        mut plan: RequestOptions,
-    ) -> Result<impl Future<Output = ServerAnswer> + use<>, ClientError> {
-        let Inner { link, options, .. } = &*self.inner;
-        link.gate.let_out(call, self.revision(), params)?;
-        let id = link.new_id();
-        let wants_progress = plan.on_progress.is_some() || options.reset_by_progress;
-        let token = wants_progress.then_some(&id);
-        let params = match options.negotiation {
-            Negotiation::Nothing => At::new(params, self.revision()).to_json(),
-            _ => request::stamped(
-                params,
-                self.revision(),
-                options,
-                token,
-                plan.log_level.as_ref(),
-            )?,
-        };
-        let pending = link.request(
-            id.clone(),
-            call.method,
-            Some(&params),
-            plan.on_progress.take(),
-            true,
-        )?;
-        let longest = options.reset_by_progress.then_some(options.longest);
-        Ok(request::wait(
-            pending,
-            plan.timeout.unwrap_or(options.timeout),
-            longest,
-        ))
     }
 
     /// The answer `text` to a request of `method`, as the revision allows it.

@@ -5,21 +5,21 @@ use std::{
     fmt,
     future::{Future, IntoFuture},
     pin::Pin,
-    time::Duration,
 };
 
 use trueform_schema::{
     CallToolOutcome, CallToolRequestParams, CallToolResult, DecodeError, Era, GetPromptOutcome,
     GetPromptRequestParams, GetPromptResult, InputRequiredResult, InputResponse, Json, JsonObject,
-    LoggingLevel, Map, Method, ProgressNotificationParams, ReadResourceOutcome,
-    ReadResourceRequestParams, ReadResourceResult, Revision, TaskMetadata, decode, methods,
+    Map, Method, ReadResourceOutcome, ReadResourceRequestParams, ReadResourceResult, Revision,
+    TaskMetadata, decode, methods,
 };
 
 use super::{
     Client,
+    call_options::{RequestOptions, SharedProgress, call_options},
     error::{ClientError, LocalError},
     gate::ClientCall,
-    request::RequestOptions,
+    link::LastingProgress,
     task::{CALL_TOOL, StartedTask},
 };
 
@@ -33,6 +33,8 @@ pub struct RepeatableCall<M: Repeatable> {
     client: Client,
     params: Result<M::Params, ClientError>,
     plan: RequestOptions,
+    /// Whether it asks for a task of 2025-11-25.
+    asks_for_task: bool,
 }
 
 /// A call of a tool.
@@ -78,7 +80,7 @@ type Awaited<T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send>>;
 /// What became of a call.
 pub(super) enum Begun<T> {
     Complete(T),
-    Task(StartedTask),
+    Task(StartedTask, Option<LastingProgress>),
 }
 
 fn not_asked_for() -> ClientError {
@@ -151,6 +153,7 @@ impl ToolCall {
 
     /// Has the call run as a task, as 2025-11-25 has it.
     pub(super) fn ask_for_task(&mut self, task: TaskMetadata) {
+        self.asks_for_task = true;
         if let Ok(params) = &mut self.params {
             params.task = Some(task);
         }
@@ -224,41 +227,23 @@ fn texts(arguments: JsonObject) -> Result<Map<String>, ClientError> {
     Ok(texts)
 }
 
+call_options!(impl[M: Repeatable] RepeatableCall<M>);
+
 impl<M: Repeatable> RepeatableCall<M> {
     fn new(client: Client, params: Result<M::Params, ClientError>) -> Self {
         Self {
             client,
             params,
             plan: RequestOptions::default(),
+            asks_for_task: false,
         }
-    }
-
-    /// Longest wait for the answer, instead of the client's.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.plan.timeout = Some(timeout);
-        self
-    }
-
-    /// Asks for progress and calls `report` with each report that arrives before the answer, in order.
-    pub fn on_progress(
-        mut self,
-        report: impl FnMut(ProgressNotificationParams) + Send + 'static,
-    ) -> Self {
-        self.plan.on_progress(report);
-        self
-    }
-
-    /// Asks for log messages of at least this level; see [`Request::log_level`](super::Request::log_level).
-    pub fn log_level(mut self, level: LoggingLevel) -> Self {
-        self.plan.log_level = Some(level);
-        self
     }
 
     async fn run(self) -> Result<M::Output, ClientError> {
         let client = self.client.clone();
         match self.begin().await? {
             Begun::Complete(result) => Ok(result),
-            Begun::Task(task) => M::awaited(client, task).await,
+            Begun::Task(task, _) => M::awaited(client, task).await,
         }
     }
 
@@ -268,17 +253,23 @@ impl<M: Repeatable> RepeatableCall<M> {
             client,
             params,
             mut plan,
+            asks_for_task,
         } = self;
         let mut params = params?;
+        let mut lasting = None;
+        let mut progress = None;
+        match plan.on_progress.take() {
+            // N-4: the token stands for the task as well.
+            Some(report) if asks_for_task => {
+                lasting = Some(client.inner.link.report_on(report));
+            }
+            report => progress = report.map(SharedProgress::new),
+        }
         let call = ClientCall::of(M::METHOD, client.revision());
         for _ in 0..MOST_ROUNDS {
-            let round = RequestOptions {
-                timeout: plan.timeout,
-                on_progress: plan.on_progress.take(),
-                log_level: plan.log_level.clone(),
-            };
-            client.room(round.timeout).await?;
-            let result = client.send(&call, &params, round)?.await?;
+            let mut round = plan.again(progress.as_ref().map(SharedProgress::callback));
+            round.id = lasting.as_ref().map(LastingProgress::token);
+            let result = client.exchange(&call, &params, round).await?;
             match M::reply(&client, &result)? {
                 ServerReply::Complete(result) => return Ok(Begun::Complete(result)),
                 // T-5, T-6, T-7: the same params, the answers, the state as it came, a new id.
@@ -287,7 +278,7 @@ impl<M: Repeatable> RepeatableCall<M> {
                     let (responses, state) = answers(&client, *asked).await?;
                     M::repeat(&mut params, responses, state);
                 }
-                ServerReply::Task(task) => return Ok(Begun::Task(task)),
+                ServerReply::Task(task) => return Ok(Begun::Task(task, lasting)),
                 ServerReply::Unknown => {
                     let revision = client.revision();
                     return Err(LocalError::Unavailable("a result of this kind", revision).into());

@@ -11,14 +11,22 @@ use trueform_schema::{
     Map, methods,
 };
 
-use super::{Client, error::ClientError, request::Request};
+use super::{
+    Client,
+    call_options::{RequestOptions, call_options},
+    error::ClientError,
+    request::Request,
+};
 
 /// A request for suggestions that is sent when awaited.
 #[must_use = "a request is sent when it is awaited"]
 pub struct CompletionCall {
     client: Client,
     params: CompleteRequestParams,
+    plan: RequestOptions,
 }
+
+call_options!(impl[] CompletionCall);
 
 impl CompletionCall {
     pub(super) fn new(
@@ -27,7 +35,11 @@ impl CompletionCall {
         argument: CompletionArgument,
     ) -> Self {
         let params = CompleteRequestParams::new(argument, reference);
-        Self { client, params }
+        Self {
+            client,
+            params,
+            plan: RequestOptions::default(),
+        }
     }
 
     /// Adds the value of another argument that is filled in. Servers learn of it since 2025-06-18.
@@ -48,7 +60,7 @@ impl IntoFuture for CompletionCall {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let request = Request::<methods::Complete>::new(self.client, self.params);
+            let request = Request::<methods::Complete>::with(self.client, self.params, self.plan);
             Ok(request.await?.completion)
         })
     }

@@ -36,6 +36,21 @@ pub enum LocalError {
     NoHandshake(HandshakeTimeout),
     /// The server does not read: this many bytes wait to be written to it, as many as may.
     NotRead(usize),
+    /// Not sent: `in_flight` requests wait for their answers, the [`max_in_flight`](super::ClientOptions::max_in_flight), and `waiting` wait to be
+    /// sent, the [`max_queued`](super::ClientOptions::max_queued).
+    QueueFull {
+        /// How many requests may wait for their answers.
+        in_flight: usize,
+        /// How many requests may wait to be sent.
+        waiting: usize,
+    },
+    /// Not sent within the time of the request: as many others as may be wait for their answers.
+    NotSent {
+        /// How many requests may wait for their answers.
+        in_flight: usize,
+        /// How long it waited.
+        waited: Duration,
+    },
     /// No answer came in this time. The server was notified that the request is cancelled.
     TimedOut(Duration),
     /// What is to be sent has no JSON form, or not the one the request needs.
@@ -109,6 +124,14 @@ impl fmt::Display for LocalError {
             Self::NotRead(bytes) => write!(
                 f,
                 "cannot be sent: the server does not read, and {bytes} bytes wait to be written to it"
+            ),
+            Self::QueueFull { in_flight, waiting } => write!(
+                f,
+                "not sent: {in_flight} requests wait for their answers (`max_in_flight`), and {waiting} wait to be sent (`max_queued`)"
+            ),
+            Self::NotSent { in_flight, waited } => write!(
+                f,
+                "not sent within {waited:?}: {in_flight} other requests wait for their answers (`max_in_flight`)"
             ),
             Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
             Self::Encode(problem) => write!(f, "cannot be sent: {problem}"),

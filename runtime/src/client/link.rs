@@ -24,6 +24,7 @@ use trueform_schema::{Json, RequestId, methods};
 use super::{
     ClientOptions,
     error::{ClientError, LocalError},
+    flights::Flights,
     gate::ClientGate,
     handler::ClientHandler,
     mailbox::Mailbox,
@@ -50,11 +51,14 @@ pub(super) struct Link {
     pub(super) gate: ClientGate,
     pub(super) wire: Arc<Wire>,
     room: Arc<Room>,
+    pub(super) flights: Flights,
 }
 
 struct LinkState {
     out: Option<ClientSink>,
     waiting: HashMap<RequestId, Waiter>,
+    /// The progress callbacks of tasks. One is away while it runs.
+    lasting: HashMap<RequestId, Option<OnProgress>>,
     /// Who receives the notifications that belong to no subscription.
     listeners: Vec<Weak<Mailbox<Notified>>>,
     subscriptions: HashMap<RequestId, Arc<Mailbox<Notified>>>,
@@ -90,6 +94,7 @@ impl Link {
         let state = LinkState {
             out: Some(out),
             waiting: HashMap::new(),
+            lasting: HashMap::new(),
             listeners: Vec::new(),
             subscriptions: HashMap::new(),
             closed: false,
@@ -103,6 +108,7 @@ impl Link {
             gate: ClientGate::new(options),
             wire,
             room,
+            flights: Flights::new(options.max_in_flight, options.max_queued),
         });
         tokio::spawn(written(writing, Arc::downgrade(&link)));
         let reading = tokio::spawn(received::read(reader, link.clone(), options.max_message));
@@ -205,6 +211,19 @@ impl Link {
         subscriber
     }
 
+    /// Calls `report` with the progress of what the request with the returned token begins, until the returned value is dropped.
+    pub(super) fn report_on(self: &Arc<Self>, report: OnProgress) -> LastingProgress {
+        let token = self.new_id();
+        let mut state = self.lock();
+        if !state.closed {
+            state.lasting.insert(token.clone(), Some(report));
+        }
+        LastingProgress {
+            link: self.clone(),
+            token,
+        }
+    }
+
     /// The next message that no waiting request claimed; `None` when the connection is closed.
     pub(super) async fn next_unclaimed(&self) -> Option<String> {
         self.unclaimed.take().await
@@ -217,7 +236,7 @@ impl Link {
 
     /// Ends everything: nothing is sent any more, and waiting requests end because the connection is closed.
     pub(super) fn close(&self) {
-        let (waiting, subscriptions, listeners) = {
+        let (waiting, subscriptions, listeners, lasting) = {
             let mut state = self.lock();
             state.closed = true;
             state.out = None;
@@ -225,8 +244,11 @@ impl Link {
                 std::mem::take(&mut state.waiting),
                 std::mem::take(&mut state.subscriptions),
                 std::mem::take(&mut state.listeners),
+                std::mem::take(&mut state.lasting),
             )
         };
+        contained("a progress callback", || drop(lasting));
+        self.flights.close();
         for waiter in waiting.into_values() {
             waiter.settle(Err(self.wire.closed().into()));
         }
@@ -241,6 +263,34 @@ impl Link {
     fn lock(&self) -> MutexGuard<'_, LinkState> {
         // Nothing that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A progress callback that outlives the answer to its request; dropped, it is not called again.
+pub(super) struct LastingProgress {
+    link: Arc<Link>,
+    token: RequestId,
+}
+
+impl LastingProgress {
+    /// The progress token, which is the id of the request.
+    pub(super) fn token(&self) -> RequestId {
+        self.token.clone()
+    }
+}
+
+impl Drop for LastingProgress {
+    fn drop(&mut self) {
+        let callback = self.link.lock().lasting.remove(&self.token);
+        contained("a progress callback", || drop(callback));
+    }
+}
+
+impl fmt::Debug for LastingProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LastingProgress")
+            .field("token", &self.token)
+            .finish_non_exhaustive()
     }
 }
 

@@ -11,9 +11,9 @@ use trueform_schema::{
 
 use super::{
     Client,
+    call_options::RequestOptions,
     error::{ClientError, LocalError},
     gate::ClientCall,
-    request::RequestOptions,
 };
 use crate::{
     gate::Leniency,
@@ -111,12 +111,10 @@ impl Client {
         let mut params = PaginatedRequestParams::default();
         let mut bytes = 0;
         for pages in 1..=MOST_PAGES {
-            let page = self.send(
-                &ClientCall::of(T::METHOD, self.revision()),
-                &params,
-                RequestOptions::default(),
-            )?;
-            let page = page.await?;
+            let call = ClientCall::of(T::METHOD, self.revision());
+            let page = self
+                .exchange(&call, &params, RequestOptions::default())
+                .await?;
             bytes += page.get().len();
             let (page, next) = T::of(self.page::<T>(&page)?);
             let (before, items) = (listed.len(), page.len());

@@ -34,6 +34,8 @@ pub struct ClientOptions {
     pub(super) probe_timeout: Duration,
     pub(super) max_message: usize,
     pub(super) write_timeout: Duration,
+    pub(super) max_in_flight: usize,
+    pub(super) max_queued: usize,
     pub(super) outgoing: Policy,
     pub(super) incoming: Inbound,
     pub(super) handler: Arc<dyn ClientHandler>,
@@ -65,6 +67,10 @@ impl ClientOptions {
     pub const DEFAULT_PROBE_TIMEOUT: Duration = Duration::from_secs(5);
     /// How long the server may take nothing of what is written to it by default: 60 s.
     pub const DEFAULT_WRITE_TIMEOUT: Duration = crate::transport::patience::DEFAULT_WRITE_TIMEOUT;
+    /// Most requests that wait for their answers at once by default: 1,024.
+    pub const DEFAULT_MAX_IN_FLIGHT: usize = 1024;
+    /// Most requests that wait to be sent by default: 16,384.
+    pub const DEFAULT_MAX_QUEUED: usize = 16 << 10;
     /// Most requests of a server that the [handler](Self::handler) works on at once; further ones are refused (-32603).
     pub const MOST_QUESTIONS: usize = 64;
 
@@ -82,6 +88,8 @@ impl ClientOptions {
             probe_timeout: Self::DEFAULT_PROBE_TIMEOUT,
             max_message: crate::transport::DEFAULT_MAX_LINE * 4,
             write_timeout: Self::DEFAULT_WRITE_TIMEOUT,
+            max_in_flight: Self::DEFAULT_MAX_IN_FLIGHT,
+            max_queued: Self::DEFAULT_MAX_QUEUED,
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
             handler: Arc::new(super::handler::NoHandler),
@@ -191,6 +199,24 @@ impl ClientOptions {
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout;
+        self
+    }
+
+    /// Sets how many requests may wait for their answers at once, at least one. Further ones wait to be sent, in order, which counts as part of
+    /// their time; one that runs out of it ends with [`LocalError::NotSent`](super::LocalError::NotSent). Subscriptions, the
+    /// handshake and notifications are not counted. [`DEFAULT_MAX_IN_FLIGHT`](Self::DEFAULT_MAX_IN_FLIGHT) unless this is called.
+    #[must_use]
+    pub fn max_in_flight(mut self, requests: usize) -> Self {
+        self.max_in_flight = requests;
+        self
+    }
+
+    /// Sets how many requests may wait to be sent because [`max_in_flight`](Self::max_in_flight) of them wait for answers; zero: none.
+    /// Further ones end at once with [`LocalError::QueueFull`](super::LocalError::QueueFull).
+    /// [`DEFAULT_MAX_QUEUED`](Self::DEFAULT_MAX_QUEUED) unless this is called.
+    #[must_use]
+    pub fn max_queued(mut self, requests: usize) -> Self {
+        self.max_queued = requests;
         self
     }
 

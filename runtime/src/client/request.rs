@@ -9,19 +9,18 @@ use std::{
 
 use tokio::time::{Instant, sleep_until};
 use trueform_schema::{
-    At, Encode, Era, Json, LoggingLevel, Map, ProgressNotificationParams, RequestId, Revision,
-    View,
-    methods::{self, AnyRequest, Notification},
+    At, Conform, Encode, Era, Json, LoggingLevel, Map, RequestId, Revision, View,
+    methods::{AnyRequest, Notification},
 };
 
 use super::{
-    Client, ClientOptions,
+    Client, ClientOptions, Inner, Negotiation,
+    call_options::{RequestOptions, call_options},
     error::{ClientError, LocalError},
+    flights::NoPlace,
     gate::ClientCall,
-    link::{OnProgress, PendingRequest},
-    notified::Notified,
+    link::PendingRequest,
 };
-use crate::jsonrpc;
 
 /// A request that is sent when awaited, and cancelled when its future is dropped before the answer came.
 #[must_use = "a request is sent when it is awaited"]
@@ -31,66 +30,21 @@ pub struct Request<M: AnyRequest> {
     plan: RequestOptions,
 }
 
-/// What a caller can decide about one request.
-#[derive(Default)]
-pub(super) struct RequestOptions {
-    pub(super) timeout: Option<Duration>,
-    pub(super) on_progress: Option<OnProgress>,
-    pub(super) log_level: Option<LoggingLevel>,
-}
-
 impl<M: AnyRequest> Request<M> {
     pub(super) fn new(client: Client, params: M::Params) -> Self {
+        Self::with(client, params, RequestOptions::default())
+    }
+
+    pub(super) fn with(client: Client, params: M::Params, plan: RequestOptions) -> Self {
         Self {
             client,
             params,
-            plan: RequestOptions::default(),
+            plan,
         }
     }
-
-    /// Longest wait for this answer, instead of the client's.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.plan.timeout = Some(timeout);
-        self
-    }
-
-    /// Asks for progress and calls `report` with each report that arrives before the answer, in order.
-    pub fn on_progress(
-        mut self,
-        report: impl FnMut(ProgressNotificationParams) + Send + 'static,
-    ) -> Self {
-        self.plan.on_progress(report);
-        self
-    }
-
-    /// Asks for log messages of at least this level with this request; without it a modern server sends none. Has no effect
-    /// in the legacy era, where `logging/setLevel` decides.
-    pub fn log_level(mut self, level: LoggingLevel) -> Self {
-        self.plan.log_level = Some(level);
-        self
-    }
 }
 
-impl RequestOptions {
-    pub(super) fn on_progress(
-        &mut self,
-        mut report: impl FnMut(ProgressNotificationParams) + Send + 'static,
-    ) {
-        self.on_progress = Some(Box::new(move |notified: Notified| match notified
-            .get::<methods::Progress>()
-        {
-            Ok(Some(params)) => report(params),
-            Ok(None) => {}
-            Err(error) => {
-                let error = error.to_string();
-                tracing::warn!(
-                    error = &*jsonrpc::sentence(&error),
-                    "a progress report does not have its form"
-                );
-            }
-        }));
-    }
-}
+call_options!(impl[M: AnyRequest] Request<M>);
 
 impl<M> IntoFuture for Request<M>
 where
@@ -103,8 +57,7 @@ where
         Box::pin(async move {
             let client = self.client;
             let call = ClientCall::of_request::<M>(client.revision());
-            client.room(self.plan.timeout).await?;
-            let result = client.send(&call, &self.params, self.plan)?.await?;
+            let result = client.exchange(&call, &self.params, self.plan).await?;
             client.received::<M::Result>(M::METHOD, &result)
         })
     }
@@ -115,6 +68,49 @@ impl<M: AnyRequest> fmt::Debug for Request<M> {
         f.debug_struct("Request")
             .field("method", &M::METHOD)
             .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Sends a request, once there is a place and room for it, and waits for its raw result.
+    pub(super) async fn exchange(
+        &self,
+        call: &ClientCall,
+        params: &(dyn Conform + Sync),
+        mut plan: RequestOptions,
+    ) -> Result<Json, ClientError> {
+        let Inner { link, options, .. } = &*self.inner;
+        link.gate.let_out(call, self.revision(), params)?;
+        let limit = plan.timeout.unwrap_or(options.timeout);
+        let (_place, limit) = link.flights.enter(limit).await.map_err(|none| match none {
+            NoPlace::Full(error) => error,
+            NoPlace::Closed => link.wire.closed(),
+        })?;
+        link.room(limit).await?;
+        let longest = plan
+            .longest
+            .or(options.reset_by_progress.then_some(options.longest));
+        let wants_progress = plan.on_progress.is_some() || longest.is_some() || plan.id.is_some();
+        let id = plan.id.take().unwrap_or_else(|| link.new_id());
+        let token = wants_progress.then_some(&id);
+        let params = match options.negotiation {
+            Negotiation::Nothing => At::new(params, self.revision()).to_json(),
+            _ => stamped(
+                params,
+                self.revision(),
+                options,
+                token,
+                plan.log_level.as_ref(),
+            )?,
+        };
+        let pending = link.request(
+            id,
+            call.method,
+            Some(&params),
+            plan.on_progress.take(),
+            true,
+        )?;
+        wait(pending, limit, longest).await
     }
 }
 
@@ -178,7 +174,7 @@ pub(super) async fn wait(
     longest: Option<Duration>,
 ) -> Result<Json, ClientError> {
     let start = Instant::now();
-    let mut deadline = start + timeout;
+    let mut deadline = start + longest.map_or(timeout, |longest| longest.min(timeout));
     loop {
         tokio::select! {
             biased;

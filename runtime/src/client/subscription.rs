@@ -18,6 +18,10 @@ pub struct Subscription {
     asked: SubscriptionFilter,
     honoured: SubscriptionFilter,
     client: Client,
+    /// How it ended, once the answer has come.
+    end: Option<Result<(), ClientError>>,
+    /// Whether all that came before the end was read.
+    is_over: bool,
 }
 
 impl Subscription {
@@ -29,7 +33,27 @@ impl Subscription {
         &self.honoured
     }
 
-    /// The next notification; `None` once the subscription is over.
+    /// The next notification; `None` once the subscription is over: [`ended`](Self::ended) says how.
+    ///
+    /// ```
+    /// # use trueform::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use trueform::schema::SubscriptionFilter;
+    ///
+    /// let service = Server::new("calc", "1.0.0").tools(tools![]).build()?;
+    /// let client = service.connect().await?;
+    /// let mut changes = client.listen(SubscriptionFilter::default()).await?;
+    ///
+    /// service.handle().shut_down();
+    /// while let Some(change) = changes.next().await {
+    ///     println!("{}", change.method());
+    /// }
+    /// // The server ended it; after a loss this is an error, and the client may connect and subscribe again.
+    /// assert!(matches!(changes.ended(), Some(Ok(()))));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next(&mut self) -> Option<Notified> {
         loop {
             let notified = self.following().await?;
@@ -39,17 +63,37 @@ impl Subscription {
         }
     }
 
+    /// How the subscription ended: `None` while it goes on, or what came before its end is still to be read; `Some(Ok(()))` if the
+    /// server ended it. Otherwise it was lost, and changes may have been missed: the connection ended, or the server answered with an error.
+    // U-7, U-8
+    #[must_use]
+    pub fn ended(&self) -> Option<Result<(), &ClientError>> {
+        let end = self.end.as_ref().filter(|_| self.is_over)?;
+        Some(end.as_ref().copied())
+    }
+
     async fn following(&mut self) -> Option<Notified> {
-        tokio::select! {
-            biased;
-            notified = self.notified.take() => notified,
-            _ = &mut self.pending.answer => {
-                self.pending.done();
-                // What came before the end may still wait.
-                self.notified.close();
-                self.notified.take().await
-            }
+        if self.end.is_none() {
+            let answer = tokio::select! {
+                biased;
+                notified = self.notified.take() => match notified {
+                    Some(notified) => return Some(notified),
+                    // The connection has ended. The answer may have come before.
+                    None => self.pending.answer.try_recv().ok(),
+                },
+                answer = &mut self.pending.answer => {
+                    self.notified.close();
+                    answer.ok()
+                }
+            };
+            self.pending.done();
+            let end = answer.unwrap_or_else(|| Err(self.pending.link.wire.closed().into()));
+            self.end = Some(end.map(|_| ()));
         }
+        // What came before the end may still wait.
+        let notified = self.notified.try_take();
+        self.is_over = notified.is_none();
+        notified
     }
 
     /// Whether what was not asked for is left out; the log reports it.
@@ -78,7 +122,8 @@ impl Subscription {
                     return Err(DecodeError::new("", problem).into());
                 };
                 let (honoured, all) = within(params.notifications.clone(), &asked);
-                let mut subscription = Self { pending, notified, asked, honoured, client };
+                let (end, is_over) = (None, false);
+                let mut subscription = Self { pending, notified, asked, honoured, client, end, is_over };
                 if !all && !subscription.refuses("acknowledgement") {
                     subscription.honoured = params.notifications;
                 }

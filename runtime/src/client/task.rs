@@ -20,9 +20,10 @@ use trueform_schema::{
 use super::{
     Client, ToolCall,
     call::{Begun, ServerReply, answers},
+    call_options::RequestOptions,
     error::{ClientError, LocalError},
     gate::ClientCall,
-    request::RequestOptions,
+    link::LastingProgress,
 };
 use crate::needs::declares_extension;
 
@@ -49,6 +50,8 @@ pub struct TaskCall {
 pub struct ToolTask {
     client: Client,
     state: State,
+    /// Reports on the task for as long as it is held.
+    progress: Option<LastingProgress>,
 }
 
 #[derive(Debug)]
@@ -121,11 +124,15 @@ impl TaskCall {
             }
             Era::Modern => {}
         }
-        let state = match call.begin().await? {
-            Begun::Complete(result) => State::Done(Box::new(result)),
-            Begun::Task(started) => State::Task(started),
+        let (state, progress) = match call.begin().await? {
+            Begun::Complete(result) => (State::Done(Box::new(result)), None),
+            Begun::Task(started, progress) => (State::Task(started), progress),
         };
-        Ok(ToolTask { client, state })
+        Ok(ToolTask {
+            client,
+            state,
+            progress,
+        })
     }
 }
 
@@ -166,7 +173,10 @@ impl ToolTask {
         if let State::Task(task) = &self.state {
             match task.poll(&self.client).await? {
                 Polled::Waits(task) | Polled::Asks(task, _) => self.state = State::Task(task),
-                Polled::Done(result) => self.state = State::Done(result),
+                Polled::Done(result) => {
+                    self.progress = None;
+                    self.state = State::Done(result);
+                }
                 Polled::Fetch => return Ok(TaskStatus::Completed),
             }
         }
@@ -303,9 +313,8 @@ impl StartedTask {
     async fn poll_extension(&self, client: &Client) -> Result<Polled, ClientError> {
         let params = tasks::GetTaskRequestParams::new(&*self.id);
         let call = ClientCall::of_request::<tasks::methods::GetTask>(client.revision());
-        let text = client
-            .send(&call, &params, RequestOptions::default())?
-            .await?;
+        let plan = RequestOptions::default();
+        let text = client.exchange(&call, &params, plan).await?;
         let text = as_complete(text);
         let method = <tasks::methods::GetTask as AnyRequest>::METHOD;
         let found: tasks::GetTaskResult = client.received(method, &text)?;
@@ -366,7 +375,7 @@ impl StartedTask {
             timeout: Some(until.saturating_duration_since(Instant::now())),
             ..RequestOptions::default()
         };
-        let text = client.send(&call, &params, plan)?.await?;
+        let text = client.exchange(&call, &params, plan).await?;
         client.received(CALL_TOOL, &text)
     }
 

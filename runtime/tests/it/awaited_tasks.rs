@@ -1,6 +1,6 @@
 //! A client that awaits tasks, against servers that write every message by hand.
 
-use std::time::Duration;
+use std::{future::IntoFuture, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -13,6 +13,7 @@ use trueform::{
 
 use crate::{
     client::{Mock, against},
+    client_calls::{heard, progress},
     support::soon,
 };
 
@@ -387,4 +388,44 @@ async fn tasks_of_2025_11_25() {
     assert!(error.to_string().contains("did not ask for"), "{error}");
     client.close().await;
     playing.await.unwrap();
+}
+
+// N-4, N-5: the progress token of a call is the task's as well, until the task ends or its handle is dropped.
+#[tokio::test]
+async fn progress_of_a_task() {
+    let options = ClientOptions::at(LEGACY);
+    let (connecting, playing) = against(options, |mut mock: Mock| async move {
+        let request = mock.next().await.unwrap();
+        let tasks = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
+        mock.result(&request, json!({ "protocolVersion": LEGACY.as_str(), "capabilities": { "tools": {}, "tasks": tasks }, "serverInfo": { "name": "mock", "version": "1" } })).await;
+        mock.next().await.unwrap();
+        let request = mock.next().await.unwrap();
+        let token = request["params"]["_meta"]["progressToken"].clone();
+        assert!(token.is_i64(), "{request}");
+        mock.send(progress(&token, 1)).await;
+        mock.result(&request, json!({ "task": core("working") }))
+            .await;
+        for (number, status) in [(2, "working"), (3, "working"), (4, "completed")] {
+            mock.send(progress(&token, number)).await;
+            let request = mock.next().await.unwrap();
+            assert_eq!(request["method"], "tasks/get");
+            mock.result(&request, core(status)).await;
+        }
+        let request = mock.next().await.unwrap();
+        assert_eq!(request["method"], "tasks/result");
+        mock.result(&request, json!({ "content": [] })).await;
+        let after = mock.next().await.unwrap();
+        mock.send(progress(&token, 5)).await;
+        mock.result(&after, json!({ "content": [] })).await;
+    });
+    let client = connecting.await.unwrap();
+    let (heard, hears) = heard();
+    let call = client.call_tool("slow", json!({})).on_progress(hears);
+    let task = soon(call.as_task().into_future()).await.unwrap();
+    soon(task.into_future()).await.unwrap();
+    soon(client.call_tool("after", json!({})).into_future())
+        .await
+        .unwrap();
+    assert_eq!(heard.take(), [1.0, 2.0, 3.0, 4.0]);
+    soon(playing).await.unwrap();
 }

@@ -22,6 +22,7 @@ mod calls;
 #[cfg(feature = "testing")]
 mod checker;
 mod client;
+mod client_calls;
 #[cfg(feature = "tracing-log")]
 mod client_log;
 mod completing;

@@ -192,23 +192,32 @@ impl Link {
     /// Notifies the request whose progress `token` stands for; tokens are the ids of their requests.
     pub(in crate::client) fn progressed(&self, token: &RequestId, notified: &Notified) {
         // The callback is taken out so that it runs without the lock.
-        let found = self
-            .lock()
-            .waiting
-            .get_mut(token)
-            .map(|waiter| (waiter.progress.take(), waiter.progressed.clone()));
-        let Some((callback, progressed)) = found else {
-            return;
+        let (callback, progressed) = {
+            let mut state = self.lock();
+            let lasting = state.lasting.get_mut(token).and_then(Option::take);
+            let waiter = state.waiting.get_mut(token);
+            let progressed = waiter.as_ref().map(|waiter| waiter.progressed.clone());
+            let awaited = || waiter.and_then(|waiter| waiter.progress.take());
+            (lasting.or_else(awaited), progressed)
         };
-        progressed.notify_one();
+        if let Some(progressed) = progressed {
+            progressed.notify_one();
+        }
         let Some(mut callback) = callback else {
             return;
         };
         let reported = contained("a progress callback", || callback(notified.clone()));
         // One that panicked is not called again.
-        let callback = match (reported, self.lock().waiting.get_mut(token)) {
-            (Some(()), Some(waiter)) => waiter.progress.replace(callback),
-            (_, _) => Some(callback),
+        let callback = {
+            let mut state = self.lock();
+            let state = &mut *state;
+            let lasting = state.lasting.get_mut(token);
+            let waiter = state.waiting.get_mut(token);
+            let slot = lasting.or_else(|| waiter.map(|waiter| &mut waiter.progress));
+            match (reported, slot) {
+                (Some(()), Some(slot)) => slot.replace(callback),
+                (_, _) => Some(callback),
+            }
         };
         contained("a progress callback", move || drop(callback));
     }

@@ -1,0 +1,136 @@
+//! What a caller can decide about one request, and the methods that all requests have for it.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use trueform_schema::{LoggingLevel, ProgressNotificationParams, RequestId, methods};
+
+use super::{link::OnProgress, notified::Notified};
+use crate::{contained::contained, jsonrpc};
+
+/// What a caller can decide about one request.
+#[derive(Default)]
+pub(super) struct RequestOptions {
+    pub(super) timeout: Option<Duration>,
+    /// Longest wait in all, if progress resets the clock.
+    pub(super) longest: Option<Duration>,
+    pub(super) on_progress: Option<OnProgress>,
+    pub(super) log_level: Option<LoggingLevel>,
+    /// The id of the request, if its progress callback is registered under it already.
+    pub(super) id: Option<RequestId>,
+}
+
+impl RequestOptions {
+    pub(super) fn on_progress(
+        &mut self,
+        mut report: impl FnMut(ProgressNotificationParams) + Send + 'static,
+    ) {
+        self.on_progress = Some(Box::new(move |notified: Notified| match notified
+            .get::<methods::Progress>()
+        {
+            Ok(Some(params)) => report(params),
+            Ok(None) => {}
+            Err(error) => {
+                let error = error.to_string();
+                tracing::warn!(
+                    error = &*jsonrpc::sentence(&error),
+                    "a progress report does not have its form"
+                );
+            }
+        }));
+    }
+
+    /// The same options for one more request of a call.
+    pub(super) fn again(&self, on_progress: Option<OnProgress>) -> Self {
+        Self {
+            timeout: self.timeout,
+            longest: self.longest,
+            on_progress,
+            log_level: self.log_level.clone(),
+            id: None,
+        }
+    }
+}
+
+/// A progress callback for all requests that a call takes.
+pub(super) struct SharedProgress(Arc<Slot>);
+
+#[derive(Default)]
+struct Slot(Mutex<Option<OnProgress>>);
+
+impl SharedProgress {
+    pub(super) fn new(callback: OnProgress) -> Self {
+        Self(Arc::new(Slot(Mutex::new(Some(callback)))))
+    }
+
+    /// The callback for one of the requests.
+    pub(super) fn callback(&self) -> OnProgress {
+        let slot = self.0.clone();
+        Box::new(move |notified| {
+            // It is away while it runs: one that panics is not called again.
+            let callback = slot.lock().take();
+            if let Some(mut callback) = callback {
+                callback(notified);
+                *slot.lock() = Some(callback);
+            }
+        })
+    }
+}
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, Option<OnProgress>> {
+        // Nothing that can panic runs under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the callback holds belongs to the caller, and may panic when it is dropped.
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let callback = self.lock().take();
+        contained("a progress callback", move || drop(callback));
+    }
+}
+
+/// Gives a type with a `plan` of [`RequestOptions`] the methods that set them.
+macro_rules! call_options {
+    (impl[$($generics:tt)*] $type:ty) => {
+        impl<$($generics)*> $type {
+            /// Sets the longest wait for the answer, instead of the client's [`timeout`](crate::client::ClientOptions::timeout). When it
+            /// is over, the server is notified that the request is cancelled, and the call ends with
+            /// [`LocalError::TimedOut`](crate::client::LocalError::TimedOut).
+            pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
+                self.plan.timeout = Some(timeout);
+                self
+            }
+
+            /// Starts the clock anew whenever progress is reported, up to `longest` in all, instead of what the client's
+            /// [`reset_by_progress`](crate::client::ClientOptions::reset_by_progress) says. Asks for progress.
+            pub fn reset_by_progress(mut self, longest: std::time::Duration) -> Self {
+                self.plan.longest = Some(longest);
+                self
+            }
+
+            /// Asks for progress and calls `report` with each report that arrives before the answer, in order. A call that
+            /// runs [as a task](crate::client::ToolCall::as_task) of 2025-11-25 is reported on until the task has ended or its
+            /// [`ToolTask`](crate::client::ToolTask) is dropped.
+            pub fn on_progress(
+                mut self,
+                report: impl FnMut(trueform_schema::ProgressNotificationParams) + Send + 'static,
+            ) -> Self {
+                self.plan.on_progress(report);
+                self
+            }
+
+            /// Asks for log messages of at least this level with this request; without it a modern server sends none. Has no
+            /// effect in the legacy era, where `logging/setLevel` decides.
+            pub fn log_level(mut self, level: trueform_schema::LoggingLevel) -> Self {
+                self.plan.log_level = Some(level);
+                self
+            }
+        }
+    };
+}
+pub(super) use call_options;
