@@ -26,8 +26,11 @@
 //! # }
 //! ```
 
+mod cache;
 mod call;
 mod call_options;
+mod catalog;
+mod changes;
 mod completion;
 mod error;
 mod failure;
@@ -45,11 +48,14 @@ mod options;
 mod process;
 mod profile;
 mod request;
+mod retry;
 mod served;
 mod server_requests;
 mod sink;
+mod strays;
 mod subscription;
 mod task;
+mod typed;
 mod wire;
 
 use std::{
@@ -68,22 +74,30 @@ use trueform_schema::{
     SubscriptionsListenRequestParams, methods,
 };
 
-use self::{gate::ClientCall, handshake::ServerFacts, link::Link, wire::Wire};
+use self::{
+    cache::Cache, catalog::Catalog, gate::ClientCall, handshake::ServerFacts, link::Link,
+    wire::Wire,
+};
 
 use crate::gate::ToServer;
 
 pub use self::{
+    cache::CacheLimits,
     call::{PromptCall, Repeatable, RepeatableCall, ResourceCall, ToolCall},
     completion::CompletionCall,
     error::{ClientError, LocalError},
     failure::{HandshakeTimeout, ServerFailure, ServerFault},
     handler::{Answering, ClientHandler},
+    listing::{ListItem, Pages},
     notified::{Notifications, Notified},
     options::{ClientOptions, Negotiation},
     profile::ServerProfile,
     request::Request,
+    retry::RetryPolicy,
+    strays::{Stray, StrayKind, Strays},
     subscription::Subscription,
     task::{DEFAULT_POLL_INTERVAL, TaskCall, ToolTask},
+    typed::TypedCall,
 };
 
 #[cfg(feature = "client-process")]
@@ -99,6 +113,8 @@ struct Inner {
     link: Arc<Link>,
     options: ClientOptions,
     server: ServerFacts,
+    catalog: Catalog,
+    cache: Option<Cache>,
     reading: EndedWithOwner,
     /// Ends the child process that is the server when it is dropped.
     #[cfg(feature = "client-process")]
@@ -262,6 +278,33 @@ impl Client {
         Notifications(self.inner.link.notifications())
     }
 
+    /// Every message from now on that the client has no use for: answers to no request, malformed lines, unknown notifications. The log has them
+    /// too.
+    ///
+    /// ```
+    /// # use trueform::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use trueform::client::StrayKind;
+    ///
+    /// let client = Server::new("calc", "1.0.0").connect().await?;
+    /// let mut strays = client.strays();
+    /// assert!(strays.try_next().is_none());
+    /// assert_eq!(client.stray_count(StrayKind::UnknownId), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn strays(&self) -> Strays {
+        Strays(self.inner.link.strays.listen())
+    }
+
+    /// How many messages of this kind there were on the connection.
+    #[must_use]
+    pub fn stray_count(&self, kind: StrayKind) -> u64 {
+        self.inner.link.strays.count(kind)
+    }
+
     /// Subscribes to changes (2026-07-28) and waits until the server has acknowledged.
     ///
     /// # Errors
@@ -357,8 +400,10 @@ impl Inner {
         let server = handshake::negotiate(&link, &options).await?;
         Ok(Self {
             link,
+            cache: options.cache.map(Cache::new),
             options,
             server,
+            catalog: Catalog::default(),
             reading,
             #[cfg(feature = "client-process")]
             process: None,

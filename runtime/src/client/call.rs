@@ -151,6 +151,12 @@ impl ToolCall {
         &self.client
     }
 
+    /// The name of the tool; `None` if the arguments could not be encoded.
+    pub(super) fn tool(&self) -> Option<&str> {
+        let params = self.params.as_ref().ok()?;
+        Some(&params.name)
+    }
+
     /// Has the call run as a task, as 2025-11-25 has it.
     pub(super) fn ask_for_task(&mut self, task: TaskMetadata) {
         self.asks_for_task = true;

@@ -3,7 +3,7 @@
 use std::{fmt, io, sync::Arc, time::Duration};
 
 use serde::Deserialize;
-use trueform_schema::{DecodeError, ErrorObject, Revision};
+use trueform_schema::{CallToolResult, DecodeError, ErrorObject, Revision};
 
 use super::failure::{HandshakeTimeout, ServerFailure};
 use crate::{gate::Leniency, jsonrpc::sentence};
@@ -61,6 +61,16 @@ pub enum LocalError {
     NotAllowed(String),
     /// The answer does not have the form of the method's result, or the revision does not allow it.
     Decode(DecodeError),
+    /// The tool failed. Only calls with a typed [output](super::ToolCall::output) end with it; holds the result.
+    ToolFailed(Box<CallToolResult>),
+    /// The structured content of a result does not fit the output schema that the server lists for the tool.
+    // I-8
+    Output {
+        /// The name of the tool.
+        tool: String,
+        /// Where in the result, and what is wrong.
+        problem: String,
+    },
     /// The server speaks none of the revisions that this client may use; holds what it offered.
     Version(Vec<String>),
     /// The negotiated revision has no such method or feature.
@@ -146,6 +156,15 @@ impl fmt::Display for LocalError {
                 f,
                 "the answer does not fit the method: {}",
                 sentence(&error.to_string())
+            ),
+            Self::ToolFailed(result) => {
+                write!(f, "the tool failed: {}", sentence(&result.text()))
+            }
+            Self::Output { tool, problem } => write!(
+                f,
+                "the result of the tool `{}` does not fit its output schema: {}",
+                sentence(tool),
+                sentence(problem)
             ),
             Self::Version(offered) => write!(
                 f,

@@ -23,6 +23,7 @@ use trueform_schema::{Json, RequestId, methods};
 
 use super::{
     ClientOptions,
+    changes::Changes,
     error::{ClientError, LocalError},
     flights::Flights,
     gate::ClientGate,
@@ -31,6 +32,7 @@ use super::{
     notified::Notified,
     server_requests::ServerRequests,
     sink::{ClientSink, Closed, MOST_UNSENT, Room},
+    strays::StrayLog,
     wire::Wire,
 };
 use crate::{contained::contained, gate::ToServer};
@@ -52,6 +54,8 @@ pub(super) struct Link {
     pub(super) wire: Arc<Wire>,
     room: Arc<Room>,
     pub(super) flights: Flights,
+    pub(super) changes: Changes,
+    pub(super) strays: StrayLog,
 }
 
 struct LinkState {
@@ -109,6 +113,8 @@ impl Link {
             wire,
             room,
             flights: Flights::new(options.max_in_flight, options.max_queued),
+            changes: Changes::default(),
+            strays: StrayLog::default(),
         });
         tokio::spawn(written(writing, Arc::downgrade(&link)));
         let reading = tokio::spawn(received::read(reader, link.clone(), options.max_message));
@@ -258,6 +264,7 @@ impl Link {
         }
         self.server_requests.clear();
         self.unclaimed.close();
+        self.strays.close();
     }
 
     fn lock(&self) -> MutexGuard<'_, LinkState> {

@@ -1,17 +1,17 @@
 //! Reading the pages of a list to their end, whatever the server makes of cursors and of single items.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt, marker::PhantomData};
 
 use serde_json::value::RawValue;
 use trueform_schema::{
     Conform, DecodeError, Json, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, Map, Method, PaginatedRequestParams, Prompt, Resource,
-    ResourceTemplate, Tool,
+    ListResourcesResult, ListTasksResult, ListToolsResult, Map, Method, PaginatedRequestParams,
+    Prompt, Resource, ResourceTemplate, Task, Tool,
 };
 
 use super::{
     Client,
-    call_options::RequestOptions,
+    call_options::{RequestOptions, SharedProgress, call_options},
     error::{ClientError, LocalError},
     gate::ClientCall,
 };
@@ -25,17 +25,21 @@ const MOST_PAGES: u32 = 1_000;
 /// Most bytes of a list that are read before its last page: 64 MiB.
 const MOST_LISTED: usize = 64 << 20;
 
-/// Something that servers list.
-trait ListItem: Conform + serde::de::DeserializeOwned {
+/// Something that servers list. Not to be implemented elsewhere.
+pub trait ListItem: Conform + serde::de::DeserializeOwned + Send {
+    /// The request that lists it.
     const METHOD: Method;
     /// The member of a page that holds the items.
     const MEMBER: &'static str;
     /// The member of an item that names it.
     const KEY: &'static str;
+    #[doc(hidden)]
     type Page: Conform + serde::de::DeserializeOwned;
 
+    #[doc(hidden)]
     fn key(&self) -> &str;
 
+    #[doc(hidden)]
     /// The items of a page, and the cursor of the next one.
     fn of(page: Self::Page) -> (Vec<Self>, Option<String>);
 }
@@ -65,6 +69,90 @@ list_items! {
     Resource in ListResourcesResult by ListResources: resources, uri, "resources", "uri";
     ResourceTemplate in ListResourceTemplatesResult by ListResourceTemplates:
         resource_templates, uri_template, "resourceTemplates", "uriTemplate";
+    Task in ListTasksResult by ListTasks: tasks, task_id, "tasks", "taskId";
+}
+
+/// The pages of a list, one after the other; made by [`Client::pages`].
+#[must_use = "a page is asked for by `next`"]
+pub struct Pages<T> {
+    client: Client,
+    plan: RequestOptions,
+    progress: Option<SharedProgress>,
+    params: PaginatedRequestParams,
+    /// What was listed.
+    keys: HashSet<String>,
+    cursors: HashSet<String>,
+    bytes: usize,
+    read: u32,
+    is_over: bool,
+    item: PhantomData<fn() -> T>,
+}
+
+call_options!(impl[T: ListItem] Pages<T>);
+
+impl<T: ListItem> Pages<T> {
+    /// The next page, which may be empty; `None` after the last one. What [`Client::list_tools`] says of pages and items holds here too. After an
+    /// error the same page can be asked for again.
+    ///
+    /// # Errors
+    /// As [`Client::list_tools`].
+    pub async fn next(&mut self) -> Result<Option<Vec<T>>, ClientError> {
+        if self.is_over {
+            return Ok(None);
+        }
+        if self.read >= MOST_PAGES || self.bytes > MOST_LISTED {
+            return Err(LocalError::EndlessList(self.read).into());
+        }
+        if let Some(report) = self.plan.on_progress.take() {
+            self.progress = Some(SharedProgress::new(report));
+        }
+        let progress = self.progress.as_ref().map(SharedProgress::callback);
+        let call = ClientCall::of(T::METHOD, self.client.revision());
+        let plan = self.plan.again(progress);
+        let page = self.client.exchange(&call, &self.params, plan).await?;
+        let bytes = page.get().len();
+        let (mut page, next) = T::of(self.client.page::<T>(&page)?);
+        self.bytes += bytes;
+        self.read += 1;
+        let items = page.len();
+        page.retain(|item| {
+            let is_new = self.keys.insert(item.key().to_owned());
+            if !is_new {
+                let item = &*shortened(item.key());
+                tracing::debug!(
+                    list = T::MEMBER,
+                    item,
+                    "what was listed before was left out"
+                );
+            }
+            is_new
+        });
+        // TRAP-19: only an absent cursor ends the list. Cursors that come again would never end, nor would pages that bring
+        // what is known. A page may be empty.
+        let is_stuck = items > 0 && page.is_empty();
+        match next {
+            Some(next) if !is_stuck && self.cursors.insert(next.clone()) => {
+                self.params.cursor = Some(next);
+            }
+            next => {
+                if next.is_some() {
+                    let pages = self.read;
+                    tracing::warn!(pages, "the cursors of a list do not advance: it ends here");
+                }
+                self.is_over = true;
+            }
+        }
+        Ok(Some(page))
+    }
+}
+
+impl<T> fmt::Debug for Pages<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pages")
+            .field("read", &self.read)
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Client {
@@ -104,50 +192,47 @@ impl Client {
         self.list().await
     }
 
-    async fn list<T: ListItem>(&self) -> Result<Vec<T>, ClientError> {
-        let mut listed: Vec<T> = Vec::new();
-        let mut keys = HashSet::new();
-        let mut cursors = HashSet::new();
-        let mut params = PaginatedRequestParams::default();
-        let mut bytes = 0;
-        for pages in 1..=MOST_PAGES {
-            let call = ClientCall::of(T::METHOD, self.revision());
-            let page = self
-                .exchange(&call, &params, RequestOptions::default())
-                .await?;
-            bytes += page.get().len();
-            let (page, next) = T::of(self.page::<T>(&page)?);
-            let (before, items) = (listed.len(), page.len());
-            listed.extend(page.into_iter().filter(|item| {
-                let is_new = keys.insert(item.key().to_owned());
-                if !is_new {
-                    let item = &*shortened(item.key());
-                    tracing::debug!(
-                        list = T::MEMBER,
-                        item,
-                        "what was listed before was left out"
-                    );
-                }
-                is_new
-            }));
-            // TRAP-19: only an absent cursor ends the list. Cursors that come again would never end, nor would pages that bring
-            // what is known. A page may be empty.
-            let is_stuck = items > 0 && listed.len() == before;
-            match next {
-                Some(next) if !is_stuck && cursors.insert(next.clone()) => {
-                    params.cursor = Some(next);
-                }
-                Some(_) => {
-                    tracing::warn!(pages, "the cursors of a list do not advance: it ends here");
-                    return Ok(listed);
-                }
-                None => return Ok(listed),
-            }
-            if bytes > MOST_LISTED {
-                return Err(LocalError::EndlessList(pages).into());
-            }
+    /// A list page by page: of [`Tool`]s, [`Prompt`]s, [`Resource`]s, [`ResourceTemplate`]s, or, at 2025-11-25, [`Task`]s.
+    ///
+    /// ```
+    /// # use trueform::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::time::Duration;
+    /// use trueform::schema::Tool;
+    ///
+    /// let client = Server::new("empty", "1.0.0").tools(tools![]).connect().await?;
+    /// let mut pages = client.pages::<Tool>().timeout(Duration::from_secs(5));
+    /// while let Some(tools) = pages.next().await? {
+    ///     for tool in tools {
+    ///         println!("{}", tool.name);
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn pages<T: ListItem>(&self) -> Pages<T> {
+        Pages {
+            client: self.clone(),
+            plan: RequestOptions::default(),
+            progress: None,
+            params: PaginatedRequestParams::default(),
+            keys: HashSet::new(),
+            cursors: HashSet::new(),
+            bytes: 0,
+            read: 0,
+            is_over: false,
+            item: PhantomData,
         }
-        Err(LocalError::EndlessList(MOST_PAGES).into())
+    }
+
+    async fn list<T: ListItem>(&self) -> Result<Vec<T>, ClientError> {
+        let mut pages = self.pages();
+        let mut listed = Vec::new();
+        while let Some(page) = pages.next().await? {
+            listed.extend(page);
+        }
+        Ok(listed)
     }
 
     fn page<T: ListItem>(&self, page: &Json) -> Result<T::Page, ClientError> {

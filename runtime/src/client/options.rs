@@ -4,7 +4,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use trueform_schema::{ClientCapabilities, Implementation, Revision};
 
-use super::{handler::ClientHandler, profile::ServerProfile};
+use super::{
+    cache::CacheLimits, handler::ClientHandler, profile::ServerProfile, retry::RetryPolicy,
+};
 use crate::{
     gate::{Inbound, Leniencies, Policy},
     principal::Principal,
@@ -36,6 +38,8 @@ pub struct ClientOptions {
     pub(super) write_timeout: Duration,
     pub(super) max_in_flight: usize,
     pub(super) max_queued: usize,
+    pub(super) retry: Option<RetryPolicy>,
+    pub(super) cache: Option<CacheLimits>,
     pub(super) outgoing: Policy,
     pub(super) incoming: Inbound,
     pub(super) handler: Arc<dyn ClientHandler>,
@@ -90,6 +94,8 @@ impl ClientOptions {
             write_timeout: Self::DEFAULT_WRITE_TIMEOUT,
             max_in_flight: Self::DEFAULT_MAX_IN_FLIGHT,
             max_queued: Self::DEFAULT_MAX_QUEUED,
+            retry: None,
+            cache: None,
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
             handler: Arc::new(super::handler::NoHandler),
@@ -217,6 +223,33 @@ impl ClientOptions {
     #[must_use]
     pub fn max_queued(mut self, requests: usize) -> Self {
         self.max_queued = requests;
+        self
+    }
+
+    /// Sends requests without an effect again that got no answer. Off unless this is called.
+    #[must_use]
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = Some(policy);
+        self
+    }
+
+    /// Keeps results of lists and of `resources/read` for as long as the server says (`ttlMs`, since 2026-07-28), or until it says that they have
+    /// changed, and answers the same request with them. Results of calls that answered questions are not kept. What is kept is this
+    /// client's alone, whatever its `cacheScope`: a client has one authorization context.
+    ///
+    /// Off unless this is called, because a client that does not [`listen`](super::Client::listen) for changes may then see what was
+    /// true up to `ttlMs` ago.
+    ///
+    /// ```
+    /// use trueform::client::{CacheLimits, ClientOptions};
+    ///
+    /// let options = ClientOptions::new().cache(CacheLimits::new().entries(64).bytes(1 << 20));
+    /// # let _ = options;
+    /// ```
+    // V-1 to V-6, V-9
+    #[must_use]
+    pub fn cache(mut self, limits: CacheLimits) -> Self {
+        self.cache = Some(limits);
         self
     }
 

@@ -15,6 +15,7 @@ use trueform_schema::{
 
 use super::{
     Client, ClientOptions, Inner, Negotiation,
+    cache::Cache,
     call_options::{RequestOptions, call_options},
     error::{ClientError, LocalError},
     flights::NoPlace,
@@ -72,8 +73,51 @@ impl<M: AnyRequest> fmt::Debug for Request<M> {
 }
 
 impl Client {
-    /// Sends a request, once there is a place and room for it, and waits for its raw result.
+    /// The raw result of a request: one that is kept, or that the server answers with.
     pub(super) async fn exchange(
+        &self,
+        call: &ClientCall,
+        params: &(dyn Conform + Sync),
+        plan: RequestOptions,
+    ) -> Result<Json, ClientError> {
+        match &self.inner.cache {
+            None => self.exchange_uncached(call, params, plan).await,
+            Some(cache) => Box::pin(self.exchange_cached(cache, call, params, plan)).await,
+        }
+    }
+
+    async fn exchange_cached(
+        &self,
+        cache: &Cache,
+        call: &ClientCall,
+        params: &(dyn Conform + Sync),
+        plan: RequestOptions,
+    ) -> Result<Json, ClientError> {
+        let asked = match self.cached(cache, call, params) {
+            Some((_, Some(result))) => return Ok(result),
+            Some((asked, None)) => asked,
+            None => return self.exchange_uncached(call, params, plan).await,
+        };
+        let sent = Instant::now();
+        let outcome = self.exchange_uncached(call, params, plan).await;
+        self.keep(cache, asked, &outcome, sent);
+        outcome
+    }
+
+    async fn exchange_uncached(
+        &self,
+        call: &ClientCall,
+        params: &(dyn Conform + Sync),
+        plan: RequestOptions,
+    ) -> Result<Json, ClientError> {
+        match &self.inner.options.retry {
+            None => self.exchange_once(call, params, plan).await,
+            Some(policy) => self.exchange_by(policy, call, params, plan).await,
+        }
+    }
+
+    /// Sends a request, once there is a place and room for it, and waits for its raw result.
+    pub(super) async fn exchange_once(
         &self,
         call: &ClientCall,
         params: &(dyn Conform + Sync),

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use trueform_schema::{
-    CancelledNotificationParams, EmptyResult, Json, Method, ProgressNotificationParams, RequestId,
-    RequestParams, Revision, View,
+    CancelledNotificationParams, EmptyResult, Json, Method, NotificationParams,
+    ProgressNotificationParams, RequestId, RequestParams, ResourceUpdatedNotificationParams,
+    Revision, View,
     methods::Request,
     serve::client::{ServeMethods, ServeNotifications},
 };
 
-use super::{link::Link, notified::Notified};
+use super::{changes::Changing, link::Link, notified::Notified};
 use crate::gate::{Outgoing, Policy, ToServer};
 
 /// The link whose server is served.
@@ -62,6 +63,22 @@ impl ServeNotifications for Serving<'_> {
             self.0.server_requests.cancel(id);
         }
         self.0.publish(notified);
+    }
+
+    fn tool_list_changed(&self, notified: Notified, _: Box<NotificationParams>) {
+        self.0.changed(Changing::Tools, notified);
+    }
+
+    fn prompt_list_changed(&self, notified: Notified, _: Box<NotificationParams>) {
+        self.0.changed(Changing::Prompts, notified);
+    }
+
+    fn resource_list_changed(&self, notified: Notified, _: Box<NotificationParams>) {
+        self.0.changed(Changing::Resources, notified);
+    }
+
+    fn resource_updated(&self, notified: Notified, _: Box<ResourceUpdatedNotificationParams>) {
+        self.0.changed(Changing::Contents, notified);
     }
 
     fn progress(&self, notified: Notified, params: Box<ProgressNotificationParams>) {

@@ -23,8 +23,10 @@ mod calls;
 mod checker;
 mod client;
 mod client_calls;
+mod client_lists;
 #[cfg(feature = "tracing-log")]
 mod client_log;
+mod client_policies;
 mod completing;
 mod connecting;
 #[cfg(feature = "http")]

@@ -3,13 +3,13 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, atomic::Ordering},
 };
 
 use serde::Deserialize;
 use tokio::io::AsyncRead;
 use trueform_schema::{
-    ErrorObject, Json, RequestId, ServerNotification,
+    ErrorObject, Json, Method, RequestId, ServerNotification,
     serve::client::{dispatch, dispatch_notification},
 };
 
@@ -17,11 +17,13 @@ use super::{Link, ServerAnswer};
 use crate::{
     client::{
         ClientOptions,
+        changes::Changing,
         error::{ClientError, is_error_without_id, unfit_answer},
         gate::{Nonconforming, Passed},
         notified::Notified,
         served::{ServerRequestContext, Serving},
         server_requests::Question,
+        strays::StrayKind,
     },
     contained::{contained, contained_future},
     gate::{self, ToServer},
@@ -36,6 +38,15 @@ struct Leftover {
     unclaimed: bool,
     /// The log has said what is wrong with it, not yet what it looks like.
     nonconforming: bool,
+    /// What is counted of its messages.
+    strays: Vec<StrayKind>,
+}
+
+impl Leftover {
+    fn not_allowed(&mut self) {
+        self.nonconforming = true;
+        self.strays.push(StrayKind::NotAllowed);
+    }
 }
 
 impl Link {
@@ -69,6 +80,9 @@ impl Link {
         if leftover.nonconforming {
             gate::log_raw(line);
         }
+        for kind in &leftover.strays {
+            self.strays.add(*kind, line);
+        }
         if leftover.unclaimed {
             let line = String::from_utf8_lossy(line).into_owned();
             self.unclaimed.put(line);
@@ -83,8 +97,7 @@ impl Link {
             } => {
                 let waiter = self.lock().waiting.remove(&id);
                 let Some(waiter) = waiter else {
-                    leftover.unclaimed = true;
-                    return;
+                    return self.answers_nothing(Some(&id), leftover);
                 };
                 let outcome = outcome
                     .map(|result| Json::from(result.to_owned()))
@@ -95,29 +108,39 @@ impl Link {
                 let outcome = outcome
                     .map(|result| Json::from(result.to_owned()))
                     .map_err(ClientError::Remote);
-                leftover.unclaimed = !self.settle_only(outcome);
+                if !self.settle_only(outcome) {
+                    self.answers_nothing(None, leftover);
+                }
             }
             Message::Notification { method, params } => {
                 leftover.unclaimed = true;
                 match self.gate.notification(&method, params) {
                     Ok((passed, params)) => {
+                        if Method::from_wire(&method).is_none() {
+                            tracing::debug!(
+                                method = &*jsonrpc::shortened(&method),
+                                "a notification that no revision has"
+                            );
+                            leftover.nonconforming = true;
+                            leftover.strays.push(StrayKind::UnknownNotification);
+                        }
                         let method = method.into();
                         self.notified(passed, Notified { method, params });
                     }
-                    Err(Nonconforming) => leftover.nonconforming = true,
+                    Err(Nonconforming) => leftover.not_allowed(),
                 }
             }
             Message::Request { id, method, params } => {
                 leftover.unclaimed = true;
                 if !self.gate.answers() {
                     tracing::debug!(id = %jsonrpc::ShortRequestId(&id), method = &*jsonrpc::shortened(&method), "a request of the server is not answered");
-                    leftover.nonconforming = true;
+                    leftover.not_allowed();
                     return;
                 }
                 // an answer to the second would be taken for one to the first.
                 if self.server_requests.contains(&id) {
                     tracing::warn!(id = %jsonrpc::ShortRequestId(&id), "a request with the id of one that is being answered was dropped");
-                    leftover.nonconforming = true;
+                    leftover.not_allowed();
                     return;
                 }
                 match self.gate.question(&method, params) {
@@ -130,12 +153,35 @@ impl Link {
                     }
                     Ok((Passed::Raw, params)) => self.ask_handler(&id, &method, params),
                     Err(error) => {
-                        leftover.nonconforming = true;
+                        leftover.not_allowed();
                         self.respond(self.gate.refusal(&id, &error));
                     }
                 }
             }
         }
+    }
+
+    /// Notes an answer that no request waits for.
+    // O-2
+    #[cold]
+    fn answers_nothing(&self, id: Option<&RequestId>, leftover: &mut Leftover) {
+        /// Most of them that the log has at level `WARN`.
+        const LOGGED: u64 = 100;
+        leftover.unclaimed = true;
+        let shown = id.map(|id| tracing::field::display(jsonrpc::ShortRequestId(id)));
+        if let Some(RequestId::Integer(id)) = id
+            && (1..=self.next_id.load(Ordering::Relaxed)).contains(id)
+        {
+            tracing::debug!(id = shown, "an answer that nothing waits for any more");
+            leftover.strays.push(StrayKind::LateAnswer);
+            return;
+        }
+        match self.strays.count(StrayKind::UnknownId) < LOGGED {
+            true => tracing::warn!(id = shown, "the server answers a request that was not sent"),
+            false => tracing::debug!(id = shown, "the server answers a request that was not sent"),
+        }
+        leftover.nonconforming = true;
+        leftover.strays.push(StrayKind::UnknownId);
     }
 
     /// Ends the only open request with `outcome`, which came under no id: it can be about nothing else. Returns whether there is
@@ -162,6 +208,13 @@ impl Link {
             }
             Passed::Raw => self.publish(notified),
         }
+    }
+
+    /// Takes the news that something has changed.
+    pub(in crate::client) fn changed(&self, what: Changing, notified: Notified) {
+        // Before whoever listens reads it again.
+        self.changes.note(what);
+        self.publish(notified);
     }
 
     /// Hands a notification to the subscription that it belongs to, or to all that listen.
@@ -285,10 +338,9 @@ impl Link {
                 "the server sent something malformed"
             );
         }
-        *leftover = Leftover {
-            unclaimed: true,
-            nonconforming: true,
-        };
+        leftover.unclaimed = true;
+        leftover.nonconforming = true;
+        leftover.strays.push(StrayKind::Malformed);
         match (kind, id) {
             // The id is the server's: a request of ours that has the same is unrelated.
             (Kind::Request, Some(id)) if self.gate.answers() => {
