@@ -60,17 +60,17 @@ fn documented_messages_are_the_exact_ones() {
 }
 
 fn read(file: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("it is there")
 }
 
 /// The blocks of text after `heading` of `page`, which have lines of these answers of the compiler, and all of their errors.
 fn exact(page: &str, heading: &str, answers: &[&str]) -> Vec<String> {
     let docs = read(page);
-    let (_, section) = docs.split_once(heading).unwrap();
+    let (_, section) = docs.split_once(heading).expect("the page has the heading");
     let blocks: Vec<String> = section
         .split("```text")
         .skip(1)
-        .map(|rest| rest.split_once("```").unwrap().0.to_owned())
+        .map(|rest| rest.split_once("```").expect("the block ends").0.to_owned())
         .collect();
     assert_eq!(blocks.len(), answers.len(), "{page}");
     for (block, answer) in blocks.iter().zip(answers) {

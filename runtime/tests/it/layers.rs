@@ -45,6 +45,7 @@ const ROOMS: &[&str] = &[
     "client",
     "testing",
     "prelude",
+    "guide",
     "__private",
 ];
 
