@@ -38,6 +38,8 @@ mod flights;
 mod gate;
 mod handler;
 mod handshake;
+#[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+pub(crate) mod http;
 mod in_process;
 mod link;
 mod listing;
@@ -100,6 +102,12 @@ pub use self::{
     typed::TypedCall,
 };
 
+#[cfg(feature = "client-http")]
+#[doc(inline)]
+pub use self::http::{
+    AuthorizationRefused, Authorize, AuthorizedRequest, Challenge, HttpEndpoint, HttpError,
+    HttpErrorKind, MAX_AUTHORIZATIONS,
+};
 #[cfg(feature = "client-process")]
 pub use self::process::{ServerCommand, SpawnError};
 
@@ -396,6 +404,15 @@ impl Inner {
         wire: Arc<Wire>,
     ) -> Result<Self, ClientError> {
         let (link, reading) = Link::start(reader, writer, &options, wire);
+        Self::settled(link, reading, options).await
+    }
+
+    /// Settles the revision of a connection, which `reading` reads.
+    async fn settled(
+        link: Arc<Link>,
+        reading: JoinHandle<()>,
+        options: ClientOptions,
+    ) -> Result<Self, ClientError> {
         let reading = EndedWithOwner(link.clone(), Mutex::new(Some(reading)));
         let server = handshake::negotiate(&link, &options).await?;
         Ok(Self {

@@ -59,7 +59,7 @@ pub use self::{
 /// Header that names the protocol version of an HTTP request.
 pub(crate) const VERSION_HEADER: &str = "mcp-protocol-version";
 /// Header that carries the id of a legacy session.
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "client-http"))]
 pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
 /// Header that repeats the method of a modern request.
 pub(crate) const METHOD_HEADER: &str = "mcp-method";

@@ -31,7 +31,7 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// `text` without a byte order mark at its start (DEC-10).
 #[cfg_attr(
-    not(any(feature = "http", feature = "testing")),
+    not(any(feature = "http", feature = "testing", feature = "client-http")),
     allow(dead_code, reason = "streams look for it in pieces")
 )]
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
@@ -44,7 +44,7 @@ pub(crate) const fn is_white_space(byte: u8) -> bool {
 }
 
 /// `text` without what JSON allows around a value.
-#[cfg(feature = "testing")]
+#[cfg(any(feature = "testing", feature = "client-http"))]
 pub(crate) fn trimmed(mut text: &[u8]) -> &[u8] {
     while let [first, rest @ ..] = text
         && is_white_space(*first)

@@ -35,6 +35,7 @@
 //! | `ask` | yes | questions to clients of 2026-07-28, whose state is sealed: [`Context::ask`] and its like; without it they reach older clients only |
 //! | `client-process` | no | `Client::spawn`: a client that starts its server as a child process |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
+//! | `client-http` | no | clients over Streamable HTTP, on reqwest: `Client::connect`, `client::HttpEndpoint` |
 //! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or in 2019-09, draft-06 or draft-04, checked by the `jsonschema` crate; [`check`] covers all others without it |
 //! | `tracing-log` | no | `ClientLog`, a `tracing` layer that sends the events of a request to its client as log messages |
 //! | `testing` | no | module `testing`, for `[dev-dependencies]`: a checker of recorded traffic, recorders, contract snapshots, a scripted user and, with `http`, a client of an axum `Router` without a socket |

@@ -83,6 +83,9 @@ pub enum LocalError {
     EndlessList(u32),
     /// The byte stream failed.
     Io(io::Error),
+    /// The HTTP request brought no answer.
+    #[cfg(feature = "client-http")]
+    Http(Box<super::HttpError>),
 }
 
 impl ClientError {
@@ -182,6 +185,8 @@ impl fmt::Display for LocalError {
                 write!(f, "the list has not ended after {pages} pages")
             }
             Self::Io(error) => write!(f, "the connection failed: {error}"),
+            #[cfg(feature = "client-http")]
+            Self::Http(error) => error.fmt(f),
         }
     }
 }
@@ -193,6 +198,8 @@ impl std::error::Error for ClientError {
             Self::Local(LocalError::Decode(error)) => Some(error),
             #[cfg(feature = "client-process")]
             Self::Local(LocalError::Spawn(error)) => Some(error),
+            #[cfg(feature = "client-http")]
+            Self::Local(LocalError::Http(error)) => Some(&**error),
             Self::Local(_) | Self::Remote(_) => None,
         }
     }

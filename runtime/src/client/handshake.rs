@@ -107,6 +107,11 @@ async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<ServerFa
         Err(ClientError::Local(
             error @ (LocalError::ClosedOnDiscover | LocalError::Server(_) | LocalError::Io(_)),
         )) => Err(error.into()),
+        // D-8, D-9
+        #[cfg(feature = "client-http")]
+        Err(ClientError::Local(LocalError::Http(error))) if !error.may_be_legacy() => {
+            Err(LocalError::Http(error).into())
+        }
         Err(ClientError::Local(LocalError::Version(offered))) => match best(&offered) {
             Some(revision) if revision.era() == Era::Legacy => legacy().await,
             _ => Err(LocalError::Version(offered).into()),

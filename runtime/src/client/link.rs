@@ -94,6 +94,14 @@ impl Link {
         wire: Arc<Wire>,
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
         let (out, writing) = ClientSink::new(writer, options.write_timeout);
+        let link = Self::over(out, options, wire);
+        tokio::spawn(written(writing, Arc::downgrade(&link)));
+        let reading = tokio::spawn(received::read(reader, link.clone(), options.max_message));
+        (link, reading)
+    }
+
+    /// A connection whose messages go to `out`. Nothing is read.
+    pub(super) fn over(out: ClientSink, options: &ClientOptions, wire: Arc<Wire>) -> Arc<Self> {
         let room = out.room().clone();
         let state = LinkState {
             out: Some(out),
@@ -103,7 +111,7 @@ impl Link {
             subscriptions: HashMap::new(),
             closed: false,
         };
-        let link = Arc::new(Self {
+        Arc::new(Self {
             state: Mutex::new(state),
             next_id: AtomicI64::new(0),
             unclaimed: Mailbox::new(None),
@@ -115,10 +123,22 @@ impl Link {
             flights: Flights::new(options.max_in_flight, options.max_queued),
             changes: Changes::default(),
             strays: StrayLog::default(),
-        });
-        tokio::spawn(written(writing, Arc::downgrade(&link)));
-        let reading = tokio::spawn(received::read(reader, link.clone(), options.max_message));
-        (link, reading)
+        })
+    }
+
+    /// Ends the request `id`, which got no answer, with `error`.
+    #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+    pub(super) fn fail(&self, id: &RequestId, error: ClientError) {
+        let waiter = self.lock().waiting.remove(id);
+        if let Some(waiter) = waiter {
+            waiter.settle(Err(error));
+        }
+    }
+
+    /// Whether the client has ended everything.
+    #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().closed
     }
 
     /// An id that this connection has not used.

@@ -96,6 +96,30 @@ struct UnreadAnswers {
     reported: AtomicBool,
 }
 
+/// The messages of a queue that are not written as lines.
+#[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+pub(super) struct Outbox {
+    messages: mpsc::UnboundedReceiver<SinkMessage>,
+    unread: Arc<UnreadAnswers>,
+    closing: Closing,
+}
+
+#[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+impl Outbox {
+    /// The next message; `None` when the client sends nothing more.
+    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        let SinkMessage { message, is_answer } = self.messages.recv().await?;
+        let bytes = message.bytes().len();
+        if is_answer {
+            self.unread.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.unread.reported.store(false, Ordering::Relaxed);
+        } else {
+            self.closing.0.give_back(bytes);
+        }
+        Some(message.bytes().to_vec())
+    }
+}
+
 /// The other end was closed.
 pub(super) struct Closed;
 
@@ -123,6 +147,25 @@ impl ClientSink {
     /// Room for requests and notifications.
     pub(super) fn room(&self) -> &Arc<Room> {
         &self.room
+    }
+
+    /// A queue whose messages are taken one by one.
+    #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+    pub(super) fn queue() -> (Self, Outbox) {
+        let (queue, messages) = mpsc::unbounded_channel();
+        let unread = Arc::<UnreadAnswers>::default();
+        let room = Arc::<Room>::default();
+        let outbox = Outbox {
+            messages,
+            unread: unread.clone(),
+            closing: Closing(room.clone()),
+        };
+        let sink = Self {
+            queue,
+            unread,
+            room,
+        };
+        (sink, outbox)
     }
 
     /// Sends a request or a notification.

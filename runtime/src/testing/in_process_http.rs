@@ -1,22 +1,20 @@
 //! A typed client of an axum application in the same process, without a socket.
 
-mod answer;
-mod bridge;
-mod request;
+mod router;
 
 use std::{fmt, io, time::Duration};
 
 use axum::Router;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 
-use self::bridge::Bridge;
+use self::router::RouterSender;
 use crate::{
-    client::{Client, ClientError, ClientOptions, LocalError},
+    client::{
+        Client, ClientError, ClientOptions, LocalError,
+        http::{self as client_http, HttpSettings},
+    },
     transport::http::DEFAULT_PATH,
 };
-
-/// Bytes that either direction holds between the client and the router before its writer waits.
-const CAPACITY: usize = 64 << 10;
 
 /// Connects a [`Client`] to an axum application in the same process: every message passes the routes and layers of the
 /// application as an HTTP request, and no socket is opened.
@@ -24,8 +22,9 @@ const CAPACITY: usize = 64 << 10;
 /// The client speaks Streamable HTTP as its revision has it: it sends `Accept`, `Content-Type` and, where the revision has them,
 /// `MCP-Protocol-Version`, `Mcp-Session-Id`, `Mcp-Method`, `Mcp-Name` and `Mcp-Param-…` (of the tools that it has listed). It reads JSON
 /// and event streams, the latter as they come. In the legacy era it opens the session's own stream by GET once the session is
-/// initialized, and ends the session by DELETE when the connection is closed; [`Client::close`] waits for both. In the modern era a
-/// cancelled request is one whose response is dropped.
+/// initialized, opens it again when it ends, resumes the stream of a request that ends before the answer if its events have ids, and
+/// ends the session by DELETE when the connection is closed, for which [`Client::close`] waits. A session that answers with 404 is
+/// opened anew. In the modern era a cancelled request is one whose response is dropped.
 ///
 /// A response that has no JSON-RPC message for the request, such as the 401 of a layer, arrives as
 /// [`ClientError::Remote`] whose [code](ClientError::code) is the HTTP status, and whose message has the beginning of the body. Of
@@ -68,14 +67,13 @@ const CAPACITY: usize = 64 << 10;
 ///
 /// # Bounds
 ///
-/// The timeouts are those of [`ClientOptions`]. A response has at most [`MAX_RESPONSE`](Self::MAX_RESPONSE) bytes, and so has one
-/// event of a stream. Notifications, answers, GET and DELETE wait [`DEADLINE`](Self::DEADLINE) for the head of their response.
+/// The timeouts are those of [`ClientOptions`]. A response has at most [`ClientOptions::max_message`] bytes, and so has one
+/// event of a stream. At most 256 responses are open at once; further requests wait. Notifications, answers, GET and DELETE wait [`DEADLINE`](Self::DEADLINE) for the head of their response.
 /// `close` waits [`CLOSE_WITHIN`](Self::CLOSE_WITHIN) for requests that are not answered.
 ///
 /// # Limits
 ///
-/// A stream that ends before it has the answer is not resumed: the request fails with the status of the stream. The session's own
-/// stream is opened once. [`ClientOptions::write_timeout`] has no effect, because the router has no pace at which it reads.
+/// [`ClientOptions::write_timeout`] has no effect, because the router has no pace at which it reads.
 #[derive(Clone)]
 #[must_use]
 pub struct InProcessHttp {
@@ -85,12 +83,10 @@ pub struct InProcessHttp {
 }
 
 impl InProcessHttp {
-    /// Most bytes of one response, and of one event: 64 MiB.
-    pub const MAX_RESPONSE: usize = 64 << 20;
     /// Longest wait for the head of a response that is not the answer to a request: 60 s.
-    pub const DEADLINE: Duration = ClientOptions::DEFAULT_TIMEOUT;
+    pub const DEADLINE: Duration = client_http::DEADLINE;
     /// Longest wait at [`Client::close`] for requests that are not answered: 5 s.
-    pub const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+    pub const CLOSE_WITHIN: Duration = client_http::CLOSE_WITHIN;
 
     /// The application `router`, with the endpoint at `/mcp` and the header `Host: localhost`.
     pub fn new(router: Router) -> Self {
@@ -137,15 +133,17 @@ impl InProcessHttp {
                 return Err(LocalError::Io(error).into());
             }
         };
-        let (lines_out, lines_in) = tokio::io::duplex(CAPACITY);
-        let (answers_out, answers_in) = tokio::io::duplex(CAPACITY);
-        let bridge = Bridge::new(
-            self.router,
-            request::Requests::new(uri, self.headers, options.caller().cloned()),
-            answers_out,
-        );
-        tokio::spawn(bridge.run(lines_in));
-        Client::over(answers_in, lines_out, options).await
+        let sender = RouterSender {
+            router: self.router,
+            principal: options.caller().cloned(),
+        };
+        let settings = HttpSettings {
+            uri,
+            headers: self.headers,
+            authorize: None,
+            on_new_session: None,
+        };
+        Client::over_http(sender, settings, options).await
     }
 }
 

@@ -3,8 +3,6 @@
 #[cfg(feature = "http")]
 mod body;
 #[cfg(feature = "http")]
-mod events;
-#[cfg(feature = "http")]
 mod http;
 
 use std::{
@@ -27,8 +25,6 @@ use crate::{
     jsonrpc,
 };
 
-#[cfg(feature = "http")]
-pub(in crate::testing) use self::events::EventReader;
 #[cfg(feature = "http")]
 pub use self::{
     body::RecordedBody,

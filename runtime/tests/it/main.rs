@@ -43,6 +43,8 @@ mod gate;
 mod hostile;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "client-http")]
+mod http_client;
 mod hygiene;
 mod ids;
 mod inbound;

@@ -50,7 +50,8 @@ impl Leftover {
 }
 
 impl Link {
-    fn receive(self: &Arc<Self>, line: &[u8]) {
+    /// Takes one message, or a batch.
+    pub(in crate::client) fn receive(self: &Arc<Self>, line: &[u8]) {
         let inbound = self.gate.inbound;
         let mut leftover = Leftover::default();
         match jsonrpc::parse(line) {

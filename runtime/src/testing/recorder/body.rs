@@ -9,8 +9,9 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use super::{Turn, events::EventReader, http::RecordedExchange};
+use super::{Turn, http::RecordedExchange};
 use crate::{
+    client::http::events::EventReader,
     jsonrpc,
     testing::{Event, Side},
 };
@@ -81,7 +82,7 @@ impl<B> RecordedBody<B> {
             Taking::Events(events) => {
                 let exchange = &self.exchange;
                 events.take(bytes, |event| {
-                    if !exchange.is_replayed(event.id.as_deref()) {
+                    if event.is_message() && !exchange.is_replayed(event.id.as_deref()) {
                         exchange.message(Side::Server, &event.data, turn);
                     }
                 });

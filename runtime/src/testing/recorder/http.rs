@@ -19,9 +19,9 @@ use tower::{Layer, Service};
 use super::{
     RecordedSession, Recorder, Turn,
     body::{RecordedBody, Taking},
-    events::EventReader,
 };
 use crate::{
+    client::http::events::EventReader,
     gate::SESSION_HEADER,
     testing::{Event, Record, Side},
 };

@@ -133,7 +133,13 @@ async fn answers_that_are_none() {
             "empty",
             Err((202, "HTTP 202 Accepted: the response has no body")),
         ),
-        ("text", Err((200, "HTTP 200 OK: no message"))),
+        (
+            "text",
+            Err((
+                200,
+                "HTTP 200 OK: expected `application/json` or `text/event-stream`, found `text/plain`: no message",
+            )),
+        ),
         ("error", Err((-32600, "no"))),
         (
             "cut",

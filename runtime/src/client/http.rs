@@ -1,0 +1,66 @@
+//! Streamable HTTP, the client's side: a connection to an address, or to an application in the same process.
+//!
+//! What a message becomes as a request, and a response as messages, is the same for both; [`exchange`] is what they differ in.
+
+mod answer;
+mod authorize;
+mod backoff;
+mod bridge;
+mod challenge;
+#[cfg(feature = "client-http")]
+mod endpoint;
+mod error;
+pub(crate) mod events;
+pub(crate) mod exchange;
+mod listener;
+mod request;
+#[cfg(feature = "client-http")]
+mod sender;
+mod sent;
+mod session;
+mod stream;
+
+use std::sync::Arc;
+
+use self::{bridge::Bridge, exchange::HttpSender};
+use super::{Client, ClientError, ClientOptions, Inner, link::Link, sink::ClientSink};
+
+pub(crate) use self::bridge::HttpSettings;
+#[cfg(all(feature = "http", feature = "testing"))]
+pub(crate) use self::bridge::{CLOSE_WITHIN, DEADLINE};
+pub use self::error::HttpError;
+#[cfg(feature = "client-http")]
+pub use self::{
+    authorize::{AuthorizationRefused, Authorize, AuthorizedRequest, MAX_AUTHORIZATIONS},
+    challenge::Challenge,
+    endpoint::HttpEndpoint,
+    error::HttpErrorKind,
+};
+
+impl Client {
+    /// Connects over HTTP, whatever sends the requests.
+    pub(crate) async fn over_http(
+        sender: impl HttpSender,
+        settings: HttpSettings,
+        options: ClientOptions,
+    ) -> Result<Self, ClientError> {
+        let (out, outbox) = ClientSink::queue();
+        let link = Link::over(out, &options, Arc::default());
+        let bridge = Bridge::new(
+            Arc::new(sender),
+            settings,
+            link.clone(),
+            options.max_message,
+        );
+        let running = tokio::spawn(bridge.run(outbox));
+        // A client that is dropped does not wait for the end, and does not prevent it.
+        let reading = tokio::spawn(async move {
+            // What there was to be said of its end has been logged.
+            let _ = running.await;
+        });
+        let inner = Inner::settled(link, reading, options).await?;
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+}

@@ -1,0 +1,385 @@
+//! The task between a client and whatever sends its requests: messages become requests, responses become messages.
+
+use std::{collections::HashMap, future::poll_fn, sync::Arc, task::Poll, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method as HttpMethod, Request, StatusCode, Uri, header};
+use tokio::{
+    sync::{Mutex, Notify, Semaphore, oneshot},
+    task::{AbortHandle, JoinSet},
+    time::timeout,
+};
+use trueform_schema::{Method, RequestId, methods};
+
+use super::{
+    answer::{Found, beginning, found, no_answer, whole},
+    authorize::{AuthorizationRefused, Authorize, AuthorizedRequest, MAX_AUTHORIZATIONS, secret},
+    error::{HttpError, HttpErrorKind, target},
+    exchange::{Boxed, Chunks, HttpAnswer, HttpSender},
+    request::Requests,
+    sent::SentMessage,
+};
+use crate::{
+    client::{ClientOptions, link::Link, sink::Outbox},
+    contained::contained_future,
+    jsonrpc,
+};
+
+/// Most requests whose responses are open at once: 256. Further ones wait, within their own time limit.
+pub(crate) const MAX_STREAMS: usize = 256;
+/// Most messages that are being delivered at once and have no answer: 64.
+const MAX_DELIVERIES: usize = 64;
+/// Longest wait for the head of a response that is not the answer to a request: 60 s.
+pub(crate) const DEADLINE: Duration = ClientOptions::DEFAULT_TIMEOUT;
+/// Longest wait at the end for requests that are not answered, and for the end of the session, each: 5 s.
+pub(crate) const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+/// How long what follows a notification waits for its response, so that it does not overtake it; so long also for the session's own
+/// stream: 1 s.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Longest wait for the body of a refusal: 10 s.
+const REFUSAL_WITHIN: Duration = Duration::from_secs(10);
+
+/// What one connection is made of.
+pub(crate) struct HttpSettings {
+    pub(crate) uri: Uri,
+    /// Headers of every request. They replace those of the protocol.
+    pub(crate) headers: HeaderMap,
+    pub(crate) authorize: Option<Arc<dyn Authorize>>,
+    pub(crate) on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+/// What moves the messages of one client.
+pub(crate) struct Bridge {
+    sender: Arc<dyn HttpSender>,
+    pub(super) requests: Requests,
+    pub(super) link: Arc<Link>,
+    pub(super) max_message: usize,
+    authorize: Option<Arc<dyn Authorize>>,
+    pub(super) on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// Held while a session is opened in place of one that ended.
+    pub(super) renewing: Mutex<()>,
+    /// Notified when that is done.
+    pub(super) renewed: Notify,
+    streams: Arc<Semaphore>,
+    deliveries: Arc<Semaphore>,
+}
+
+/// The requests that are not answered yet.
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<()>,
+    by_id: HashMap<RequestId, Ongoing>,
+    /// The task that reads the session's own stream.
+    own_stream: Option<AbortHandle>,
+}
+
+struct Ongoing {
+    task: AbortHandle,
+    /// It ends with the connection, not by itself.
+    listens: bool,
+}
+
+/// A body that has been taken.
+pub(super) struct NoBody;
+
+impl Chunks for NoBody {
+    fn next(&mut self) -> Boxed<'_, Option<Result<Bytes, String>>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+impl Bridge {
+    pub(crate) fn new(
+        sender: Arc<dyn HttpSender>,
+        settings: HttpSettings,
+        link: Arc<Link>,
+        max_message: usize,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            sender,
+            requests: Requests::new(settings.uri, settings.headers),
+            link,
+            max_message,
+            authorize: settings.authorize,
+            on_new_session: settings.on_new_session,
+            renewing: Mutex::default(),
+            renewed: Notify::new(),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            deliveries: Arc::new(Semaphore::new(MAX_DELIVERIES)),
+        })
+    }
+
+    /// Moves messages until the client sends nothing more, and ends the session then.
+    pub(crate) async fn run(self: Arc<Self>, mut outbox: Outbox) {
+        let mut running = Running::default();
+        while let Some(message) = outbox.next().await {
+            let body = jsonrpc::trimmed(&message);
+            if !body.is_empty() {
+                let sent = SentMessage::new(body.to_vec());
+                self.take(Arc::new(sent), &mut running).await;
+            }
+            running.forget_ended();
+        }
+        running.end(&self.link).await;
+        if let Some(delete) = self.requests.delete() {
+            // G-4: by 405 the server says that clients do not end sessions.
+            self.deliver(delete, &[StatusCode::METHOD_NOT_ALLOWED], CLOSE_WITHIN)
+                .await;
+        }
+        self.link.close();
+    }
+
+    async fn take(self: &Arc<Self>, sent: Arc<SentMessage>, running: &mut Running) {
+        if let Some(id) = sent.request_id().cloned() {
+            return self.ask(sent, id, running).await;
+        }
+        let cancels = sent.notifies::<methods::Cancelled>();
+        if sent.notifies::<methods::Initialized>() {
+            self.deliver(self.requests.post(&sent), &[], DEADLINE).await;
+            self.open_own_stream(running).await;
+        // O-3: in the modern era the end of the response is the cancellation.
+        } else if !(cancels && self.requests.is_modern()) {
+            let waits = sent.is_notification() && !cancels;
+            self.begin_delivery(&sent, waits, running).await;
+        }
+        if let (true, Some(id)) = (cancels, sent.cancelled_id())
+            && let Some(ongoing) = running.by_id.remove(&id)
+        {
+            ongoing.task.abort();
+        }
+    }
+
+    /// Sends a message that has no answer. If what follows `waits`, it does so for a while.
+    async fn begin_delivery(
+        self: &Arc<Self>,
+        sent: &SentMessage,
+        waits: bool,
+        running: &mut Running,
+    ) {
+        // It is never closed.
+        let Ok(permit) = self.deliveries.clone().acquire_owned().await else {
+            return;
+        };
+        let (bridge, request) = (self.clone(), self.requests.post(sent));
+        let mut delivering = Box::pin(async move {
+            bridge.deliver(request, &[], DEADLINE).await;
+            drop(permit);
+        });
+        let patience = if waits { PATIENCE } else { Duration::ZERO };
+        if timeout(patience, &mut delivering).await.is_err() {
+            running.tasks.spawn(delivering);
+        }
+    }
+
+    /// Sends a request. It has been begun with when this returns, so that what is sent next does not overtake it.
+    async fn ask(self: &Arc<Self>, sent: Arc<SentMessage>, id: RequestId, running: &mut Running) {
+        let request = self.requests.post(&sent);
+        let session = self.requests.session();
+        let (bridge, streams) = (self.clone(), self.streams.clone());
+        let mut answering = Box::pin(async move {
+            let permit = streams.acquire_owned().await;
+            (bridge.exchange(request).await, permit)
+        });
+        let begun = poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx))).await;
+        let key = id.clone();
+        let listens = sent.is(Method::SubscriptionsListen);
+        let bridge = self.clone();
+        let task = running.tasks.spawn(async move {
+            let (answer, permit) = match begun {
+                Poll::Ready(answer) => answer,
+                Poll::Pending => answering.await,
+            };
+            if let Err(error) = bridge.answered(&sent, &id, answer, session).await {
+                tracing::debug!(%error, "a request has no answer");
+                bridge.link.fail(&id, bridge.sender.failure(error));
+            }
+            drop(permit);
+        });
+        running.by_id.insert(key, Ongoing { task, listens });
+    }
+
+    /// Passes the response to `sent`, which named `session`, on.
+    async fn answered(
+        self: &Arc<Self>,
+        sent: &Arc<SentMessage>,
+        id: &RequestId,
+        answer: Result<HttpAnswer, HttpError>,
+        session: Option<HeaderValue>,
+    ) -> Result<(), HttpError> {
+        let mut answer = answer?;
+        // G-3
+        if let (StatusCode::NOT_FOUND, Some(stale)) = (answer.status, session) {
+            self.renew(&stale).await?;
+            answer = self.exchange(self.requests.post(sent)).await?;
+            if answer.status == StatusCode::NOT_FOUND {
+                let problem = "the server ended the session, and the new one at once";
+                let advice = "connect anew";
+                let kind = HttpErrorKind::SessionLost;
+                let error = HttpError::new(kind, self.post_target(), problem, advice);
+                return Err(error.with_status(answer.status));
+            }
+        }
+        self.read(sent, id, answer).await
+    }
+
+    async fn read(
+        self: &Arc<Self>,
+        sent: &Arc<SentMessage>,
+        id: &RequestId,
+        mut answer: HttpAnswer,
+    ) -> Result<(), HttpError> {
+        let target = self.post_target();
+        let status = answer.status;
+        if let Some(encoding) = answer.encoding() {
+            let problem = format!(
+                "the body is encoded as `{}`, which was not asked for",
+                jsonrpc::shortened(encoding)
+            );
+            let kind = HttpErrorKind::NotAnAnswer;
+            return Err(HttpError::new(kind, target, problem, "").with_status(status));
+        }
+        let body = std::mem::replace(&mut answer.body, Box::new(NoBody));
+        if status.is_success() {
+            self.requests.answered(sent, &answer.headers);
+            if answer.is_events() {
+                return self.answer_stream(&target, body, (sent, id)).await;
+            }
+        }
+        let body = match status.is_success() {
+            true => whole(body, self.max_message)
+                .await
+                .map_err(|unread| unread.into_error(&target).with_status(status))?,
+            false => timeout(REFUSAL_WITHIN, beginning(body))
+                .await
+                .unwrap_or_default(),
+        };
+        match found(id, &body) {
+            Found::Answer => {
+                let other = self.requests.learn(sent, jsonrpc::without_mark(&body));
+                self.pass_on(other.as_deref().unwrap_or(&body));
+            }
+            Found::Refusal(answer) => self.pass_on(&answer),
+            Found::Other(what) => return Err(no_answer(&target, &answer, &what)),
+        }
+        Ok(())
+    }
+
+    /// Opens the stream of what belongs to no request, if the server has one.
+    async fn open_own_stream(self: &Arc<Self>, running: &mut Running) {
+        let (opened, open) = oneshot::channel();
+        let reading = running.tasks.spawn(self.clone().listen(opened));
+        running.own_stream = Some(reading);
+        // What the server says at once finds it open. Servers that hold the head of the response back are not waited for.
+        let _ = timeout(PATIENCE, open).await;
+    }
+
+    /// Sends what is not answered by a message. A response that is neither a success nor one of `expected` is logged.
+    pub(super) async fn deliver(
+        self: &Arc<Self>,
+        request: Request<Bytes>,
+        expected: &[StatusCode],
+        within: Duration,
+    ) {
+        let method = request.method().clone();
+        match timeout(within, self.exchange(request)).await {
+            Err(_) => tracing::warn!(%method, ?within, "the server did not answer in time"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a message that has no answer was not delivered")
+            }
+            Ok(Ok(HttpAnswer { status, .. })) => {
+                if !status.is_success() && !expected.contains(&status) {
+                    tracing::warn!(%method, %status, "the server refused a message that has no answer");
+                }
+            }
+        }
+    }
+
+    /// Sends a request, with an authorization if the client has one to give.
+    pub(super) fn exchange(
+        self: &Arc<Self>,
+        request: Request<Bytes>,
+    ) -> Boxed<'static, Result<HttpAnswer, HttpError>> {
+        let bridge = self.clone();
+        Box::pin(async move {
+            let target = target(request.method(), request.uri());
+            let Some(authorize) = bridge.authorize.clone() else {
+                return bridge.send(request, target).await;
+            };
+            let mut sent = 1;
+            loop {
+                let mut request = request.clone();
+                let given = bridge.authorization(&*authorize, &request).await;
+                let given = given.map_err(|problem| {
+                    HttpError::new(HttpErrorKind::Authorize, &*target, problem, "")
+                })?;
+                let had = given.is_some();
+                if let Some(value) = given {
+                    request.headers_mut().insert(header::AUTHORIZATION, value);
+                }
+                let answer = bridge.send(request, target.clone()).await?;
+                let refused = AuthorizationRefused::of(answer.status, &answer.headers, had);
+                let Some(refused) = refused.filter(|_| sent < MAX_AUTHORIZATIONS) else {
+                    return Ok(answer);
+                };
+                let again = contained_future("`Authorize::refused`", authorize.refused(refused));
+                if again.await != Some(true) {
+                    return Ok(answer);
+                }
+                sent += 1;
+            }
+        })
+    }
+
+    async fn authorization(
+        &self,
+        authorize: &dyn Authorize,
+        request: &Request<Bytes>,
+    ) -> Result<Option<HeaderValue>, String> {
+        let url = request.uri().to_string();
+        let about = AuthorizedRequest {
+            method: request.method().as_str(),
+            url: &url,
+        };
+        let given = contained_future("`Authorize::authorization`", authorize.authorization(about));
+        let given = given
+            .await
+            .unwrap_or_else(|| Err("the hook panicked".to_owned()))?;
+        given.as_deref().map(secret).transpose()
+    }
+
+    async fn send(&self, request: Request<Bytes>, target: String) -> Result<HttpAnswer, HttpError> {
+        let sent = self.sender.send(request).await;
+        sent.map_err(|failure| HttpError::not_sent(target, failure))
+    }
+
+    /// Hands a message to the client.
+    pub(super) fn pass_on(&self, message: &[u8]) {
+        self.link.receive(jsonrpc::without_mark(message));
+    }
+
+    pub(super) fn post_target(&self) -> String {
+        target(&HttpMethod::POST, self.requests.uri())
+    }
+}
+
+impl Running {
+    fn forget_ended(&mut self) {
+        while self.tasks.try_join_next().is_some() {}
+        self.by_id.retain(|_, ongoing| !ongoing.task.is_finished());
+    }
+
+    /// Waits for the answers that are to come, within limits. Nobody waits for those of a client that was dropped.
+    async fn end(mut self, link: &Link) {
+        let streams = self.by_id.values().filter(|ongoing| ongoing.listens);
+        for stream in streams.map(|ongoing| &ongoing.task).chain(&self.own_stream) {
+            stream.abort();
+        }
+        if !link.is_closed() {
+            let answered = async { while self.tasks.join_next().await.is_some() {} };
+            if timeout(CLOSE_WITHIN, answered).await.is_err() {
+                tracing::warn!("requests were not answered when the connection was closed");
+            }
+        }
+        self.tasks.shutdown().await;
+    }
+}

@@ -1,0 +1,220 @@
+//! An address to connect to.
+
+use std::{fmt, sync::Arc};
+
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use reqwest::Url;
+
+use super::{
+    Authorize, HttpError, HttpErrorKind, HttpSettings, authorize::secret, sender::Connections,
+};
+use crate::{
+    client::{Client, ClientError, ClientOptions, LocalError},
+    jsonrpc::shortened,
+};
+
+/// The address of a server that speaks Streamable HTTP, and how requests to it are made.
+///
+/// ```no_run
+/// use trueform::client::HttpEndpoint;
+///
+/// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = HttpEndpoint::new("https://example.com/mcp").bearer("secret").connect().await?;
+/// println!("{} tools", client.list_tools().await?.len());
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # What it does by itself
+///
+/// It finds out the era as over any transport, and sends the headers that the revision has. In the legacy era it opens the session's
+/// own stream, again after it ended, and gives up where the server has none; a stream of a request that breaks off is resumed from
+/// its last event, if the server gave its events ids, at most 5 times in a row without a new event. Waits double from 0.25 s up to 30 s,
+/// with a part by chance, and are never shorter than the server's `retry`. A session that the server ended (404) is opened again once
+/// for all requests that notice it: see [`on_new_session`](Self::on_new_session). [`Client::close`] ends the session by DELETE.
+/// Redirects are followed within the origin, at most 5, and refused elsewhere. Compressed bodies are neither asked for nor taken.
+///
+/// # Bounds
+///
+/// An answer and an event have at most [`ClientOptions::max_message`] bytes. At most 256 responses are open at once, subscriptions
+/// included; further requests wait, within their own timeout. A connection must stand within 10 s. Notifications and answers wait
+/// 60 s for the head of their response. `close` waits 5 s for requests that are not answered, and 5 s for the end of the session.
+///
+/// # Errors
+///
+/// Whatever is not an answer becomes [`LocalError::Http`], with the status, the challenges and what to try.
+#[derive(Clone)]
+#[must_use]
+pub struct HttpEndpoint {
+    url: String,
+    headers: Vec<(String, String)>,
+    authorize: Option<Arc<dyn Authorize>>,
+    on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
+    uses_proxy: bool,
+}
+
+impl HttpEndpoint {
+    /// The endpoint at `url`, which begins with `http://`. There is no TLS yet: put a proxy between that speaks `https://`.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            headers: Vec::new(),
+            authorize: None,
+            on_new_session: None,
+            uses_proxy: false,
+        }
+    }
+
+    /// A header of every request, in place of one of the same name, those of the protocol included.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// The header `Authorization: Bearer …` of every request.
+    pub fn bearer(self, token: impl fmt::Display) -> Self {
+        self.header("authorization", format!("Bearer {token}"))
+    }
+
+    /// Who gives the credentials of each request, in place of a header `Authorization`.
+    pub fn authorize(mut self, authorize: impl Authorize + 'static) -> Self {
+        self.authorize = Some(Arc::new(authorize));
+        self
+    }
+
+    /// Calls `report` when the server has ended the session and a new one was opened in its place. What the old one kept is gone then:
+    /// subscriptions of resources, the log level, whatever the server remembered. The log reports it too.
+    pub fn on_new_session(mut self, report: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_new_session = Some(Arc::new(report));
+        self
+    }
+
+    /// Takes the proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name. Without this call there is none: a proxy
+    /// reads every message that is not encrypted, and many cannot reach a server on this machine.
+    pub fn proxy_from_environment(mut self) -> Self {
+        self.uses_proxy = true;
+        self
+    }
+
+    /// Connects with the default options.
+    ///
+    /// # Errors
+    /// [`LocalError::Http`] if the URL or a header is not one, or the server gives no answer; otherwise those of [`Client::over`].
+    pub async fn connect(self) -> Result<Client, ClientError> {
+        self.connect_as(ClientOptions::new()).await
+    }
+
+    /// Connects as another client: at an older revision, with capabilities, with its own handler.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn connect_as(self, options: ClientOptions) -> Result<Client, ClientError> {
+        let unusable = |problem: String, advice| {
+            let error = HttpError::new(HttpErrorKind::Url, "", problem, advice);
+            ClientError::from(LocalError::Http(Box::new(error)))
+        };
+        let uri = address(&self.url).map_err(|(problem, advice)| unusable(problem, advice))?;
+        let headers = self
+            .checked_headers()
+            .map_err(|problem| unusable(problem, ""))?;
+        let connections = Connections::new(self.uses_proxy)
+            .map_err(|problem| unusable(format!("no HTTP client: {problem}"), ""))?;
+        let settings = HttpSettings {
+            uri,
+            headers,
+            authorize: self.authorize,
+            on_new_session: self.on_new_session,
+        };
+        Client::over_http(connections, settings, options).await
+    }
+
+    fn checked_headers(&self) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let shown = shortened(name);
+            let name: HeaderName = name
+                .parse()
+                .map_err(|_| format!("`{shown}` is not the name of a header"))?;
+            // The value is not repeated: it may be a secret.
+            let value = match name == header::AUTHORIZATION {
+                true => secret(value).ok(),
+                false => HeaderValue::from_str(value).ok(),
+            };
+            let value = value.ok_or_else(|| {
+                format!("the value of the header `{shown}` has characters that no header may have")
+            })?;
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+}
+
+/// The address `url`, or what is wrong with it and what to try.
+fn address(url: &str) -> Result<Uri, (String, &'static str)> {
+    const SCHEMES: &str =
+        "write `http://` before the host, such as `http://localhost:3000/mcp`";
+    let shown = shortened(url);
+    let not_one = |why: &dyn fmt::Display, advice| {
+        (
+            format!("`{shown}` is not the URL of a server: {why}"),
+            advice,
+        )
+    };
+    let has_scheme = url.trim_start().to_ascii_lowercase();
+    if !has_scheme.starts_with("http://") && !has_scheme.starts_with("https://") {
+        let why = match url.split_once("://") {
+            Some((scheme, _)) => format!("the scheme `{}` is not supported", shortened(scheme)),
+            None => "it has no scheme".to_owned(),
+        };
+        return Err(not_one(&why, SCHEMES));
+    }
+    let mut parsed: Url = url.parse().map_err(|error| not_one(&error, SCHEMES))?;
+    if parsed.scheme() == "https" {
+        let why = "this client has no TLS";
+        return Err(not_one(&why, "connect by `http://` to a proxy that speaks TLS"));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        // Without the URL, which has the credentials.
+        let problem = "a URL with a user name or a password is not used".to_owned();
+        return Err((problem, "give credentials by `HttpEndpoint::header`"));
+    }
+    parsed.set_fragment(None);
+    parsed
+        .as_str()
+        .parse()
+        .map_err(|error| not_one(&error, SCHEMES))
+}
+
+impl Client {
+    /// Connects to the server at `url` over Streamable HTTP, with the default options. [`HttpEndpoint`] takes more.
+    ///
+    /// # Errors
+    /// Those of [`HttpEndpoint::connect`].
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = trueform::Client::connect("http://localhost:3000/mcp").await?;
+    /// println!("{} tools", client.list_tools().await?.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connect(url: impl Into<String>) -> Result<Self, ClientError> {
+        HttpEndpoint::new(url).connect().await
+    }
+}
+
+impl fmt::Debug for HttpEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self.url.split(['?', '#']).next().unwrap_or_default();
+        let url = match url.rsplit_once('@') {
+            Some((_, host)) => format!("…@{host}"),
+            None => url.to_owned(),
+        };
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("HttpEndpoint")
+            .field("url", &url)
+            .field("headers", &names)
+            .finish_non_exhaustive()
+    }
+}

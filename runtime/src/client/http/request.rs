@@ -1,0 +1,300 @@
+//! A message of the client as an HTTP request: which headers it has at its revision.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
+use serde_json::Value;
+use trueform_schema::{Era, Method as McpMethod, Revision, ext::tasks};
+
+use super::sent::SentMessage;
+use crate::{
+    feature::tools::header_params::{HeaderParam, header_params},
+    gate::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, SESSION_HEADER, VERSION_HEADER},
+    jsonrpc,
+};
+
+/// Header that names the last event of a stream that is resumed.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Longest session id that is taken from a server, in bytes.
+const MAX_SESSION_ID: usize = 4 << 10;
+/// Most tools whose annotations are remembered.
+const MAX_TOOLS: usize = 10_000;
+
+/// Makes the requests of one client.
+pub(super) struct Requests {
+    uri: Uri,
+    /// What every request has, whatever the protocol says.
+    headers: HeaderMap,
+    state: Mutex<Known>,
+}
+
+/// What earlier messages said.
+#[derive(Default)]
+struct Known {
+    version: Option<String>,
+    session: Option<HeaderValue>,
+    /// The message that opened the session.
+    initialize: Option<Arc<SentMessage>>,
+    /// The arguments that headers repeat, by tool.
+    params: HashMap<String, Vec<HeaderParam>>,
+}
+
+impl Requests {
+    pub(super) fn new(uri: Uri, headers: HeaderMap) -> Self {
+        Self {
+            uri,
+            headers,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The POST of a message.
+    pub(super) fn post(&self, sent: &SentMessage) -> Request<Bytes> {
+        let mut known = self.lock();
+        if sent.is(McpMethod::Initialize) {
+            known.version = None;
+            known.session = None;
+        } else if let Some(version) = sent.version() {
+            known.version = Some(version.to_owned());
+        }
+        let mut headers = Known::of_message();
+        known.common(&mut headers);
+        // GAP-4: notifications of the modern era have it too.
+        let is_modern = sent.version().is_some() || sent.is_notification() && known.is_modern();
+        if let (Some(method), true) = (sent.method(), is_modern) {
+            set(&mut headers, METHOD_HEADER, method);
+        }
+        if let (Some(method), Some(version)) = (sent.method(), sent.version()) {
+            let rules = McpMethod::from_wire(method)
+                .zip(Revision::from_wire(version))
+                .and_then(|(method, revision)| {
+                    // W-19
+                    let core = method.rules(revision);
+                    core.or_else(|| tasks::rules(method, revision))
+                });
+            let member = rules.and_then(|rules| rules.header_name);
+            let params = member.and_then(|_| sent.params::<Value>());
+            if let (Some(member), Some(params)) = (member, params)
+                && let Some(name) = params.get(member).and_then(Value::as_str)
+            {
+                set(&mut headers, NAME_HEADER, name);
+                if sent.is(McpMethod::CallTool) {
+                    known.repeat_arguments(&mut headers, name, &params["arguments"]);
+                }
+            }
+        }
+        drop(known);
+        self.request(Method::POST, headers, sent.body.clone())
+    }
+
+    /// The POST of an `initialize` that opens a session in place of one that ended. Until it is answered, other requests name the old.
+    pub(super) fn reopen(&self, sent: &SentMessage) -> Request<Bytes> {
+        self.request(Method::POST, Known::of_message(), sent.body.clone())
+    }
+
+    /// The GET of a stream: the session's own, or the one that had the event `last`.
+    pub(super) fn get(&self, last: Option<&HeaderValue>) -> Request<Bytes> {
+        let mut headers = HeaderMap::new();
+        let events = HeaderValue::from_static("text/event-stream");
+        headers.insert(header::ACCEPT, events);
+        if let Some(last) = last {
+            headers.insert(LAST_EVENT_ID, last.clone());
+        }
+        self.lock().common(&mut headers);
+        self.request(Method::GET, headers, Bytes::new())
+    }
+
+    /// The DELETE of the session, if there is one.
+    pub(super) fn delete(&self) -> Option<Request<Bytes>> {
+        let mut headers = HeaderMap::new();
+        {
+            let known = self.lock();
+            known.session.as_ref()?;
+            known.common(&mut headers);
+        }
+        Some(self.request(Method::DELETE, headers, Bytes::new()))
+    }
+
+    /// Whether the last request was one of the modern era.
+    pub(super) fn is_modern(&self) -> bool {
+        self.lock().is_modern()
+    }
+
+    /// The session that requests name now.
+    pub(super) fn session(&self) -> Option<HeaderValue> {
+        let known = self.lock();
+        known.session.clone().filter(|_| !known.is_modern())
+    }
+
+    /// The revision that `initialize` settled, and the message.
+    pub(super) fn opening(&self) -> (Option<String>, Option<Arc<SentMessage>>) {
+        let known = self.lock();
+        (known.version.clone(), known.initialize.clone())
+    }
+
+    /// Takes note of the head of the answer to `sent`.
+    pub(super) fn answered(&self, sent: &SentMessage, headers: &HeaderMap) {
+        if !sent.is(McpMethod::Initialize) {
+            return;
+        }
+        let session = headers.get(SESSION_HEADER);
+        // F-19
+        let is_fine = |session: &&HeaderValue| {
+            let bytes = session.as_bytes();
+            (1..=MAX_SESSION_ID).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic)
+        };
+        let taken = session.filter(is_fine);
+        if session.is_some() && taken.is_none() {
+            tracing::warn!(
+                "the server's session id is not visible ASCII, or too long; it is not used"
+            );
+        }
+        self.lock().session = taken.cloned();
+    }
+
+    /// Takes note of the answer to `sent`, the JSON text `answer`. Returns another answer to use in place of it: without the tools
+    /// that cannot be called over HTTP.
+    pub(super) fn learn(&self, sent: &Arc<SentMessage>, answer: &[u8]) -> Option<Vec<u8>> {
+        if !sent.is(McpMethod::Initialize) && !sent.is(McpMethod::ListTools) {
+            return None;
+        }
+        let mut answer: Value = serde_json::from_slice(answer).ok()?;
+        if sent.is(McpMethod::Initialize) {
+            let version = answer["result"]["protocolVersion"].as_str()?.to_owned();
+            let mut known = self.lock();
+            known.version = Some(version);
+            known.initialize = Some(sent.clone());
+            return None;
+        }
+        let left_out = self.learn_tools(&mut answer);
+        // Before the modern era the annotation means nothing.
+        (left_out && self.is_modern()).then(|| answer.to_string().into_bytes())
+    }
+
+    /// Remembers the annotations of listed tools, and leaves out the tools with a broken one (G-10). Returns whether there are any.
+    fn learn_tools(&self, answer: &mut Value) -> bool {
+        let Some(tools) = answer
+            .pointer_mut("/result/tools")
+            .and_then(Value::as_array_mut)
+        else {
+            return false;
+        };
+        let mut known = self.lock();
+        let (before, mut broken) = (tools.len(), HashSet::new());
+        tools.retain(|tool| {
+            let Some(name) = tool["name"].as_str() else {
+                return true;
+            };
+            match header_params(&tool["inputSchema"]) {
+                Ok(params) if known.params.len() < MAX_TOOLS || known.params.contains_key(name) => {
+                    known.params.insert(name.to_owned(), params);
+                    true
+                }
+                Ok(_) => true,
+                Err(problems) => {
+                    known.params.remove(name);
+                    broken.insert((name.to_owned(), problems.join("; ")));
+                    false
+                }
+            }
+        });
+        let is_modern = known.is_modern();
+        drop(known);
+        for (tool, problem) in broken.iter().filter(|_| is_modern) {
+            let (tool, problem) = (jsonrpc::shortened(tool), jsonrpc::sentence(problem));
+            tracing::warn!(
+                tool = &*tool,
+                problem = &*problem,
+                "a tool whose `x-mcp-header` breaks a rule was left out of a list"
+            );
+        }
+        tools.len() < before
+    }
+
+    fn request(&self, method: Method, mut headers: HeaderMap, body: Bytes) -> Request<Bytes> {
+        for (name, value) in &self.headers {
+            headers.insert(name, value.clone());
+        }
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = headers;
+        request
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        // Nothing that can panic runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// The headers of every message.
+    fn of_message() -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, json);
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, both);
+        headers
+    }
+
+    /// The headers of every request of a revision.
+    fn common(&self, headers: &mut HeaderMap) {
+        if let Some(version) = &self.version {
+            // G-5: older revisions do not have the header.
+            let revision = Revision::from_wire(version);
+            if revision.is_none_or(|revision| Revision::V2025_06_18 <= revision) {
+                set(headers, VERSION_HEADER, version);
+            }
+        }
+        if let (Some(session), false) = (&self.session, self.is_modern()) {
+            headers.insert(SESSION_HEADER, session.clone());
+        }
+    }
+
+    fn is_modern(&self) -> bool {
+        let revision = self.version.as_deref().and_then(Revision::from_wire);
+        revision.is_some_and(|revision| revision.era() == Era::Modern)
+    }
+
+    /// G-9: the arguments of a call that the tool's schema wants in headers.
+    fn repeat_arguments(&self, headers: &mut HeaderMap, tool: &str, arguments: &Value) {
+        for param in self.params.get(tool).into_iter().flatten() {
+            let value = param
+                .path
+                .iter()
+                .try_fold(arguments, |value, key| value.get(&**key));
+            let text = match value {
+                None | Some(Value::Null) => continue,
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+            };
+            let name = format!("{PARAM_HEADER_PREFIX}{}", param.name.to_ascii_lowercase());
+            set(headers, &name, &text);
+        }
+    }
+}
+
+/// Sets a header to `text`, in Base64 between markers if it is not visible ASCII (TRAP-16).
+fn set(headers: &mut HeaderMap, name: &str, text: &str) {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        && text.trim_ascii() == text
+        && !(text.starts_with("=?base64?") && text.ends_with("?="));
+    let value = match is_plain {
+        true => HeaderValue::from_str(text),
+        false => HeaderValue::from_str(&format!("=?base64?{}?=", STANDARD.encode(text))),
+    };
+    if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), value) {
+        headers.insert(name, value);
+    }
+}

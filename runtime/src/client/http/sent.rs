@@ -1,0 +1,151 @@
+//! A message of the client, as far as HTTP has to know it.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use trueform_schema::{Json, Map, Method, RequestId, methods};
+
+/// A message of the client.
+#[derive(Debug)]
+pub(super) struct SentMessage {
+    pub(super) body: Bytes,
+    id: Option<RequestId>,
+    method: Option<Box<str>>,
+    /// The revision that it says it is at, as requests of the modern era do.
+    version: Option<Box<str>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Envelope<'a> {
+    #[serde(default, borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(default)]
+    params: Option<Versioned>,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    #[serde(default, rename = "_meta")]
+    meta: Option<VersionedMeta>,
+}
+
+#[derive(Deserialize)]
+struct VersionedMeta {
+    #[serde(default, rename = "io.modelcontextprotocol/protocolVersion")]
+    version: Option<Box<str>>,
+}
+
+impl SentMessage {
+    /// Of what is no message of any kind, only the bytes are known.
+    pub(super) fn new(body: Vec<u8>) -> Self {
+        let Envelope { id, method, params } = serde_json::from_slice(&body).unwrap_or_default();
+        let version = params.and_then(|params| params.meta?.version);
+        Self {
+            id: id.and_then(|id| RequestId::from_json(id.get()).ok()),
+            method: method.map(|method| method.into_owned().into_boxed_str()),
+            version,
+            body: body.into(),
+        }
+    }
+
+    pub(super) fn method(&self) -> Option<&str> {
+        self.method.as_deref()
+    }
+
+    pub(super) fn is(&self, method: Method) -> bool {
+        self.method() == Some(method.as_str())
+    }
+
+    pub(super) fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// The id, if it is a request.
+    pub(super) fn request_id(&self) -> Option<&RequestId> {
+        self.method.as_ref()?;
+        self.id.as_ref()
+    }
+
+    /// Whether it is a notification of this method.
+    pub(super) fn notifies<N: methods::Notification>(&self) -> bool {
+        self.is(N::METHOD) && self.id.is_none()
+    }
+
+    /// Whether it is a notification.
+    pub(super) fn is_notification(&self) -> bool {
+        self.method.is_some() && self.id.is_none()
+    }
+
+    /// The request that a cancellation is about.
+    pub(super) fn cancelled_id(&self) -> Option<RequestId> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Cancelled {
+            request_id: Option<RequestId>,
+        }
+        self.params::<Cancelled>()?.request_id
+    }
+
+    /// The params, read anew.
+    pub(super) fn params<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
+        #[derive(Deserialize)]
+        struct WithParams<T> {
+            params: T,
+        }
+        let read: WithParams<T> = serde_json::from_slice(&self.body).ok()?;
+        Some(read.params)
+    }
+
+    /// The same message with another id.
+    pub(super) fn with_id(&self, id: &RequestId) -> Option<Self> {
+        let mut members: Map<Json> = serde_json::from_slice(&self.body).ok()?;
+        members.insert("id", Json::from_value(id).ok()?);
+        Some(Self::new(serde_json::to_vec(&members).ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn sent(message: &Value) -> SentMessage {
+        SentMessage::new(message.to_string().into_bytes())
+    }
+
+    #[test]
+    fn what_is_read_of_a_message() {
+        let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
+        let call = sent(
+            &json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "_meta": meta, "name": "a\u{e9}" } }),
+        );
+        assert_eq!(call.request_id(), Some(&RequestId::Integer(7)));
+        assert_eq!(call.version(), Some("2026-07-28"));
+        assert!(call.is(Method::CallTool) && !call.is_notification());
+        let again = call.with_id(&RequestId::Integer(8)).unwrap();
+        assert_eq!(again.request_id(), Some(&RequestId::Integer(8)));
+        assert_eq!(again.params::<Value>(), call.params());
+
+        let cancelled = sent(
+            &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "7" } }),
+        );
+        assert!(cancelled.notifies::<methods::Cancelled>());
+        assert_eq!(cancelled.cancelled_id(), Some(RequestId::Text("7".into())));
+
+        // An answer, and what is no message.
+        let answer = sent(&json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
+        assert!(answer.request_id().is_none() && !answer.is_notification());
+        for odd in ["", "[]", "{", "7", r#"{"method": 7, "id": 1}"#] {
+            let odd = SentMessage::new(odd.into());
+            assert!(
+                odd.request_id().is_none() && !odd.is_notification(),
+                "{odd:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Event streams: what they bring, and where they can be resumed.
+
+use std::{sync::Arc, time::Duration};
+
+use http::{HeaderValue, StatusCode, header};
+use tokio::time::{sleep, timeout};
+use trueform_schema::RequestId;
+
+use super::{
+    answer::{Found, Unread, found, too_large},
+    backoff::Backoff,
+    bridge::Bridge,
+    error::{HttpError, HttpErrorKind},
+    events::{EventReader, SseEvent},
+    exchange::{Chunks, HttpAnswer},
+    sent::SentMessage,
+};
+
+/// Most times in a row that the stream of a request is opened again without bringing anything: 5.
+const MAX_RESUMES: u32 = 5;
+/// Longest event id that is sent back, in bytes; a stream with a longer one is not resumed.
+const MAX_EVENT_ID: usize = 4 << 10;
+/// How long the end of a stream is waited for once it has brought the answer: 250 ms. The connection can serve again then.
+const AFTER_ANSWER: Duration = Duration::from_millis(250);
+
+/// The request whose answer a stream is to bring.
+pub(super) type Wanted<'a> = (&'a Arc<SentMessage>, &'a RequestId);
+
+/// Where a stream can be resumed, and when.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    pub(super) last: Option<HeaderValue>,
+    pub(super) backoff: Backoff,
+}
+
+/// How a stream ended.
+pub(super) enum StreamEnd {
+    Answered,
+    /// Its end, and no answer.
+    Ended,
+    Unread(Unread),
+}
+
+impl Place {
+    fn note(&mut self, event: &SseEvent) {
+        if let Some(retry) = event.retry {
+            self.backoff.ask(Duration::from_millis(retry));
+        }
+        if let Some(id) = &event.id {
+            // What cannot be a header's value cannot be sent back.
+            let value = HeaderValue::from_bytes(id).ok();
+            self.last = value.filter(|value| (1..=MAX_EVENT_ID).contains(&value.len()));
+        }
+        if event.is_message() || event.id.is_some() {
+            self.backoff.succeed();
+        }
+    }
+
+    /// Takes note of the `Retry-After` of a refusal.
+    pub(super) fn refused(&mut self, answer: &HttpAnswer) {
+        let wait = answer.headers.get(header::RETRY_AFTER);
+        let seconds = wait.and_then(|wait| wait.to_str().ok()?.trim().parse().ok());
+        if let Some(seconds) = seconds {
+            self.backoff.ask(Duration::from_secs(seconds));
+        }
+    }
+}
+
+impl Bridge {
+    /// Passes the events of `body` on, up to the answer that is `wanted`.
+    pub(super) async fn pump(
+        &self,
+        mut body: Box<dyn Chunks>,
+        place: &mut Place,
+        wanted: Option<Wanted<'_>>,
+    ) -> StreamEnd {
+        let mut reader = EventReader::new();
+        let mut events = Vec::new();
+        while let Some(bytes) = body.next().await {
+            let bytes = match bytes {
+                Ok(bytes) => bytes,
+                Err(problem) => return StreamEnd::Unread(Unread::Broken(problem)),
+            };
+            reader.take(&bytes, |event| events.push(event));
+            for event in events.drain(..) {
+                place.note(&event);
+                if event.is_message() && self.take_event(&event.data, wanted) {
+                    // What follows is nothing of the request's.
+                    drop(timeout(AFTER_ANSWER, drained(body)).await);
+                    return StreamEnd::Answered;
+                }
+            }
+            if self.max_message < reader.held() {
+                return StreamEnd::Unread(too_large("an event", self.max_message));
+            }
+        }
+        StreamEnd::Ended
+    }
+
+    /// Passes a message on. Returns whether it is the answer that is `wanted`.
+    fn take_event(&self, message: &[u8], wanted: Option<Wanted<'_>>) -> bool {
+        let Some((sent, id)) = wanted else {
+            self.pass_on(message);
+            return false;
+        };
+        match found(id, message) {
+            Found::Answer => {
+                let other = self.requests.learn(sent, message);
+                self.pass_on(other.as_deref().unwrap_or(message));
+                true
+            }
+            Found::Refusal(answer) => {
+                self.pass_on(&answer);
+                true
+            }
+            Found::Other(_) => {
+                self.pass_on(message);
+                false
+            }
+        }
+    }
+
+    /// Reads the stream that answers the request `wanted`, and resumes it while that is possible.
+    // G-7, G-12
+    pub(super) async fn answer_stream(
+        self: &Arc<Self>,
+        target: &str,
+        body: Box<dyn Chunks>,
+        wanted: Wanted<'_>,
+    ) -> Result<(), HttpError> {
+        let mut place = Place::default();
+        let mut end = self.pump(body, &mut place, Some(wanted)).await;
+        loop {
+            let problem = match end {
+                StreamEnd::Answered => return Ok(()),
+                StreamEnd::Unread(unread @ Unread::TooLarge(_)) => {
+                    return Err(unread.into_error(target).with_status(StatusCode::OK));
+                }
+                StreamEnd::Unread(Unread::Broken(problem)) => problem,
+                StreamEnd::Ended => "the stream ended before the answer".to_owned(),
+            };
+            let ended = |problem: &str, advice| {
+                HttpError::new(HttpErrorKind::StreamEnded, target, problem, advice)
+                    .with_status(StatusCode::OK)
+            };
+            if self.requests.is_modern() {
+                let advice = "make the call again, if it may be made twice";
+                return Err(ended(&problem, advice));
+            }
+            if place.last.is_none() {
+                let advice = "the server gave no event id to resume it from; whether the call was made is not known";
+                return Err(ended(&problem, advice));
+            }
+            if MAX_RESUMES <= place.backoff.failures() {
+                let problem = format!("{problem}, {MAX_RESUMES} times in a row");
+                return Err(ended(&problem, "whether the call was made is not known"));
+            }
+            sleep(place.backoff.next()).await;
+            let resumed = self.exchange(self.requests.get(place.last.as_ref())).await;
+            end = match resumed {
+                Ok(answer) if answer.status.is_success() && answer.is_events() => {
+                    self.pump(answer.body, &mut place, Some(wanted)).await
+                }
+                Ok(answer) if is_passing(answer.status) => {
+                    place.refused(&answer);
+                    let problem = format!("the stream cannot be resumed: HTTP {}", answer.status);
+                    StreamEnd::Unread(Unread::Broken(problem))
+                }
+                Ok(answer) => {
+                    let problem =
+                        format!("{problem}, and cannot be resumed: HTTP {}", answer.status);
+                    return Err(ended(&problem, "whether the call was made is not known"));
+                }
+                Err(error) if is_of_connection(&error) => {
+                    StreamEnd::Unread(Unread::Broken(error.short()))
+                }
+                Err(error) => return Err(error),
+            };
+        }
+    }
+}
+
+/// Whether another try may go better.
+pub(super) fn is_passing(status: StatusCode) -> bool {
+    status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
+        || matches!(
+            status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
+        )
+}
+
+pub(super) fn is_of_connection(error: &HttpError) -> bool {
+    matches!(error.kind(), HttpErrorKind::Connect | HttpErrorKind::Broken)
+}
+
+/// Reads on without keeping anything.
+async fn drained(mut body: Box<dyn Chunks>) {
+    let mut ignored = 0;
+    while let Some(Ok(bytes)) = body.next().await {
+        ignored += bytes.len();
+    }
+    if ignored > 0 {
+        tracing::debug!(ignored, "a stream went on after the answer");
+    }
+}

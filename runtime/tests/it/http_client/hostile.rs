@@ -1,0 +1,289 @@
+//! Servers that mean a client over HTTP harm, or might as well.
+
+use std::{
+    future::IntoFuture,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use trueform::client::{ClientError, HttpErrorKind, LocalError};
+
+use super::{
+    call, connect, failed, new, old,
+    server::{Answer, Asked, Scripted, called, event, legacy, modern},
+};
+use crate::support::soon;
+
+/// A modern server whose calls `answer` answers.
+async fn calls<F>(answer: impl Fn(Asked, Answer) -> F + Clone + Send + Sync + 'static) -> Scripted
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    Scripted::start(move |asked, socket| {
+        let answer = answer.clone();
+        async move {
+            if let Some((asked, socket)) = modern(asked, socket).await {
+                answer(asked, socket).await;
+            }
+        }
+    })
+    .await
+}
+
+// Y-6: what has no end is given up, within the bounds that the client set.
+#[tokio::test]
+async fn what_has_no_end() {
+    let server = calls(|asked, mut answer| async move {
+        let kind = asked.body["params"]["name"].as_str().unwrap().to_owned();
+        let head = match &*kind {
+            "body" => "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n[",
+            _ => "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n",
+        };
+        answer.write(head).await;
+        let piece = match &*kind {
+            "lines" => format!("data: {}\n", "x".repeat(1000)),
+            "ids" => format!("id: {}", "x".repeat(1000)),
+            "event" => format!("data: {}", "x".repeat(1000)),
+            _ => "x".repeat(1000),
+        };
+        while answer.write(&piece).await {}
+    })
+    .await;
+    let client = connect(&server, new().max_message(100_000)).await;
+    for (name, expected) in [
+        ("body", "the body has more than 100000 bytes"),
+        ("lines", "an event has more than 100000 bytes"),
+        ("ids", "an event has more than 100000 bytes"),
+        ("event", "an event has more than 100000 bytes"),
+    ] {
+        let error = failed(call(&client, name).await);
+        assert_eq!(error.kind(), HttpErrorKind::TooLarge, "{name}: {error}");
+        assert!(error.to_string().contains(expected), "{name}: {error}");
+    }
+}
+
+// A refusal without end is cut, and one that drips is not waited for longer than the call lasts.
+#[tokio::test]
+async fn drips_and_floods() {
+    let server = calls(|asked, mut answer| async move {
+        let kind = asked.body["params"]["name"].as_str().unwrap().to_owned();
+        match &*kind {
+            "refusal" => {
+                answer
+                    .write("HTTP/1.1 500 Oops\r\ncontent-type: text/plain\r\n\r\n")
+                    .await;
+                while answer.write("x".repeat(1000)).await {}
+            }
+            "comments" | "drip" => {
+                answer.events().await;
+                let piece = if kind == "drip" {
+                    "d"
+                } else {
+                    ": still here\n\n"
+                };
+                while answer.write(piece).await {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            }
+            // 100,000 notifications, and the answer.
+            "bomb" => {
+                answer.events().await;
+                let piece = event(json!({ "jsonrpc": "2.0", "method": "notifications/of/nobody" }))
+                    .repeat(1000);
+                for _ in 0..100 {
+                    answer.write(&piece).await;
+                }
+                answer
+                    .write(event(
+                        json!({ "jsonrpc": "2.0", "id": asked.id(), "result": called("after it") }),
+                    ))
+                    .await;
+            }
+            _ => answer.result(&asked, called("fine")).await,
+        }
+    })
+    .await;
+    let client = connect(&server, new()).await;
+    let error = failed(call(&client, "refusal").await);
+    assert_eq!(error.status(), Some(500));
+    assert!(error.to_string().len() < 1000, "{error}");
+    for name in ["comments", "drip"] {
+        let calling = client
+            .call_tool(name, ())
+            .timeout(Duration::from_millis(200));
+        let outcome = soon(calling.into_future()).await;
+        assert!(
+            matches!(outcome, Err(ClientError::Local(LocalError::TimedOut(_)))),
+            "{name}: {outcome:?}"
+        );
+    }
+    assert_eq!(call(&client, "bomb").await.unwrap(), "after it");
+    assert_eq!(call(&client, "fine").await.unwrap(), "fine");
+}
+
+// an answer is taken once, and only by the request that it answers.
+#[tokio::test]
+async fn answers_to_others() {
+    let server = calls(|asked, mut answer| async move {
+        let kind = asked.body["params"]["name"].as_str().unwrap().to_owned();
+        let result = |id: &serde_json::Value, text: &str| {
+            event(json!({ "jsonrpc": "2.0", "id": id, "result": called(text) }))
+        };
+        answer.events().await;
+        match &*kind {
+            "wrong" => {
+                answer
+                    .write(result(&json!(asked.id().to_string()), "as text"))
+                    .await;
+                answer.write(result(&json!(99), "of nobody")).await;
+                answer
+                    .write(event(
+                        json!({ "jsonrpc": "2.0", "result": called("no id") }),
+                    ))
+                    .await;
+                answer.write(result(asked.id(), "right")).await;
+            }
+            "twice" => {
+                answer
+                    .write([result(asked.id(), "first"), result(asked.id(), "second")].concat())
+                    .await;
+                answer.write(result(asked.id(), "third")).await;
+            }
+            // A request of the server, which the modern era does not have.
+            _ => {
+                answer
+                    .write(event(
+                        json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" }),
+                    ))
+                    .await;
+                answer.write(result(asked.id(), "asked")).await;
+            }
+        }
+    })
+    .await;
+    let client = connect(&server, new()).await;
+    for (name, expected) in [("wrong", "right"), ("twice", "first"), ("asks", "asked")] {
+        assert_eq!(call(&client, name).await.unwrap(), expected);
+    }
+    // A second answer is nobody's: it is not even kept.
+    let kept = async {
+        let mut kept = Vec::new();
+        loop {
+            let message = client.next_message().await.unwrap();
+            let is_last = message.contains("roots/list");
+            kept.push(message);
+            if is_last {
+                return kept.join("\n");
+            }
+        }
+    };
+    let kept = soon(kept).await;
+    assert!(
+        kept.contains("of nobody") && !kept.contains("second") && !kept.contains("third"),
+        "{kept}"
+    );
+    assert!(
+        server
+            .asked
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|asked| asked.body.get("result").is_none()),
+        "A-18"
+    );
+}
+
+// What a server gives to be sent back cannot become a header of its own, or a very long one.
+#[tokio::test]
+async fn what_is_sent_back() {
+    let long = "x".repeat(10_000);
+    for (session, sent) in [
+        ("s-1".to_owned(), Some("s-1")),
+        ("with space".to_owned(), None),
+        ("caf\u{e9}".to_owned(), None),
+        (long.clone(), None),
+    ] {
+        let server = Scripted::start(move |asked, answer| {
+            let session = session.clone();
+            async move {
+                let Some((asked, mut answer)) = legacy(asked, answer, &session).await else {
+                    return;
+                };
+                if asked.what() == "tools/call" {
+                    answer.events().await;
+                    answer.write("id: a\u{1}\nretry: 0\ndata: \n\n").await;
+                } else {
+                    answer.reply("405 Method Not Allowed", "", "").await;
+                }
+            }
+        })
+        .await;
+        let client = connect(&server, old()).await;
+        let error = failed(call(&client, "x").await);
+        assert!(error.to_string().contains("no event id"), "{error}");
+        assert_eq!(server.all("tools/call")[0].header("mcp-session-id"), sent);
+    }
+    // The id of an event, as long as it is.
+    let server = Scripted::start(move |asked, answer| {
+        let long = long.clone();
+        async move {
+            let Some((asked, mut answer)) = legacy(asked, answer, "s").await else {
+                return;
+            };
+            if asked.what() == "tools/call" {
+                answer.events().await;
+                answer
+                    .write(format!("id: {long}\nretry: 0\ndata: \n\n"))
+                    .await;
+            } else {
+                answer.reply("405 Method Not Allowed", "", "").await;
+            }
+        }
+    })
+    .await;
+    let client = connect(&server, old()).await;
+    let error = failed(call(&client, "x").await);
+    assert!(error.to_string().contains("no event id"), "{error}");
+}
+
+// The number of open responses is bounded; what waits is sent when there is room.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_calls_at_once() {
+    const CALLS: usize = 300;
+    const MOST: usize = 256;
+    let open = Arc::new(AtomicUsize::new(0));
+    let (release, released) = tokio::sync::watch::channel(false);
+    let count = open.clone();
+    let server = calls(move |asked, answer| {
+        let (count, mut released) = (count.clone(), released.clone());
+        async move {
+            count.fetch_add(1, Ordering::SeqCst);
+            let _ = released.wait_for(|released| *released).await;
+            answer.result(&asked, called("done")).await;
+        }
+    })
+    .await;
+    let client = connect(&server, new()).await;
+    let mut calling = tokio::task::JoinSet::new();
+    for _ in 0..CALLS {
+        calling.spawn(client.call_tool("x", ()).into_future());
+    }
+    let full = async {
+        while open.load(Ordering::SeqCst) < MOST {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    soon(full).await;
+    // Whatever more came would come now.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(open.load(Ordering::SeqCst), MOST);
+    release.send(true).unwrap();
+    for outcome in soon(calling.join_all()).await {
+        assert_eq!(outcome.unwrap().text(), "done");
+    }
+    assert_eq!(open.load(Ordering::SeqCst), CALLS);
+}
