@@ -72,5 +72,13 @@ class Gate(unittest.TestCase):
         self.assertEqual(verdict({"r+ping": skipped}, skips={("r", "other", "b"): "why"})[0], 1)
         self.assertEqual(verdict({"r+ping": skipped}, skips={("s", "ping", "b"): "why"})[0], 1)
 
+    def test_a_skip_of_one_thing_allows_no_other(self):
+        check = {"id": "b", "status": "SKIPPED", "errorMessage": "without one"}
+        with mock.patch.object(gate, "SKIPPED_THINGS", {"b": ("one",)}):
+            skips = {("r", "ping", "b"): "why"}
+            self.assertEqual(verdict({"r+ping": [GOOD, check]}, skips=skips)[0], 0)
+            other = check | {"errorMessage": "without two"}
+            self.assertEqual(verdict({"r+ping": [GOOD, check, other]}, skips=skips)[0], 1)
+
 
 unittest.main()

@@ -76,6 +76,7 @@ mod front_matter;
 mod methods;
 mod skill;
 mod uri;
+mod verify;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -90,6 +91,7 @@ use self::{bindings::handler, catalog::Catalog, folder::SkillFolder, methods::Sk
 pub use self::{
     front_matter::{MAX_DESCRIPTION, MAX_FRONT_MATTER, MAX_NAME},
     skill::{IntoContent, Skill},
+    verify::{Mismatch, verify},
 };
 
 /// Most files of a skill, `SKILL.md` included. Hosts need not accept more.

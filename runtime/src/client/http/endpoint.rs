@@ -19,7 +19,7 @@ use crate::{
 /// use trueform::client::HttpEndpoint;
 ///
 /// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = HttpEndpoint::new("https://example.com/mcp").bearer("secret").connect().await?;
+/// let client = HttpEndpoint::new("http://localhost:3000/mcp").bearer("secret").connect().await?;
 /// println!("{} tools", client.list_tools().await?.len());
 /// client.close().await;
 /// # Ok(())
@@ -55,7 +55,8 @@ pub struct HttpEndpoint {
 }
 
 impl HttpEndpoint {
-    /// The endpoint at `url`, which begins with `http://`. There is no TLS yet: put a proxy between that speaks `https://`.
+    /// The endpoint at `url`, which begins with `http://` or `https://`. The latter needs the feature `client-http-tls`; a server's
+    /// certificate is checked against those that the system trusts, and on Linux against those in `SSL_CERT_FILE`.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -152,8 +153,7 @@ impl HttpEndpoint {
 
 /// The address `url`, or what is wrong with it and what to try.
 fn address(url: &str) -> Result<Uri, (String, &'static str)> {
-    const SCHEMES: &str =
-        "write `http://` before the host, such as `http://localhost:3000/mcp`";
+    const SCHEMES: &str = "write `http://` before the host, such as `http://localhost:3000/mcp`";
     let shown = shortened(url);
     let not_one = |why: &dyn fmt::Display, advice| {
         (
@@ -170,9 +170,12 @@ fn address(url: &str) -> Result<Uri, (String, &'static str)> {
         return Err(not_one(&why, SCHEMES));
     }
     let mut parsed: Url = url.parse().map_err(|error| not_one(&error, SCHEMES))?;
-    if parsed.scheme() == "https" {
-        let why = "this client has no TLS";
-        return Err(not_one(&why, "connect by `http://` to a proxy that speaks TLS"));
+    if parsed.scheme() == "https" && !cfg!(feature = "client-http-tls") {
+        let why = "this client was built without TLS";
+        return Err(not_one(
+            &why,
+            "enable the feature `client-http-tls` of the crate `trueform`",
+        ));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
         // Without the URL, which has the credentials.

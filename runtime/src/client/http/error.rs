@@ -79,12 +79,15 @@ impl HttpError {
     /// Of a request without a response.
     pub(super) fn not_sent(target: String, failure: SendFailure) -> Self {
         match failure {
-            SendFailure::Connect(problem) => Self::new(
-                HttpErrorKind::Connect,
-                target,
-                problem,
-                "check the address, and that the server is running",
-            ),
+            SendFailure::Connect(problem) => {
+                let advice = match target.contains(" https://") {
+                    true => {
+                        "check the address, that the server speaks TLS there, and that the system trusts its certificate"
+                    }
+                    false => "check the address, and that the server is running",
+                };
+                Self::new(HttpErrorKind::Connect, target, problem, advice)
+            }
             SendFailure::Broken(problem) => Self::new(
                 HttpErrorKind::Broken,
                 target,

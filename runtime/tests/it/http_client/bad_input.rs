@@ -8,6 +8,40 @@ use trueform::{
 use super::{failed, new, server::Scripted};
 use crate::support::soon;
 
+#[cfg(not(feature = "client-http-tls"))]
+#[tokio::test]
+async fn no_tls() {
+    let error = failed(soon(Client::connect("https://localhost/mcp")).await);
+    assert_eq!(error.kind(), HttpErrorKind::Url);
+    assert_eq!(
+        error.to_string(),
+        "`https://localhost/mcp` is not the URL of a server: this client was built without TLS; enable the feature `client-http-tls` \
+         of the crate `trueform`"
+    );
+}
+
+#[cfg(feature = "client-http-tls")]
+#[tokio::test]
+async fn what_listens_does_not_speak_tls() {
+    let server = Scripted::start(|_, answer| answer.reply("200 OK", "", "")).await;
+    let url = server.url.replace("http://", "https://");
+    // What the socket gets is no request of HTTP: it answers as such servers do.
+    let error = failed(soon(Client::connect(url.clone())).await);
+    assert_eq!(
+        (error.kind(), error.status()),
+        (HttpErrorKind::Connect, None)
+    );
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("POST {url}: ")), "{text}");
+    assert!(
+        text.ends_with(
+            "; check the address, that the server speaks TLS there, and that the system trusts its certificate"
+        ),
+        "{text}"
+    );
+    assert_eq!(server.whats(), [""; 0]);
+}
+
 // Issue 12, 5
 #[tokio::test]
 async fn urls() {
@@ -35,11 +69,6 @@ async fn urls() {
         (
             "http://ada:secret@localhost/mcp",
             "a URL with a user name or a password is not used; give credentials by `HttpEndpoint::header`",
-        ),
-        (
-            "https://localhost/mcp",
-            "`https://localhost/mcp` is not the URL of a server: this client has no TLS; connect by `http://` to a proxy \
-             that speaks TLS",
         ),
     ] {
         let error = failed(soon(Client::connect(url)).await);
