@@ -2,6 +2,7 @@
 //!
 //! What a message becomes as a request, and a response as messages, is the same for both; [`exchange`] is what they differ in.
 
+mod anew;
 mod answer;
 mod authorize;
 mod backoff;

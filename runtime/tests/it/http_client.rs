@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod hostile;
+mod remembered;
 mod resumed;
 mod server;
 

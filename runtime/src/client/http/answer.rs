@@ -119,10 +119,11 @@ fn is_meant(malformed: &Malformed, id: &RequestId) -> bool {
     is_response && malformed.id.as_ref() == Some(id)
 }
 
-/// The error `body` with an id.
-fn with_id(id: &RequestId, body: &[u8]) -> Option<Vec<u8>> {
+/// The response `body` with another id.
+pub(super) fn with_id(id: &RequestId, body: &[u8]) -> Option<Vec<u8>> {
     let mut message: Value = serde_json::from_slice(body).ok()?;
-    message["id"] = serde_json::to_value(id).ok()?;
+    let id = serde_json::to_value(id).ok()?;
+    message.as_object_mut()?.insert("id".to_owned(), id);
     serde_json::to_vec(&message).ok()
 }
 

@@ -222,7 +222,7 @@ impl Bridge {
         self.read(sent, id, answer).await
     }
 
-    async fn read(
+    pub(super) async fn read(
         self: &Arc<Self>,
         sent: &Arc<SentMessage>,
         id: &RequestId,
@@ -253,12 +253,14 @@ impl Bridge {
                 .await
                 .unwrap_or_default(),
         };
+        if status == StatusCode::BAD_REQUEST
+            && let Some(answered) = self.call_anew(sent, id, jsonrpc::without_mark(&body)).await
+        {
+            return answered;
+        }
         match found(id, &body) {
-            Found::Answer => {
-                let other = self.requests.learn(sent, jsonrpc::without_mark(&body));
-                self.pass_on(other.as_deref().unwrap_or(&body));
-            }
-            Found::Refusal(answer) => self.pass_on(&answer),
+            Found::Answer => self.pass_answer(sent, jsonrpc::without_mark(&body)),
+            Found::Refusal(answer) => self.pass_answer(sent, &answer),
             Found::Other(what) => return Err(no_answer(&target, &answer, &what)),
         }
         Ok(())
@@ -355,6 +357,12 @@ impl Bridge {
     /// Hands a message to the client.
     pub(super) fn pass_on(&self, message: &[u8]) {
         self.link.receive(jsonrpc::without_mark(message));
+    }
+
+    /// Hands the answer to `sent` to the client.
+    pub(super) fn pass_answer(&self, sent: &Arc<SentMessage>, answer: &[u8]) {
+        let other = self.requests.learn(sent, answer);
+        self.pass_on(other.as_deref().unwrap_or(answer));
     }
 
     pub(super) fn post_target(&self) -> String {

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use serde_json::Value;
 use trueform_schema::{Era, Method as McpMethod, Revision, ext::tasks};
 
-use super::sent::SentMessage;
+use super::{answer::with_id, sent::SentMessage};
 use crate::{
     feature::tools::header_params::{HeaderParam, header_params},
     gate::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, SESSION_HEADER, VERSION_HEADER},
@@ -162,8 +162,11 @@ impl Requests {
     }
 
     /// Takes note of the answer to `sent`, the JSON text `answer`. Returns another answer to use in place of it: without the tools
-    /// that cannot be called over HTTP.
+    /// that cannot be called over HTTP, or with the id of the request that `sent` stands for.
     pub(super) fn learn(&self, sent: &Arc<SentMessage>, answer: &[u8]) -> Option<Vec<u8>> {
+        if let Some(id) = sent.stands_for() {
+            return with_id(id, answer);
+        }
         if !sent.is(McpMethod::Initialize) && !sent.is(McpMethod::ListTools) {
             return None;
         }
@@ -178,6 +181,11 @@ impl Requests {
         let left_out = self.learn_tools(&mut answer);
         // Before the modern era the annotation means nothing.
         (left_out && self.is_modern()).then(|| answer.to_string().into_bytes())
+    }
+
+    /// Forgets the annotations of a tool.
+    pub(super) fn forget_tool(&self, name: &str) {
+        self.lock().params.remove(name);
     }
 
     /// Remembers the annotations of listed tools, and leaves out the tools with a broken one (G-10). Returns whether there are any.

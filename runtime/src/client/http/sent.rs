@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, json, value::RawValue};
 use trueform_schema::{Json, Map, Method, RequestId, methods};
 
 /// A message of the client.
@@ -15,6 +15,8 @@ pub(super) struct SentMessage {
     method: Option<Box<str>>,
     /// The revision that it says it is at, as requests of the modern era do.
     version: Option<Box<str>>,
+    /// The id of the request that it is sent in place of.
+    stands_for: Option<RequestId>,
 }
 
 #[derive(Default, Deserialize)]
@@ -49,6 +51,7 @@ impl SentMessage {
             method: method.map(|method| method.into_owned().into_boxed_str()),
             version,
             body: body.into(),
+            stands_for: None,
         }
     }
 
@@ -106,12 +109,38 @@ impl SentMessage {
         members.insert("id", Json::from_value(id).ok()?);
         Some(Self::new(serde_json::to_vec(&members).ok()?))
     }
+
+    /// The same message, whose answer is the answer to the request `id`.
+    pub(super) fn standing_for(self, id: RequestId) -> Self {
+        Self {
+            stands_for: Some(id),
+            ..self
+        }
+    }
+
+    /// The id of the request that it is sent in place of.
+    pub(super) fn stands_for(&self) -> Option<&RequestId> {
+        self.stands_for.as_ref()
+    }
+
+    /// A `tools/list` with the `_meta` of this request, which says who asks at which revision.
+    pub(super) fn listing(&self, id: &RequestId, cursor: Option<&str>) -> Option<Self> {
+        let mut meta = self.params::<Value>()?.get("_meta")?.clone();
+        // Progress of the list is nobody's.
+        meta.as_object_mut()?.remove("progressToken");
+        let mut params = json!({ "_meta": meta });
+        if let Some(cursor) = cursor {
+            params["cursor"] = cursor.into();
+        }
+        let id = serde_json::to_value(id).ok()?;
+        let method = Method::ListTools.as_str();
+        let list = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        Some(Self::new(list.to_string().into_bytes()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
 
     fn sent(message: &Value) -> SentMessage {

@@ -103,7 +103,7 @@ impl Bridge {
     }
 
     /// The answer to `id` that a response brings. Nothing else of it is passed on.
-    async fn single_answer(
+    pub(super) async fn single_answer(
         &self,
         mut answer: HttpAnswer,
         id: &RequestId,

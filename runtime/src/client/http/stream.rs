@@ -105,12 +105,11 @@ impl Bridge {
         };
         match found(id, message) {
             Found::Answer => {
-                let other = self.requests.learn(sent, message);
-                self.pass_on(other.as_deref().unwrap_or(message));
+                self.pass_answer(sent, message);
                 true
             }
             Found::Refusal(answer) => {
-                self.pass_on(&answer);
+                self.pass_answer(sent, &answer);
                 true
             }
             Found::Other(_) => {

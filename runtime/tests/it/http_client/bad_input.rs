@@ -121,6 +121,24 @@ async fn nothing_listens() {
 }
 
 #[tokio::test]
+async fn a_host_that_does_not_exist() {
+    let error = failed(soon(Client::connect("http://nowhere.invalid/mcp")).await);
+    assert_eq!(
+        (error.kind(), error.status()),
+        (HttpErrorKind::Connect, None)
+    );
+    let text = error.to_string();
+    assert!(
+        text.starts_with("POST http://nowhere.invalid/mcp: ") && text.contains("dns error"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("; check the address, and that the server is running"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn answers_that_are_none() {
     let html = "content-type: text/html; charset=utf-8\r\n";
     let page = "<!doctype html><title>Welcome</title>";

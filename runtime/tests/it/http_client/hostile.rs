@@ -255,14 +255,24 @@ async fn what_is_sent_back() {
 async fn many_calls_at_once() {
     const CALLS: usize = 300;
     const MOST: usize = 256;
-    let open = Arc::new(AtomicUsize::new(0));
-    let (release, released) = tokio::sync::watch::channel(false);
-    let count = open.clone();
+    let (arrive, mut arrived) = tokio::sync::mpsc::unbounded_channel();
+    let permits = Arc::new(tokio::sync::Semaphore::new(0));
+    // Permits that have been given out, or will be at once.
+    let given = Arc::new(AtomicUsize::new(0));
+    let most_open = Arc::new(AtomicUsize::new(0));
+    let count = Arc::<AtomicUsize>::default();
+    let state = (permits.clone(), given.clone(), most_open.clone());
     let server = calls(move |asked, answer| {
-        let (count, mut released) = (count.clone(), released.clone());
+        let (permits, given, most_open) = state.clone();
+        let (arrive, count) = (arrive.clone(), count.clone());
         async move {
-            count.fetch_add(1, Ordering::SeqCst);
-            let _ = released.wait_for(|released| *released).await;
+            let arrivals = count.fetch_add(1, Ordering::SeqCst) + 1;
+            let open = arrivals.saturating_sub(given.load(Ordering::SeqCst));
+            most_open.fetch_max(open, Ordering::SeqCst);
+            let _ = arrive.send(());
+            if let Ok(permit) = permits.acquire().await {
+                permit.forget();
+            }
             answer.result(&asked, called("done")).await;
         }
     })
@@ -272,18 +282,49 @@ async fn many_calls_at_once() {
     for _ in 0..CALLS {
         calling.spawn(client.call_tool("x", ()).into_future());
     }
-    let full = async {
-        while open.load(Ordering::SeqCst) < MOST {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    soon(full).await;
-    // Whatever more came would come now.
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(open.load(Ordering::SeqCst), MOST);
-    release.send(true).unwrap();
+    for _ in 0..MOST {
+        soon(arrived.recv()).await.unwrap();
+    }
+    // Each answer makes room for one more call.
+    for _ in MOST..CALLS {
+        given.fetch_add(1, Ordering::SeqCst);
+        permits.add_permits(1);
+        soon(arrived.recv()).await.unwrap();
+    }
+    given.fetch_add(MOST, Ordering::SeqCst);
+    permits.add_permits(MOST);
     for outcome in soon(calling.join_all()).await {
         assert_eq!(outcome.unwrap().text(), "done");
     }
-    assert_eq!(open.load(Ordering::SeqCst), CALLS);
+    assert_eq!(most_open.load(Ordering::SeqCst), MOST);
+}
+
+// A server that takes connections and reads nothing from them.
+#[tokio::test]
+async fn one_that_never_reads() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let serving = tokio::spawn(async move {
+        let (first, _) = listener.accept().await.unwrap();
+        let (asked, answer) = super::server::read(first).await.unwrap();
+        assert!(modern(asked, answer).await.is_none());
+        let mut unread = Vec::new();
+        while let Ok((socket, _)) = listener.accept().await {
+            unread.push(socket);
+        }
+    });
+    let endpoint = trueform::client::HttpEndpoint::new(url);
+    let client = soon(endpoint.connect_as(new())).await.unwrap();
+    // More than the buffers of the system take.
+    let large = json!({ "text": "x".repeat(32 << 20) });
+    let calling = client
+        .call_tool("x", large)
+        .timeout(Duration::from_millis(200));
+    let outcome = soon(calling.into_future()).await;
+    assert!(
+        matches!(outcome, Err(ClientError::Local(LocalError::TimedOut(_)))),
+        "{outcome:?}"
+    );
+    soon(client.close()).await;
+    serving.abort();
 }

@@ -2,10 +2,7 @@
 
 use std::{
     future::IntoFuture,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -149,15 +146,19 @@ async fn what_cannot_be_resumed() {
 // G-6, DEC-3: the session's own stream is opened again, from its last event.
 #[tokio::test]
 async fn the_sessions_own_stream_comes_back() {
-    let opened = Arc::new(AtomicUsize::new(0));
-    let count = opened.clone();
+    let (open, mut opened) = tokio::sync::watch::channel(0_usize);
+    let count = Arc::new(open);
     let server = Scripted::start(move |asked, answer| {
         let count = count.clone();
         async move {
             let Some((asked, mut answer)) = legacy(asked, answer, "s").await else {
                 return;
             };
-            let time = count.fetch_add(1, Ordering::SeqCst);
+            let mut time = 0;
+            count.send_modify(|count| {
+                time = *count;
+                *count += 1;
+            });
             let last = time.checked_sub(1).map(|last| format!("e-{last}"));
             assert_eq!(asked.header("last-event-id"), last.as_deref());
             if time == 3 {
@@ -178,12 +179,7 @@ async fn the_sessions_own_stream_comes_back() {
         let message = soon(client.next_message()).await.unwrap();
         assert!(message.contains("resources/list_changed"), "{message}");
     }
-    let refused = async {
-        while opened.load(Ordering::SeqCst) < 4 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    soon(refused).await;
+    soon(opened.wait_for(|count| *count == 4)).await.unwrap();
     soon(client.close()).await;
     assert_eq!(server.all("GET").len(), 4);
 }

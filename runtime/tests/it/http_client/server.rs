@@ -106,7 +106,7 @@ impl Scripted {
                 serving.spawn(async move {
                     if let Some((asked, socket)) = read(socket).await {
                         log.lock().unwrap().push(asked.clone());
-                        answer(asked, Answer(socket)).await;
+                        answer(asked, socket).await;
                     }
                 });
             }
@@ -141,7 +141,8 @@ impl Drop for Scripted {
     }
 }
 
-async fn read(mut socket: TcpStream) -> Option<(Asked, TcpStream)> {
+/// Reads one request; `None` if the client goes away before its end.
+pub(crate) async fn read(mut socket: TcpStream) -> Option<(Asked, Answer)> {
     let mut text = Vec::new();
     let end = loop {
         if let Some(end) = text.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -175,7 +176,7 @@ async fn read(mut socket: TcpStream) -> Option<(Asked, TcpStream)> {
             headers,
             body,
         },
-        socket,
+        Answer(socket),
     ))
 }
 
