@@ -116,6 +116,7 @@ fn rooms() {
             client: error principal contained jsonrpc gate needs feature transport server
             testing: principal contained jsonrpc projection gate needs feature transport server client
             prelude: principal exchange feature server client
+            guide:
             __private: lint needs feature
         "#]],
     );
