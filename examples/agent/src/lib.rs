@@ -1,15 +1,25 @@
-//! What of an agent has to do with MCP: a server that is started by command, its tools, calls of them, and a new start when it has
+//! What of an agent has to do with MCP: a server that is started by command or has an address, its tools, calls of them, and a new start when it has
 //! gone. Which tool to call and why is the business of a model, which is not here.
 
 use trueform::{
-    client::{Client, ClientError, ClientOptions, LocalError, ServerCommand, ServerProfile},
+    client::{
+        Client, ClientError, ClientOptions, HttpEndpoint, HttpErrorKind, LocalError, ServerCommand,
+        ServerProfile,
+    },
     schema::{CallToolResult, Implementation, ProgressNotificationParams, Tool},
 };
+
+/// Where the server is.
+#[derive(Clone, Debug)]
+enum Server {
+    Command(ServerCommand),
+    Url(String),
+}
 
 /// A server and the connection to it, while there is one.
 #[derive(Debug)]
 pub struct Agent {
-    command: ServerCommand,
+    server: Server,
     client: Option<Client>,
     /// What the first connection found out, so that the next one is quicker.
     profile: Option<ServerProfile>,
@@ -19,8 +29,18 @@ impl Agent {
     /// An agent whose server `command` starts. It is started when it is needed.
     #[must_use]
     pub fn new(command: ServerCommand) -> Self {
+        Self::of(Server::Command(command))
+    }
+
+    /// An agent whose server speaks Streamable HTTP at `url`. It is connected to when it is needed.
+    #[must_use]
+    pub fn at(url: impl Into<String>) -> Self {
+        Self::of(Server::Url(url.into()))
+    }
+
+    fn of(server: Server) -> Self {
         Self {
-            command,
+            server,
             client: None,
             profile: None,
         }
@@ -29,7 +49,7 @@ impl Agent {
     /// The tools of the server.
     ///
     /// # Errors
-    /// Those of [`Client::spawn`] and [`Client::list_tools`].
+    /// Those of [`Client::spawn`], [`HttpEndpoint::connect`] and [`Client::list_tools`].
     pub async fn tools(&mut self) -> Result<Vec<Tool>, ClientError> {
         let client = self.client().await?;
         let listed = client.list_tools().await;
@@ -39,10 +59,10 @@ impl Agent {
     /// Calls the tool `name`, and `on_progress` with what it reports meanwhile.
     ///
     /// If the server goes away, the call fails and is not repeated: nobody knows how much of it was done. The next call starts the server
-    /// again.
+    /// or connects to it again.
     ///
     /// # Errors
-    /// Those of [`Client::spawn`] and [`Client::call_tool`].
+    /// Those of [`Client::spawn`], [`HttpEndpoint::connect`] and [`Client::call_tool`].
     pub async fn call(
         &mut self,
         name: &str,
@@ -57,7 +77,7 @@ impl Agent {
         self.noted(called)
     }
 
-    /// Ends the server.
+    /// Ends the server, or the session with it.
     pub async fn close(self) {
         if let Some(client) = self.client {
             client.close().await;
@@ -73,7 +93,10 @@ impl Agent {
         if let Some(profile) = &self.profile {
             options = options.profile(profile.clone());
         }
-        let client = Client::spawn(&self.command, options).await?;
+        let client = match &self.server {
+            Server::Command(command) => Client::spawn(command, options).await?,
+            Server::Url(url) => HttpEndpoint::new(url).connect_as(options).await?,
+        };
         self.profile = Some(client.profile());
         self.client = Some(client.clone());
         Ok(client)
@@ -81,7 +104,17 @@ impl Agent {
 
     /// Forgets the client when the connection is over.
     fn noted<T>(&mut self, outcome: Result<T, ClientError>) -> Result<T, ClientError> {
-        if let Err(ClientError::Local(LocalError::Server(_) | LocalError::Closed)) = &outcome {
+        let is_over = match &outcome {
+            Err(ClientError::Local(LocalError::Server(_) | LocalError::Closed)) => true,
+            Err(ClientError::Local(LocalError::Http(error))) => {
+                matches!(
+                    error.kind(),
+                    HttpErrorKind::Connect | HttpErrorKind::SessionLost
+                )
+            }
+            _ => false,
+        };
+        if is_over {
             self.client = None;
         }
         outcome

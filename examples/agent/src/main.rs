@@ -1,4 +1,4 @@
-//! `agent COMMAND [ARGUMENT]…` starts an MCP server, lists its tools, and calls one for each line of standard input: its name, and its
+//! `agent COMMAND [ARGUMENT]…` starts an MCP server, and `agent URL` connects to one over Streamable HTTP. It lists its tools, and calls one for each line of standard input: its name, and its
 //! arguments as JSON. What the server writes to standard error is shown on standard error.
 
 #![allow(clippy::print_stdout, reason = "this is what the user sees")]
@@ -18,10 +18,16 @@ async fn main() -> ExitCode {
         .init();
     let mut words = std::env::args_os().skip(1);
     let Some(program) = words.next() else {
-        eprintln!("usage: agent COMMAND [ARGUMENT]…");
+        eprintln!("usage: agent COMMAND [ARGUMENT]…, or agent URL");
         return ExitCode::from(2);
     };
-    let mut agent = Agent::new(ServerCommand::new(program).args(words));
+    let url = program
+        .to_str()
+        .filter(|word| word.starts_with("http://") || word.starts_with("https://"));
+    let mut agent = match url {
+        Some(url) => Agent::at(url),
+        None => Agent::new(ServerCommand::new(program).args(words)),
+    };
     match agent.tools().await {
         Ok(tools) => {
             for tool in tools {

@@ -1,8 +1,8 @@
 //! The agent as a user runs it.
 
 use std::{
-    io::Write,
-    process::{Command, Output, Stdio},
+    io::{BufRead, BufReader, Write},
+    process::{Child, Command, Output, Stdio},
 };
 
 /// What the agent says of `command` and then to the lines `input`.
@@ -85,4 +85,51 @@ fn a_command_that_does_not_exist() {
         "{logged}"
     );
     assert_eq!(told(&[], "").status.code(), Some(2));
+}
+
+/// The demo server at a port of its own. It is killed when this is dropped.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.kill().expect("it runs");
+        self.0.wait().expect("it was started here");
+    }
+}
+
+fn served() -> (Served, String) {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_agent_demo_server"))
+        .env("TRUEFORM_HTTP", "127.0.0.1:0")
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the server can be run");
+    let log = server.stderr.take().expect("it is piped");
+    let served = Served(server);
+    let mut lines = BufReader::new(log).lines();
+    let url = lines.find_map(|line| {
+        let line = line.expect("UTF-8");
+        let start = line.find("http://")?;
+        line[start..].split_whitespace().next().map(str::to_owned)
+    });
+    // What it writes later must not block it.
+    std::thread::spawn(move || lines.for_each(drop));
+    (served, url.expect("it says where it listens"))
+}
+
+#[test]
+fn it_connects_by_url() {
+    let (server, url) = served();
+    let output = told(&[&url], "add {\"a\":2,\"b\":3}\ncount {\"to\":2}\n");
+    let (shown, logged) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{logged}");
+    let lines: Vec<&str> = shown.lines().skip(3).collect();
+    let expected = ["add: 5", "… 1 of 2 at 1", "… 2 of 2 at 2", "count: counted"];
+    assert_eq!(lines, expected, "{logged}");
+
+    drop(server);
+    let output = told(&[&url], "");
+    let logged = text(output.stderr);
+    assert!(!output.status.success());
+    assert!(logged.contains("Connection refused"), "{logged}");
 }

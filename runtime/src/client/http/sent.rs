@@ -132,9 +132,11 @@ impl SentMessage {
         if let Some(cursor) = cursor {
             params["cursor"] = cursor.into();
         }
-        let id = serde_json::to_value(id).ok()?;
-        let method = Method::ListTools.as_str();
-        let list = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        // The envelope is that of the request, because the gate alone writes envelopes.
+        let mut list: Value = serde_json::from_slice(&self.body).ok()?;
+        list["id"] = serde_json::to_value(id).ok()?;
+        list["method"] = Method::ListTools.as_str().into();
+        list["params"] = params;
         Some(Self::new(list.to_string().into_bytes()))
     }
 }
