@@ -28,7 +28,7 @@ use super::{Client, ClientError, ClientOptions, Inner, link::Link, sink::ClientS
 
 pub(crate) use self::bridge::HttpSettings;
 #[cfg(all(feature = "http", feature = "testing"))]
-pub(crate) use self::bridge::{CLOSE_WITHIN, DEADLINE};
+pub(crate) use self::bridge::{CLOSE_WITHIN, HEAD_WITHIN};
 pub use self::error::HttpError;
 #[cfg(feature = "client-http")]
 pub use self::{

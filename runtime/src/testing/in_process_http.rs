@@ -84,7 +84,7 @@ pub struct InProcessHttp {
 
 impl InProcessHttp {
     /// Longest wait for the head of a response that is not the answer to a request: 60 s.
-    pub const DEADLINE: Duration = client_http::DEADLINE;
+    pub const DEADLINE: Duration = client_http::HEAD_WITHIN;
     /// Longest wait at [`Client::close`] for requests that are not answered: 5 s.
     pub const CLOSE_WITHIN: Duration = client_http::CLOSE_WITHIN;
 

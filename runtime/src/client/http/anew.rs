@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use trueform_schema::{Method, RequestId};
 
 use super::{
-    bridge::{Bridge, DEADLINE},
+    bridge::{Bridge, HEAD_WITHIN},
     error::HttpError,
     exchange::Boxed,
     sent::SentMessage,
@@ -46,11 +46,11 @@ impl Bridge {
             let named: Named = sent.params()?;
             let before = self.requests.post(sent);
             self.requests.forget_tool(&named.name);
-            let read = timeout(DEADLINE, self.read_tools(sent, &named.name)).await;
+            let read = timeout(HEAD_WITHIN, self.read_tools(sent, &named.name)).await;
             let problem = match read {
                 Ok(Ok(())) => None,
                 Ok(Err(problem)) => Some(problem),
-                Err(_) => Some(format!("no answer within {DEADLINE:?}")),
+                Err(_) => Some(format!("no answer within {HEAD_WITHIN:?}")),
             };
             if let Some(problem) = problem {
                 let problem = &*sentence(&problem);

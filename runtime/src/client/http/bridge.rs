@@ -30,7 +30,7 @@ pub(crate) const MAX_STREAMS: usize = 256;
 /// Most messages that are being delivered at once and have no answer: 64.
 const MAX_DELIVERIES: usize = 64;
 /// Longest wait for the head of a response that is not the answer to a request: 60 s.
-pub(crate) const DEADLINE: Duration = ClientOptions::DEFAULT_TIMEOUT;
+pub(crate) const HEAD_WITHIN: Duration = Duration::from_secs(60);
 /// Longest wait at the end for requests that are not answered, and for the end of the session, each: 5 s.
 pub(crate) const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 /// How long what follows a notification waits for its response, so that it does not overtake it; so long also for the session's own
@@ -135,7 +135,7 @@ impl Bridge {
         }
         let cancels = sent.notifies::<methods::Cancelled>();
         if sent.notifies::<methods::Initialized>() {
-            self.deliver(self.requests.post(&sent), &[], DEADLINE).await;
+            self.deliver(self.requests.post(&sent), &[], HEAD_WITHIN).await;
             self.open_own_stream(running).await;
         // O-3: in the modern era the end of the response is the cancellation.
         } else if !(cancels && self.requests.is_modern()) {
@@ -162,7 +162,7 @@ impl Bridge {
         };
         let (bridge, request) = (self.clone(), self.requests.post(sent));
         let mut delivering = Box::pin(async move {
-            bridge.deliver(request, &[], DEADLINE).await;
+            bridge.deliver(request, &[], HEAD_WITHIN).await;
             drop(permit);
         });
         let patience = if waits { PATIENCE } else { Duration::ZERO };

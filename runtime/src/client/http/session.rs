@@ -12,7 +12,7 @@ use trueform_schema::{
 
 use super::{
     answer::{Found, beginning, found, no_answer, whole},
-    bridge::{Bridge, DEADLINE},
+    bridge::{Bridge, HEAD_WITHIN},
     error::{HttpError, HttpErrorKind},
     events::EventReader,
     exchange::HttpAnswer,
@@ -46,18 +46,18 @@ impl Bridge {
         let Some(again) = again else {
             return Err(lost("its `initialize` cannot be sent again".to_owned()));
         };
-        let opened = timeout(DEADLINE, self.open_again(&again, &id, version.as_deref())).await;
+        let opened = timeout(HEAD_WITHIN, self.open_again(&again, &id, version.as_deref())).await;
         let problem = match opened {
             Ok(Ok(())) => None,
             Ok(Err(problem)) => Some(problem),
-            Err(_) => Some(format!("no answer within {DEADLINE:?}")),
+            Err(_) => Some(format!("no answer within {HEAD_WITHIN:?}")),
         };
         if let Some(problem) = problem {
             return Err(lost(problem));
         }
         let initialized = ToServer::notification(Initialized::METHOD.as_str(), None);
         let initialized = SentMessage::new(initialized.bytes().to_vec());
-        self.deliver(self.requests.post(&initialized), &[], DEADLINE)
+        self.deliver(self.requests.post(&initialized), &[], HEAD_WITHIN)
             .await;
         tracing::warn!(
             "the server ended the session, and a new one was opened: what the old one kept, such as subscriptions and the log \
