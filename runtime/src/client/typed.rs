@@ -42,8 +42,8 @@ impl ToolCall {
     ///
     /// /// Add two numbers.
     /// #[tool]
-    /// fn add(a: i64, b: i64) -> Structured<Sum> {
-    ///     Structured(Sum { sum: a + b })
+    /// fn add(a: i64, b: i64) -> Json<Sum> {
+    ///     Json(Sum { sum: a + b })
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")]

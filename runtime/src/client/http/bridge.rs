@@ -20,7 +20,7 @@ use super::{
     sent::SentMessage,
 };
 use crate::{
-    client::{ClientOptions, link::Link, sink::Outbox},
+    client::{link::Link, sink::Outbox},
     contained::contained_future,
     jsonrpc,
 };
@@ -135,7 +135,8 @@ impl Bridge {
         }
         let cancels = sent.notifies::<methods::Cancelled>();
         if sent.notifies::<methods::Initialized>() {
-            self.deliver(self.requests.post(&sent), &[], HEAD_WITHIN).await;
+            self.deliver(self.requests.post(&sent), &[], HEAD_WITHIN)
+                .await;
             self.open_own_stream(running).await;
         // O-3: in the modern era the end of the response is the cancellation.
         } else if !(cancels && self.requests.is_modern()) {

@@ -46,7 +46,11 @@ impl Bridge {
         let Some(again) = again else {
             return Err(lost("its `initialize` cannot be sent again".to_owned()));
         };
-        let opened = timeout(HEAD_WITHIN, self.open_again(&again, &id, version.as_deref())).await;
+        let opened = timeout(
+            HEAD_WITHIN,
+            self.open_again(&again, &id, version.as_deref()),
+        )
+        .await;
         let problem = match opened {
             Ok(Ok(())) => None,
             Ok(Err(problem)) => Some(problem),

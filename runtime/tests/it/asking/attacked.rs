@@ -189,7 +189,7 @@ async fn states_of_other_requests() {
 #[tool]
 async fn checked(context: Context, value: Value) -> Result<String, ToolError> {
     let sure = context.ask::<bool>("sure", "Sure?").await?;
-    Ok(format!("{} {sure:?}", value))
+    Ok(format!("{value} {sure:?}"))
 }
 
 // T-9: two texts that the code may read in two ways are different params.
