@@ -60,6 +60,7 @@ mod listing;
 mod logged;
 mod lost;
 mod marked;
+mod merged;
 mod meta;
 #[cfg(feature = "testing")]
 mod newest;
