@@ -64,6 +64,8 @@ pub(crate) struct Entry<T> {
     pub(crate) item: Arc<T>,
     /// Grows in the order of the list and never changes; 0 before the item is in a list.
     order: u64,
+    /// How many items of this name the list remembers from before: tells their cursors from those of this one.
+    round: u32,
     /// Whether it is listed and can be looked up.
     pub(crate) enabled: bool,
 }
@@ -74,6 +76,7 @@ impl<T> Entry<T> {
         Self {
             item: Arc::new(item),
             order: 0,
+            round: 0,
             enabled: true,
         }
     }
@@ -84,6 +87,7 @@ impl<T> Clone for Entry<T> {
         Self {
             item: self.item.clone(),
             order: self.order,
+            round: self.round,
             enabled: self.enabled,
         }
     }
@@ -122,6 +126,13 @@ const MAX_GONE: usize = 1024;
 struct Gone {
     name: Box<str>,
     order: u64,
+    round: u32,
+}
+
+impl Gone {
+    fn is(&self, name: &str, round: u32) -> bool {
+        *self.name == *name && self.round == round
+    }
 }
 
 type Pages = Result<Vec<Checked>, ErrorObject>;
@@ -171,7 +182,14 @@ impl<T: Item> Listing<T> {
     }
 
     /// The same listing with other entries, new ones at the end.
-    pub(crate) fn with_entries(&self, entries: Vec<Entry<T>>) -> Self {
+    pub(crate) fn with_entries(&self, mut entries: Vec<Entry<T>>) -> Self {
+        for entry in entries.iter_mut().filter(|entry| entry.order == 0) {
+            let before = self
+                .gone
+                .iter()
+                .rfind(|gone| *gone.name == *entry.item.name());
+            entry.round = before.map_or(0, |gone| gone.round.wrapping_add(1));
+        }
         let mut next = Self {
             caching: self.caching,
             ..Self::new(entries, self.page_size)
@@ -181,8 +199,15 @@ impl<T: Item> Listing<T> {
         let gone = gone.map(|entry| Gone {
             name: entry.item.name().into(),
             order: entry.order,
+            round: entry.round,
         });
-        let mut all: VecDeque<Gone> = self.gone.iter().cloned().chain(gone).collect();
+        let gone: Vec<Gone> = gone.collect();
+        // One that is disabled again and again takes one place.
+        let before = self
+            .gone
+            .iter()
+            .filter(|one| !gone.iter().any(|new| new.is(&one.name, one.round)));
+        let mut all: VecDeque<Gone> = before.chain(&gone).cloned().collect();
         all.drain(..all.len().saturating_sub(MAX_GONE));
         next.gone = all;
         next
@@ -313,8 +338,8 @@ impl<T: Item> Listing<T> {
     ) -> Result<Checked, ErrorObject> {
         let first = items.by_ref().take(self.page_size);
         let shown = first.map(|item| item.shown(view)).collect();
-        let next = items.next();
-        let mut page = T::page(shown, next.map(|next| cursor::<T>(next.name())));
+        let next = items.next().map(|next| self.cursor(next.name()));
+        let mut page = T::page(shown, next);
         T::cache(&mut page, self.caching);
         Checked::new(&page, view, policy, T::METHOD.as_str())
     }
@@ -328,19 +353,37 @@ impl<T: Item> Listing<T> {
     /// Where in the entries the item stands that `cursor` names, or stood; `None` if the caller does not see it.
     fn entry_of(&self, cursor: &str, sight: Option<&Sight<'_>>) -> Option<usize> {
         let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-        let name = text.strip_prefix(T::KIND)?.strip_prefix(':')?;
-        if self.get(name, sight).is_some() {
-            return self.by_name.get(name).copied();
+        let (round, name) = text.strip_prefix(T::KIND)?.split_once(':')?;
+        let round = match round {
+            "" => 0,
+            round => round.strip_prefix('+')?.parse().ok()?,
+        };
+        if sight.is_some_and(|sight| !sight.sees(T::METHOD, name)) {
+            return None;
         }
-        // The last one of that name.
-        let gone = self.gone.iter().rfind(|gone| &*gone.name == name)?;
-        let is_seen = sight.is_none_or(|sight| sight.sees(T::METHOD, name));
-        // An item that is there again, and that the caller does not see, is not told apart from one that never was.
-        let is_gone = self.get(name, None).is_none();
-        (is_seen && is_gone).then(|| {
+        let now = self.by_name.get(name).copied();
+        if let Some(at) = now.filter(|at| self.entries[*at].round == round) {
+            // One that is disabled: the page begins with what comes after it.
+            let was_listed = || self.gone.iter().any(|gone| gone.is(name, round));
+            return (self.entries[at].enabled || was_listed()).then_some(at);
+        }
+        // An item of that name that comes again is another one, at the end: what is between the two would be left out.
+        let gone = self.gone.iter().rfind(|gone| gone.is(name, round))?;
+        Some(
             self.entries
-                .partition_point(|entry| entry.order < gone.order)
-        })
+                .partition_point(|entry| entry.order < gone.order),
+        )
+    }
+
+    /// The cursor of the page that begins with the listed item `name`. It has the kind of the items too, so that another list, which
+    /// may have an item of the same name, refuses it (P-3).
+    fn cursor(&self, name: &str) -> String {
+        let entry = self.by_name.get(name).map(|at| &self.entries[*at]);
+        let text = match entry.map_or(0, |entry| entry.round) {
+            0 => format!("{}:{name}", T::KIND),
+            round => format!("{}+{round}:{name}", T::KIND),
+        };
+        URL_SAFE_NO_PAD.encode(text)
     }
 
     #[cold]
@@ -384,12 +427,6 @@ impl<T: Item> Listing<T> {
 #[inline(never)]
 pub(crate) fn sees<T: Item>(sight: &Sight<'_>, item: &Arc<T>) -> bool {
     sight.sees(T::METHOD, item.name())
-}
-
-/// The cursor of the page that begins with the item `name`. It has the kind of the items too, so that another list, which may have
-/// an item of the same name, refuses it (P-3).
-fn cursor<T: Item>(name: &str) -> String {
-    URL_SAFE_NO_PAD.encode(format!("{}:{name}", T::KIND))
 }
 
 fn invalid_cursor(cursor: &str) -> ErrorObject {

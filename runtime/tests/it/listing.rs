@@ -1,6 +1,7 @@
 //! What is offered: pages of the list of tools, changes while the server runs, declared capabilities.
 
 use trueform::{
+    ServerHandle,
     client::ClientOptions,
     prelude::*,
     schema::{PaginatedRequestParams, methods},
@@ -73,6 +74,171 @@ async fn cursors() {
     assert!(service.handle().remove_tool("c"));
     // The tool itself is gone: the page begins where it stood.
     assert_eq!(page(&client, next.as_deref()).await.unwrap().0, ["d", "e"]);
+}
+
+/// One of the four lists, whose items have the names `x:…`.
+#[derive(Clone, Copy, Debug)]
+enum List {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl List {
+    const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
+    fn with(self, server: Server, name: &str) -> Server {
+        match self {
+            Self::Tools => server.tools(tool(name)),
+            Self::Prompts => server.prompts(prompt(name)),
+            Self::Resources => server.resources(resource(name)),
+            Self::Templates => server.resources(template(name)),
+        }
+    }
+
+    fn add(self, handle: &ServerHandle, name: &str) {
+        match self {
+            Self::Tools => handle.add_tools(tool(name)),
+            Self::Prompts => handle.add_prompts(prompt(name)),
+            Self::Resources => handle.add_resources(resource(name)),
+            Self::Templates => handle.add_resources(template(name)),
+        }
+        .unwrap();
+    }
+
+    fn remove(self, handle: &ServerHandle, name: &str) -> bool {
+        match self {
+            Self::Tools => handle.remove_tool(name),
+            Self::Prompts => handle.remove_prompt(name),
+            Self::Resources => handle.remove_resource(&format!("x:{name}")),
+            Self::Templates => handle.remove_resource(&format!("x:{name}/{{id}}")),
+        }
+    }
+
+    fn enable(self, handle: &ServerHandle, name: &str, enabled: bool) -> bool {
+        match self {
+            Self::Tools => handle.enable_tool(name, enabled),
+            Self::Prompts => handle.enable_prompt(name, enabled),
+            Self::Resources => handle.enable_resource(&format!("x:{name}"), enabled),
+            Self::Templates => handle.enable_resource(&format!("x:{name}/{{id}}"), enabled),
+        }
+    }
+
+    async fn page(self, client: &Client, cursor: Option<String>) -> (Vec<String>, Option<String>) {
+        let mut params = PaginatedRequestParams::default();
+        params.cursor = cursor;
+        macro_rules! page {
+            ($method:ident, $items:ident) => {{
+                let page = client.request::<methods::$method>(params).await.unwrap();
+                let names = page.$items.into_iter().map(|item| item.name).collect();
+                (names, page.next_cursor)
+            }};
+        }
+        match self {
+            Self::Tools => page!(ListTools, tools),
+            Self::Prompts => page!(ListPrompts, prompts),
+            Self::Resources => page!(ListResources, resources),
+            Self::Templates => page!(ListResourceTemplates, resource_templates),
+        }
+    }
+}
+
+fn prompt(name: &str) -> DynamicPrompt {
+    DynamicPrompt::new(name).handler(async |_, _| "hello")
+}
+
+fn resource(name: &str) -> DynamicResource {
+    DynamicResource::new(format!("x:{name}"), name).handler(async |_| "hello")
+}
+
+fn template(name: &str) -> DynamicTemplate {
+    DynamicTemplate::new(format!("x:{name}/{{id}}"), name).handler(async |_, _| "hello")
+}
+
+// P-1, P-3: while other items come, go and come again, each item that is there all the time is on exactly one page.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_while_the_list_changes() {
+    const WALKS: usize = 20;
+    /// More than a client needs; how often the list may change during a walk is bounded with it.
+    const MAX_PAGES: usize = 100;
+    let stays: Vec<String> = (0..30).map(|at| format!("stays_{at:02}")).collect();
+    let moves: Vec<String> = (0..10).map(|at| format!("moves_{at}")).collect();
+    let walks = async |list: List| {
+        let mut server = Server::new("list", "1").page_size(3);
+        for (at, name) in stays.iter().enumerate() {
+            server = list.with(server, name);
+            if at % 3 == 0 {
+                server = list.with(server, &moves[at / 3]);
+            }
+        }
+        let service = server.build().unwrap();
+        let client = service.connect().await.unwrap();
+        let (permits, permitted) = std::sync::mpsc::channel::<()>();
+        let (handle, names) = (service.handle(), moves.clone());
+        // Changes the list twice while each page is asked for.
+        let changes = std::thread::spawn(move || {
+            for ((), name) in permitted.into_iter().zip(names.iter().cycle()) {
+                match name.ends_with(['2', '6']) {
+                    true => {
+                        assert!(list.enable(&handle, name, false));
+                        assert!(list.enable(&handle, name, true));
+                    }
+                    false => {
+                        assert!(list.remove(&handle, name));
+                        list.add(&handle, name);
+                    }
+                }
+            }
+        });
+        for walk in 0..WALKS {
+            let (mut seen, mut cursor) = (Vec::new(), None);
+            for page in 0.. {
+                assert!(page < MAX_PAGES, "{list:?}, walk {walk}: {seen:?}");
+                permits.send(()).unwrap();
+                let (names, next) = list.page(&client, cursor).await;
+                seen.extend(names.into_iter().filter(|name| name.starts_with("stays")));
+                cursor = next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(seen, stays, "{list:?}, walk {walk}");
+        }
+        drop(permits);
+        changes.join().unwrap();
+    };
+    for list in List::ALL {
+        let within = std::time::Duration::from_secs(30);
+        tokio::time::timeout(within, walks(list))
+            .await
+            .expect("in time");
+    }
+}
+
+// P-3: an item that comes again is another one, at the end. The cursor of the first one leads to what came after it.
+#[tokio::test]
+async fn cursors_of_what_comes_again() {
+    for list in List::ALL {
+        let names = ["a", "b", "c", "d", "e"];
+        let server = Server::new("list", "1").page_size(2);
+        let server = names
+            .into_iter()
+            .fold(server, |server, name| list.with(server, name));
+        let service = server.build().unwrap();
+        let client = service.connect().await.unwrap();
+        let (first, next) = list.page(&client, None).await;
+        assert_eq!(first, ["a", "b"], "{list:?}");
+        assert!(list.remove(&service.handle(), "c"));
+        list.add(&service.handle(), "c");
+        let (second, next) = list.page(&client, next).await;
+        assert_eq!(second, ["d", "e"], "{list:?}");
+        assert_eq!(
+            list.page(&client, next).await,
+            (vec!["c".to_owned()], None),
+            "{list:?}"
+        );
+    }
 }
 
 // P-3: a cursor leads through the list that gave it out only, also where another list has an item of the same name.

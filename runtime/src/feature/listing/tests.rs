@@ -183,7 +183,7 @@ fn cursors_of_what_is_gone() {
     assert_eq!(first("item_00011"), Ok(item(12)));
     // Nothing came after it: the last page is empty.
     assert_eq!(first("item_00039"), Ok(None));
-    // One that comes again is at the end.
+    // One that comes again is at the end, and has another cursor: that of the first one still leads to what came after that.
     let again = Counted {
         name: "item_00010".to_owned(),
         shown: Arc::default(),
@@ -193,8 +193,20 @@ fn cursors_of_what_is_gone() {
         Ok::<_, ()>(true)
     });
     assert_eq!(added, Ok(true));
-    assert_eq!(first("item_00010"), Ok(item(10)));
+    assert_eq!(first("item_00010"), Ok(item(12)));
     assert_eq!(first("item_00039"), Ok(item(10)));
+    let again = listed.now().cursor("item_00010");
+    assert_eq!(again, URL_SAFE_NO_PAD.encode("thing+1:item_00010"));
+    let at = listed.now().entry_of(&again, None);
+    assert_eq!(at, Some(37));
+    for never in [
+        "thing+2:item_00010",
+        "thing+x:item_00010",
+        "thing1:item_00010",
+    ] {
+        let at = listed.now().entry_of(&URL_SAFE_NO_PAD.encode(never), None);
+        assert_eq!(at, None, "{never}");
+    }
     assert_eq!(first("item_00099"), Err(-32602));
 
     // What is remembered is bounded.

@@ -96,8 +96,8 @@ impl FolderFiles {
     ///
     /// # Errors
     /// [`NotFound`](io::ErrorKind::NotFound) if there is no such folder, it is hidden, or it is behind a link;
-    /// [`NotADirectory`](io::ErrorKind::NotADirectory) for a file; `FileTooLarge` for more than 100,000 entries; what the file
-    /// system reports.
+    /// [`NotADirectory`](io::ErrorKind::NotADirectory) for a file; `FileTooLarge` for more than 100,000 entries, those that are left
+    /// out too; what the file system reports.
     pub fn entries(&self, below: &str) -> io::Result<Vec<FolderEntry>> {
         let folder = match below {
             "" => self.0.path.clone(),
@@ -106,15 +106,10 @@ impl FolderFiles {
                 false => return Err(io::ErrorKind::NotADirectory.into()),
             },
         };
-        let mut names = Vec::new();
-        for entry in fs::read_dir(folder)? {
-            names.extend(entry?.file_name().into_string());
-            if MAX_ENTRIES < names.len() {
-                let problem = format!("`{below}` has more than {MAX_ENTRIES} entries");
-                return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
-            }
-        }
-        names.sort_unstable();
+        let names = names(&folder, MAX_ENTRIES)?.ok_or_else(|| {
+            let problem = format!("`{below}` has more than {MAX_ENTRIES} entries");
+            io::Error::new(io::ErrorKind::FileTooLarge, problem)
+        })?;
         let mut found = Vec::new();
         for name in names {
             let path = match below {
@@ -190,6 +185,19 @@ fn unreachable(error: io::Error) -> io::Error {
     }
 }
 
+/// The names in `folder` that are UTF-8, in order; `None` if it has more than `most` entries, those of other names too: each costs time.
+fn names(folder: &Path, most: usize) -> io::Result<Option<Vec<String>>> {
+    let mut names = Vec::new();
+    for (at, entry) in fs::read_dir(folder)?.enumerate() {
+        if at == most {
+            return Ok(None);
+        }
+        names.extend(entry?.file_name().into_string());
+    }
+    names.sort_unstable();
+    Ok(Some(names))
+}
+
 /// The bytes of the file at `path`; `None` if there are more than `most`.
 pub(super) fn read_at_most(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let file = fs::File::open(path)?;
@@ -200,4 +208,41 @@ pub(super) fn read_at_most(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>
     // It may grow while it is read.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= most).then_some(bytes))
+}
+
+// File systems of other systems refuse such names.
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+    use super::*;
+    use crate::feature::resources::folder::MAX_DEPTH;
+
+    // Y-6: names that are not UTF-8 are left out, and count as entries that are looked at.
+    #[test]
+    fn names_that_are_not_utf_8_count() {
+        let made = std::env::temp_dir().join(format!("trueform-names-{}", std::process::id()));
+        fs::create_dir_all(&made).unwrap();
+        for name in [&b"a.txt"[..], b"b\xff.txt", b"c\xfe.txt", b"d.txt"] {
+            fs::write(made.join(OsStr::from_bytes(name)), "x").unwrap();
+        }
+        let all = Some(vec!["a.txt".to_owned(), "d.txt".to_owned()]);
+        let files = Folder::new(&made).open().unwrap();
+        let listed = |mut left: usize| {
+            let (root, mut found) = (&files.0, Vec::new());
+            let more = root.list(&root.path, "", 10, MAX_DEPTH, &mut left, &mut found);
+            (found.len(), left, more)
+        };
+        let found = [4, 3, 2].map(|most| names(&made, most).unwrap());
+        let listed = [listed(6), listed(3)];
+        let entries = files.entries("").unwrap();
+        fs::remove_dir_all(&made).unwrap();
+        assert_eq!(found, [all, None, None]);
+        assert_eq!(listed[0], (2, 2, false));
+        // The order in which a file system hands names out is its own: of three at least one is UTF-8.
+        let (seen, left, more) = listed[1];
+        assert!((1..=2).contains(&seen) && left == 0 && more, "{listed:?}");
+        let entries: Vec<_> = entries.iter().map(FolderEntry::name).collect();
+        assert_eq!(entries, ["a.txt", "d.txt"]);
+    }
 }
