@@ -74,7 +74,7 @@ impl ClientOptions {
     /// Most requests that wait for their answers at once by default: 1,024.
     pub const DEFAULT_MAX_IN_FLIGHT: usize = 1024;
     /// Most requests that wait to be sent by default: 16,384.
-    pub const DEFAULT_MAX_QUEUED: usize = 16 << 10;
+    pub const DEFAULT_MAX_QUEUED: usize = 16_384;
     /// Most requests of a server that the [handler](Self::handler) works on at once; further ones are refused (-32603).
     pub const MOST_QUESTIONS: usize = 64;
 
