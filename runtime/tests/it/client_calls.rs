@@ -242,7 +242,7 @@ async fn listening(client: &Client) -> trueform::client::Subscription {
     soon(client.listen(filter)).await.unwrap()
 }
 
-// U-7, U-8: the end of a subscription by its result is told apart from its loss.
+// U-7, U-8: a client can distinguish the end of a subscription by its result from its loss.
 #[tokio::test]
 async fn how_a_subscription_ends() {
     #[derive(Clone, Copy, Debug)]

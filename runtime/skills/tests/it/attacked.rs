@@ -1,4 +1,4 @@
-//! Clients and folders that mean harm: URIs without measure, files that are no files, names that no URI has.
+//! Clients and folders that mean harm: URIs without measure, pipes in place of files, names that no URI has.
 
 use std::{fs, time::Instant};
 
@@ -77,7 +77,7 @@ async fn uris_of_many_folders() {
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
 }
 
-/// What is no file is neither opened nor listed: whoever opens a named pipe waits for its writer.
+/// Only files are opened and listed: opening a named pipe would wait for its writer.
 #[cfg(unix)]
 #[tokio::test]
 async fn pipes_and_names_of_other_encodings() {

@@ -127,7 +127,7 @@ pub(super) fn with_id(id: &RequestId, body: &[u8]) -> Option<Vec<u8>> {
     serde_json::to_vec(&message).ok()
 }
 
-/// The beginning of a body that is no message.
+/// The beginning of a body that is not a message.
 fn shown(body: &[u8]) -> String {
     /// A letter has at most four bytes.
     const MOST: usize = 4 * jsonrpc::MAX_REPEATED;

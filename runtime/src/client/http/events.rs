@@ -212,7 +212,7 @@ mod tests {
                 "retry: 99999999999999999999999\n\n",
                 &[(None, Some(u64::MAX))],
             ),
-            // Without the empty line there is no event.
+            // An event ends with an empty line.
             ("id: 7\ndata: a\n", &[]),
             (": nothing\n\n", &[]),
         ];

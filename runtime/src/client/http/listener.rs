@@ -22,7 +22,7 @@ enum Next {
 
 impl Bridge {
     /// Reads the stream as long as the client lives. It is opened again whenever it ends, unless the server has none.
-    /// Reports by `opened` that it is open, or that there is none.
+    /// Reports by `opened` whether the stream is open.
     // F-15, G-6
     pub(super) async fn listen(self: Arc<Self>, opened: oneshot::Sender<()>) {
         let mut opened = Some(opened);

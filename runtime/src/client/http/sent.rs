@@ -42,7 +42,7 @@ struct VersionedMeta {
 }
 
 impl SentMessage {
-    /// Of what is no message of any kind, only the bytes are known.
+    /// If `body` is not a message, only its bytes are known.
     pub(super) fn new(body: Vec<u8>) -> Self {
         let Envelope { id, method, params } = serde_json::from_slice(&body).unwrap_or_default();
         let version = params.and_then(|params| params.meta?.version);
@@ -168,7 +168,7 @@ mod tests {
         assert!(cancelled.notifies::<methods::Cancelled>());
         assert_eq!(cancelled.cancelled_id(), Some(RequestId::Text("7".into())));
 
-        // An answer, and what is no message.
+        // An answer, and bytes that are not a message.
         let answer = sent(&json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
         assert!(answer.request_id().is_none() && !answer.is_notification());
         for odd in ["", "[]", "{", "7", r#"{"method": 7, "id": 1}"#] {

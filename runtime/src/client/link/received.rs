@@ -213,7 +213,7 @@ impl Link {
 
     /// Takes the news that something has changed.
     pub(in crate::client) fn changed(&self, what: Changing, notified: Notified) {
-        // Before whoever listens reads it again.
+        // Before the listener reads it again.
         self.changes.note(what);
         self.publish(notified);
     }

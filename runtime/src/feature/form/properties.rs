@@ -138,7 +138,7 @@ fn field() -> impl Strategy<Value = Value> {
     let any =
         prop_oneof![3 => text, 2 => format, 4 => number, 1 => boolean, 2 => choice(), 2 => choices];
     any.prop_map(|mut schema| {
-        // A lower limit above the upper one is no form.
+        // A lower limit above the upper one is refused: no answer fits.
         for (lower, upper) in [
             ("minLength", "maxLength"),
             ("minimum", "maximum"),

@@ -362,7 +362,7 @@ async fn tasks_of_2026() {
             );
         }
     }
-    // Before it is ready there is none, and no method that would wait for it.
+    // There is no result before the task is ready, and no method waits for it.
     let working = sent(&app, about("tasks/get", &id, Some("ann")))
         .await
         .json();

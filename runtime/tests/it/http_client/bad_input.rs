@@ -25,7 +25,7 @@ async fn no_tls() {
 async fn what_listens_does_not_speak_tls() {
     let server = Scripted::start(|_, answer| answer.reply("200 OK", "", "")).await;
     let url = server.url.replace("http://", "https://");
-    // What the socket gets is no request of HTTP: it answers as such servers do.
+    // The socket does not get an HTTP request: it answers as such servers do.
     let error = failed(soon(Client::connect(url.clone())).await);
     assert_eq!(
         (error.kind(), error.status()),

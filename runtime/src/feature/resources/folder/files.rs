@@ -172,7 +172,7 @@ impl FolderFiles {
     }
 }
 
-/// `error`, or that there is no such file where the file system says that there cannot be one: its name is too long, or it is below
+/// `error`, or `NotFound` where the file system says that such a file cannot exist: its name is too long, or it is below
 /// links that lead to each other.
 fn unreachable(error: io::Error) -> io::Error {
     #[cfg(unix)]
