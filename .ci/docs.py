@@ -13,6 +13,7 @@ import argparse
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 
@@ -20,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 GUIDE = ROOT / "runtime/src/guide"
 WORDS, COLUMNS = 1200, 80
-# What a command may take. Cargo may build the library once more, with the features that one package chooses.
+# What a command may take. Pages write `--bin`, not `-p`: cargo would build the library once more, with the features of one package.
 SECONDS = 900
 DOCS = "https://docs.rs/trueform/latest/"
 
@@ -29,8 +30,8 @@ RUN = "run here"
 COMMANDS = {
     # run here, with what is built: `cargo run` and `cargo build` find it up to date
     "cargo run --bin quickstart -- --demo": RUN,
-    "cargo build -p trueform-code-search\n": RUN,
-    "cargo build -p agent\n": RUN,
+    "cargo build --bin code_search\n": RUN,
+    "cargo build --bin agent --bin agent_demo_server\n": RUN,
     "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"bookmarks/list\"": RUN,
     # run by other steps
     "cargo test --workspace": "step `test`",
@@ -43,7 +44,7 @@ COMMANDS = {
     "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\"": "belongs to the package of `cargo new calc`",
     "cargo add trueform": "fetches the repository from GitHub",
     "cargo run --bin quickstart -- --http": "listens on a fixed port; `examples/servers` has tests of it on a free one",
-    "cargo build -p trueform-sqlite-explorer": "needs a database; the example's tests make one and run the same program",
+    "cargo build --bin sqlite_explorer": "needs a database; the example's tests make one and run the same program",
     "TOKENS=": "listens on a fixed port; the example's tests run the same program on a free one",
     "touch schema/src/lib.rs": "a measurement of several minutes, made by hand",
     "cargo fetch && time cargo build --release": "a measurement of several minutes, made by hand",
@@ -128,7 +129,7 @@ def run_commands(target):
         for code, printed in commands(page.read_text()):
             if not any(code.startswith(known) and says == RUN for known, says in COMMANDS.items()):
                 continue
-            code = code.replace("target/debug/", f"{target}/debug/")
+            code = code.replace("target/debug/", f"{target}/debug/").replace("127.0.0.1:3000", f"127.0.0.1:{free_port()}")
             lines = code.strip().splitlines()
             print(f"$ {code.strip()}", flush=True)
             try:
@@ -148,6 +149,11 @@ def run_commands(target):
                 wrong(page, f"`{lines[0]}` ended with {ran.returncode}: {ran.stderr[-2000:]}")
             elif printed is not None and not ran.stdout.endswith(printed):
                 wrong(page, f"`{lines[0]}` printed\n{ran.stdout}in place of\n{printed}")
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
 
 
 def check_links(built):
