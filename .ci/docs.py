@@ -4,9 +4,9 @@
     docs.py [--run TARGET] [--built DOC]
 
 Without options: the words and the widths of the README, its links to files, the commands, the figures, and the blocks that must be
-equal. With `--run` the commands that this file names as run are run, with the programs in the folder TARGET/debug, and what they print
-is compared with the block of text after them. With `--built` links to pages of the documentation are looked up in DOC, the folder that
-`cargo doc` writes. Exits with 1 where anything differs.
+equal; blocks marked `ignore` are excerpts of code that is compiled. With `--run` the commands that this file names as run are run,
+with the programs in the folder TARGET/debug, and what they print is compared with the block of text after them. With `--built` links
+to pages of the documentation are looked up in DOC, the folder that `cargo doc` writes. Exits with 1 where anything differs.
 """
 
 import argparse
@@ -48,6 +48,13 @@ COMMANDS = {
     "TOKENS=": "listens on a fixed port; the example's tests run the same program on a free one",
     "touch schema/src/lib.rs": "a measurement of several minutes, made by hand",
     "cargo fetch && time cargo build --release": "a measurement of several minutes, made by hand",
+}
+
+# Blocks that no test of the documentation can compile, because the library does not depend on what they use: each line of them is a
+# line of these files, which are compiled.
+EXCERPTS = {
+    "extensions.md": ["examples/custom_extension/build.rs", "examples/custom_extension/src/lib.rs", "runtime/apps/src/lib.rs", "runtime/skills/src/lib.rs"],
+    "logging.md": ["examples/behind_axum/src/main.rs"],
 }
 
 problems = []
@@ -151,6 +158,18 @@ def run_commands(target):
                 wrong(page, f"`{lines[0]}` printed\n{ran.stdout}in place of\n{printed}")
 
 
+def check_excerpts():
+    for page in pages():
+        for kind, code in blocks(page.read_text()):
+            if not re.search(r"\bignore\b", kind):
+                continue
+            files = EXCERPTS.get(page.name, [])
+            lines = {re.sub(r"^//! ?", "", line).strip() for file in files for line in (ROOT / file).read_text().splitlines()}
+            for line in code.splitlines():
+                if line.strip() and line.strip() not in lines:
+                    wrong(page, f"this line of a block that is not compiled is in none of {files}: {line}")
+
+
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
@@ -206,6 +225,7 @@ def main():
     arguments = arguments.parse_args()
     check_form()
     check_commands()
+    check_excerpts()
     check_links(arguments.built)
     check_figures()
     if arguments.run is not None:

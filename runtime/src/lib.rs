@@ -7,26 +7,42 @@
 //!
 //! /// Add two numbers.
 //! #[tool]
-//! fn add(a: i64, b: i64) -> i64 { a + b }
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
 //!
 //! #[tokio::main]
-//! async fn main() -> trueform::Result { Server::new("calc", "1.0.0").tools(tools![add]).run().await }
+//! async fn main() -> trueform::Result {
+//!     Server::new("calc", "1.0.0").tools(tools![add]).run().await
+//! }
 //! ```
-//!
-//! [`#[prompt]`](macro@prompt) makes a function a prompt, [`#[resource]`](macro@resource) a resource or a template of resources, with
-//! completion of their arguments; [`resource::Folder`] is a folder of files. The pages of the attributes begin with an example each.
-//!
-//! | what a function does | where it is described |
-//! | --- | --- |
-//! | asks the user for values, or to visit a page | [`Context::ask`], [`Context::ask_url`]; [`Askable`] has the types of forms |
-//! | asks the client's model, or for its roots | [`Context::sample`], [`Context::roots`] |
-//! | does a step once, although questions run it anew | [`Context::once`] |
-//! | reports progress, logs | [`Context::progress`], [`Context::log`] |
-//! | runs as a task | [`task`] |
 //!
 //! The signature is the schema: a parameter whose type implements [`FromContext`] is injected, every other one is an
 //! argument, and doc comments are descriptions. One server speaks every revision of the specification, to clients of both
 //! eras at once; [`schema`] has the generated message types.
+//!
+//! # Where to read on
+//!
+//! The [guide] has a chapter for each task; the pages of the attributes have all that they accept.
+//!
+//! | task | chapter | reference |
+//! | --- | --- | --- |
+//! | a tool, its arguments and results | [tools](guide::tools), [results and errors](guide::results) | [`#[tool]`](macro@tool), [`DynamicTool`], [`ToolError`] |
+//! | state that functions share | [state](guide::state) | [`#[server]`](macro@server), [`State`] |
+//! | progress, cancellation | [progress](guide::progress) | [`Context::progress`], [`Context::cancelled`] |
+//! | a prompt, a resource, a folder of files, completion | [prompts and resources](guide::prompts_and_resources) | [`#[prompt]`](macro@prompt), [`#[resource]`](macro@resource), [`resource::Folder`], [`completion`] |
+//! | a question to the user, the client's model, its roots | [asking](guide::asking) | [`Context::ask`], [`Context::ask_url`], [`Context::sample`], [`Context::roots`], [`Context::once`], [`Askable`] |
+//! | work that outlives its request | [progress](guide::progress) | [`task`] |
+//! | tests | [testing](guide::testing) | [`Server::connect`], `testing` |
+//! | HTTP, authentication, an application of your own | [HTTP](guide::http), [deploying](guide::deploying) | `HttpConfig`, [`Principal`], [`visibility`], [`layer`] |
+//! | logs | [logging](guide::logging) | [`Context::log`] |
+//! | a client | [client](guide::client) | [`client`], [`acp`] |
+//! | clients that exist, and what they accept | [clients](guide::clients) | [`lint`], [`Profile`] |
+//! | what each revision has | [revisions](guide::revisions), [regenerating](guide::regenerating) | [`schema`], [`projection`] |
+//! | an extension | [extensions](guide::extensions) | [`Server::extension`] |
+//! | what is checked, every bound | [checks](guide::checks), [limits](guide::limits), [speed](guide::speed) | [`check`], [`Policy`], [`Leniencies`] |
+//! | an error message | [errors you may meet](guide::errors) | |
+//! | from another framework | [rmcp](guide::from_rmcp), [FastMCP](guide::from_fastmcp) | |
 //!
 //! # Features
 //!
@@ -36,6 +52,7 @@
 //! | `client-process` | no | `Client::spawn`: a client that starts its server as a child process |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 //! | `client-http` | no | clients over Streamable HTTP, on reqwest: `Client::connect`, `client::HttpEndpoint` |
+//! | `client-http-tls` | no | the same, and `https` by rustls with the certificates of the system |
 //! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or in 2019-09, draft-06 or draft-04, checked by the `jsonschema` crate; [`check`] covers all others without it |
 //! | `tracing-log` | no | `ClientLog`, a `tracing` layer that sends the events of a request to its client as log messages |
 //! | `testing` | no | module `testing`, for `[dev-dependencies]`: a checker of recorded traffic, recorders, contract snapshots, a scripted user and, with `http`, a client of an axum `Router` without a socket |

@@ -7,6 +7,7 @@ mod handle;
 mod http;
 mod lint;
 mod loss;
+mod offers;
 mod plugin;
 mod run;
 mod settings;
@@ -17,24 +18,22 @@ mod without_http;
 
 use std::{any::Any, any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
 
-use trueform_schema::{Icon, Implementation, JsonObject, Revisions, methods::Methods, violations};
+use trueform_schema::{Icon, Implementation, Revisions, violations};
 
 use crate::{
     engine::Engine,
     error::{Error, Result},
-    exchange::Context,
     feature::{
         Features,
         caching::Caching,
         completion::Completions,
         extension::{Extensions, RegisteredExtension},
         layer::CallLayer,
-        methods::{FeatureSets, IntoFeatures},
-        prompts::{IntoPrompts, PromptSet, Prompts},
-        resources::{IntoResources, ResourceSet, Resources},
+        prompts::{PromptSet, Prompts},
+        resources::{ResourceSet, Resources},
         tasks::{TaskSettings, Tasks, registered},
-        tools::{IntoTools, SchemaSettings, ToolSet, Tools},
-        visibility::{Offer, Viewer, Visibility},
+        tools::{SchemaSettings, ToolSet, Tools},
+        visibility::Visibility,
     },
     gate::{Inbound, Policy},
     host::{AskSettings, Settings},
@@ -182,216 +181,6 @@ impl Server {
         self
     }
 
-    /// Adds tools: a [`tools!`](crate::tools) list, a value whose `impl` is marked `#[server]`, a
-    /// [`DynamicTool`](crate::DynamicTool). The capability is declared even for an empty set.
-    pub fn tools(mut self, tools: impl IntoTools) -> Self {
-        self.tools.extend(tools.into_tools());
-        self.has_tools = true;
-        self
-    }
-
-    /// Adds all that `methods` offers, a value whose `impl` block is marked `#[server]`: its tools, prompts and resources. The
-    /// capability of each kind that the block has is declared.
-    ///
-    /// ```
-    /// use trueform::prelude::*;
-    ///
-    /// struct Notes(Vec<String>);
-    ///
-    /// #[server]
-    /// impl Notes {
-    ///     /// Counts the notes.
-    ///     #[tool]
-    ///     fn count(&self) -> usize {
-    ///         self.0.len()
-    ///     }
-    ///
-    ///     /// A note.
-    ///     #[resource("notes://{number}")]
-    ///     fn note(&self, number: usize) -> Option<String> {
-    ///         self.0.get(number).cloned()
-    ///     }
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let notes = Notes(vec!["Buy milk.".to_owned()]);
-    /// let client = Server::new("notes", "1.0.0").features(notes).connect().await?;
-    /// assert_eq!(client.list_tools().await?.len(), 1);
-    /// client.read_resource("notes://0").await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn features(mut self, methods: impl IntoFeatures) -> Self {
-        let FeatureSets {
-            tools,
-            prompts,
-            resources,
-        } = methods.into_features();
-        if let Some(tools) = tools {
-            self = self.tools(tools);
-        }
-        if let Some(prompts) = prompts {
-            self = self.prompts(prompts);
-        }
-        if let Some(resources) = resources {
-            self = self.resources(resources);
-        }
-        self
-    }
-
-    /// Adds prompts: a [`prompts!`](crate::prompts) list, a value whose `impl` is marked `#[server]`, a
-    /// [`DynamicPrompt`](crate::prompt::DynamicPrompt). The capability is declared even for an empty set.
-    pub fn prompts(mut self, prompts: impl IntoPrompts) -> Self {
-        self.prompts.extend(prompts.into_prompts());
-        self.has_prompts = true;
-        self
-    }
-
-    /// Adds resources and templates of resources: a [`resources!`](crate::resources) list, a value whose `impl` is marked `#[server]`,
-    /// a [`DynamicResource`](crate::DynamicResource), a [`DynamicTemplate`](crate::DynamicTemplate), a
-    /// [`Folder`](crate::resource::Folder). The capability is declared even
-    /// for an empty set.
-    pub fn resources(mut self, resources: impl IntoResources) -> Self {
-        self.resources.extend(resources);
-        self.has_resources = true;
-        self
-    }
-
-    /// Serves an extension: announces it, and answers its methods to clients that declared it.
-    ///
-    /// `methods` is the adapter in the bindings of the extension, which wraps your handler. The handler gets a
-    /// [`Context`], as a tool does, and the call [layers](Self::layer) see its calls. Bindings are made from a schema by a build
-    /// script, with [`trueform_codegen::bind`](https://docs.rs/trueform-codegen); `examples/custom_extension` shows it. The
-    /// extension `io.modelcontextprotocol/tasks` has its bindings in [`schema::ext`](crate::schema::ext).
-    ///
-    /// An extension exists at the revisions of its bindings only: the server's capabilities declare it there, and at other revisions
-    /// its methods are unknown (-32601). At 2026-07-28 a client that did not declare the extension with its request gets -32021. In
-    /// the legacy era a client declares it at `initialize`, and gets -32602 if it did not; before 2025-11-25 the server's own
-    /// capabilities cannot name an extension. Where the facts of the bindings say `client_declares = false`, every client is served. Params that the schema does not allow are refused with -32602, a result that it does
-    /// not allow is not sent (-32603), and a panic of a handler fails only its own request (-32603). Notifications of a client are passed to
-    /// the handler too, in a session if the client declared the extension; those of 2026-07-28 carry no capabilities that could be
-    /// checked. At most [`max_in_flight`](Self::max_in_flight) of those handlers run on one stream, and further notifications are
-    /// dropped.
-    ///
-    /// [`build`](Self::build) refuses an extension whose identifier has no prefix or is already registered, and one that has a method
-    /// of another extension, or of the core at the same revision.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use trueform::{client::ClientOptions, prelude::*};
-    /// use trueform::schema::{
-    ///     ErrorObject,
-    ///     ext::tasks::{GetTaskRequestParams, GetTaskResult, handler, methods::GetTask},
-    /// };
-    ///
-    /// /// Serves `tasks/get`, and has no tasks.
-    /// struct NoTasks;
-    ///
-    /// impl handler::ServerHandler for NoTasks {
-    ///     type Context = Context;
-    ///
-    ///     async fn get_task(&self, _: &Context, params: GetTaskRequestParams) -> Result<GetTaskResult, ErrorObject> {
-    ///         Err(ErrorObject::new(-32602, format!("there is no task `{}`", params.task_id)))
-    ///     }
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let declared = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
-    /// let options = ClientOptions::new().capabilities(serde_json::from_value(declared)?);
-    /// let server = Server::new("idle", "1.0.0").extension(handler::Server(NoTasks));
-    /// let client = server.connect_as(options).await?;
-    ///
-    /// let answer = client.request::<GetTask>(GetTaskRequestParams::new("7")).await;
-    /// assert_eq!(answer.unwrap_err().remote().unwrap().message, "there is no task `7`");
-    /// # Ok(())
-    /// # }
-    /// ```
-    // C-14, GAP-12
-    pub fn extension(self, methods: impl Methods<Context> + 'static) -> Self {
-        self.extension_with(methods, JsonObject::empty())
-    }
-
-    /// As [`Server::extension`], with the settings that the extension defines for its place in the server's capabilities.
-    pub fn extension_with(
-        mut self,
-        methods: impl Methods<Context> + 'static,
-        settings: JsonObject,
-    ) -> Self {
-        match RegisteredExtension::new(Arc::new(methods), settings) {
-            Ok(extension) => self.extensions.push(extension),
-            Err(problem) => self.problems.push(problem),
-        }
-        self
-    }
-
-    /// Wraps `layer` around every call of a tool, a prompt, a resource, a completion or an extension's method, inside of the layers added before. See
-    /// [`layer`](crate::layer).
-    pub fn layer(mut self, layer: impl CallLayer) -> Self {
-        self.layers.push(Arc::new(layer));
-        self
-    }
-
-    /// Limits what callers see: `predicate` says whether a caller sees a tool, a prompt, a resource or a resource template. Every
-    /// predicate must hold if this is called more than once. See [`visibility`](crate::visibility).
-    ///
-    /// What a caller does not see does not exist for it: a list leaves it out, and a request that names it gets the answer that an
-    /// unknown name gets. The predicate is called for every item of a list that is asked for, so it must be quick; it must give
-    /// the same answer until the authorization of the caller changes. If its answers change, call
-    /// [`ServerHandle::notify_tools_changed`] and the like. A predicate that panics hides the item, and the log says so.
-    ///
-    /// Without a predicate a list is written once and copied for every caller; with one, every page is written for its caller. The
-    /// names that a running server gives to its author, such as [`ServerHandle::tool_names`], are those of all callers.
-    // I-2, V-10
-    pub fn visible(
-        mut self,
-        predicate: impl Fn(&Viewer<'_>, &Offer<'_>) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.visibility.limit(predicate);
-        self
-    }
-
-    /// Makes `value` available to tools, as `State<T>` or by [`Context::state`](crate::Context::state). One value per type.
-    pub fn state<T: Any + Send + Sync>(mut self, value: T) -> Self {
-        self.add_state(
-            TypeId::of::<T>(),
-            std::any::type_name::<T>(),
-            Arc::new(value),
-        );
-        self
-    }
-
-    /// Adds all features of `other`. Its name, version, settings and layers are dropped. If `other` limits [what callers
-    /// see](Self::visible), [`build`](Self::build) fails: dropped as well, the limit would show what it hides.
-    pub fn merge(mut self, other: Self) -> Self {
-        if !other.visibility.is_unlimited() {
-            let name = &other.info.name;
-            self.problems.push(format!(
-                "the merged server `{name}` limits what callers see; call `visible` on the server that it is merged into"
-            ));
-        }
-        self.tools.extend(other.tools);
-        self.has_tools |= other.has_tools;
-        self.prompts.extend(other.prompts);
-        self.has_prompts |= other.has_prompts;
-        self.resources.extend(other.resources);
-        self.has_resources |= other.has_resources;
-        self.extensions.extend(other.extensions);
-        self.problems.extend(other.problems);
-        for (type_id, value) in other.states {
-            self.add_state(type_id, "a type of the merged server", value);
-        }
-        self
-    }
-
-    /// Adds all features of `other`, with its tools and prompts renamed to `prefix_name`. The URIs of its resources stay as they are.
-    pub fn nest(self, prefix: &str, mut other: Self) -> Self {
-        other.tools = other.tools.prefixed(prefix);
-        other.prompts = other.prompts.prefixed(prefix);
-        self.merge(other)
-    }
-
     /// Checks everything that was registered.
     ///
     /// # Errors
@@ -496,14 +285,6 @@ impl Server {
         lint::log_lint(&service.engine, |_| true);
         loss::log_losses(&service.engine, |_| true);
         Ok(service)
-    }
-
-    fn add_state(&mut self, type_id: TypeId, type_name: &str, value: Arc<dyn Any + Send + Sync>) {
-        if self.states.insert(type_id, value).is_some() {
-            self.problems.push(format!(
-                "two values of `{type_name}` were registered as state"
-            ));
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where state may live outside one process: tasks and, of legacy HTTP, sessions and the events of streams that can be resumed.
 //!
-//! This module owns the three traits and their bounded in-memory versions. It knows nothing of HTTP and decides nothing
-//! about the protocol: the states of a session and of a task are opaque here, an event is a message with a place in a stream.
+//! Each of the three is a trait with a bounded version in memory. An implementation stores what it is given and does not interpret it:
+//! the states of a session and of a task are opaque, an event is a message with a place in a stream.
 
 #[cfg(feature = "http")]
 mod event;

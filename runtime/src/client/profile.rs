@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use trueform_schema::Revision;
 
 /// What a client found out about a server, to be given back when it connects again: it then spares a server of the legacy era the
-/// probe by `server/discover` (D-10).
+/// probe by `server/discover`.
 ///
 /// Serialises to an object with the member `protocolVersion`, so that it can be stored beside the server's entry in a configuration. A
 /// version that this release does not know counts as nothing remembered.
@@ -26,6 +26,7 @@ use trueform_schema::Revision;
 /// # Ok(())
 /// # }
 /// ```
+// D-10
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

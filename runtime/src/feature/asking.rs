@@ -249,7 +249,7 @@ impl Context {
     /// consent to another service. `message` says why.
     ///
     /// The answer says whether the user agrees to open the page, not whether anything was done there. The page must make sure that the
-    /// visitor is the user who was asked, and `url` must neither hold secrets nor grant access by itself (R-10, R-14). Use `https`.
+    /// visitor is the user who was asked, and `url` must neither hold secrets nor grant access by itself. Use `https`.
     /// When it is done, [`VisitedUrl::complete`] lets the client know.
     ///
     /// ```
@@ -273,7 +273,7 @@ impl Context {
     /// # Errors
     /// As [`ask`](Self::ask). [`AskError::NotAllowed`] if `url` is not a URL; only clients since 2025-11-25 can declare that they open
     /// pages.
-    // R-9, R-13
+    // R-9, R-13, R-10, R-14
     pub async fn ask_url(
         &self,
         key: impl Into<String>,

@@ -46,8 +46,8 @@ use crate::{
 
 /// The caller of a request, as far as what it sees may depend on it: its authorization.
 ///
-/// What the specification forbids as a reason is not here: the connection and earlier requests (I-2), and the headers that repeat
-/// members of the message, which the client chooses (Y-4).
+/// What the specification forbids as a reason is not here: the connection and earlier requests, and the headers that repeat
+/// members of the message, which the client chooses.
 // I-2, Y-4
 #[derive(Clone, Copy)]
 pub struct Viewer<'a> {

@@ -40,6 +40,14 @@ pub(super) fn usual() -> AskSettings {
 impl Server {
     /// Sets how long [`Context::request`](crate::Context::request), and [`Context::ask`](crate::Context::ask) and its like, wait for the
     /// answer of a client of the legacy era. Default: [`DEFAULT_ASK_TIMEOUT`](crate::DEFAULT_ASK_TIMEOUT).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").ask_timeout(Duration::from_secs(60));
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn ask_timeout(mut self, limit: Duration) -> Self {
         self.ask.timeout = limit;
         self
@@ -48,6 +56,13 @@ impl Server {
     /// Sets how many requests to clients may be unanswered: `in_all` sessions, and in one session. One more fails at once with
     /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as calls at work. Default:
     /// [`DEFAULT_MAX_ASKS`](crate::DEFAULT_MAX_ASKS) and [`DEFAULT_MAX_SESSION_ASKS`](crate::DEFAULT_MAX_SESSION_ASKS).
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").max_asks(256, 4);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn max_asks(mut self, in_all: usize, in_one_session: usize) -> Self {
         (self.ask.max, self.ask.max_in_session) = (in_all, in_one_session);
         self
@@ -56,6 +71,13 @@ impl Server {
     /// Sets how often one call may ask its client, at least 1: at 2026-07-28 how many of its results may ask, before that how often one
     /// question is put again because the answer does not fit. Then [`AskError::TooManyRounds`](crate::AskError::TooManyRounds) is the
     /// answer. Default: [`DEFAULT_ASK_ROUNDS`](crate::DEFAULT_ASK_ROUNDS).
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").ask_rounds(3);
+    /// # assert!(server.build().is_ok());
+    /// ```
     // T-11
     pub fn ask_rounds(mut self, rounds: u32) -> Self {
         self.ask.rounds = rounds.max(1);
@@ -64,6 +86,14 @@ impl Server {
 
     /// Sets how long a client of 2026-07-28 may take to answer. An answer that comes later is refused with -32602. Default:
     /// [`DEFAULT_ASK_EXPIRY`](crate::DEFAULT_ASK_EXPIRY).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").ask_expiry(Duration::from_secs(600));
+    /// # assert!(server.build().is_ok());
+    /// ```
     // T-9
     pub fn ask_expiry(mut self, time: Duration) -> Self {
         self.ask.expiry = time;
@@ -73,6 +103,13 @@ impl Server {
     /// Sets the maximum size of what one call keeps while it asks a client of 2026-07-28, in bytes of JSON: the answers so far and the
     /// results of [`Context::once`](crate::Context::once). It travels with each question, a third larger. Default:
     /// [`DEFAULT_ASK_STATE`](crate::DEFAULT_ASK_STATE).
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").ask_state(16 << 10);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn ask_state(mut self, bytes: usize) -> Self {
         self.ask.state_bytes = bytes;
         self
@@ -84,6 +121,24 @@ impl Server {
     ///
     /// The keys are secret, 32 random bytes each. Default: one that each process draws by itself, so that no other process, and not
     /// this server when it is started again, takes the answers.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// The key in the text that the secret store of the deployment holds, 64 hexadecimal digits.
+    /// fn key(text: &str) -> Option<[u8; 32]> {
+    ///     let mut key = [0; 32];
+    ///     for (at, byte) in key.iter_mut().enumerate() {
+    ///         *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    ///     }
+    ///     Some(key)
+    /// }
+    ///
+    /// # let (new, old) = ("00".repeat(32), "11".repeat(32));
+    /// let keys = [key(&new).unwrap(), key(&old).unwrap()];
+    /// let server = Server::new("calc", "1.0.0").ask_keys(keys);
+    /// # assert!(server.build().is_ok());
+    /// ```
     // T-8, T-9
     #[cfg(feature = "ask")]
     pub fn ask_keys(mut self, keys: impl IntoIterator<Item = [u8; 32]>) -> Self {

@@ -33,6 +33,21 @@ impl ServerHandle {
     ///
     /// # Errors
     /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without tools.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Add two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let handle = Server::new("calc", "1.0.0").tools(tools![]).build().unwrap().handle();
+    /// handle.add_tools(tools![add]).unwrap();
+    /// assert_eq!(handle.tool_names(), ["add"]);
+    /// assert!(handle.add_tools(tools![add]).is_err());
+    /// ```
     pub fn add_tools(&self, tools: impl IntoTools) -> Result {
         let Some(room) = &self.engine.features.tools else {
             return Err(Error::registration(vec![
@@ -51,6 +66,20 @@ impl ServerHandle {
     }
 
     /// Removes the tool `name`. Returns `false` if there is no such tool. Running calls continue.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Add two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let handle = Server::new("calc", "1.0.0").tools(tools![add]).build().unwrap().handle();
+    /// assert!(handle.remove_tool("add"));
+    /// assert!(!handle.remove_tool("add"));
+    /// ```
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_tool(&self, name: &str) -> bool {
         let tools = self.engine.features.tools.as_ref();
@@ -59,6 +88,20 @@ impl ServerHandle {
 
     /// Enables or disables the tool `name`; a disabled tool is neither listed nor callable. Returns `false` if there is no such
     /// tool, or if nothing changed.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Add two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let handle = Server::new("calc", "1.0.0").tools(tools![add]).build().unwrap().handle();
+    /// assert!(handle.enable_tool("add", false));
+    /// assert!(handle.tool_names().is_empty());
+    /// ```
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_tool(&self, name: &str, enabled: bool) -> bool {
         let tools = self.engine.features.tools.as_ref();
@@ -69,6 +112,19 @@ impl ServerHandle {
     }
 
     /// The names of the enabled tools, in the order of the list.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Add two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let handle = Server::new("calc", "1.0.0").tools(tools![add]).build().unwrap().handle();
+    /// assert_eq!(handle.tool_names(), ["add"]);
+    /// ```
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
         let tools = self.engine.tools_now();
@@ -85,6 +141,20 @@ impl ServerHandle {
     /// # Errors
     /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without prompts, or without anything to complete where a
     /// new prompt has such an argument.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Review a piece of code.
+    /// #[prompt]
+    /// fn review(code: String) -> String {
+    ///     format!("Review this:\n\n{code}")
+    /// }
+    ///
+    /// let handle = Server::new("docs", "1.0.0").prompts(prompts![]).build().unwrap().handle();
+    /// handle.add_prompts(prompts![review]).unwrap();
+    /// assert!(handle.add_prompts(prompts![review]).is_err());
+    /// ```
     pub fn add_prompts(&self, prompts: impl IntoPrompts) -> Result {
         let features = &self.engine.features;
         let Some(room) = &features.prompts else {
@@ -109,6 +179,20 @@ impl ServerHandle {
     }
 
     /// Removes the prompt `name`. Returns `false` if there is no such prompt. Running calls continue.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Review a piece of code.
+    /// #[prompt]
+    /// fn review(code: String) -> String {
+    ///     format!("Review this:\n\n{code}")
+    /// }
+    ///
+    /// let handle = Server::new("docs", "1.0.0").prompts(prompts![review]).build().unwrap().handle();
+    /// assert!(handle.remove_prompt("review"));
+    /// assert!(!handle.remove_prompt("review"));
+    /// ```
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_prompt(&self, name: &str) -> bool {
         let room = self.engine.features.prompts.as_ref();
@@ -117,6 +201,20 @@ impl ServerHandle {
 
     /// Enables or disables the prompt `name`; a disabled prompt is neither listed nor callable. Returns `false` if there is no such
     /// prompt, or if nothing changed.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Review a piece of code.
+    /// #[prompt]
+    /// fn review(code: String) -> String {
+    ///     format!("Review this:\n\n{code}")
+    /// }
+    ///
+    /// let handle = Server::new("docs", "1.0.0").prompts(prompts![review]).build().unwrap().handle();
+    /// assert!(handle.enable_prompt("review", false));
+    /// assert!(!handle.enable_prompt("review", false));
+    /// ```
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_prompt(&self, name: &str, enabled: bool) -> bool {
         let room = self.engine.features.prompts.as_ref();
@@ -137,6 +235,20 @@ impl ServerHandle {
     /// # Errors
     /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without resources, or without anything to complete where a
     /// new template has such a variable.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// How to write code here.
+    /// #[resource("docs://style")]
+    /// fn style() -> &'static str {
+    ///     "Short functions."
+    /// }
+    ///
+    /// let handle = Server::new("docs", "1.0.0").resources(resources![]).build().unwrap().handle();
+    /// handle.add_resources(resources![style]).unwrap();
+    /// assert_eq!(handle.resource_uris(), ["docs://style"]);
+    /// ```
     pub fn add_resources(&self, resources: impl IntoResources) -> Result {
         let features = &self.engine.features;
         let Some(room) = &features.resources else {
@@ -164,6 +276,20 @@ impl ServerHandle {
     }
 
     /// Removes the resource of the URI `uri`, or the template `uri`. Returns `false` if there is no such one. Running calls continue.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// How to write code here.
+    /// #[resource("docs://style")]
+    /// fn style() -> &'static str {
+    ///     "Short functions."
+    /// }
+    ///
+    /// let handle = Server::new("docs", "1.0.0").resources(resources![style]).build().unwrap().handle();
+    /// assert!(handle.remove_resource("docs://style"));
+    /// assert!(handle.resource_uris().is_empty());
+    /// ```
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn remove_resource(&self, uri: &str) -> bool {
         let room = self.engine.features.resources.as_ref();
@@ -173,6 +299,20 @@ impl ServerHandle {
 
     /// Enables or disables the resource of the URI `uri`, or the template `uri`. A disabled one is neither listed nor readable, a
     /// resource not by way of a template either. Returns `false` if there is no such one, or if nothing changed.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// How to write code here.
+    /// #[resource("docs://style")]
+    /// fn style() -> &'static str {
+    ///     "Short functions."
+    /// }
+    ///
+    /// let handle = Server::new("docs", "1.0.0").resources(resources![style]).build().unwrap().handle();
+    /// assert!(handle.enable_resource("docs://style", false));
+    /// assert!(handle.resource_uris().is_empty());
+    /// ```
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn enable_resource(&self, uri: &str, enabled: bool) -> bool {
         let room = self.engine.features.resources.as_ref();
@@ -181,6 +321,19 @@ impl ServerHandle {
     }
 
     /// The URIs of the enabled resources, then the enabled templates, each in the order of its list.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// How to write code here.
+    /// #[resource("docs://style")]
+    /// fn style() -> &'static str {
+    ///     "Short functions."
+    /// }
+    ///
+    /// let handle = Server::new("docs", "1.0.0").resources(resources![style]).build().unwrap().handle();
+    /// assert_eq!(handle.resource_uris(), ["docs://style"]);
+    /// ```
     #[must_use]
     pub fn resource_uris(&self) -> Vec<String> {
         let room = self.engine.features.resources.iter();
@@ -195,6 +348,20 @@ impl ServerHandle {
     /// Notifies the clients that asked for it that the content of the resource `uri` has changed: up to 2025-11-25 those that
     /// subscribed to exactly this URI, since 2026-07-28 those that listen to it. Returns `false`, and notifies nobody, if `uri` is not
     /// a URI.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// How to write code here.
+    /// #[resource("docs://style")]
+    /// fn style() -> &'static str {
+    ///     "Short functions."
+    /// }
+    ///
+    /// let handle = Server::new("docs", "1.0.0").resources(resources![style]).build().unwrap().handle();
+    /// assert!(handle.resource_updated("docs://style"));
+    /// assert!(!handle.resource_updated("not a URI"));
+    /// ```
     // J-7, J-8
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn resource_updated(&self, uri: &str) -> bool {
@@ -207,6 +374,23 @@ impl ServerHandle {
 
     /// Ends open subscriptions and asks the transports to drain and stop. The second call ends the drain, as it would after a
     /// signal or, on a byte stream, the end of its input: what still runs is dropped and answered with -32603.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> trueform::Result {
+    /// let service = Server::new("calc", "1.0.0").build()?;
+    /// let handle = service.handle();
+    /// let (client, server) = tokio::io::duplex(1024);
+    /// let (reader, writer) = tokio::io::split(server);
+    /// let served = tokio::spawn(async move { service.serve_stream(reader, writer).await });
+    /// handle.shut_down();
+    /// served.await.unwrap()?;
+    /// # drop(client);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn shut_down(&self) {
         self.engine.shut_down();
     }

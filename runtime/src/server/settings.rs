@@ -13,6 +13,13 @@ use crate::{
 
 impl Server {
     /// Sets the served revisions of the specification. Default: all of them.
+    ///
+    /// ```
+    /// use trueform::{prelude::*, schema::Revision};
+    ///
+    /// let server = Server::new("calc", "1.0.0").revisions([Revision::V2025_11_25, Revision::V2026_07_28]);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.revisions = revisions.into_iter().collect();
         self
@@ -21,6 +28,13 @@ impl Server {
     /// Sets how the schemas of tools without their own profile are advertised. The advertised schema is the one that is
     /// enforced, except for `null` in place of optional arguments, which is accepted in each profile. Default:
     /// [`Profile::Portable`] for functions marked `#[tool]`, [`Profile::AsWritten`] for every [`DynamicTool`](crate::DynamicTool).
+    ///
+    /// ```
+    /// use trueform::{Profile, prelude::*};
+    ///
+    /// let server = Server::new("calc", "1.0.0").profile(Profile::AsWritten);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn profile(mut self, profile: Profile) -> Self {
         self.schemas.profile = Some(profile);
         self
@@ -28,12 +42,43 @@ impl Server {
 
     /// Sets the maximum size of each compiled `pattern` in the schemas of tools, in bytes of memory. A larger one is an error of
     /// [`build`](Self::build). Default: [`DEFAULT_MAX_PATTERN_SIZE`](crate::check::DEFAULT_MAX_PATTERN_SIZE).
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").max_pattern_size(64 << 10);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn max_pattern_size(mut self, bytes: usize) -> Self {
         self.schemas.compile = self.schemas.compile.max_pattern_size(bytes);
         self
     }
 
     /// Sets the number of items on a page of each list, such as `tools/list`, at least 1. Default: [`DEFAULT_PAGE_SIZE`](crate::DEFAULT_PAGE_SIZE).
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Add two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// /// Subtract two numbers.
+    /// #[tool]
+    /// fn subtract(a: i64, b: i64) -> i64 {
+    ///     a - b
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::new("calc", "1.0.0").tools(tools![add, subtract]).page_size(1);
+    /// // The typed client follows the pages.
+    /// assert_eq!(server.connect().await?.list_tools().await?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn page_size(mut self, items: usize) -> Self {
         self.page_size = items;
         self
@@ -41,6 +86,14 @@ impl Server {
 
     /// Sets how long clients may keep the lists of what the server offers, at 2026-07-28. A notification that a list has changed ends
     /// it earlier. Default: they fetch a list again each time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::{prelude::*, resource::Caching};
+    ///
+    /// let server = Server::new("calc", "1.0.0").list_caching(Caching::private(Duration::from_secs(60)));
+    /// # assert!(server.build().is_ok());
+    /// ```
     // V-1, V-8
     pub fn list_caching(mut self, caching: Caching) -> Self {
         self.list_caching = caching;
@@ -49,6 +102,13 @@ impl Server {
 
     /// Sets the maximum number of calls that one session or stdio connection may run at once, at least 1. Default:
     /// [`DEFAULT_MAX_IN_FLIGHT`](crate::DEFAULT_MAX_IN_FLIGHT).
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").max_in_flight(64);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn max_in_flight(mut self, calls: usize) -> Self {
         self.max_in_flight = calls.max(1);
         self
@@ -61,6 +121,13 @@ impl Server {
     /// A message counts from the moment in which it is handed to a transport until all of its bytes are written or its connection
     /// has ended, if it has at least 4 KiB. Calls that run already are still answered, so the memory that answers take is bounded by
     /// this number and one answer for each call that may run. Default: [`DEFAULT_MAX_UNREAD`](crate::DEFAULT_MAX_UNREAD).
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").max_unread(64 << 20);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn max_unread(mut self, bytes: usize) -> Self {
         self.max_unread = bytes.max(1);
         self
@@ -72,6 +139,13 @@ impl Server {
     /// not fit take as much work again. What a check of arguments needs beyond 50,000 steps is done on a thread for work that
     /// blocks. Of schemas that need the feature `json-schema`, only the number of values is bounded.
     /// [`DEFAULT_MAX_CHECK_STEPS`](crate::DEFAULT_MAX_CHECK_STEPS) unless this is called.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").max_check_steps(100_000);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn max_check_steps(mut self, steps: u64) -> Self {
         self.max_check_steps = steps;
         self
@@ -80,6 +154,14 @@ impl Server {
     /// Sets the shortest time between two progress reports of one call. Of reports that come sooner only the last is kept: it is
     /// sent when the time is over, and before the answer in any case. A report that reaches its total is sent at once.
     /// Default: no limit.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").progress_interval(Duration::from_millis(200));
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn progress_interval(mut self, interval: Duration) -> Self {
         self.progress_interval = interval;
         self
@@ -87,12 +169,26 @@ impl Server {
 
     /// Sets how tasks are kept and bounded. Without this, a server has the defaults if one of its tools is marked
     /// `#[tool(task = …)]`, and no tasks else. Call it to add such tools later. See [`task`](crate::task).
+    ///
+    /// ```
+    /// use trueform::{prelude::*, task::TaskSettings};
+    ///
+    /// let server = Server::new("calc", "1.0.0").tasks(TaskSettings::new().max_running(100, 10));
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn tasks(mut self, settings: TaskSettings) -> Self {
         self.tasks = Some(settings);
         self
     }
 
     /// Sets the treatment of messages to a client that its revision does not allow. Default: [`Policy::Enforce`].
+    ///
+    /// ```
+    /// use trueform::{Policy, prelude::*};
+    ///
+    /// let server = Server::new("calc", "1.0.0").outgoing(Policy::Warn);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn outgoing(mut self, policy: Policy) -> Self {
         self.outgoing = policy;
         self
@@ -100,6 +196,13 @@ impl Server {
 
     /// Sets the treatment of messages from a client that its revision does not allow, apart from [allowed
     /// deviations](Self::lenient). Default: [`Policy::Enforce`].
+    ///
+    /// ```
+    /// use trueform::{Policy, prelude::*};
+    ///
+    /// let server = Server::new("calc", "1.0.0").incoming(Policy::Warn);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn incoming(mut self, policy: Policy) -> Self {
         self.incoming.policy = policy;
         self

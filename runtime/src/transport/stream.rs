@@ -91,8 +91,8 @@ impl StreamSettings {
     }
 
     /// Sets how long calls may still run after the end of the input, or after the server was asked to shut down. What has
-    /// not ended then is dropped, and answered with -32603. Both at once, or a second request to shut down, end the wait
-    /// (DEC-11). After the end of the input, answers to calls that have ended are written for as long as the peer reads some of
+    /// not ended then is dropped, and answered with -32603. Both at once, or a second request to shut down, end the wait.
+    /// After the end of the input, answers to calls that have ended are written for as long as the peer reads some of
     /// them within each such time.
     #[must_use]
     pub const fn drain(mut self, time: Duration) -> Self {

@@ -17,7 +17,8 @@ use crate::feature::{
 use crate::host::States;
 
 /// What a function may return that suggests values: the values, best first, or a whole [`Completion`] with the number of all there
-/// are. Of more than [`MAX_SUGGESTIONS`] values the first are sent, and the client learns that there are more (L-2).
+/// are. Of more than [`MAX_SUGGESTIONS`] values the first are sent, and the client learns that there are more.
+// L-2
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a list of suggestions",
     label = "no suggestions",

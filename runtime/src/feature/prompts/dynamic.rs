@@ -28,7 +28,7 @@ use crate::{
 
 /// A prompt whose arguments are not written as Rust types: loaded from a file, a database, another server.
 ///
-/// Arguments that it does not have, and the absence of required ones, are refused before the handler is called (K-2).
+/// Arguments that it does not have, and the absence of required ones, are refused before the handler is called.
 ///
 /// ```
 /// use trueform::{prelude::*, prompt::DynamicPrompt};
@@ -41,6 +41,7 @@ use crate::{
 /// let server = Server::new("poet", "1.0.0").prompts(poem);
 /// # let _ = server.build().unwrap();
 /// ```
+// K-2
 #[must_use = "a prompt does nothing until a server has it"]
 pub struct DynamicPrompt {
     prompt: Prompt,

@@ -61,7 +61,8 @@ pub trait IntoPromptResult {
     /// The messages.
     ///
     /// # Errors
-    /// If the prompt failed. The client gets -32603 with the author's message (K-2).
+    /// If the prompt failed. The client gets -32603 with the author's message.
+    // K-2
     fn into_prompt_result(self) -> Result<GetPromptResult, ToolError>;
 }
 

@@ -46,13 +46,14 @@ pub struct TaskStart(Context);
 impl TaskStart {
     /// Makes the call a task: the client is answered with its id, and the code after this goes on apart from the request.
     ///
-    /// Returns at once where the call is a task already, as at 2025-11-25, where a task begins with its request (W-4), and where it
+    /// Returns at once where the call is a task already, as at 2025-11-25, where a task begins with its request, and where it
     /// never becomes one: for clients that cannot have tasks, and if it was called before. Await it in the tool's own future, not in a
     /// task that the tool spawns.
     ///
     /// # Errors
     /// The call cannot become a task: as many as may run already, or the store of the tasks fails. With `?` the client gets that
     /// error (-32603).
+    // W-4
     pub async fn begin(&self) -> Result<(), ToolError> {
         let exchange = &self.0.0;
         let Some(offer) = exchange.offered::<Offer>() else {
