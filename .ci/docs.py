@@ -41,7 +41,7 @@ COMMANDS = {
     # not run, for a reason
     "cargo new calc": "fetches the repository from GitHub; the step `outside` builds such a package from this clone",
     "cargo build\n": "belongs to the package of `cargo new calc`",
-    "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\"": "belongs to the package of `cargo new calc`",
+    "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\"": "step `outside`, with the same program",
     "cargo add trueform": "fetches the repository from GitHub",
     "cargo run --bin quickstart -- --http": "listens on a fixed port; `examples/servers` has tests of it on a free one",
     "cargo build --bin sqlite_explorer": "needs a database; the example's tests make one and run the same program",

@@ -66,15 +66,19 @@ async fn demo() -> trueform::Result {
         serde_json::json!({ "a": 2, "b": 3 }),
         serde_json::json!({ "a": "two", "c": 3 }),
     ] {
-        println!("\nadd({arguments})");
+        let call = format!("add({arguments})");
         let result = client
             .call_tool("add", arguments)
             .await
             .map_err(trueform::Error::other)?;
-        println!(
-            "  {}",
-            serde_json::to_string(&result).map_err(trueform::Error::other)?
-        );
+        let outcome = match result.is_error {
+            Some(true) => "an error, of which the model reads",
+            _ => "a result, of which the model reads",
+        };
+        println!("\n{call}: {outcome}");
+        for line in result.text().lines() {
+            println!("  {line}");
+        }
     }
     Ok(())
 }
