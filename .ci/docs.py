@@ -10,12 +10,15 @@ to pages of the documentation are looked up in DOC, the folder that `cargo doc` 
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -32,6 +35,8 @@ COMMANDS = {
     "cargo run --bin quickstart -- --demo": RUN,
     "cargo build --bin code_search\n": RUN,
     "cargo build --bin agent --bin agent_demo_server\n": RUN,
+    "TRUEFORM_HTTP=": RUN,
+    "cargo build --bin sqlite_explorer": RUN,
     "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"bookmarks/list\"": RUN,
     # run by other steps
     "cargo test --workspace": "step `test`",
@@ -44,7 +49,6 @@ COMMANDS = {
     "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\"": "step `outside`, with the same program",
     "cargo add trueform": "fetches the repository from GitHub",
     "cargo run --bin quickstart -- --http": "listens on a fixed port; `examples/servers` has tests of it on a free one",
-    "cargo build --bin sqlite_explorer": "needs a database; the example's tests make one and run the same program",
     "TOKENS=": "listens on a fixed port; the example's tests run the same program on a free one",
     "touch schema/src/lib.rs": "a measurement of several minutes, made by hand",
     "cargo fetch && time cargo build --release": "a measurement of several minutes, made by hand",
@@ -114,7 +118,7 @@ def commands(text):
     found = blocks(text)
     for at, (kind, code) in enumerate(found):
         if kind == "sh":
-            printed = found[at + 1][1] if at + 1 < len(found) and found[at + 1][0] == "text" else None
+            printed = found[at + 1][1] if at + 1 < len(found) and found[at + 1][0] in ("text", "json") else None
             yield code, printed
 
 
@@ -130,13 +134,27 @@ def check_commands():
         wrong(ROOT / ".ci/docs.py", f"no page has the command `{command.strip()}`")
 
 
+def made_database(folder):
+    """The database that the pages ask, with the customer that they ask for."""
+    path = pathlib.Path(folder) / "shop.db"
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+        database.executemany("INSERT INTO customers (name) VALUES (?)", [("Ada",), ("Bob",)])
+    return path
+
+
 def run_commands(target):
+    with tempfile.TemporaryDirectory() as folder:
+        run_commands_on(target, made_database(folder))
+
+
+def run_commands_on(target, database):
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
     for page in pages():
         for code, printed in commands(page.read_text()):
             if not any(code.startswith(known) and says == RUN for known, says in COMMANDS.items()):
                 continue
-            code = code.replace("target/debug/", f"{target}/debug/").replace("127.0.0.1:3000", f"127.0.0.1:{free_port()}")
+            code = code.replace("target/debug/", f"{target}/debug/").replace("127.0.0.1:3000", f"127.0.0.1:{free_port()}").replace("shop.db", str(database))
             lines = code.strip().splitlines()
             print(f"$ {code.strip()}", flush=True)
             try:
@@ -154,8 +172,9 @@ def run_commands(target):
                 continue
             if ran.returncode:
                 wrong(page, f"`{lines[0]}` ended with {ran.returncode}: {ran.stderr[-2000:]}")
-            elif printed is not None and not ran.stdout.endswith(printed):
-                wrong(page, f"`{lines[0]}` printed\n{ran.stdout}in place of\n{printed}")
+            stdout = re.sub(r"\bpid \d+", "pid 4711", ran.stdout.replace(f"{target}/debug/", "target/debug/"))
+            if printed is not None and not stdout.endswith(printed):
+                wrong(page, f"`{lines[0]}` printed\n{stdout}in place of\n{printed}")
 
 
 def check_excerpts():
