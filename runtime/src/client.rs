@@ -313,11 +313,14 @@ impl Client {
         self.inner.link.strays.count(kind)
     }
 
-    /// Subscribes to changes (2026-07-28) and waits until the server has acknowledged.
+    /// Subscribes to changes (2026-07-28) and waits until the server has acknowledged. The server leaves out what it does not have:
+    /// [`Subscription::honoured`] says what is left.
+    ///
+    /// In the legacy era changes come as [`Client::notifications`]: those of lists unasked, those of a resource after a
+    /// [`Subscribe`](crate::schema::methods::Subscribe) request. The [guide](guide::prompts_and_resources#updates) shows both.
     ///
     /// # Errors
-    /// [`LocalError::Unavailable`] in the legacy era, where changes come unasked as [`Client::notifications`]; otherwise those
-    /// of any request.
+    /// [`LocalError::Unavailable`] in the legacy era; otherwise those of any request.
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, ClientError> {
         if self.revision().era() == Era::Legacy {
             return Err(LocalError::Unavailable("`subscriptions/listen`", self.revision()).into());

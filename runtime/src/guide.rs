@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | write tools | [`tools`], [`results`], [`state`], [`progress`] |
 //! | offer more than tools | [`prompts_and_resources`], [`asking`], [`extensions`] |
+//! | compose servers, limit and log calls, hide tools from callers | [`tools`](tools#large-servers-parts-layers-visibility) |
 //! | test | [`testing`] |
 //! | serve | [`http`], [`deploying`], [`logging`], [`limits`] |
 //! | serve the clients that there are | [`clients`], [`revisions`], [`checks`] |

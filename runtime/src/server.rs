@@ -97,6 +97,8 @@ pub struct Server {
     layers: Vec<Arc<dyn CallLayer>>,
     visibility: Visibility,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    /// What the types of `states` are called, for messages.
+    state_names: HashMap<TypeId, &'static str>,
     revisions: Revisions,
     schemas: SchemaSettings,
     page_size: usize,
@@ -132,6 +134,7 @@ impl Server {
             layers: Vec::new(),
             visibility: Visibility::default(),
             states: HashMap::new(),
+            state_names: HashMap::new(),
             revisions: Revisions::ALL,
             schemas: SchemaSettings::default(),
             page_size: DEFAULT_PAGE_SIZE,

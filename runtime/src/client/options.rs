@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use trueform_schema::{ClientCapabilities, Implementation, Revision};
+use trueform_schema::{ClientCapabilities, Implementation, JsonObject, Revision};
 
 use super::{
     cache::CacheLimits, handler::ClientHandler, profile::ServerProfile, retry::RetryPolicy,
@@ -150,6 +150,21 @@ impl ClientOptions {
     #[must_use]
     pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
         self.capabilities = capabilities;
+        self
+    }
+
+    /// Declares the extension `identifier`, without settings, beside the [`capabilities`](Self::capabilities) that are set already.
+    ///
+    /// ```
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().extension("io.modelcontextprotocol/tasks");
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn extension(mut self, identifier: impl Into<String>) -> Self {
+        let extensions = self.capabilities.extensions.get_or_insert_default();
+        extensions.insert(identifier.into(), JsonObject::empty());
         self
     }
 

@@ -107,7 +107,7 @@ pub struct CallInfo<'a> {
 }
 
 impl<'a> CallInfo<'a> {
-    /// The name of what is called, as it was registered: that of the tool or the prompt, the URI of the resource or its URI template,
+    /// The name of what is called, as it is listed, with the prefix of [`Server::nest`](crate::Server::nest): that of the tool or the prompt, the URI of the resource or its URI template,
     /// the prompt or the URI template whose argument is completed, the method of the extension.
     #[must_use]
     pub fn name(&self) -> &'a str {

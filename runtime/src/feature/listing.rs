@@ -23,6 +23,8 @@ use crate::{
 pub(crate) trait Item: Send + Sync + Sized + 'static {
     /// What one is called in messages, such as `tool`.
     const KIND: &'static str;
+    /// How a message says what the items are called.
+    const IDENTIFIED: &'static str = "are named";
     /// What one is looked up by: `name`, or `URI`.
     const KEY: &'static str = "name";
     /// The rule in the `data` of an error for a name that is not listed, such as `known-tool`.
@@ -114,7 +116,11 @@ pub(crate) fn unlistable<'i, T: Item>(
 
 /// Says that a name is taken, with both places.
 pub(crate) fn name_taken<T: Item>(name: &str, first: &dyn Display, second: &dyn Display) -> String {
-    format!("two {}s are named `{name}`: {first} and {second}", T::KIND)
+    format!(
+        "two {}s {} `{name}`: {first} and {second}",
+        T::KIND,
+        T::IDENTIFIED
+    )
 }
 
 /// Most items that a list remembers after they were removed or disabled, for the cursors that lead to them. The oldest is forgotten

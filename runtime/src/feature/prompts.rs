@@ -11,6 +11,8 @@ mod set;
 mod spec;
 
 pub(crate) use self::room::{Prompts, TOPIC};
+pub use trueform_schema::PromptMessage;
+
 pub use self::{
     dynamic::DynamicPrompt,
     result::{IntoPromptMessage, IntoPromptResult, assistant, user},

@@ -20,7 +20,8 @@
 //!
 //! A resource comes before templates. Of the templates that a URI has the form of, the most specific one is read: at the first place
 //! where two differ, a literal character comes before `{name}`, `{name}` before `{+path}`, and the longer template before the shorter
-//! one; else the one that was registered first. [`UriTemplate`] makes the URI of values, for links to resources. Two templates that match the same URIs are an error at the start.
+//! one. Two templates that match the same URIs are an error at the start; of two that share only some, and that this order does not
+//! tell apart, the one that was registered first is read. [`UriTemplate`] makes the URI of values, for links to resources.
 
 mod contents;
 mod date;

@@ -44,9 +44,18 @@
 //! // The task goes on here, and would if the connection ended.
 //! let result = task.await?;
 //! assert_eq!(result.text(), "the report of 1999");
+//!
+//! // At 2026-07-28 a client declares the extension.
+//! let options = ClientOptions::new().extension("io.modelcontextprotocol/tasks");
+//! # let server = Server::new("reports", "1.0.0").tools(tools![report]);
+//! let client = server.connect_as(options).await?;
+//! let task = client.call_tool("report", json!({ "year": 1999 })).as_task().await?;
+//! assert_eq!(task.await?.text(), "the report of 1999");
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A client looks after a task as often as [`TaskSettings::poll_interval`] says: set a short one in tests.
 // [W] One room serves both forms. The store keeps the states; a task that runs in this process is a `LiveTask` besides.
 
 use trueform_schema::{TaskSupport, ToolExecution};

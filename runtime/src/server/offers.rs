@@ -295,8 +295,12 @@ impl Server {
         self
     }
 
-    /// Adds all features of `other`. Its name, version, settings and layers are dropped. If `other` limits [what callers
-    /// see](Self::visible), [`build`](Self::build) fails: dropped as well, the limit would show what it hides.
+    /// Adds all features of `other` and its [state](Self::state), which all functions of the server share then. Its name, version,
+    /// instructions and settings are dropped.
+    ///
+    /// [`build`](Self::build) fails if `other` limits [what callers see](Self::visible) or has [call layers](Self::layer): dropped as
+    /// well, they would show what they hide and let through what they refuse. It also fails for a tool, a prompt, a resource or a type
+    /// of state that both have.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -324,6 +328,12 @@ impl Server {
                 "the merged server `{name}` limits what callers see; call `visible` on the server that it is merged into"
             ));
         }
+        if !other.layers.is_empty() {
+            let name = &other.info.name;
+            self.problems.push(format!(
+                "the merged server `{name}` has call layers, which would not see its calls; call `layer` on the server that it is merged into"
+            ));
+        }
         self.tools.extend(other.tools);
         self.has_tools |= other.has_tools;
         self.prompts.extend(other.prompts);
@@ -333,12 +343,14 @@ impl Server {
         self.extensions.extend(other.extensions);
         self.problems.extend(other.problems);
         for (type_id, value) in other.states {
-            self.add_state(type_id, "a type of the merged server", value);
+            let type_name = other.state_names[&type_id];
+            self.add_state(type_id, type_name, value);
         }
         self
     }
 
-    /// Adds all features of `other`, with its tools and prompts renamed to `prefix_name`. The URIs of its resources stay as they are.
+    /// As [`merge`](Self::merge), with the tools and prompts of `other` renamed to `prefix_name`. The URIs of its resources stay as they
+    /// are. Layers and [`visible`](Self::visible) see the names with the prefix.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -359,7 +371,13 @@ impl Server {
         self.merge(other)
     }
 
-    fn add_state(&mut self, type_id: TypeId, type_name: &str, value: Arc<dyn Any + Send + Sync>) {
+    fn add_state(
+        &mut self,
+        type_id: TypeId,
+        type_name: &'static str,
+        value: Arc<dyn Any + Send + Sync>,
+    ) {
+        self.state_names.insert(type_id, type_name);
         if self.states.insert(type_id, value).is_some() {
             self.problems.push(format!(
                 "two values of `{type_name}` were registered as state"

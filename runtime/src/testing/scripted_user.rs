@@ -87,8 +87,24 @@ struct State {
     /// `None`: the user has no roots.
     roots: Option<Vec<String>>,
     asked: Vec<Question>,
+    /// The answers that were given.
+    given: Vec<Given>,
     /// What was asked and had no answer, in words.
     unanswered: Vec<String>,
+}
+
+/// An answer, and the question that got it.
+#[derive(Debug)]
+struct Given {
+    method: String,
+    message: Option<String>,
+    text: String,
+}
+
+impl Given {
+    fn is_to(&self, question: &Question) -> bool {
+        self.method == question.method && self.message.as_deref() == question.message()
+    }
 }
 
 #[derive(Debug)]
@@ -351,13 +367,36 @@ impl Script {
             Some(answer.method) == method && part.is_some_and(|part| question.contains(part))
         });
         let result = match (special.or(found), &state.roots) {
-            (Some(at), _) => state.answers.remove(at).result,
+            (Some(at), _) => {
+                let result = state.answers.remove(at).result;
+                if let Ok(result) = &result {
+                    state.given.push(Given {
+                        method: question.method.clone(),
+                        message: question.message().map(str::to_owned),
+                        text: result.to_string(),
+                    });
+                }
+                result
+            }
             (None, Some(uris)) if method == Some(Method::ListRoots) => {
                 let roots: Vec<_> = uris.iter().map(|uri| json!({ "uri": uri })).collect();
                 Ok(json!({ "roots": roots }))
             }
             (None, _) => {
-                let problem = format!("the script has no answer left for {}", question.in_words());
+                let mut problem =
+                    format!("the script has no answer left for {}", question.in_words());
+                if let Some(answer) = state
+                    .given
+                    .iter()
+                    .rev()
+                    .find(|given| given.is_to(&question))
+                {
+                    // One answer is wrong, or one is missing: only the author of the script knows.
+                    problem.push_str(&format!(
+                        "; the same question was answered with {}, and an answer that does not fit its form is asked for again",
+                        answer.text
+                    ));
+                }
                 state.unanswered.push(problem.clone());
                 Err(ErrorObject::new(code::INTERNAL_ERROR, problem))
             }

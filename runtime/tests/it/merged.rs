@@ -3,6 +3,7 @@
 use serde_json::json;
 use trueform::{
     client::ClientOptions,
+    layer::ConcurrencyLimit,
     prelude::*,
     schema::{
         SubscriptionFilter,
@@ -84,7 +85,7 @@ fn clashes_are_named_at_the_start() {
     for expected in [
         "two tools are named `place`: fn `place` at ",
         "two prompts are named `ask_place`: fn `ask_place` at ",
-        "two resources are named `map://all`",
+        "two resources have the URI `map://all`",
         "match the same URIs",
     ] {
         assert!(merged.contains(expected), "{expected}: {merged}");
@@ -94,10 +95,40 @@ fn clashes_are_named_at_the_start() {
     for expected in [
         "two tools are named `sub_place`",
         "two prompts are named `sub_ask_place`",
-        "two resources are named `map://all`",
+        "two resources have the URI `map://all`",
     ] {
         assert!(nested.contains(expected), "{expected}: {nested}");
     }
+}
+
+// A layer that refuses calls would refuse none of the merged ones, and nobody would notice.
+#[test]
+fn layers_of_a_merged_server_are_an_error() {
+    let limited = || inner().layer(ConcurrencyLimit::new(1));
+    for server in [
+        inner().merge(limited()),
+        Server::new("outer", "1").nest("sub", limited()),
+    ] {
+        let problem = server.build().unwrap_err().to_string();
+        assert!(
+            problem.contains("the merged server `inner` has call layers, which would not see its calls; call `layer` on the server that it is merged into"),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn state_goes_along_and_clashes_by_its_type() {
+    struct Db;
+    let part = || Server::new("part", "1").state(Db);
+    assert!(Server::new("outer", "1").merge(part()).build().is_ok());
+    let twice = Server::new("outer", "1").merge(part()).merge(part());
+    let problem = twice.build().unwrap_err().to_string();
+    let expected = format!(
+        "two values of `{}` were registered as state",
+        std::any::type_name::<Db>()
+    );
+    assert!(problem.contains(&expected), "{problem}");
 }
 
 /// Clients of both eras hear of tools and prompts that come and go.

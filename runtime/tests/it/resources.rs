@@ -486,7 +486,7 @@ fn what_is_wrong_is_reported_at_once() {
         .unwrap_err()
         .to_string();
     for expected in [
-        "two resources are named `shop://readme`: fn `readme` at ",
+        "two resources have the URI `shop://readme`: fn `readme` at ",
         "and fn `again` at ",
         "the resource templates `shop://orders/{id}` (fn `order` at ",
         "and `shop://orders/{number}` (fn `orders` at ",
@@ -700,7 +700,7 @@ async fn changes_at_run_time() {
     mixed.extend(DynamicResource::new("x:two", "two").handler(async |_| "two"));
     let problem = handle.add_resources(mixed).unwrap_err().to_string();
     assert!(
-        problem.contains("two resources are named `x:one`"),
+        problem.contains("two resources have the URI `x:one`"),
         "{problem}"
     );
     assert!(

@@ -133,6 +133,18 @@ async fn what_does_not_fit_the_script_fails_the_test() {
              \"Really?\"\nif the test ended before, with `?`, its error is not shown here; use `unwrap` instead"
         )
     );
+    // An answer that does not fit the form is asked for again.
+    let user = ScriptedUser::new().accept(json!({ "nmae": "Ada" }));
+    let ask = async || answered(&user.handler(), "elicitation/create", elicitation("Who?")).await;
+    ask().await;
+    let problem = ask().await["message"].as_str().unwrap().to_owned();
+    assert_eq!(
+        problem,
+        "the script has no answer left for `elicitation/create` with the message \"Who?\"; the same question was answered with \
+         {\"action\":\"accept\",\"content\":{\"nmae\":\"Ada\"}}, and an answer that does not fit its form is asked for again"
+    );
+    panic_of(user);
+
     let user = ScriptedUser::new().when("colour").decline().says("x");
     let asked = answered(
         &user.handler(),

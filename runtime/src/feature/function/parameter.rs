@@ -56,7 +56,8 @@ pub struct Args<T>(pub T);
             `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
             #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait",
-    note = "what a function gets without asking its caller implements `trueform::FromContext`, as `Context` and `State<T>` do"
+    note = "what a function gets without asking its caller implements `trueform::FromContext`: `Context` does, and a value of \
+            `Server::state` is taken as `State<T>`, whose `T` is `Send + Sync`"
 )]
 pub trait Parameter<Kind>: Sized {
     #[doc(hidden)]

@@ -237,6 +237,8 @@ impl ResourceDraft {
         for (variable, completer) in self.completers {
             match names.iter().position(|name| **name == *variable) {
                 Some(at) => completers[at] = Some(completer),
+                // Said already.
+                None if self.is_called_template == Some(true) && names.is_empty() => {}
                 None if names.is_empty() => problems.push(format!(
                     "{called} completes `{variable}`, and its URI has no variables"
                 )),

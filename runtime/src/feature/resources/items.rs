@@ -52,6 +52,7 @@ impl TemplateResource {
 
 impl Item for StaticResource {
     const KIND: &'static str = "resource";
+    const IDENTIFIED: &'static str = "have the URI";
     const KEY: &'static str = "URI";
     const RULE: &'static str = "known-resource";
     const POINTER: &'static str = POINTER;
@@ -90,6 +91,7 @@ impl Item for StaticResource {
 
 impl Item for TemplateResource {
     const KIND: &'static str = "resource template";
+    const IDENTIFIED: &'static str = "have the URI template";
     const KEY: &'static str = "URI template";
     const RULE: &'static str = "known-resource-template";
     const POINTER: &'static str = POINTER;
