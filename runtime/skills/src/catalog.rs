@@ -54,7 +54,8 @@ impl Catalog {
                 log(&problem);
                 Unreadable
             })?;
-            for path in found {
+            found.problems.iter().for_each(|problem| log(problem));
+            for path in found.paths {
                 sources.entry(path).or_insert(Source::Folder(folder));
             }
         }
@@ -84,10 +85,13 @@ impl Catalog {
                     continue;
                 }
             };
-            for path in skills {
+            problems.extend(skills.problems);
+            for path in skills.paths {
                 match folder.skill(&path) {
                     Ok(Some(skill)) => add(skill, &mut problems),
                     Ok(None) => {}
+                    // A folder in a skill that cannot be looked at was found before.
+                    Err(problem) if problems.contains(&problem) => {}
                     Err(problem) => problems.push(problem),
                 }
             }

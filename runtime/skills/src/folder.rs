@@ -45,6 +45,25 @@ struct Stamp {
 /// Why a skill is not served: a sentence with the file, and where possible the line.
 pub(crate) type Unserved = String;
 
+/// Most folders that are left out and reported in one look at a folder with skills. More of them are left out in silence.
+const MAX_REPORTED: usize = 20;
+
+/// The folders of skills, in the order of their paths.
+#[derive(Debug, Default)]
+pub(crate) struct SkillPaths {
+    pub(crate) paths: Vec<String>,
+    /// Why folders were left out, at most [`MAX_REPORTED`].
+    pub(crate) problems: Vec<Unserved>,
+}
+
+impl SkillPaths {
+    fn leave_out(&mut self, problem: Unserved) {
+        if self.problems.len() < MAX_REPORTED {
+            self.problems.push(problem);
+        }
+    }
+}
+
 impl SkillFolder {
     pub(crate) fn new(files: FolderFiles) -> Self {
         Self {
@@ -53,20 +72,15 @@ impl SkillFolder {
         }
     }
 
-    /// The folders of skills, in the order of their paths: those that have a `SKILL.md`.
+    /// The folders of skills: those that have a `SKILL.md`.
     ///
     /// # Errors
-    /// The folder cannot be looked at, or is larger than the limits.
-    pub(crate) fn skills(&self) -> Result<Vec<String>, Unserved> {
-        let mut found = Vec::new();
-        let mut left = MAX_ENTRIES;
-        self.walk("", 0, &mut left, &mut |folder, _| {
-            if !folder.is_empty() {
-                found.push(folder.to_owned());
-            }
-        })?;
-        found.sort_unstable();
-        Ok(found)
+    /// The folder as a whole cannot be looked at, or has more than [`MAX_ENTRIES`].
+    pub(crate) fn skills(&self) -> Result<SkillPaths, Unserved> {
+        let mut walked = SkillPaths::default();
+        self.walk("", 0, &mut { MAX_ENTRIES }, &mut walked)?;
+        walked.paths.sort_unstable();
+        Ok(walked)
     }
 
     /// What is wrong with the folder as a whole.
@@ -79,19 +93,30 @@ impl SkillFolder {
         })
     }
 
-    /// Looks at `folder` and all below it. `is_skill` is called for those that have a `SKILL.md`, with their entries.
+    /// Looks at `folder` and all below it. A folder that cannot be looked at, or is too deep, is left out: it may not take the skills
+    /// beside it away.
+    ///
+    /// # Errors
+    /// The folder at depth 0 cannot be looked at, or all of them have more than `left` entries.
     fn walk(
         &self,
         folder: &str,
         depth: usize,
         left: &mut usize,
-        is_skill: &mut dyn FnMut(&str, &[FolderEntry]),
+        walked: &mut SkillPaths,
     ) -> Result<(), Unserved> {
         let entries = match self.files.entries(folder) {
             Ok(entries) => entries,
             // It vanished meanwhile. The folder as a whole may not.
             Err(error) if is_absent(&error) && !folder.is_empty() => return Ok(()),
-            Err(error) => return Err(format!("`{}`: {error}", self.shown(folder))),
+            Err(error) => {
+                let problem = format!("`{}`: {error}", self.shown(folder));
+                if folder.is_empty() {
+                    return Err(problem);
+                }
+                walked.leave_out(problem);
+                return Ok(());
+            }
         };
         *left = left.checked_sub(entries.len()).ok_or_else(|| {
             format!(
@@ -99,17 +124,14 @@ impl SkillFolder {
                 self.shown("")
             )
         })?;
-        if entries.iter().any(is_skill_file) {
-            is_skill(folder, &entries);
+        if !folder.is_empty() && entries.iter().any(is_skill_file) {
+            walked.paths.push(folder.to_owned());
         }
         for entry in entries.iter().filter(|entry| entry.is_folder()) {
-            if depth == MAX_DEPTH {
-                return Err(format!(
-                    "`{}` is more than {MAX_DEPTH} folders deep",
-                    self.shown(entry.path())
-                ));
+            match depth < MAX_DEPTH {
+                true => self.walk(entry.path(), depth + 1, left, walked)?,
+                false => walked.leave_out(self.too_deep(entry)),
             }
-            self.walk(entry.path(), depth + 1, left, is_skill)?;
         }
         Ok(())
     }
@@ -179,12 +201,7 @@ impl SkillFolder {
         let entries = self.files.entries(folder);
         for entry in entries.map_err(|error| format!("`{}`: {error}", self.shown(folder)))? {
             match entry.is_folder() {
-                true if depth == MAX_DEPTH => {
-                    return Err(format!(
-                        "`{}` is more than {MAX_DEPTH} folders deep",
-                        self.shown(entry.path())
-                    ));
-                }
+                true if depth == MAX_DEPTH => return Err(self.too_deep(&entry)),
                 true => self.collect(entry.path(), depth + 1, found)?,
                 false if found.len() == MAX_FILES => {
                     return Err(format!(
@@ -290,10 +307,18 @@ impl SkillFolder {
 
     /// Whether the folder `path`, or one below it, is that of a skill.
     fn leads_to_skill(&self, path: &str) -> Result<bool, Unserved> {
-        let mut found = false;
+        let mut walked = SkillPaths::default();
         let depth = path.split('/').count();
-        self.walk(path, depth, &mut { MAX_ENTRIES }, &mut |_, _| found = true)?;
-        Ok(found)
+        // What is left out here is reported with the list of skills.
+        self.walk(path, depth, &mut { MAX_ENTRIES }, &mut walked)?;
+        Ok(!walked.paths.is_empty())
+    }
+
+    fn too_deep(&self, folder: &FolderEntry) -> Unserved {
+        format!(
+            "`{}` is more than {MAX_DEPTH} folders deep",
+            self.shown(folder.path())
+        )
     }
 
     /// Where `path` is on the disk, for messages to the author.

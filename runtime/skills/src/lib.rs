@@ -40,7 +40,8 @@
 //! A skill whose front matter is not right, that is not in a folder of its name, or that is above one of the limits
 //! ([`MAX_FILES`], [`MAX_SKILL_BYTES`], [`MAX_DEPTH`], [`MAX_ENTRIES`], [`MAX_FRONT_MATTER`]) keeps the server from starting:
 //! [`Server::build`] reports the file, the line and the problem. If a skill becomes wrong later, it is left out of `skills/list`,
-//! unknown to `skills/get`, and the log says why.
+//! unknown to `skills/get`, and the log says why. A folder below that cannot be looked at, or that is too deep, is left out in the same
+//! way, and what stands beside it is served.
 //!
 //! # For clients
 //!

@@ -2,7 +2,8 @@
 
 use std::{fs, time::Instant};
 
-use trueform::schema::Revision;
+use trueform::{Server, schema::Revision};
+use trueform_skills::Skills;
 
 use crate::support::{HAVING, Made, all, connect, directory, get, list, read, text_of};
 
@@ -129,6 +130,44 @@ async fn pipes_and_names_of_other_encodings() {
         );
     }
     drop(socket);
+}
+
+/// A folder that becomes too deep takes nothing away but what is in it: the skill that it is in, or nothing.
+#[tokio::test]
+async fn folders_that_become_too_deep() {
+    let made = Made::new("attacked-deep");
+    for skill in ["a", "b", "group/c"] {
+        made.skill(skill);
+    }
+    let service = made.service();
+    let deep = "d/".repeat(16);
+    made.write(&format!("b/{deep}file"), "x");
+    made.write(&format!("group/{deep}file"), "x");
+    made.write(&format!("no-skill/{deep}file"), "x");
+    for revision in HAVING {
+        let client = connect(&service, revision).await;
+        let listed = list(&client, None).await.unwrap();
+        assert_eq!(
+            all(&listed, "skills", "uri"),
+            ["skill://a/SKILL.md", "skill://group/c/SKILL.md"],
+            "{revision}"
+        );
+        for (uri, found) in [
+            ("skill://a/SKILL.md", true),
+            ("skill://b/SKILL.md", false),
+            ("skill://group/c/SKILL.md", true),
+        ] {
+            assert_eq!(get(&client, uri).await.is_ok(), found, "{uri}");
+        }
+        let found = directory(&client, "skill://group", None).await.unwrap();
+        assert_eq!(all(&found, "resources", "name"), ["c"], "{revision}");
+    }
+    // A server that starts now does not start.
+    let server = Server::new("t", "1").with(Skills::folder(made.skills()));
+    let error = server.build().unwrap_err();
+    let is_deep = |problem: &String| problem.contains("is more than 16 folders deep");
+    assert!(error.problems().iter().all(is_deep), "{error}");
+    assert_eq!(error.problems().len(), 3, "{error}");
 }
 
 /// Folders come and go while they are looked at: the other skills are served.
