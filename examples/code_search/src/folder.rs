@@ -49,18 +49,30 @@ impl Folder {
         &self,
         enters: impl Fn(&str) -> bool + Send + Sync + 'static,
     ) -> impl Iterator<Item = Result<Entry, ignore::Error>> {
+        self.found(self.walk(enters).sort_by_file_name(Ord::cmp))
+    }
+
+    /// A walk over what is shown, of the folders that `enters` lets in.
+    fn walk(&self, enters: impl Fn(&str) -> bool + Send + Sync + 'static) -> WalkBuilder {
         let root = self.root.clone();
-        let walk = WalkBuilder::new(&self.root)
-            // What is ignored is so in a folder that is not (yet) a repository, too.
-            .require_git(false)
-            .follow_links(false)
-            .sort_by_file_name(Ord::cmp)
-            .filter_entry(move |entry| {
-                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                !is_folder
-                    || relative(&root, entry).is_some_and(|path| path.is_empty() || enters(&path))
-            })
-            .build();
+        let mut walk = WalkBuilder::new(&self.root);
+        // What is ignored is so in a folder that is not (yet) a repository, too.
+        walk.require_git(false);
+        walk.follow_links(false);
+        walk.filter_entry(move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            !is_folder
+                || relative(&root, entry).is_some_and(|path| path.is_empty() || enters(&path))
+        });
+        walk
+    }
+
+    /// The files that `walk` comes to.
+    fn found(
+        &self,
+        walk: &WalkBuilder,
+    ) -> impl Iterator<Item = Result<Entry, ignore::Error>> + use<> {
+        let walk = walk.build();
         let root = self.root.clone();
         walk.filter_map(move |entry| match entry {
             Ok(entry) => {
@@ -79,12 +91,12 @@ impl Folder {
     /// # Errors
     /// [`ToolError::not_found`] if it is not; another error if the file is too large or cannot be read.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, ToolError> {
-        // The walk itself finds it: so a file is read exactly if it is searched.
+        // The walk itself finds it: so a file is read exactly if it is searched. It is not sorted, which would need all names of a
+        // folder before the first one.
         let target = path.to_owned();
-        let found = self
-            .files(move |folder| is_within(&target, folder))
-            .filter_map(Result::ok)
-            .find(|entry| entry.path == path);
+        let walk = self.walk(move |folder| is_within(&target, folder));
+        let mut found = self.found(&walk).filter_map(Result::ok);
+        let found = found.find(|entry| entry.path == path);
         match found {
             Some(entry) => read(&entry.location).map_err(|error| refusal(path, &error)),
             None => Err(not_found(path)),

@@ -18,7 +18,7 @@ use trueform::{
 pub use self::{
     completion::MAX_COMPLETION_TIME,
     folder::{Folder, MAX_FILE_BYTES},
-    query::{MAX_MATCHES, MAX_PATTERN_CHARS, MAX_REGEX_BYTES, Match, Page, Query},
+    query::{MAX_GLOB_CHARS, MAX_MATCHES, MAX_PATTERN_CHARS, MAX_REGEX_BYTES, Match, Page, Query},
     search::{MAX_LINE_BYTES, MAX_SEARCH_TIME, MAX_SEARCHED_BYTES, PROGRESS_FILES},
 };
 use self::{completion::beginning_with, contents::contents};

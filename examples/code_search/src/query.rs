@@ -12,6 +12,9 @@ pub const MAX_MATCHES: u32 = 1000;
 /// Longest pattern, in characters.
 pub const MAX_PATTERN_CHARS: usize = 1000;
 
+/// Longest glob, in characters. One becomes a regular expression, and the memory of that grows with it: half a gigabyte for a megabyte.
+pub const MAX_GLOB_CHARS: usize = 1000;
+
 /// Largest regular expression once it is compiled, in bytes.
 pub const MAX_REGEX_BYTES: usize = 2 << 20;
 
@@ -29,6 +32,7 @@ pub struct Query {
     ignore_case: bool,
     /// Search only files whose path fits this glob, such as `src/**/*.rs`. One without `/`, such as `*.rs`, fits in all folders; one
     /// that fits a folder lets in all of it; one that begins with `!` leaves out what fits.
+    #[schemars(length(max = MAX_GLOB_CHARS))]
     glob: Option<String>,
     /// Most matches to return.
     #[serde(default = "usual_limit")]

@@ -169,6 +169,10 @@ async fn bad_arguments() {
             json!({"pattern": "x", "glob": "src/[a"}),
             "`glob` is not a glob: ",
         ),
+        (
+            json!({"pattern": "x", "glob": "a?".repeat(501)}),
+            "/glob: expected at most 1000 characters",
+        ),
         (json!({"pattern": "x", "limit": 1001}), "/limit"),
         (json!({"pattern": "x", "limit": 0}), "/limit"),
         (
