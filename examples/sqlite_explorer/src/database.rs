@@ -18,6 +18,7 @@ use rusqlite::{
 };
 
 use crate::{
+    functions,
     permission::{Access, OTHER_FILES, refusal},
     problem::Problem,
 };
@@ -30,6 +31,8 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 pub const MAX_SQL_BYTES: i32 = 100_000;
 /// Largest text or BLOB that a statement may read or make, in bytes. SQLite works on one value without interruption.
 pub const MAX_VALUE_BYTES: i32 = 16 << 20;
+/// Longest pattern of LIKE and GLOB, in bytes. SQLite compares it with each place of a text, without interruption.
+pub const MAX_PATTERN_BYTES: i32 = 256;
 /// Most memory that SQLite takes for all calls together, in bytes. A statement that needs more fails.
 pub const MAX_SQLITE_BYTES: i64 = 256 << 20;
 /// How many steps SQLite takes before it looks at the time and at cancellation again: some 10 µs.
@@ -104,6 +107,9 @@ impl Database {
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
         connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES)?;
         connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MAX_PATTERN_BYTES)?;
+
+        functions::install(&connection)?;
 
         let reason = Reason::default();
         let asks = Arc::new(AtomicBool::new(false));
@@ -149,6 +155,9 @@ pub(crate) struct Session {
 impl Session {
     /// Prepares `sql`, which must be one statement.
     pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>, Problem> {
+        if sql.contains('\0') {
+            return Err(Problem::Nul);
+        }
         // `Connection::prepare` calls itself for each further statement.
         let mut statements = rusqlite::Batch::new(&self.connection, sql);
         self.asks.store(false, Ordering::Relaxed);

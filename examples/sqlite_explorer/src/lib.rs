@@ -1,6 +1,7 @@
 //! An MCP server to look into an SQLite file: queries, the schema as resources, a prompt about a table.
 
 mod database;
+mod functions;
 mod permission;
 mod problem;
 mod rows;
@@ -17,7 +18,8 @@ use trueform::{
 
 pub use self::{
     database::{
-        Database, LOCK_TIMEOUT, MAX_SQL_BYTES, MAX_SQLITE_BYTES, MAX_VALUE_BYTES, STATEMENT_TIMEOUT,
+        Database, LOCK_TIMEOUT, MAX_PATTERN_BYTES, MAX_SQL_BYTES, MAX_SQLITE_BYTES,
+        MAX_VALUE_BYTES, STATEMENT_TIMEOUT,
     },
     problem::Problem,
     rows::{
@@ -28,6 +30,7 @@ pub use self::{
 };
 use self::{
     permission::Access,
+    problem::short,
     rows::Page,
     write::{Executed, Outcome, Write},
 };
@@ -158,7 +161,8 @@ impl Explorer {
         question: Option<String>,
     ) -> Result<Vec<PromptMessage>, ToolError> {
         let found = self.described(&context, &table)?;
-        let found = found.ok_or_else(|| format!("there is no table or view `{table}`"))?;
+        let found =
+            found.ok_or_else(|| format!("there is no table or view `{}`", short(&table)))?;
         let json = serde_json::to_string(&found).map_err(ToolError::internal)?;
         let uri = UriTemplate::parse(TABLE)?.expand([("table", &found.name)])?;
         let contents = TextResourceContents::new(json, uri).with_mime_type("application/json");

@@ -2,6 +2,8 @@
 
 use rusqlite::hooks::AuthAction;
 
+use crate::functions;
+
 /// What a call may do with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -43,10 +45,12 @@ pub(crate) const OTHER_FILES: &str =
 pub(crate) fn refusal(action: &AuthAction<'_>, access: Access) -> Option<String> {
     match *action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => None,
-        // The one function that leaves the file.
-        AuthAction::Function { function_name } => function_name
-            .eq_ignore_ascii_case("load_extension")
-            .then(|| "the function load_extension".to_owned()),
+        // The one function that leaves the file, and those that a time limit does not stop.
+        AuthAction::Function { function_name } => ["load_extension"]
+            .iter()
+            .chain(&functions::REFUSED)
+            .find(|name| function_name.eq_ignore_ascii_case(name))
+            .map(|name| format!("the function {name}")),
         AuthAction::Pragma {
             pragma_name: name,
             pragma_value: value,

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use crate::rows::MAX_ANSWER_BYTES;
+
+/// Most characters of a message of SQLite, which repeats names of the statement as long as they are.
+const MAX_MESSAGE_CHARS: usize = 1000;
+
 /// Why a statement gave no result. None of the texts names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
@@ -36,6 +41,17 @@ pub enum Problem {
     /// The text goes on after the first statement.
     #[error("`sql` has more than one statement; send them one by one")]
     SeveralStatements,
+    /// The text has the character NUL. SQLite takes it for the end: the user would be asked about another statement than runs.
+    #[error("`sql` has the character NUL; a value with it goes into `parameters`")]
+    Nul,
+    /// The names of the columns are too long together.
+    #[error(
+        "the names of the columns have {bytes} bytes, and at most {MAX_ANSWER_BYTES} are allowed; give them shorter ones with AS"
+    )]
+    ColumnNames {
+        /// How many bytes they have together.
+        bytes: usize,
+    },
     /// The parameters do not fit the statement.
     #[error("the statement takes {wanted} parameters, and `parameters` has {given}")]
     Parameters {
@@ -53,9 +69,17 @@ pub enum Problem {
 fn words(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, offset, .. } => {
-            format!("{msg}, at byte {offset} of `sql`")
+            format!("{}, at byte {offset} of `sql`", short(msg))
         }
-        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
-        other => other.to_string(),
+        rusqlite::Error::SqliteFailure(_, Some(message)) => short(message),
+        other => short(&other.to_string()),
+    }
+}
+
+/// At most [`MAX_MESSAGE_CHARS`] characters of `message`, and `…` if there are more.
+pub(crate) fn short(message: &str) -> String {
+    match message.char_indices().nth(MAX_MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
     }
 }

@@ -16,8 +16,12 @@ pub const DEFAULT_ROWS: u32 = 100;
 pub const MAX_CELL_BYTES: usize = 2000;
 /// How many bytes of a BLOB are shown.
 pub const SHOWN_BLOB_BYTES: usize = 16;
-/// Size at which an answer ends, in bytes of its cells. The row that reaches it is the last one.
+/// Size at which an answer ends, in bytes of its cells. The row that reaches it is the last one. The names of the columns may have as
+/// many bytes.
 pub const MAX_ANSWER_BYTES: usize = 200_000;
+/// Largest text that is shown whole in what is left of a row once its answer has [`MAX_ANSWER_BYTES`], in bytes: a row may have 2000
+/// columns.
+const MAX_LAST_CELL_BYTES: usize = 64;
 /// Largest integer that every reader of JSON keeps exact.
 const MAX_EXACT: u64 = 1 << 53;
 
@@ -76,19 +80,20 @@ pub enum Cell {
     },
 }
 
-impl From<ValueRef<'_>> for Cell {
-    fn from(value: ValueRef<'_>) -> Self {
+impl Cell {
+    /// `value`, of which a text has at most `most` bytes.
+    fn new(value: ValueRef<'_>, most: usize) -> Self {
         match value {
             ValueRef::Null => Self::Null,
             ValueRef::Integer(value) if value.unsigned_abs() <= MAX_EXACT => Self::Integer(value),
             ValueRef::Integer(value) => Self::Text(value.to_string()),
             ValueRef::Real(value) if value.is_finite() => Self::Real(value),
             ValueRef::Real(value) => Self::Text(value.to_string()),
-            ValueRef::Text(bytes) if bytes.len() <= MAX_CELL_BYTES => {
+            ValueRef::Text(bytes) if bytes.len() <= most => {
                 Self::Text(String::from_utf8_lossy(bytes).into_owned())
             }
             ValueRef::Text(bytes) => Self::Cut {
-                begins: beginning(bytes),
+                begins: beginning(bytes, most),
                 text_bytes: bytes.len(),
             },
             ValueRef::Blob(bytes) => Self::Blob {
@@ -103,13 +108,11 @@ impl From<ValueRef<'_>> for Cell {
     }
 }
 
-/// The first [`MAX_CELL_BYTES`] bytes, without a character that is cut in two.
-fn beginning(text: &[u8]) -> String {
+/// The first `most` bytes of `text`, which has more, without a character that is cut in two.
+fn beginning(text: &[u8], most: usize) -> String {
     let is_inside = |at: usize| text[at] & 0b1100_0000 == 0b1000_0000;
-    let end = (MAX_CELL_BYTES - 3..=MAX_CELL_BYTES)
-        .rev()
-        .find(|&at| !is_inside(at));
-    String::from_utf8_lossy(&text[..end.unwrap_or(MAX_CELL_BYTES)]).into_owned()
+    let end = (most - 3..=most).rev().find(|&at| !is_inside(at));
+    String::from_utf8_lossy(&text[..end.unwrap_or(most)]).into_owned()
 }
 
 impl Cell {
@@ -154,6 +157,11 @@ impl Session {
 
     fn prepare_for(&self, sql: &str, parameters: &[Scalar]) -> Result<Statement<'_>, Problem> {
         let statement = self.prepare(sql)?;
+        // `SELECT t.*, t.*` repeats long names as often as the statement is long.
+        let bytes: usize = statement.column_names().map(str::len).sum();
+        if MAX_ANSWER_BYTES < bytes {
+            return Err(Problem::ColumnNames { bytes });
+        }
         let (wanted, given) = (statement.parameter_count(), parameters.len());
         match wanted == given {
             true => Ok(statement),
@@ -192,9 +200,16 @@ impl Session {
                 }
                 break;
             }
-            let cells = (0..found.columns.len()).map(|at| row.get_ref(at).map(Cell::from));
+            let cells = (0..found.columns.len()).map(|at| {
+                let most = match left {
+                    0 => MAX_LAST_CELL_BYTES,
+                    _ => MAX_CELL_BYTES,
+                };
+                let cell = Cell::new(row.get_ref(at)?, most);
+                left = left.saturating_sub(cell.bytes());
+                Ok(cell)
+            });
             let cells: Vec<Cell> = cells.collect::<rusqlite::Result<_>>()?;
-            left = left.saturating_sub(cells.iter().map(Cell::bytes).sum());
             found.rows.push(cells);
         }
         Ok(found)

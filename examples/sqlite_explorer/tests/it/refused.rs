@@ -7,13 +7,14 @@ use trueform::testing::ScriptedUser;
 use crate::support::{REVISIONS, Shop};
 
 /// What neither tool runs.
-const NEVER: [(&str, &str); 16] = [
+const NEVER: [(&str, &str); 18] = [
     ("ATTACH 'other.db' AS other", "ATTACH"),
     ("ATTACH ':memory:' AS other", "ATTACH"),
     ("DETACH main", "ATTACH"),
     ("VACUUM", "VACUUM"),
     ("VACUUM INTO 'other.db'", "VACUUM"),
     ("SELECT load_extension('x')", "load_extension"),
+    ("SELECT json_patch('{}', '{}')", "json_patch"),
     ("PRAGMA database_list", "PRAGMA database_list"),
     ("PRAGMA query_only = off", "PRAGMA query_only"),
     ("PRAGMA writable_schema = on", "PRAGMA writable_schema"),
@@ -24,6 +25,8 @@ const NEVER: [(&str, &str); 16] = [
     ("SAVEPOINT s", "transactions"),
     ("SELECT 1; DROP TABLE customers", "more than one statement"),
     (" -- nothing\n;", "no statement"),
+    // SQLite would run what is before the NUL, and the user is shown all.
+    ("DELETE FROM customers\0 WHERE id = 7", "the character NUL"),
 ];
 
 /// What only `execute` runs.
@@ -86,6 +89,11 @@ async fn what_is_wrong_is_said() {
     let shop = Shop::new();
     let reader = shop.reader(REVISIONS[1]).await;
     let many = "SELECT 1;".repeat(10_000);
+    let long = "x".repeat(90_000);
+    let all = ["t.*"; 100].join(", ");
+    let names = format!("SELECT {all} FROM (SELECT 1 AS {long}) AS t");
+    let unknown = format!("SELECT * FROM {long}");
+    let pattern = format!("SELECT 'y' LIKE '{}'", &long[..257]);
     for (arguments, says) in [
         (
             json!({ "sql": "SELECT nme FROM customers" }),
@@ -107,6 +115,12 @@ async fn what_is_wrong_is_said() {
         (json!({ "sql": "SELECT zeroblob(100000000)" }), "too big"),
         (json!({ "sql": many }), "more than one statement"),
         (
+            json!({ "sql": names }),
+            "the names of the columns have 9000000 bytes, and at most 200000",
+        ),
+        (json!({ "sql": unknown }), "no such table: xxx"),
+        (json!({ "sql": pattern }), "pattern too complex"),
+        (
             json!({ "sql": "SELECT 1; SELEC" }),
             "more than one statement",
         ),
@@ -125,6 +139,7 @@ async fn what_is_wrong_is_said() {
     ] {
         let failure = reader.failure("query", arguments.clone()).await;
         assert!(failure.contains(says), "{arguments}: {failure}");
+        assert!(failure.len() < 2000, "{arguments}: {failure}");
         // Other calls go on.
         assert_eq!(reader.query("SELECT 1").await["rows"], json!([[1]]));
     }

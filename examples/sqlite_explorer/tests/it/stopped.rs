@@ -102,3 +102,34 @@ async fn while_rows_are_skipped_or_counted() {
     assert_eq!(table["columns"][0]["name"], "x");
     reader.close().await;
 }
+
+/// SQLite looks at the time only between its steps. No function of one step may take the product of the sizes of two values, which
+/// would be minutes here, and hours with the largest ones.
+#[tokio::test]
+async fn no_function_takes_forever() {
+    let shop = Shop::new();
+    let reader = shop.reader(REVISIONS[1]).await;
+    let long = |bytes: u32, of: char| format!("replace(hex(zeroblob({bytes})), '00', '{of}')");
+    let (whole, part) = (long(2_000_000, 'a'), long(500_000, 'a'));
+    let set = long(500_000, 'b');
+    let calls = [
+        (format!("instr({whole}, {part} || 'b')"), 0),
+        (
+            format!("length(replace({whole}, {part} || 'b', 'c'))"),
+            2_000_000,
+        ),
+        (format!("length(trim({whole}, {set} || 'a'))"), 0),
+    ];
+    for (call, expected) in calls {
+        let found = reader.query(&format!("SELECT {call}")).await;
+        assert_eq!(found["rows"], json!([[expected]]), "{call}");
+    }
+    let failure = reader
+        .failure(
+            "query",
+            json!({ "sql": format!("SELECT replace({whole}, 'a', {part})") }),
+        )
+        .await;
+    assert!(failure.contains("too big"), "{failure}");
+    reader.close().await;
+}
