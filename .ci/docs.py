@@ -114,7 +114,7 @@ def pages():
 
 
 def commands(text):
-    """Blocks of shell commands, each with the block of text that comes after it, if there is one."""
+    """Blocks of shell commands, each with the block of text or JSON that comes after it, if there is one."""
     found = blocks(text)
     for at, (kind, code) in enumerate(found):
         if kind == "sh":

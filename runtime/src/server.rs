@@ -25,7 +25,6 @@ use crate::{
     error::{Error, Result},
     feature::{
         Features,
-        caching::Caching,
         completion::Completions,
         extension::{Extensions, RegisteredExtension},
         layer::CallLayer,
@@ -33,13 +32,14 @@ use crate::{
         resources::{ResourceSet, Resources},
         tasks::{TaskSettings, Tasks, registered},
         tools::{SchemaSettings, ToolSet, Tools},
-        visibility::Visibility,
+        visibility::{OfferKind, Visibility},
     },
     gate::{Inbound, Policy},
     host::{AskSettings, Settings},
     seal::{KEY_BYTES, Keys},
 };
 
+use self::settings::ListCaching;
 pub use self::{
     asks::{
         DEFAULT_ASK_EXPIRY, DEFAULT_ASK_ROUNDS, DEFAULT_ASK_STATE, DEFAULT_ASK_TIMEOUT,
@@ -102,7 +102,7 @@ pub struct Server {
     revisions: Revisions,
     schemas: SchemaSettings,
     page_size: usize,
-    list_caching: Caching,
+    list_caching: ListCaching,
     max_in_flight: usize,
     ask: AskSettings,
     /// `None` for one that is drawn.
@@ -138,7 +138,7 @@ impl Server {
             revisions: Revisions::ALL,
             schemas: SchemaSettings::default(),
             page_size: DEFAULT_PAGE_SIZE,
-            list_caching: Caching::default(),
+            list_caching: ListCaching::default(),
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
             ask: asks::usual(),
             ask_keys: None,
@@ -192,10 +192,11 @@ impl Server {
     /// differ from the parameters of their function, values of one type registered twice, no revision to serve.
     pub fn build(mut self) -> Result<Service> {
         let mut problems = self.problems;
+        let caching = |list| self.list_caching.of(list);
         let tools = Tools::build(
             self.tools,
             self.schemas,
-            (self.page_size, self.list_caching),
+            (self.page_size, caching(OfferKind::Tool)),
             &self.states,
             self.revisions,
             &mut problems,
@@ -203,7 +204,7 @@ impl Server {
         let prompts = Prompts::build(
             self.prompts,
             self.schemas.compile,
-            (self.page_size, self.list_caching),
+            (self.page_size, caching(OfferKind::Prompt)),
             &self.states,
             self.revisions,
             &mut problems,
@@ -211,18 +212,17 @@ impl Server {
         let resources = Resources::build(
             self.resources,
             self.schemas.compile,
-            (self.page_size, self.list_caching),
+            (
+                self.page_size,
+                [OfferKind::Resource, OfferKind::ResourceTemplate].map(caching),
+            ),
             !self.visibility.is_unlimited(),
             &self.states,
             self.revisions,
             &mut problems,
         );
-        if self.list_caching.is_public() && !self.visibility.is_unlimited() {
-            // V-10
-            problems.push(
-                "`list_caching` is public, but `Server::visible` limits who sees what is listed"
-                    .to_owned(),
-            );
+        if !self.visibility.is_unlimited() {
+            problems.extend(self.list_caching.public());
         }
         let has_tasks = self.tasks.is_some() || (self.has_tools && tools.have_tasks());
         let tasks = has_tasks.then(|| Tasks::new(self.tasks.unwrap_or_default(), self.page_size));

@@ -161,8 +161,10 @@ impl Explorer {
         question: Option<String>,
     ) -> Result<Vec<PromptMessage>, ToolError> {
         let found = self.described(&context, &table)?;
-        let found =
-            found.ok_or_else(|| format!("there is no table or view `{}`", short(&table)))?;
+        let found = found.ok_or_else(|| {
+            let problem = format!("there is no table or view `{}`", short(&table));
+            ToolError::invalid_argument("table", problem)
+        })?;
         let json = serde_json::to_string(&found).map_err(ToolError::internal)?;
         let uri = UriTemplate::parse(TABLE)?.expand([("table", &found.name)])?;
         let contents = TextResourceContents::new(json, uri).with_mime_type("application/json");

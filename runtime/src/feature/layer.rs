@@ -1,5 +1,5 @@
 //! Layers around calls: code that sees every call before it runs and after it ended, of a tool, a prompt, a resource, a completion
-//! or an extension's method.
+//! or an extension's method. Lists are not calls: they are copies of what is registered, and no layer sees them.
 //!
 //! These are here: [`CallMetrics`] counts and times calls, [`AuditLog`] logs them, [`ConcurrencyLimit`] lets only some run at once,
 //! [`TimeLimit`] and [`ResponseLimit`] bound how long they take and how much they return.

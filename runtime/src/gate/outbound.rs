@@ -1,6 +1,8 @@
 //! The one way out. Only this module makes an [`Outgoing`] message, and transports take nothing else: what its revision does not
 //! allow does not leave.
 
+mod checked;
+mod errors;
 pub(super) mod write;
 
 use std::sync::Arc;
@@ -8,17 +10,15 @@ use std::sync::Arc;
 #[cfg(feature = "http")]
 use bytes::Bytes;
 use trueform_schema::{
-    Conform, Encode, Era, ErrorObject, Extras, Json, Map, Method, NotificationMetaObject,
-    NotificationParams, RequestId, ResourceUpdatedNotificationParams, Revision, View, Violation,
-    conform,
+    Conform, Encode, Era, ErrorObject, Method, NotificationMetaObject, NotificationParams,
+    RequestId, ResourceUpdatedNotificationParams, Revision, View,
     methods::{AnyNotification, Rules},
-    rewrite,
 };
 
-use super::{
-    codes::{self, Standing},
-    unread::{COUNTED, Unread, UnreadBytes},
-};
+pub use self::checked::Policy;
+pub(crate) use self::checked::{Checked, CheckedParams, holds_back};
+use self::{checked::check, errors::error_at};
+use super::unread::{COUNTED, Unread, UnreadBytes};
 use crate::jsonrpc;
 
 /// A message that may be sent: one JSON text without a line end.
@@ -382,269 +382,5 @@ impl NotificationKind {
     }
 }
 
-/// A result that its revision allows, written.
-#[derive(Clone, Debug)]
-pub(crate) struct Checked(Arc<[u8]>);
-
-impl Checked {
-    /// `result` as `view` shows it. `what` is the name for the log.
-    ///
-    /// # Errors
-    /// -32603 if the revision of the view does not allow it.
-    pub(crate) fn new<T: Conform>(
-        result: &T,
-        view: View<'_>,
-        policy: Policy,
-        what: &str,
-    ) -> Result<Self, ErrorObject> {
-        let revision = view.revision().unwrap_or(Revision::LATEST);
-        check(policy, result, revision, what)?;
-        let mut bytes = Vec::new();
-        result.encode(view, &mut bytes);
-        Ok(Self(bytes.into()))
-    }
-
-    #[cfg(test)]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// Whether `other` is a copy of this one, which shares its bytes.
-    #[cfg(test)]
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-/// Params that the gate let out, written.
-#[derive(Clone, Debug)]
-pub(crate) struct CheckedParams(Json);
-
-impl CheckedParams {
-    /// `params` of `what` at `revision`.
-    ///
-    /// # Errors
-    /// -32603 if the revision does not allow them.
-    pub(crate) fn new(
-        params: &dyn Conform,
-        revision: Revision,
-        policy: Policy,
-        what: &str,
-    ) -> Result<Self, ErrorObject> {
-        check(policy, params, revision, what)?;
-        Ok(Self(trueform_schema::At::new(params, revision).to_json()))
-    }
-
-    /// The same with `members` in their `_meta`, in place of those of the same names.
-    #[cold]
-    pub(crate) fn with_meta(self, members: &Extras) -> Self {
-        let added = || {
-            let mut params: Map<Json> = self.0.parse().ok()?;
-            let mut meta: Map<Json> = match params.get("_meta") {
-                Some(meta) => meta.parse().ok()?,
-                None => Map::new(),
-            };
-            for (name, value) in members.iter() {
-                meta.insert(name, value.clone());
-            }
-            params.insert("_meta", Json::from_value(&meta).ok()?);
-            Json::from_value(&params).ok()
-        };
-        // Params are an object, and so is their `_meta`.
-        Self(added().unwrap_or(self.0))
-    }
-
-    /// The params as JSON text.
-    pub(crate) fn get(&self) -> &str {
-        self.0.get()
-    }
-}
-
-/// What is done about a message that its revision does not allow, on its way out or in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Policy {
-    /// It goes no further, and the log says what was wrong. On the way out a request is answered with -32603 and a
-    /// notification is dropped; on the way in a request is refused with -32600 or -32602, a notification is dropped, an answer
-    /// fails what waits for it.
-    #[default]
-    Enforce,
-    /// It goes on, and the log says what was wrong. What cannot be decoded is refused in any case, and a result that the tool's
-    /// own output schema forbids is held back.
-    Warn,
-    /// Nothing is checked but what [`Warn`](Self::Warn) refuses too.
-    Off,
-}
-
-/// Checks `value`, which is about to be sent as `what` at `revision`.
-///
-/// # Errors
-/// -32603 with a message for the peer: the value cannot be expressed at its revision. The log has the pointer and the rule.
-fn check<T: Conform + ?Sized>(
-    policy: Policy,
-    value: &T,
-    revision: Revision,
-    what: &str,
-) -> Result<(), ErrorObject> {
-    if policy == Policy::Off {
-        return Ok(());
-    }
-    match conform(value, revision) {
-        Err(violation) if holds_back(policy, &violation, what) => Err(jsonrpc::internal(format!(
-            "`{what}` cannot be expressed at revision {revision}"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Logs what is wrong with a message that is about to be sent as `what`; whether that keeps it back.
-pub(crate) fn holds_back(policy: Policy, violation: &Violation, what: &str) -> bool {
-    let held_back = policy == Policy::Enforce;
-    tracing::error!(
-        what,
-        revision = %violation.revision(),
-        pointer = &*jsonrpc::shortened(violation.pointer()),
-        rule = violation.rule().name(),
-        violation = &*jsonrpc::sentence(&violation.to_string()),
-        held_back,
-        "a message that its revision does not allow"
-    );
-    held_back
-}
-
-/// `error` in the form that `revision` allows. Authors may not send the codes that the protocol reserves: an error with such a
-/// code becomes an internal error, and the log has the rest.
-pub(crate) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
-    let code = rewrite::error_code(error.code, revision);
-    let standing = codes::standing(code, revision);
-    let says_something = code == error.code || code != jsonrpc::code::INTERNAL_ERROR;
-    if says_something
-        && matches!(standing, Standing::Free | Standing::Defined)
-        && codes::lacking(&error, revision).is_none()
-    {
-        error.code = code;
-        return error;
-    }
-    tracing::error!(
-        code = error.code,
-        %revision,
-        problem = &*error.message,
-        "an error was held back: its code is reserved or of another revision, or its data is not what goes with the code"
-    );
-    jsonrpc::internal("internal error")
-}
-
 #[cfg(test)]
 mod policies;
-
-#[cfg(test)]
-mod tests {
-    use trueform_schema::Json;
-
-    use super::*;
-
-    //
-    #[test]
-    fn codes() {
-        let told = |code, revision| error_at(ErrorObject::new(code, "m"), revision).code;
-        for revision in Revision::ALL {
-            assert_eq!(told(-32602, revision), -32602);
-            assert_eq!(told(4000, revision), 4000);
-            for reserved in [-32000, -32019, -32023, -32099, -32100, -32768] {
-                assert_eq!(told(reserved, revision), -32603, "{reserved} at {revision}");
-            }
-        }
-        assert_eq!(told(-32002, Revision::V2025_11_25), -32002);
-        assert_eq!(told(-32002, Revision::V2026_07_28), -32602);
-        // What a code of another revision says means nothing without it.
-        let visit = ErrorObject::new(-32042, "m")
-            .with_data(Json::from(serde_json::json!({ "elicitations": [] })));
-        let told = error_at(visit, Revision::V2026_07_28);
-        assert_eq!(
-            (told.code, &*told.message, told.data),
-            (-32603, "internal error", None)
-        );
-        for (code, data, allowed) in [
-            (
-                -32042,
-                serde_json::json!({ "elicitations": [] }),
-                Revision::V2025_11_25,
-            ),
-            (
-                -32021,
-                serde_json::json!({ "requiredCapabilities": {} }),
-                Revision::V2026_07_28,
-            ),
-            (
-                -32022,
-                serde_json::json!({ "supported": [], "requested": "x" }),
-                Revision::V2026_07_28,
-            ),
-        ] {
-            let error = ErrorObject::new(code, "m").with_data(Json::from(data));
-            for revision in Revision::ALL {
-                let expected = if revision == allowed { code } else { -32603 };
-                assert_eq!(
-                    error_at(error.clone(), revision).code,
-                    expected,
-                    "{code} at {revision}"
-                );
-            }
-        }
-    }
-
-    // C-7, C-10, R-12
-    #[test]
-    fn data_that_does_not_go_with_its_code() {
-        let url = serde_json::json!({ "mode": "url", "elicitationId": "e", "message": "m", "url": "https://example.com" });
-        let with = |name: &str, value: serde_json::Value| {
-            let mut url = url.clone();
-            url[name] = value;
-            serde_json::json!({ "elicitations": [url] })
-        };
-        let right = ErrorObject::new(-32042, "m").with_data(Json::from(with("mode", "url".into())));
-        assert_eq!(error_at(right, Revision::V2025_11_25).code, -32042);
-        for (code, revision, data) in [
-            (-32042, Revision::V2025_11_25, serde_json::json!(null)),
-            (
-                -32042,
-                Revision::V2025_11_25,
-                serde_json::json!({ "elicitations": [{}] }),
-            ),
-            (
-                -32042,
-                Revision::V2025_11_25,
-                with("url", "no address".into()),
-            ),
-            (
-                -32042,
-                Revision::V2025_11_25,
-                with("elicitationId", 1.into()),
-            ),
-            (-32021, Revision::V2026_07_28, serde_json::json!({})),
-            (
-                -32021,
-                Revision::V2026_07_28,
-                serde_json::json!({ "requiredCapabilities": [] }),
-            ),
-            (
-                -32022,
-                Revision::V2026_07_28,
-                serde_json::json!({ "supported": "x", "requested": "x" }),
-            ),
-            (
-                -32022,
-                Revision::V2026_07_28,
-                serde_json::json!({ "supported": [] }),
-            ),
-        ] {
-            let error = ErrorObject::new(code, "m").with_data(Json::from(data));
-            assert_eq!(error_at(error.clone(), revision).code, -32603, "{error:?}");
-            assert_eq!(
-                error_at(ErrorObject::new(code, "m"), revision).code,
-                -32603,
-                "none at all"
-            );
-        }
-    }
-}

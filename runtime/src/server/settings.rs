@@ -6,10 +6,35 @@ use trueform_schema::Revision;
 
 use super::Server;
 use crate::{
-    feature::{caching::Caching, tasks::TaskSettings},
+    feature::{caching::Caching, tasks::TaskSettings, visibility::OfferKind},
     gate::{Leniencies, Policy},
     lint::Profile,
 };
+
+/// How long clients may keep each list.
+#[derive(Debug, Default)]
+pub(super) struct ListCaching {
+    /// Of the lists that have nothing of their own.
+    usual: Caching,
+    own: Vec<(OfferKind, Caching)>,
+}
+
+impl ListCaching {
+    pub(super) fn of(&self, list: OfferKind) -> Caching {
+        let own = self.own.iter().find(|(kind, _)| *kind == list);
+        own.map_or(self.usual, |(_, caching)| *caching)
+    }
+
+    /// The problems with what is public, of a server that does not show everything to everyone (V-10).
+    pub(super) fn public(&self) -> impl Iterator<Item = String> {
+        let usual = self.usual.is_public().then(|| "`list_caching`".to_owned());
+        let own = self.own.iter().filter(|(_, caching)| caching.is_public());
+        let own = own.map(|(list, _)| format!("`list_caching_of({list:?}, …)`"));
+        usual.into_iter().chain(own).map(|what| {
+            format!("{what} is public, but `Server::visible` limits who sees what is listed")
+        })
+    }
+}
 
 impl Server {
     /// Sets the served revisions of the specification. Default: all of them.
@@ -96,7 +121,27 @@ impl Server {
     /// ```
     // V-1, V-8
     pub fn list_caching(mut self, caching: Caching) -> Self {
-        self.list_caching = caching;
+        self.list_caching.usual = caching;
+        self
+    }
+
+    /// Sets the same for the list of `kind` alone, in place of what [`list_caching`](Self::list_caching) sets for all, whichever is
+    /// called first.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::{prelude::*, resource::Caching, visibility::OfferKind};
+    ///
+    /// let server = Server::new("shop", "1.0.0")
+    ///     .list_caching(Caching::private(Duration::from_secs(60)))
+    ///     .list_caching_of(OfferKind::Tool, Caching::public(Duration::from_secs(3600)));
+    /// # server.build().unwrap();
+    /// ```
+    // V-1, V-8
+    pub fn list_caching_of(mut self, kind: OfferKind, caching: Caching) -> Self {
+        let own = &mut self.list_caching.own;
+        own.retain(|(list, _)| *list != kind);
+        own.push((kind, caching));
         self
     }
 

@@ -1,6 +1,7 @@
 //! The layers that are shipped: time limits, limits on concurrency, the audit log, limits of the size of responses.
 
 mod concurrency;
+mod kinds;
 
 use std::{sync::Arc, time::Duration};
 

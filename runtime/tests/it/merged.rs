@@ -159,8 +159,36 @@ async fn changes_reach_both_eras() {
     assert!(handle.remove_prompt("poem"));
     prompts_heard().await;
 
+    let mut tools_heard = async || {
+        soon(of_old.next_of::<ToolListChanged>()).await.unwrap();
+        let heard = soon(listening.next()).await.unwrap();
+        assert!(heard.is::<ToolListChanged>(), "{heard:?}");
+    };
+    let search =
+        || DynamicTool::new("search", json!({"type": "object"})).handler(|_, _| async { "found" });
+    let has = async |name: &str| {
+        let mut found = Vec::new();
+        for client in [&old, &new] {
+            let tools = client.list_tools().await.unwrap();
+            found.push(tools.iter().any(|tool| tool.name == name));
+            assert_eq!(
+                client.call_tool(name, ()).await.is_ok(),
+                found[found.len() - 1]
+            );
+        }
+        assert_eq!(found[0], found[1]);
+        found[0]
+    };
+    handle.add_tools(search()).unwrap();
+    tools_heard().await;
+    assert!(has("search").await);
     assert!(handle.enable_tool("place", false));
-    soon(of_old.next_of::<ToolListChanged>()).await.unwrap();
-    let heard = soon(listening.next()).await.unwrap();
-    assert!(heard.is::<ToolListChanged>(), "{heard:?}");
+    tools_heard().await;
+    assert!(!has("place").await);
+    assert!(handle.enable_tool("place", true));
+    tools_heard().await;
+    assert!(has("place").await);
+    assert!(handle.remove_tool("search"));
+    tools_heard().await;
+    assert!(!has("search").await);
 }

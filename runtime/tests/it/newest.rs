@@ -4,6 +4,7 @@
 mod asking;
 mod failing;
 mod judge;
+mod offers;
 mod server;
 
 use std::collections::{BTreeSet, HashMap};
@@ -126,6 +127,7 @@ async fn session(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
             "{revision} {name}: {error}"
         );
     }
+    offers::used(&client, service).await;
     if revision == Revision::V2026_07_28 {
         client
             .request::<Discover>(Default::default())
@@ -172,6 +174,17 @@ async fn mistakes(service: &Service, revision: Revision) -> Vec<(Side, Value)> {
         request("2", "tools/call", r#""name":5"#),
         request("3", "tools/call", r#""name":"needy""#),
         request("4", "tools/list", r#""cursor":"none of ours""#),
+        request(
+            "8",
+            "prompts/get",
+            r#""name":"dressed","arguments":{"about":5}"#,
+        ),
+        request("9", "resources/read", r#""uri":"file:///%ZZ""#),
+        request(
+            "10",
+            "completion/complete",
+            r#""ref":5,"argument":{"name":"a","value":""}"#,
+        ),
         request("5", "tools/list", r#""cursor":[]"#).replace("2026-07-28", "1999-01-01"),
         r#"{"jsonrpc":"2.0","id":6,"method":7}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":7,"method":"#.to_owned(),
@@ -269,6 +282,15 @@ fn of_server(revision: Revision) -> Vec<&'static str> {
         "ProgressNotification",
         "LoggingMessageNotification",
         "ToolListChangedNotification",
+        "ListPromptsResult",
+        "GetPromptResult",
+        "ListResourcesResult",
+        "ListResourceTemplatesResult",
+        "ReadResourceResult",
+        "CompleteResult",
+        "PromptListChangedNotification",
+        "ResourceListChangedNotification",
+        "ResourceUpdatedNotification",
     ];
     names.extend(match revision {
         Revision::V2026_07_28 => &[
@@ -301,13 +323,24 @@ fn of_server(revision: Revision) -> Vec<&'static str> {
 
 /// The same of the client.
 fn of_client(revision: Revision) -> Vec<&'static str> {
-    let mut names = vec!["ListToolsRequest", "CallToolRequest"];
+    let mut names = vec![
+        "ListToolsRequest",
+        "CallToolRequest",
+        "ListPromptsRequest",
+        "GetPromptRequest",
+        "ListResourcesRequest",
+        "ListResourceTemplatesRequest",
+        "ReadResourceRequest",
+        "CompleteRequest",
+    ];
     names.extend(match revision {
         Revision::V2026_07_28 => &["DiscoverRequest", "SubscriptionsListenRequest"][..],
         _ => &[
             "InitializeRequest",
             "InitializedNotification",
             "SetLevelRequest",
+            "SubscribeRequest",
+            "UnsubscribeRequest",
             "ListRootsResult",
             "CreateMessageResult",
         ],
@@ -354,6 +387,36 @@ async fn the_twin_notices_what_is_not_listed() {
                 vec!["", "/tools/0", "/tools/3"],
             ),
             ("CallToolResult", result("content"), vec!["", "/content/0"]),
+            (
+                "ListPromptsResult",
+                result("prompts"),
+                vec!["", "/prompts/0", "/prompts/0/arguments/0"],
+            ),
+            (
+                "GetPromptResult",
+                result("messages"),
+                vec!["", "/messages/0", "/messages/0/content"],
+            ),
+            (
+                "ListResourcesResult",
+                result("resources"),
+                vec!["", "/resources/0", "/resources/0/annotations"],
+            ),
+            (
+                "ListResourceTemplatesResult",
+                result("resourceTemplates"),
+                vec!["", "/resourceTemplates/0"],
+            ),
+            (
+                "ReadResourceResult",
+                result("contents"),
+                vec!["", "/contents/0", "/contents/1"],
+            ),
+            (
+                "CompleteResult",
+                result("completion"),
+                vec!["", "/completion"],
+            ),
         ];
         for (name, value, places) in leaks {
             assert_eq!(judge.both(name, &value), [""; 0], "{revision}");

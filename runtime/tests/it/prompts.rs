@@ -17,6 +17,7 @@ use crate::support::{conversation, joined, modern};
 #[prompt(title = "Review")]
 fn review(
     /// The code.
+    #[schemars(title = "Code")]
     code: String,
     /// How strict.
     level: Option<Level>,
@@ -115,15 +116,15 @@ async fn at_every_revision() {
             .collect();
         let title = (Revision::V2025_06_18 <= revision).then_some("Review");
         assert_eq!(listed[0]["title"].as_str(), title, "{revision}");
-        assert_eq!(
-            listed[0]["arguments"],
-            json!([
-                {"name": "code", "description": "The code.", "required": true},
-                {"name": "level", "description": "How strict.", "required": false},
-                {"name": "remarks", "description": "At most so many remarks.", "required": false},
-            ]),
-            "{revision}"
-        );
+        let mut arguments = json!([
+            {"name": "code", "description": "The code.", "required": true},
+            {"name": "level", "description": "How strict.", "required": false},
+            {"name": "remarks", "description": "At most so many remarks.", "required": false},
+        ]);
+        if Revision::V2025_06_18 <= revision {
+            arguments[0]["title"] = json!("Code");
+        }
+        assert_eq!(listed[0]["arguments"], arguments, "{revision}");
         assert_eq!(listed[1].get("arguments"), None);
         assert_eq!(listed[1]["description"], "Nothing to say.");
 
@@ -339,8 +340,17 @@ async fn failures() {
         context.set_result_meta("io.modelcontextprotocol/x", json!(1));
         "x"
     });
+    let unsuggested = DynamicPrompt::new("unsuggested")
+        .argument("now", "", true)
+        .complete("now", |_| -> Vec<String> { panic!("no") })
+        .argument("later", "", true)
+        .complete("later", async |_| -> Vec<String> {
+            tokio::task::yield_now().await;
+            panic!("no")
+        })
+        .handler(|_, _| async { "x" });
     let service = server()
-        .prompts(vec![panics, slow, illegal, key])
+        .prompts(vec![panics, slow, illegal, key, unsuggested])
         .build()
         .unwrap();
     for revision in [Revision::V2024_11_05, Revision::V2026_07_28] {
@@ -359,6 +369,16 @@ async fn failures() {
             assert!(message.contains(says), "{name}: {message}");
             client.get_prompt("greeting", ()).await.unwrap();
         }
+        // L-2: so does a function that suggests.
+        for argument in ["now", "later"] {
+            let of = PromptReference::new("unsuggested");
+            let (code, pointer, message) = refused(client.complete(of, argument, "").await);
+            assert_eq!((code, &*pointer), (-32603, ""), "{argument}: {message}");
+            assert!(message.contains("internal error"), "{argument}: {message}");
+            let of = PromptReference::new("trip");
+            let found = client.complete(of, "means", "b").await.unwrap();
+            assert_eq!(found.values, ["bus"]);
+        }
     }
 }
 
@@ -372,6 +392,7 @@ async fn dynamic() {
             .description("Asks for a poem.")
             .argument("about", "What it is about.", true)
             .argument("form", "", false)
+            .argument_title("form", "Form")
             .complete("form", async |_| ["sonnet"])
             .handler(|_, arguments: Map<String>| async move {
                 format!("{:?} {:?}", arguments.get("about"), arguments.get("form"))
@@ -386,6 +407,14 @@ async fn dynamic() {
             .matches("two prompts are named `poem`")
             .count(),
         1
+    );
+    let listed = client.list_prompts().await.unwrap();
+    assert_eq!(
+        serde_json::to_value(&listed[3]).unwrap(),
+        json!({"name": "poem", "description": "Asks for a poem.", "arguments": [
+            {"name": "about", "description": "What it is about.", "required": true},
+            {"name": "form", "title": "Form", "required": false},
+        ]})
     );
     let result = client
         .get_prompt("poem", json!({"about": "3"}))
@@ -463,6 +492,7 @@ fn what_is_wrong_is_reported_at_once() {
             .handler(|_, _| async { "" }),
         DynamicPrompt::new("c")
             .complete("x", |_| [""])
+            .argument_title("y", "Y")
             .handler(|_, _| async { "" }),
         DynamicPrompt::new("greeting").handler(|_, _| async { "" }),
     ];
@@ -472,6 +502,7 @@ fn what_is_wrong_is_reported_at_once() {
         "has no handler",
         "has two arguments named `x`",
         "completes `x`, which is not an argument of it",
+        "titles `y`, which is not an argument of it",
         "two prompts are named `greeting`: fn `greeting` at ",
     ] {
         assert!(problem.contains(expected), "{expected}: {problem}");

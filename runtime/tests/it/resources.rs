@@ -15,6 +15,7 @@ use trueform::{
         TextResourceContents, UnsubscribeRequestParams,
         methods::{ReadResource, ResourceListChanged, ResourceUpdated, Subscribe, Unsubscribe},
     },
+    visibility::OfferKind,
 };
 
 use crate::support::{conversation, initialize, joined, legacy, modern, soon};
@@ -75,6 +76,12 @@ fn all() -> Vec<ResourceContents> {
             .into(),
         BlobResourceContents::new("AAAA", "shop://all/c").into(),
     ]
+}
+
+/// Copies of these may be kept.
+#[resource("x:cached/{id}", ttl = "90s")]
+fn cached(id: u8) -> String {
+    id.to_string()
 }
 
 fn server() -> Server {
@@ -190,8 +197,16 @@ async fn caching() {
             let contents = TextResourceContents::new("own", "");
             ReadResourceResult::new(vec![contents.into()]).with_ttl_ms(5)
         });
+    let template = DynamicTemplate::new("x:of/{id}", "of")
+        .caching(Caching::public(Duration::from_secs(5)))
+        .handler(async |_, variables: Variables| variables["id"].to_owned());
     let all = || server().tools(tools![]).prompts(prompts![]);
-    let service = all().resources(vec![kept, own]).build().unwrap();
+    let service = all()
+        .resources(vec![kept, own])
+        .resources(template)
+        .resources(resources![cached])
+        .build()
+        .unwrap();
     let client = connected(&service, Revision::V2026_07_28).await;
     let raw = async |service: &Service, method: &str, params: &str| {
         let answers = conversation(service, joined([modern("1", method, params)])).await;
@@ -204,6 +219,10 @@ async fn caching() {
         ("shop://logo.png", 60_000, "public"),
         ("x:kept", 60_000, "private"),
         ("x:own", 5, "private"),
+        // Of a template, for each of its resources.
+        ("x:of/1", 5_000, "public"),
+        ("x:cached/1", 90_000, "private"),
+        ("shop://orders/7", 0, "private"),
     ] {
         let params = format!(r#","uri":"{uri}""#);
         let found = raw(&service, "resources/read", &params).await;
@@ -219,6 +238,24 @@ async fn caching() {
         assert_eq!(found, (json!(0), json!("private")), "{method}");
         let found = raw(&listed, &method, "").await;
         assert_eq!(found, (json!(3_600_000), json!("public")), "{method}");
+    }
+    // One list has its own, whichever is said first.
+    let own = Caching::private(Duration::from_secs(7));
+    let listed_apart = all()
+        .list_caching_of(OfferKind::Prompt, own)
+        .list_caching_of(OfferKind::ResourceTemplate, hour)
+        .list_caching_of(OfferKind::ResourceTemplate, own)
+        .list_caching(hour)
+        .build()
+        .unwrap();
+    for (method, ttl, scope) in [
+        ("tools/list", 3_600_000, "public"),
+        ("prompts/list", 7000, "private"),
+        ("resources/list", 3_600_000, "public"),
+        ("resources/templates/list", 7000, "private"),
+    ] {
+        let found = raw(&listed_apart, method, "").await;
+        assert_eq!(found, (json!(ttl), json!(scope)), "{method}");
     }
     // The second page too, and not before the revision that has it.
     let cursor = r#","cursor":"cmVzb3VyY2U6c2hvcDovL2FsbA""#;

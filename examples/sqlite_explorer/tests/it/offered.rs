@@ -208,10 +208,15 @@ async fn a_prompt_about_a_table() {
             .client
             .get_prompt("explain_table", json!({ "table": "ordrs" }))
             .await;
-        let (code, message, _) = refused(answer);
+        // K-2: the argument is wrong, not the server.
+        let (code, message, data) = refused(answer);
         assert_eq!(
-            (code, &*message),
-            (-32603, "there is no table or view `ordrs`")
+            (code, &data["pointer"]),
+            (-32602, &json!("/params/arguments/table"))
+        );
+        assert!(
+            message.ends_with("`table`: there is no table or view `ordrs`"),
+            "{message}"
         );
         let (code, ..) = refused(reader.client.get_prompt("explain_table", ()).await);
         assert_eq!(code, -32602);

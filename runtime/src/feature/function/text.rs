@@ -35,6 +35,7 @@ pub(crate) struct TextFunction<R> {
 #[derive(Debug)]
 pub(crate) struct TextParameter {
     pub(crate) name: Box<str>,
+    pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) required: bool,
     /// The values of an enumeration; empty for other types.
@@ -284,10 +285,14 @@ fn parameters(schema: &Map<String, Value>) -> Vec<TextParameter> {
     let properties = properties.into_iter().flatten();
     properties
         .map(|(name, property)| {
-            let described = property.get("description").and_then(Value::as_str);
+            let text = |keyword: &str| {
+                let text = property.get(keyword).and_then(Value::as_str);
+                text.map(str::to_owned)
+            };
             TextParameter {
                 name: name.as_str().into(),
-                description: described.map(str::to_owned),
+                title: text("title"),
+                description: text("description"),
                 required: required.contains(&name.as_str()),
                 values: values(property, schema),
                 is_scalar: matches!(kind(property, schema, DEEPEST), Kind::Scalar),

@@ -46,6 +46,8 @@ use crate::{
 pub struct DynamicPrompt {
     prompt: Prompt,
     arguments: Vec<PromptArgument>,
+    /// The titles of arguments, by their names.
+    titles: Vec<(String, String)>,
     completers: Vec<(String, Completer)>,
     timeout: Option<Duration>,
     needs: RequiredCapabilities,
@@ -70,6 +72,7 @@ impl DynamicPrompt {
         Self {
             prompt: Prompt::new(name),
             arguments: Vec::new(),
+            titles: Vec::new(),
             completers: Vec::new(),
             timeout: None,
             needs: RequiredCapabilities::NONE,
@@ -117,6 +120,12 @@ impl DynamicPrompt {
         argument.description = Some(description.into()).filter(|text: &String| !text.is_empty());
         argument.required = Some(required);
         self.arguments.push(argument);
+        self
+    }
+
+    /// Sets the name that people are shown of the argument `name`.
+    pub fn argument_title(mut self, name: impl Into<String>, title: impl Into<String>) -> Self {
+        self.titles.push((name.into(), title.into()));
         self
     }
 
@@ -175,6 +184,14 @@ impl DynamicPrompt {
             problems.push(format!(
                 "prompt `{name}` ({place}) has two arguments named `{twice}`"
             ));
+        }
+        for (argument, title) in self.titles {
+            match self.arguments.iter_mut().find(|one| one.name == argument) {
+                Some(one) => one.title = Some(title),
+                None => problems.push(format!(
+                    "prompt `{name}` ({place}) titles `{argument}`, which is not an argument of it"
+                )),
+            }
         }
         if self.handler.is_none() {
             problems.push(format!("prompt `{name}` ({place}) has no handler"));

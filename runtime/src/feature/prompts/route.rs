@@ -114,6 +114,7 @@ impl PromptDraft {
             .iter()
             .map(|one| {
                 let mut argument = PromptArgument::new(&*one.name);
+                argument.title.clone_from(&one.title);
                 argument.description.clone_from(&one.description);
                 argument.required = Some(one.required);
                 argument

@@ -127,10 +127,12 @@ impl ResourceDraft {
         }
     }
 
-    /// The resource or template, unless something is wrong with it, which is appended to `problems`.
+    /// The resource or template, unless something is wrong with it, which is appended to `problems`. `is_limited` says whether some
+    /// callers do not see everything.
     pub(super) fn finished(
         self,
         options: CompileOptions,
+        is_limited: bool,
         problems: &mut Vec<String>,
     ) -> Option<Finished> {
         let before = problems.len();
@@ -257,6 +259,7 @@ impl ResourceDraft {
             needs: self.needs,
             forms: self.forms,
             caching: self.caching,
+            is_limited,
             mime_type: self.shown.mime_type.as_deref().map(Into::into),
             code: code?,
             variables: names,

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use trueform_schema::{Era, ErrorObject, Json, Revision};
+use trueform_schema::{CacheScope, Era, ErrorObject, Json, Revision};
 
 use super::contents::ResourceOutput;
 use crate::{
@@ -50,6 +50,8 @@ pub(crate) struct Reader {
     /// What its function asks clients for.
     pub(super) forms: Forms,
     pub(super) caching: Caching,
+    /// Whether some callers do not see everything.
+    pub(super) is_limited: bool,
     pub(super) mime_type: Option<Box<str>>,
     pub(super) code: Code,
     /// The names of the variables of a template.
@@ -129,6 +131,15 @@ impl Callable for Reading {
         if let Some((ttl, scope)) = self.reader.caching.members() {
             result.ttl_ms.get_or_insert(ttl);
             result.cache_scope.get_or_insert(scope);
+        }
+        if self.reader.is_limited && result.cache_scope == Some(CacheScope::Public) {
+            // V-10
+            tracing::warn!(
+                resource = self.name(),
+                place = %self.place(),
+                "a result says that anyone may share it, but `Server::visible` limits who sees it: it is sent as private"
+            );
+            result.cache_scope = Some(CacheScope::Private);
         }
         let (kind, name, place) = ("resource", self.name(), self.place());
         let named = Named { kind, name, place };

@@ -77,7 +77,7 @@ impl Resources {
     pub(crate) fn build(
         set: ResourceSet,
         options: CompileOptions,
-        (page_size, caching): (usize, Caching),
+        (page_size, [caching, caching_of_templates]): (usize, [Caching; 2]),
         is_limited: bool,
         states: &States,
         revisions: Revisions,
@@ -87,7 +87,7 @@ impl Resources {
             resources,
             templates,
         } = gathered(set, options, is_limited, states, revisions, problems);
-        let templates = Listed::new(templates, page_size).with_caching(caching);
+        let templates = Listed::new(templates, page_size).with_caching(caching_of_templates);
         Self {
             resources: Listed::new(resources, page_size).with_caching(caching),
             matcher: RwLock::new(Arc::new(Matcher::new(templates.now()))),
@@ -448,7 +448,7 @@ fn gathered(
                 named.kind, named.name, named.place
             ));
         }
-        match draft.finished(options, problems) {
+        match draft.finished(options, is_limited, problems) {
             Some(Finished::Static(resource)) => all.resources.push(resource),
             Some(Finished::Template(template)) => all.templates.push(template),
             None => {}

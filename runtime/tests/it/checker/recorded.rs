@@ -9,7 +9,11 @@ use trueform::{
     Service,
     client::{Answering, Client, ClientHandler, ClientOptions},
     prelude::*,
-    schema::{ClientCapabilities, Icon, SubscriptionFilter, ToolAnnotations},
+    schema::{
+        ClientCapabilities, Icon, PromptReference, ResourceTemplateReference,
+        SubscribeRequestParams, SubscriptionFilter, ToolAnnotations, UnsubscribeRequestParams,
+        methods::{Subscribe, Unsubscribe},
+    },
     testing::{Checker, Recorder, Side},
 };
 
@@ -51,7 +55,29 @@ fn all_content() -> Vec<ContentBlock> {
     vec![text.into(), image.into(), audio.into(), link.into()]
 }
 
-fn server() -> (Service, Director) {
+/// Asks for a word.
+#[prompt(title = "Word")]
+fn word(#[arg(complete = ["one", "two"])] about: String) -> Vec<trueform::schema::PromptMessage> {
+    let content = all_content().into_iter();
+    let messages = content.map(trueform::prompt::user);
+    messages
+        .chain([trueform::prompt::assistant(about)])
+        .collect()
+}
+
+/// A note.
+#[resource("notes:all", ttl = "60s", public, size = 4)]
+fn note() -> &'static str {
+    "note"
+}
+
+/// Some bytes.
+#[resource("notes:bytes/{length}", mime_type = "x/y")]
+fn bytes(#[arg(complete = ["1", "2"])] length: u8) -> Option<Vec<u8>> {
+    (length < 9).then(|| vec![length; length.into()])
+}
+
+fn server() -> (Server, Director) {
     let (stage, director) = stage();
     let all = tools![
         add,
@@ -91,7 +117,7 @@ fn server() -> (Service, Director) {
         .tools(dressed)
         .state(stage)
         .page_size(4);
-    (server.build().unwrap(), director)
+    (server, director)
 }
 
 /// A client, what was recorded between it and the server, and the server's task.
@@ -145,6 +171,30 @@ impl ClientHandler for Answers {
     }
 }
 
+/// Prompts, resources and completion: lists, results and errors.
+async fn offers(client: &Client) {
+    assert_eq!(client.list_prompts().await.unwrap().len(), 1);
+    assert_eq!(client.list_resources().await.unwrap().len(), 1);
+    assert_eq!(client.list_resource_templates().await.unwrap().len(), 1);
+    let got = client.get_prompt("word", json!({ "about": "x" })).await;
+    assert_eq!(got.unwrap().messages.len(), all_content().len() + 1);
+    assert!(client.get_prompt("word", ()).await.is_err());
+    for uri in ["notes:all", "notes:bytes/3"] {
+        client.read_resource(uri).await.unwrap();
+    }
+    for uri in ["notes:none", "notes:bytes/9", "notes:bytes/x"] {
+        assert!(client.read_resource(uri).await.is_err(), "{uri}");
+    }
+    let prompt = PromptReference::new("word");
+    let found = client.complete(prompt, "about", "t").await.unwrap();
+    assert_eq!(found.values, ["two"]);
+    let template = ResourceTemplateReference::new("notes:bytes/{length}");
+    let found = client.complete(template, "length", "").await.unwrap();
+    assert_eq!(found.values, ["1", "2"]);
+    let unknown = PromptReference::new("unknown");
+    assert!(client.complete(unknown, "about", "").await.is_err());
+}
+
 async fn talk(service: &Service, director: &Director, side: Side, revision: Revision) {
     let mut roots = ClientCapabilities::default();
     roots.roots = Some(Default::default());
@@ -182,6 +232,7 @@ async fn talk(service: &Service, director: &Director, side: Side, revision: Revi
         client.call_tool("panics", ()).await.unwrap().is_error,
         Some(true)
     );
+    offers(&client).await;
     // Progress and log messages, of two calls at once.
     let call = || {
         client
@@ -207,15 +258,29 @@ async fn talk(service: &Service, director: &Director, side: Side, revision: Revi
     if revision == Revision::V2026_07_28 {
         let mut filter = SubscriptionFilter::default();
         filter.tools_list_changed = Some(true);
+        filter.prompts_list_changed = Some(true);
+        filter.resource_subscriptions = Some(vec!["notes:all".to_owned()]);
         let mut subscription = client.listen(filter).await.unwrap();
+        service.handle().notify_prompts_changed();
+        assert!(soon(subscription.next()).await.is_some());
+        service.handle().resource_updated("notes:all");
+        assert!(soon(subscription.next()).await.is_some());
         let other = client.listen(SubscriptionFilter::default()).await.unwrap();
         service.handle().notify_tools_changed();
         assert!(soon(subscription.next()).await.is_some());
         drop(other);
     } else {
+        let params = SubscribeRequestParams::new("notes:all");
+        client.request::<Subscribe>(params).await.unwrap();
         let mut notifications = client.notifications();
         service.handle().notify_tools_changed();
         assert!(soon(notifications.next()).await.is_some());
+        service.handle().notify_prompts_changed();
+        assert!(soon(notifications.next()).await.is_some());
+        service.handle().resource_updated("notes:all");
+        assert!(soon(notifications.next()).await.is_some());
+        let params = UnsubscribeRequestParams::new("notes:all");
+        client.request::<Unsubscribe>(params).await.unwrap();
     }
     client.list_tools().await.unwrap();
     soon(client.close()).await;
@@ -225,7 +290,9 @@ async fn talk(service: &Service, director: &Director, side: Side, revision: Revi
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_of_every_revision() {
-    let (service, director) = server();
+    let (server, director) = server();
+    let server = server.prompts(prompts![word]);
+    let service = server.resources(resources![note, bytes]).build().unwrap();
     for revision in Revision::ALL {
         for side in [Side::Client, Side::Server] {
             talk(&service, &director, side, revision).await;
@@ -266,7 +333,8 @@ async fn both_eras_on_one_link_and_nonsense() {
         "[]".to_owned(),
         legacy("9", "prompts/list", "{}"),
     ];
-    let (service, _director) = server();
+    let (server, _director) = server();
+    let service = server.build().unwrap();
     let recorder = Recorder::new();
     let (near, far) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(far);

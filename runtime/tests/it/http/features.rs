@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use trueform::{
+    completion::CompletionQuery,
     layer::ResponseLimit,
     prelude::*,
     resource::Folder,
@@ -31,6 +32,29 @@ fn review(#[arg(complete = ["a"])] level: u8, remark: Option<String>) -> String 
 #[prompt]
 fn breaks() -> String {
     panic!("on purpose")
+}
+
+/// Asks for what cannot be suggested.
+#[prompt]
+fn unsuggested(
+    #[arg(complete = falls)] falls: String,
+    #[arg(complete = fails)] fails: String,
+) -> String {
+    falls + &fails
+}
+
+fn falls(_: CompletionQuery) -> Vec<String> {
+    panic!("on purpose")
+}
+
+fn fails(_: CompletionQuery) -> Result<Vec<String>, ToolError> {
+    Err(ToolError::new("the words are gone"))
+}
+
+/// A file below a folder.
+#[resource("files://{+path}", file_like)]
+fn file(path: String) -> String {
+    path
 }
 
 /// A note.
@@ -73,8 +97,14 @@ fn app() -> App {
     App::serving(
         Server::new("t", "1")
             .tools(tools![count])
-            .prompts(prompts![review, breaks, slow, illegal])
-            .resources(resources![note, broken, slow_resource, illegal_resource]),
+            .prompts(prompts![review, breaks, slow, illegal, unsuggested])
+            .resources(resources![
+                note,
+                file,
+                broken,
+                slow_resource,
+                illegal_resource
+            ]),
     )
 }
 
@@ -188,6 +218,49 @@ async fn bad_requests() {
             -32602,
             "/params/uri",
         ),
+        // A slash that is encoded belongs to the value, which is not a number then.
+        (
+            "resources/read",
+            r#""uri":"notes://1%2F2""#,
+            "notes://1%2F2",
+            -32602,
+            "/params/uri",
+        ),
+        (
+            "resources/read",
+            r#""uri":"notes://%FF""#,
+            "notes://%FF",
+            -32602,
+            "/params/uri",
+        ),
+        (
+            "resources/read",
+            r#""uri":"files://../secret""#,
+            "files://../secret",
+            -32602,
+            "/params/uri",
+        ),
+        (
+            "resources/read",
+            r#""uri":"files://a/%2e%2e/secret""#,
+            "files://a/%2e%2e/secret",
+            -32602,
+            "/params/uri",
+        ),
+        (
+            "resources/read",
+            r#""uri":"files://a%2F..%2Fsecret""#,
+            "files://a%2F..%2Fsecret",
+            -32602,
+            "/params/uri",
+        ),
+        (
+            "resources/read",
+            r#""uri":"files://a%5Cb""#,
+            "files://a%5Cb",
+            -32602,
+            "/params/uri",
+        ),
         (
             "resources/read",
             r#""uri":"broken://here""#,
@@ -251,6 +324,20 @@ async fn bad_requests() {
             "",
             -32602,
             "/params/argument/value",
+        ),
+        (
+            "completion/complete",
+            r#""ref":{"type":"ref/prompt","name":"unsuggested"},"argument":{"name":"falls","value":""}"#,
+            "",
+            -32603,
+            "",
+        ),
+        (
+            "completion/complete",
+            r#""ref":{"type":"ref/prompt","name":"unsuggested"},"argument":{"name":"fails","value":""}"#,
+            "",
+            -32603,
+            "",
         ),
     ] {
         let old = Req::legacy(&session, "1", method, &format!("{{{params}}}"));

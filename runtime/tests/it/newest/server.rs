@@ -11,22 +11,22 @@ use trueform::{
     },
 };
 
-use super::{asking, failing};
+use super::{asking, failing, offers};
 
-fn icon() -> Icon {
+pub(super) fn icon() -> Icon {
     Icon::new("https://example.com/i.png")
         .with_mime_type("image/png")
         .with_sizes(vec!["48x48".to_owned(), "any".to_owned()])
         .with_theme("dark")
 }
 
-fn meta() -> Meta {
+pub(super) fn meta() -> Meta {
     [("example.com/key", json!({"any": [1, null]}).into())]
         .into_iter()
         .collect()
 }
 
-fn annotations() -> Annotations {
+pub(super) fn annotations() -> Annotations {
     Annotations::new()
         .with_audience(vec![Role::User, Role::Assistant])
         .with_priority(0.5)
@@ -34,7 +34,7 @@ fn annotations() -> Annotations {
 }
 
 /// Every kind of content with everything on it.
-fn content() -> Vec<ContentBlock> {
+pub(super) fn content() -> Vec<ContentBlock> {
     let text = TextContent::new("text");
     let image = ImageContent::new("iVBORw==", "image/png");
     let audio = AudioContent::new("UklGRg==", "audio/wav");
@@ -183,5 +183,5 @@ pub(super) fn service() -> Service {
     for (name, output, result) in structured() {
         server = server.tools(dressed(name, output, result));
     }
-    server.build().unwrap()
+    offers::added(server).build().unwrap()
 }

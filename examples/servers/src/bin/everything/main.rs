@@ -15,6 +15,8 @@ mod resources;
 mod rounds;
 mod schemas;
 mod skills;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use trueform::prelude::*;
