@@ -2,6 +2,7 @@
 //! official schema of that revision says, also where the schema is closed to members that it does not list.
 
 mod asking;
+mod expected;
 mod failing;
 mod judge;
 mod offers;
@@ -22,6 +23,7 @@ use trueform::{
 };
 
 use self::{
+    expected::{of_client, of_server},
     judge::Judge,
     server::{service, structured},
 };
@@ -272,83 +274,6 @@ fn at(revision: Revision) -> usize {
         .iter()
         .position(|other| *other == revision)
         .unwrap()
-}
-
-/// What a session has to have of the server, or it proves little.
-fn of_server(revision: Revision) -> Vec<&'static str> {
-    let mut names = vec![
-        "ListToolsResult",
-        "CallToolResult",
-        "ProgressNotification",
-        "LoggingMessageNotification",
-        "ToolListChangedNotification",
-        "ListPromptsResult",
-        "GetPromptResult",
-        "ListResourcesResult",
-        "ListResourceTemplatesResult",
-        "ReadResourceResult",
-        "CompleteResult",
-        "PromptListChangedNotification",
-        "ResourceListChangedNotification",
-        "ResourceUpdatedNotification",
-    ];
-    names.extend(match revision {
-        Revision::V2026_07_28 => &[
-            "DiscoverResult",
-            "SubscriptionsAcknowledgedNotification",
-            "UnsupportedProtocolVersionError",
-            "MissingRequiredClientCapabilityError",
-            "MethodNotFoundError",
-            "InvalidParamsError",
-            "InvalidRequestError",
-            "InternalError",
-            "ParseError",
-        ][..],
-        _ => &[
-            "InitializeResult",
-            "EmptyResult",
-            "ListRootsRequest",
-            "PingRequest",
-            "CreateMessageRequest",
-        ],
-    });
-    if revision >= Revision::V2025_06_18 && revision.era() == Era::Legacy {
-        names.push("ElicitRequest");
-    }
-    if revision == Revision::V2025_11_25 {
-        names.push("URLElicitationRequiredError");
-    }
-    names
-}
-
-/// The same of the client.
-fn of_client(revision: Revision) -> Vec<&'static str> {
-    let mut names = vec![
-        "ListToolsRequest",
-        "CallToolRequest",
-        "ListPromptsRequest",
-        "GetPromptRequest",
-        "ListResourcesRequest",
-        "ListResourceTemplatesRequest",
-        "ReadResourceRequest",
-        "CompleteRequest",
-    ];
-    names.extend(match revision {
-        Revision::V2026_07_28 => &["DiscoverRequest", "SubscriptionsListenRequest"][..],
-        _ => &[
-            "InitializeRequest",
-            "InitializedNotification",
-            "SetLevelRequest",
-            "SubscribeRequest",
-            "UnsubscribeRequest",
-            "ListRootsResult",
-            "CreateMessageResult",
-        ],
-    });
-    if revision >= Revision::V2025_06_18 && revision.era() == Era::Legacy {
-        names.push("ElicitResult");
-    }
-    names
 }
 
 /// Names of the protocol in `_meta`, which it does not have before 2026-07-28.
