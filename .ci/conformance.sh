@@ -11,7 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$2"
 cache=$(cd "$2" && pwd)
 
-# The revisions at which each scenario exists, by the suite's own `list`.
+# The revisions at which each scenario exists. It is compared with the suite's own `list`.
 plan() {
   local legacy3="2025-06-18 2025-11-25" all3="2025-06-18 2025-11-25 2026-07-28"
   runs server-session-lifecycle 2025-03-26 $legacy3
@@ -98,6 +98,8 @@ results=$cache/conformance-results
 rm -rf "$results"
 mkdir -p "$results"
 plan >"$results/plan"
+timeout 60 "$node" "$suite" list --server >"$results/list" </dev/null
+python3 "$here/planned.py" "$results/plan" "$results/list"
 
 while read -r revision scenario; do
   out=$results/$revision+$scenario

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that `gate.py` fails for each of its reasons, and passes without one."""
+"""Shows that `gate.py` and `planned.py` fail for each of their reasons, and pass without one."""
 
 import contextlib
 import io
@@ -12,6 +12,7 @@ from unittest import mock
 
 sys.dont_write_bytecode = True
 import gate
+import planned
 
 GOOD = {"id": "a", "status": "SUCCESS"}
 
@@ -79,6 +80,33 @@ class Gate(unittest.TestCase):
             self.assertEqual(verdict({"r+ping": [GOOD, check]}, skips=skips)[0], 0)
             other = check | {"errorMessage": "without two"}
             self.assertEqual(verdict({"r+ping": [GOOD, check, other]}, skips=skips)[0], 1)
+
+
+class Planned(unittest.TestCase):
+    LIST = "Server scenarios:\n  - ping [r3,r4]\n  - caching [r5]\n  - tasks-a [extension]\n  - tasks-status-notifications [extension]\n"
+    PLAN = ("r3 ping", "r4 ping", "r5 caching", "r5 tasks-a")
+
+    def found(self, *plan):
+        return planned.problems("\n".join(plan) + "\n", self.LIST)
+
+    def test_green(self):
+        self.assertEqual(self.found(*self.PLAN), [])
+        self.assertEqual(self.found(*self.PLAN, "r4 tasks-a"), [], "an extension at as many revisions as the plan says")
+
+    def test_red_for_what_is_left_out(self):
+        self.assertEqual(self.found("r3 ping", "r5 caching", "r5 tasks-a"), ["not planned: r4 ping"])
+        self.assertEqual(self.found("r3 ping", "r4 ping", "r5 caching"), ["not planned: tasks-a"])
+
+    def test_red_for_what_is_made_up(self):
+        self.assertEqual(self.found(*self.PLAN, "r5 ping"), ["not listed: r5 ping"])
+        self.assertEqual(self.found(*self.PLAN, "r5 other"), ["not listed: r5 other"])
+        self.assertEqual(self.found(*self.PLAN, "r3 ping"), ["planned twice: r3 ping"])
+        never = "tasks-status-notifications"
+        self.assertEqual(self.found(*self.PLAN, f"r5 {never}"), [f"planned, but never run: {never}"])
+
+    def test_red_without_a_list(self):
+        for text in ("", "an error", "  - ping [r3]"):
+            self.assertEqual(planned.problems("r3 ping\n", text), ["the list of the suite could not be read"])
 
 
 unittest.main()
