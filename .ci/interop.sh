@@ -91,10 +91,12 @@ done
 export PYTHONDONTWRITEBYTECODE=1
 environment sdk1
 environment sdk2
+environment tasks
 sdk1=$cache/python-sdk1/bin/python sdk2=$cache/python-sdk2/bin/python
 drive "$sdk1" "$here/interop/py1.py" $legacy
 drive "$sdk2" "$here/interop/py2.py" $legacy $modern
 drive "$sdk2" "$here/interop/fastmcp4.py" $legacy $modern
+drive "$cache/python-tasks/bin/python" "$here/interop/fastmcp_tasks_py.py" $modern
 drive "$sdk1" "$here/interop/langchain_py.py" $legacy
 drive "$sdk1" "$here/interop/smolagents_py.py" $legacy
 # An example that is a server of its own.

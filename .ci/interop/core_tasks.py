@@ -51,6 +51,46 @@ async def check_failure(session):
         assert result["isError"] and only_text(result) == "this job always fails", result
 
 
+async def check_protocol_error(session):
+    if session.revision < FIRST_TASKS:
+        return
+    task = await _begin(session, "protocol_error_job", {})
+    status = await _polled(session, task)
+    assert status == "failed", status
+    try:
+        result = await _result(session, task)
+    except Exception as error:
+        assert session.error_code(error) == -32603 and "this job always ends in a protocol error" in str(error), error
+    else:
+        raise AssertionError(f"answered {result}")
+
+
+async def check_never_a_task(session):
+    assert only_text(await session.call("greet", {"name": "Ann"})) == "Hello, Ann!"
+    if session.revision < FIRST_TASKS:
+        return
+    try:
+        task = await _begin(session, "greet", {"name": "Ann"})
+    except Exception as error:
+        assert session.error_code(error) == -32601, repr(error)
+    else:
+        raise AssertionError(f"{task} is a task")
+
+
+async def check_required(session):
+    """A tool that runs as a task only: clients without tasks are served in place."""
+    if session.revision < FIRST_TASKS:
+        result = await session.call("failing_job", {})
+        assert result["isError"] and only_text(result) == "this job always fails", result
+        return
+    try:
+        result = await session.call("failing_job", {})
+    except Exception as error:
+        assert session.error_code(error) == -32601, repr(error)
+    else:
+        raise AssertionError(f"answered {result}")
+
+
 async def check_asks(session):
     if session.revision >= FIRST_TASKS:
         for confirm, says in [(True, "notes would be gone now."), (False, "notes stays.")]:
@@ -73,6 +113,9 @@ async def check_cancelled(session):
 TASK_CHECKS = {
     "task": check_task,
     "task that fails": check_failure,
+    "task that ends in an error": check_protocol_error,
+    "never a task": check_never_a_task,
+    "only as a task": check_required,
     "task that asks": check_asks,
     "task that is cancelled": check_cancelled,
 }

@@ -149,7 +149,7 @@ main(
     | {
         # Its client has no method to subscribe.
         "updates of one resource": not_offered,
-        # The package does not bring a client of the extension; `fastmcp-tasks` would.
+        # The package does not bring a client of the extension; `fastmcp_tasks_py.py` is one.
         "task": not_offered,
         "typed result": check_typed_result,
         # This client holds the content to the form before it sends it.

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 
-import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { CallToolResultSchema, CreateTaskResultSchema } from "@modelcontextprotocol/sdk/types.js";
 
 import { onlyText } from "./harness.mjs";
 
@@ -12,6 +12,9 @@ const FIRST_TASKS = "2025-11-25";
 export const TASK_CHECKS = {
   "task": checkTask,
   "task that fails": checkFailure,
+  "task that ends in an error": checkProtocolError,
+  "never a task": checkNeverATask,
+  "only as a task": checkRequired,
   "task that asks": checkAsks,
   "task that is cancelled": checkCancelled,
 };
@@ -57,6 +60,43 @@ async function checkFailure(session) {
     assert.ok(result.isError);
     assert.equal(onlyText(result), "this job always fails");
   }
+}
+
+async function checkProtocolError(session) {
+  if (session.revision >= FIRST_TASKS) {
+    let id;
+    const { last } = await run(session, "protocol_error_job", {}, ({ type, task }) => (id = type === "taskCreated" ? task.taskId : id));
+    assert.equal(last.type, "error", JSON.stringify(last));
+    const { tasks } = session.client.experimental;
+    assert.equal((await tasks.getTask(id)).status, "failed");
+    await assert.rejects(tasks.getTaskResult(id, CallToolResultSchema), (error) => {
+      assert.equal(error.code, -32603, error.message);
+      assert.match(error.message, /this job always ends in a protocol error/);
+      return true;
+    });
+  }
+}
+
+// This SDK holds what it sends to what the list of tools says, so that its own check is passed by.
+async function checkNeverATask(session) {
+  assert.equal(onlyText(await session.call("greet", { name: "Ann" })), "Hello, Ann!");
+  if (session.revision >= FIRST_TASKS) {
+    const params = { name: "greet", arguments: { name: "Ann" }, task: {} };
+    await assert.rejects(session.client.request({ method: "tools/call", params }, CreateTaskResultSchema), { code: -32601 });
+  }
+}
+
+// A tool that runs as a task only: clients without tasks are served in place.
+async function checkRequired(session) {
+  const params = { name: "failing_job", arguments: {} };
+  const answer = session.client.request({ method: "tools/call", params }, CallToolResultSchema);
+  if (session.revision >= FIRST_TASKS) {
+    await assert.rejects(answer, { code: -32601 });
+    return;
+  }
+  const result = await answer;
+  assert.ok(result.isError);
+  assert.equal(onlyText(result), "this job always fails");
 }
 
 async function checkAsks(session) {
