@@ -106,10 +106,20 @@ impl<T: ?Sized> Future for Fired<T> {
                 return Poll::Pending;
             }
             Some((key, _)) => *key,
+            None if signal.is_fired() => return Poll::Ready(()),
             None => {
+                // Nothing is known by a new key: it is not looked for, however many wait.
                 let mut waiting = signal.lock();
                 waiting.last_key += 1;
-                waiting.last_key
+                let key = waiting.last_key;
+                waiting.wakers.push((key, cx.waker().clone()));
+                drop(waiting);
+                this.registered = Some((key, cx.waker().clone()));
+                // `fire` may have emptied the list before.
+                return match signal.is_fired() {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                };
             }
         };
         this.registered = Some((key, cx.waker().clone()));

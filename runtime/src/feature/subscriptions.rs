@@ -184,13 +184,12 @@ impl Subscriptions {
         topics: impl Iterator<Item = &'static Topic>,
         capacity: Option<&dyn Capacity>,
     ) -> Called {
-        if let Some(session) = &exchange.session
-            && self.open_on(session) >= MAX_SUBSCRIPTIONS
-        {
+        let session = exchange.session.as_ref();
+        let Ok(open) = session.map(OpenStream::on).transpose() else {
             return Called::Refused(jsonrpc::internal(format!(
                 "too many subscriptions are open: this server takes {MAX_SUBSCRIPTIONS} on one link"
             )));
-        }
+        };
         let ticket = match exchange.enter() {
             Ok(ticket) => ticket,
             Err(Some(error)) => return Called::Refused(error),
@@ -240,20 +239,34 @@ impl Subscriptions {
                 .map(|session| Fired::new(session, |session: &Session| &session.ending)),
             exchange: exchange.clone(),
             unanswered: Unanswered::new(tracing::Span::current()),
+            _open: open,
             _ticket: ticket,
             _reserved: reserved,
         }))
     }
+}
 
-    fn open_on(&self, session: &Arc<Session>) -> usize {
-        let is_of = |listener: &&Listener| {
-            let exchange = listener.exchange.upgrade();
-            let other = exchange
-                .as_ref()
-                .and_then(|exchange| exchange.session.as_ref());
-            other.is_some_and(|other| Arc::ptr_eq(other, session))
-        };
-        lock(&self.listeners).iter().filter(is_of).count()
+/// Counts a stream of a session until it is dropped. What others have open is not looked at.
+struct OpenStream(Arc<Session>);
+
+impl OpenStream {
+    /// Counts one more.
+    ///
+    /// # Errors
+    /// As many are open as may be.
+    fn on(session: &Arc<Session>) -> Result<Self, usize> {
+        let one_more = |open| (open < MAX_SUBSCRIPTIONS).then_some(open + 1);
+        let counted =
+            session
+                .listening
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        counted.map(|_| Self(session.clone()))
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.listening.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -335,6 +348,7 @@ struct Listening {
     unanswered: Unanswered,
     shutdown: Fired<dyn HostOwner>,
     input_end: Option<Fired<Session>>,
+    _open: Option<OpenStream>,
     _ticket: Option<Ticket>,
     /// For the resources that it names.
     _reserved: ReservedBytes,

@@ -7,7 +7,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -73,6 +73,8 @@ pub(crate) struct Session {
     pub(crate) asked: Asked,
     /// The resources whose changes the peer wants to hear of (J-7).
     pub(crate) watched: WatchedResources,
+    /// How many streams of `subscriptions/listen` are open on it.
+    pub(crate) listening: AtomicUsize,
     /// Messages that belong to no request: the whole output of a byte stream, the GET stream of an HTTP session.
     pub(crate) outbox: Arc<Outbox>,
     /// Fired when nothing more is read from the peer: its subscriptions end.
@@ -107,6 +109,7 @@ impl Session {
             in_flight: InFlight::default(),
             asked: Asked::default(),
             watched: WatchedResources::default(),
+            listening: AtomicUsize::new(0),
             outbox: Arc::new(Outbox::new()),
             ending: Signal::default(),
             cut: Signal::default(),

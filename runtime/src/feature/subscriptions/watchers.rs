@@ -47,6 +47,8 @@ impl Watcher {
     }
 
     fn is_there(&self) -> bool {
+        #[cfg(test)]
+        tests::visited();
         match self {
             Self::Session(session) => session.strong_count() > 0,
             Self::Stream(exchange) => exchange.strong_count() > 0,
@@ -54,6 +56,8 @@ impl Watcher {
     }
 
     fn watching(&self) -> Option<Watching> {
+        #[cfg(test)]
+        tests::visited();
         Some(match self {
             Self::Session(session) => Watching::Session(session.upgrade()?),
             Self::Stream(exchange) => Watching::Stream(exchange.upgrade()?),
@@ -127,8 +131,26 @@ impl Default for Table {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        static VISITS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Counts a look at a watcher.
+    pub(super) fn visited() {
+        VISITS.set(VISITS.get() + 1);
+    }
+
+    /// How many looks this thread took at watchers while it ran `code`.
+    pub(in super::super) fn visits(code: impl FnOnce()) -> usize {
+        let before = VISITS.get();
+        code();
+        VISITS.get() - before
+    }
 
     fn session() -> Arc<Session> {
         Arc::new(Session::new(None, None))
