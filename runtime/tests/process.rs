@@ -16,6 +16,10 @@ use std::{
 
 use trueform::prelude::*;
 
+#[cfg(all(feature = "ask", feature = "http"))]
+#[path = "process/asking.rs"]
+mod asking;
+
 /// Prints to both streams, through Rust and through a child process, and answers.
 #[tool]
 fn prints() -> String {
@@ -115,6 +119,10 @@ async fn run(arguments: Vec<String>) -> trueform::Result {
 }
 
 fn main() -> trueform::Result {
+    #[cfg(all(feature = "ask", feature = "http"))]
+    if let Ok(setup) = std::env::var(asking::VARIABLE) {
+        return asking::serve(&setup);
+    }
     if std::env::var_os("TRUEFORM_TEST_RUN").is_some() {
         return run(std::env::args().skip(1).collect());
     }
@@ -184,8 +192,22 @@ const CASES: &[Case] = &[
         "a_signal_after_a_call_for_the_end_ends_it_at_once",
         a_signal_after_a_call_for_the_end_ends_it_at_once,
     ),
+    #[cfg(target_os = "linux")]
+    ("messages_take_no_threads", messages_take_no_threads),
     #[cfg(unix)]
     ("sockets_work_too", sockets_work_too),
+    #[cfg(all(feature = "ask", feature = "http"))]
+    ("processes_in_turn", asking::processes_in_turn),
+    #[cfg(all(feature = "ask", feature = "http", target_os = "linux"))]
+    (
+        "bad_answers_of_older_clients",
+        asking::bad_answers_of_older_clients,
+    ),
+    #[cfg(all(feature = "ask", feature = "http", unix))]
+    (
+        "a_signal_while_a_question_is_open",
+        asking::a_signal_while_a_question_is_open,
+    ),
 ];
 
 struct Running {
@@ -729,6 +751,33 @@ fn a_signal_after_the_end_of_the_input_ends_it_at_once() {
         assert!(said.contains("the guard was dropped"), "{said:?}");
         assert!(begun.elapsed() < Duration::from_millis(DRAIN / 2));
     }
+}
+
+/// Findings 47: what is read and written takes no thread for each message.
+#[cfg(target_os = "linux")]
+fn messages_take_no_threads() {
+    let mut server = start(1000);
+    let path = format!("/proc/{}/status", server.child.id());
+    let threads = || {
+        let status = std::fs::read_to_string(&path).expect("it runs");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Threads:"));
+        let threads = line.and_then(|threads| threads.trim().parse::<u32>().ok());
+        threads.expect("a number")
+    };
+    let mut works = |id: u32| {
+        server.send(&call(id, "works", r#"{"milliseconds":1}"#));
+        assert!(server.line().contains("notifications/progress"));
+        assert_result(&server.line(), id, "done");
+    };
+    works(0);
+    let before = threads();
+    for id in 1..100 {
+        works(id);
+        assert_eq!(threads(), before, "after {id} messages");
+    }
+    assert!(server.end().1.success());
 }
 
 /// As clients built on libuv start their servers.

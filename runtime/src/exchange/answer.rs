@@ -14,6 +14,7 @@ use trueform_schema::{CancelledNotificationParams, Method};
 use super::{AskError, Exchange};
 use crate::{
     gate::Outgoing,
+    host::HostOwner,
     peer::{Session, Settled, Waiting},
     signal::Fired,
 };
@@ -46,6 +47,7 @@ pub(super) struct Answer<'c> {
     silence: Option<Pin<Box<Sleep>>>,
     given_up: Fired<Exchange>,
     unread: Fired<Exchange>,
+    stopping: Fired<dyn HostOwner>,
     /// Whether what the call occupies was given back.
     has_released: bool,
     is_settled: bool,
@@ -55,13 +57,16 @@ impl<'c> Answer<'c> {
     /// Counts one more request to the client of `session`.
     ///
     /// # Errors
-    /// As many as may be open already.
+    /// As many as may be open already; nothing more is read from the client.
     pub(super) fn begin(
         exchange: &'c Arc<Exchange>,
         session: &'c Session,
         limit: Duration,
     ) -> Result<Self, AskError> {
         let host = &exchange.host;
+        if host.shutdown.is_fired() || session.ending.is_fired() {
+            return Err(AskError::Gone);
+        }
         let settings = &host.settings;
         if host.asks.fetch_add(1, Ordering::Relaxed) >= settings.ask.max {
             host.asks.fetch_sub(1, Ordering::Relaxed);
@@ -80,6 +85,7 @@ impl<'c> Answer<'c> {
             silence: None,
             given_up: Fired::new(exchange.clone(), |exchange| &exchange.cancelled),
             unread: Fired::new(exchange.clone(), |exchange| &exchange.later().unread),
+            stopping: Fired::new(host.owner(), |owner| &owner.host().shutdown),
             has_released: false,
             is_settled: false,
         })
@@ -153,7 +159,11 @@ impl Future for Answer<'_> {
             this.is_settled = true;
             return Poll::Ready(Ok(settled));
         }
-        if Pin::new(&mut this.given_up).poll(cx).is_ready() || this.poll_gone(cx).is_ready() {
+        // Over HTTP an answer needs a connection of its own, and a server that stops takes none.
+        let is_over = Pin::new(&mut this.given_up).poll(cx).is_ready()
+            || Pin::new(&mut this.stopping).poll(cx).is_ready()
+            || this.poll_gone(cx).is_ready();
+        if is_over {
             return Poll::Ready(Err(AskError::Gone));
         }
         if this.poll_deadline(cx).is_ready() {

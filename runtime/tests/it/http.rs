@@ -9,6 +9,7 @@ mod bad_asks;
 mod bad_input;
 mod bounds;
 mod composed;
+mod cut_asks;
 mod features;
 mod frames;
 #[cfg(feature = "testing")]

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use trueform_schema::{DecodeError, ErrorObject, Revision};
 
-use crate::needs::RequiredCapabilities;
+use crate::{jsonrpc, needs::RequiredCapabilities};
 
 /// Why the client did not answer.
 #[derive(Clone, Debug)]
@@ -62,7 +62,8 @@ pub enum AskError {
     /// As many requests to clients as may be open are not answered yet; the limit is
     /// [`Server::max_asks`](crate::Server::max_asks).
     TooMany(usize),
-    /// The client has disconnected, or does not read what it is sent, or no longer waits for the call.
+    /// The client has disconnected, or does not read what it is sent, or no longer waits for the call; or the server stops, and takes
+    /// no more answers.
     Gone,
 }
 
@@ -98,9 +99,14 @@ impl fmt::Display for AskError {
             Self::Refused(error) => write!(
                 f,
                 "the client answered with error {}: {}",
-                error.code, error.message
+                error.code,
+                jsonrpc::sentence(&error.message)
             ),
-            Self::Malformed(error) => write!(f, "the client's answer is malformed: {error}"),
+            Self::Malformed(error) => {
+                let problem = error.to_string();
+                let problem = jsonrpc::sentence(&problem);
+                write!(f, "the client's answer is malformed: {problem}")
+            }
             Self::TimedOut(limit) => write!(f, "the client did not answer within {limit:?}"),
             Self::TooMany(limit) => write!(
                 f,
@@ -108,7 +114,7 @@ impl fmt::Display for AskError {
             ),
             Self::Gone => f.write_str(
                 "the client cannot be reached from this call: it has disconnected, does not read \
-                 what it is sent, or no longer waits for the call; end the call",
+                 what it is sent, or no longer waits for the call, or the server stops; end the call",
             ),
         }
     }
