@@ -35,6 +35,7 @@ async fn driven(work: ApartWork) {
         begin,
         life,
         drain,
+        ended_elsewhere,
         done,
     } = work;
     // The request's own span ends with its answer.
@@ -58,6 +59,10 @@ async fn driven(work: ApartWork) {
                     Some(response) => ApartEnd::Response(response),
                     None => ApartEnd::Cancelled,
                 },
+                () = ended_elsewhere => {
+                    drop(call.cut_off());
+                    ApartEnd::Elsewhere
+                }
                 () = sleep(life) => {
                     drop(call.cut_off());
                     ApartEnd::Expired

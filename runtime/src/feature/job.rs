@@ -46,6 +46,8 @@ pub(crate) struct ApartWork {
     pub(crate) life: Duration,
     /// How long it goes on when the server stops.
     pub(crate) drain: Duration,
+    /// Completes when it has ended elsewhere, so that nobody wants it any more.
+    pub(crate) ended_elsewhere: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Takes note of its end.
     pub(crate) done: ApartDone,
 }
@@ -59,6 +61,8 @@ pub(crate) type ApartDone =
 pub(crate) enum ApartEnd {
     Response(Outgoing),
     Cancelled,
+    /// It has ended elsewhere before.
+    Elsewhere,
     /// Its life was over.
     Expired,
     /// The server stopped.

@@ -96,8 +96,8 @@ pub enum TaskMode {
     /// A call runs as a task if its client wants that: at 2025-11-25 the client says so call by call, at 2026-07-28 by declaring the
     /// extension `io.modelcontextprotocol/tasks` with the call. Other calls are answered in place.
     Optional,
-    /// Every call runs as a task. Clients that cannot have that are refused: with -32601 at 2025-11-25, with -32021 at
-    /// 2026-07-28, and with a result that says so at older revisions.
+    /// Every call runs as a task where the revision has tasks: other calls are refused there, with -32601 at 2025-11-25, with -32021 at
+    /// 2026-07-28. Older revisions have none, and their clients could not know: calls are answered in place, however long that takes.
     // W-3, W-18
     Required,
 }

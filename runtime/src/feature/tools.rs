@@ -20,7 +20,7 @@ mod spec;
 
 pub(crate) use self::{
     draft::SchemaSettings,
-    room::{TOPIC, Tools, refused_in_result},
+    room::{TOPIC, Tools},
     route::ToolRoute,
 };
 pub use self::{

@@ -165,6 +165,10 @@ impl MemoryTaskStore {
 }
 
 impl TaskStore for MemoryTaskStore {
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn create(&self, record: TaskRecord) -> StoreFuture<'_, Result<bool, StoreError>> {
         let mut kept = self.kept();
         if kept.tasks.contains_key(&record.id) {

@@ -70,8 +70,9 @@ impl TaskRecord {
 /// Keeps tasks and their results until they expire.
 ///
 /// The process that runs a task writes its states; any process with the same store answers for it. A task that another process
-/// cancels ends in the store at once, and where it runs when that process reports its end. Input that a task waits for has to
-/// reach the process that runs it.
+/// cancels ends in the store at once; the process that runs it looks into the store in each
+/// [poll interval](crate::task::TaskSettings::poll_interval), and gives it up then. Input that a task waits for has to reach the process
+/// that runs it.
 ///
 /// A record expires when its [`life`](TaskRecord::life) is over, whether its task has ended or not.
 pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
@@ -84,6 +85,12 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// An error if there is no room for the state.
     // W-5
     fn update(&self, record: TaskRecord) -> StoreFuture<'_, Result<bool, StoreError>>;
+
+    /// Whether other processes may change what it keeps. Where none does, the tasks that run here are not looked up again and again.
+    /// Default: `true`.
+    fn is_shared(&self) -> bool {
+        true
+    }
 
     /// The task `id`, unless it is unknown or expired.
     fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<Option<TaskRecord>, StoreError>>;

@@ -18,7 +18,7 @@ use crate::{
         call::{Conditions, run},
         job::{ApartWork, Called, Completion, Job, Pool, RunApart},
         layer::Layers,
-        tools::{ToolRoute, refused_in_result},
+        tools::ToolRoute,
         undeclared,
     },
     gate::Outgoing,
@@ -80,13 +80,7 @@ pub(crate) fn call(
                 (false, _) => Ok(in_place(asked, conditions)),
             }
         }
-        (revision, ..) if is_required && revision < Revision::V2025_11_25 => {
-            let text = format!(
-                "tool `{name}` runs as a task only, and protocol revision {revision} has no tasks: \
-                 the client needs 2025-11-25 or a newer one"
-            );
-            refused_in_result(asked.tool, &Context(asked.exchange), &text)
-        }
+        // Older revisions have no tasks: what they list can be called all the same.
         _ => Ok(in_place(asked, conditions)),
     }
 }
@@ -187,6 +181,7 @@ pub(super) fn work(
         begin: Box::new(begin),
         life,
         drain: running.tasks.settings.drain,
+        ended_elsewhere: Box::pin(running.tasks.clone().ended_elsewhere(running.live.clone())),
         done: Box::new(move |end| Box::pin(running.settle(end))),
     }
 }

@@ -109,6 +109,7 @@ impl RunningTask {
     pub(super) async fn settle(mut self, end: ApartEnd) {
         self.is_settled = true;
         let change = match end {
+            ApartEnd::Elsewhere => return self.tasks.adopt_end(&self.live).await,
             ApartEnd::Response(response) => ended(&response, self.live.revision.era()),
             ApartEnd::Cancelled => Change::Cancelled {
                 message: "the task was cancelled",

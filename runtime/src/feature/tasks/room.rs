@@ -266,6 +266,38 @@ impl Tasks {
         }
     }
 
+    /// Completes when the store says that `task` has ended, which another process has done then, or has it no longer.
+    pub(super) async fn ended_elsewhere(self: Arc<Self>, task: Arc<LiveTask>) {
+        let store = &self.settings.store;
+        if !store.is_shared() {
+            return std::future::pending().await;
+        }
+        let id = task.id();
+        loop {
+            tokio::time::sleep(self.settings.poll_interval).await;
+            match store.load(&id).await {
+                Ok(Some(record)) if !record.has_ended => {}
+                Ok(_) => return,
+                Err(error) => tracing::warn!(%error, "a task could not be looked up"),
+            }
+        }
+    }
+
+    /// Takes over the end of `task` that another process has made, and reports it.
+    pub(super) async fn adopt_end(&self, task: &LiveTask) {
+        let loaded = self.settings.store.load(&task.id()).await;
+        let seen = loaded
+            .ok()
+            .flatten()
+            .and_then(|record| Seen::new(record).ok());
+        let is_known = task.current().state.status.is_end();
+        if let Some(seen) = seen.filter(|_| !is_known) {
+            *task.current() = seen.clone();
+            self.report(task, &seen);
+        }
+        self.forget(task);
+    }
+
     /// Notifies those who hear of `task`: the session that made it at 2025-11-25, the streams that ask for it at 2026-07-28. Nobody may
     /// rely on it (W-8), so what does not fit into a queue is dropped.
     fn report(&self, task: &LiveTask, seen: &Seen) {
@@ -341,7 +373,7 @@ impl Tasks {
             let seen = task.current().clone();
             return Ok(was_cancelled.then_some(seen));
         }
-        // It runs in another process, which hears of it when it reports the end.
+        // It runs in another process, which looks for that.
         if !seen.state.apply(change) {
             return Ok(None);
         }

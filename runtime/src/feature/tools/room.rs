@@ -208,7 +208,7 @@ fn lacking(
 ///
 /// # Errors
 /// The revision of the call does not allow the result.
-pub(crate) fn refused_in_result(
+fn refused_in_result(
     tool: &ToolRoute,
     cx: &Context,
     text: &str,

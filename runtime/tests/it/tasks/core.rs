@@ -1,6 +1,6 @@
 //! The tasks that 2025-11-25 has in its core.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trueform::{Principal, client::ClientOptions, task::TaskSettings};
 
 use super::support::{Peer, RELATED, code, service, service_with, text};
@@ -161,7 +161,7 @@ async fn a_server_without_tasks() {
     }
 }
 
-// C-14, DEC-9: clients of revisions without tasks are served in place, or get the reason why they cannot be.
+// C-14, issue 11 §3: clients of revisions without tasks are served in place, also by a tool that is always a task elsewhere.
 #[tokio::test]
 async fn revisions_without_tasks() {
     let (service, director) = service();
@@ -172,16 +172,31 @@ async fn revisions_without_tasks() {
         let answer = peer.call("work", json!({ "label": "a" })).await;
         assert_eq!(text(&answer["result"]), "did a", "{revision}");
         let answer = peer.call("hurry", json!({ "label": "a" })).await;
-        assert_eq!(answer["result"]["isError"], true, "{revision}: {answer}");
-        assert!(
-            text(&answer["result"]).contains("runs as a task only"),
-            "{answer}"
-        );
+        assert_eq!(text(&answer["result"]), "did a", "{revision}");
         let answer = peer.call("plain", json!({ "label": "a" })).await;
         assert_eq!(text(&answer["result"]), "plain a", "{revision}");
         let answer = peer.about("tasks/get", "1").await;
         assert_eq!(code(&answer), -32_601, "{revision}");
     }
+}
+
+/// The task `id`, which has ended with `status`, cannot be cancelled any more.
+async fn ended(peer: &mut Peer, id: &str, status: &str) {
+    let refused = peer.about("tasks/cancel", id).await;
+    let error = &refused["error"];
+    let message = format!("the task has ended already: its status is `{status}`");
+    assert_eq!(
+        (code(&refused), error["message"].as_str()),
+        (-32_602, Some(&*message)),
+        "{refused}"
+    );
+    let data = json!({
+        "pointer": "/params/taskId",
+        "rule": "running-task",
+        "expected": "the id of a task that has not ended",
+        "found": "one that has ended",
+    });
+    assert_eq!(error["data"], data, "{status}");
 }
 
 // W-5, W-9, O-5
@@ -207,13 +222,18 @@ async fn cancelled() {
         (code(&result), &result["error"]["data"]["rule"]),
         (-32_602, &json!("task-result"))
     );
-    let twice = peer.about("tasks/cancel", &id).await;
-    assert_eq!(
-        (code(&twice), &twice["error"]["data"]["rule"]),
-        (-32_602, &json!("running-task"))
-    );
+    ended(&mut peer, &id, "cancelled").await;
     director.open();
     assert_eq!(peer.get(&id).await["status"], "cancelled", "it is final");
+    for (tool, arguments, status) in [
+        ("work", json!({ "label": "b" }), "completed"),
+        ("fails", json!({}), "failed"),
+    ] {
+        let id = peer.start(tool, arguments).await;
+        peer.until(&id, status).await;
+        ended(&mut peer, &id, status).await;
+        assert_eq!(peer.get(&id).await["status"], status, "it is final");
+    }
     // Work on a thread sees it.
     let id = peer.start("holds", json!({})).await;
     let answer = peer.about("tasks/cancel", &id).await;
@@ -403,9 +423,25 @@ async fn expired() {
         "dropped a",
         "what nobody can reach is given up"
     );
-    assert_eq!(code(&peer.answer(waiting).await), -32_602);
+    let gone = |row: &str, answer: &Value| {
+        let error = &answer["error"];
+        let message = format!("there is no task `{id}`");
+        assert_eq!(
+            (code(answer), error["message"].as_str()),
+            (-32_602, Some(&*message)),
+            "{row}: {answer}"
+        );
+        let data = json!({
+            "pointer": "/params/taskId",
+            "rule": "known-task",
+            "expected": "the id of a task of this caller that is kept still",
+            "found": format!("string of {} bytes", id.len() + 2),
+        });
+        assert_eq!(error["data"], data, "{row}");
+    };
+    gone("the wait", &peer.answer(waiting).await);
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
-        assert_eq!(code(&peer.about(method, &id).await), -32_602, "{method}");
+        gone(method, &peer.about(method, &id).await);
     }
     assert_eq!(
         peer.request("tasks/list", json!({})).await["result"]["tasks"],

@@ -202,6 +202,16 @@ async fn another_process() {
     let cancelled = there.about("tasks/cancel", &first).await;
     assert_eq!(cancelled["result"]["status"], "cancelled");
     assert_eq!(code(&there.about("tasks/cancel", &first).await), -32_602);
+    // Where it runs, that is seen within the poll interval, and the session that made it hears of the end.
+    let begun = tokio::time::Instant::now();
+    assert_eq!(director.begun().await, "dropped a");
+    assert!(begun.elapsed() <= Duration::from_secs(1));
+    let status = here.other().await;
+    assert_eq!(
+        (&status["params"]["taskId"], &status["params"]["status"]),
+        (&json!(first), &json!("cancelled")),
+        "{status}"
+    );
     let waiting = there.send("tasks/result", json!({ "taskId": second }));
     assert!(!there.has_answered(waiting).await);
     director.open();
@@ -210,7 +220,7 @@ async fn another_process() {
     assert_eq!(
         here.get(&first).await["status"],
         "cancelled",
-        "the late end does not count"
+        "that stays its end"
     );
 }
 
