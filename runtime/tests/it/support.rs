@@ -354,6 +354,8 @@ thread_local! {
     static LOG: RefCell<Option<Arc<Collected<String>>>> = const { RefCell::new(None) };
     /// The spans of requests that were made on this thread, by their ids in the order of these.
     static SPANS: RefCell<Option<BTreeMap<u64, Span>>> = const { RefCell::new(None) };
+    /// The spans that were made on this thread and are not closed: their names, and how many handles there are.
+    static OPEN: RefCell<BTreeMap<u64, (&'static str, usize)>> = const { RefCell::new(BTreeMap::new()) };
     /// The spans that this thread is in.
     static ENTERED: RefCell<Vec<tracing::span::Id>> = const { RefCell::new(Vec::new()) };
 }
@@ -361,8 +363,10 @@ thread_local! {
 /// What the spans of requests are.
 static REQUEST: OnceLock<&'static tracing::Metadata<'static>> = OnceLock::new();
 
-/// The id of all spans that are not of requests.
-const OTHER: u64 = 1;
+/// Whether the span `id` is of a request: their ids are even, those of other spans odd.
+const fn is_of_request(id: u64) -> bool {
+    id.is_multiple_of(2)
+}
 
 /// What is logged on this thread from now on, one line an event: level and fields. For tests whose runtime has one thread.
 pub(crate) fn log() -> Arc<Collected<String>> {
@@ -386,7 +390,13 @@ pub(crate) fn spans() -> Vec<Span> {
     spans.unwrap_or_default().into_values().collect()
 }
 
-fn subscribe() {
+/// The names of the spans that were made on this thread and are not closed. For tests whose runtime has one thread.
+pub(crate) fn open_spans() -> Vec<&'static str> {
+    OPEN.with_borrow(|open| open.values().map(|(name, _)| *name).collect())
+}
+
+/// Takes note of the spans of all threads from now on.
+pub(crate) fn subscribe() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     // One subscriber for all threads: with one per test, what a thread without any does first decides for all.
     ONCE.call_once(|| tracing::subscriber::set_global_default(Log).expect("nobody else sets one"));
@@ -418,12 +428,15 @@ impl tracing::Subscriber for Log {
     }
 
     fn new_span(&self, attributes: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        static NEXT: AtomicU64 = AtomicU64::new(OTHER + 1);
-        if attributes.metadata().name() != "mcp_request" {
-            return tracing::span::Id::from_u64(OTHER);
+        static NEXT: AtomicU64 = AtomicU64::new(2);
+        let id = NEXT.fetch_add(2, Ordering::Relaxed);
+        let name = attributes.metadata().name();
+        let id = if name == "mcp_request" { id } else { id + 1 };
+        OPEN.with_borrow_mut(|open| open.insert(id, (name, 1)));
+        if !is_of_request(id) {
+            return tracing::span::Id::from_u64(id);
         }
         REQUEST.get_or_init(|| attributes.metadata());
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
         SPANS.with_borrow_mut(|spans| {
             if let Some(spans) = spans {
                 attributes.record(&mut Fields(spans.entry(id).or_default()));
@@ -441,6 +454,29 @@ impl tracing::Subscriber for Log {
                 values.record(&mut Fields(span));
             }
         });
+    }
+
+    fn clone_span(&self, id: &tracing::span::Id) -> tracing::span::Id {
+        OPEN.with_borrow_mut(|open| {
+            if let Some((_, handles)) = open.get_mut(&id.into_u64()) {
+                *handles += 1;
+            }
+        });
+        id.clone()
+    }
+
+    fn try_close(&self, id: tracing::span::Id) -> bool {
+        // A thread that ends drops what is local to it in no particular order.
+        let closed = OPEN.try_with(|open| {
+            let mut open = open.borrow_mut();
+            let id = id.into_u64();
+            let Some((_, handles)) = open.get_mut(&id) else {
+                return false;
+            };
+            *handles -= 1;
+            *handles == 0 && open.remove(&id).is_some()
+        });
+        closed.unwrap_or(false)
     }
 
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
@@ -484,7 +520,7 @@ impl tracing::Subscriber for Log {
     fn current_span(&self) -> tracing_core::span::Current {
         let id = ENTERED.with_borrow(|entered| entered.last().cloned());
         match (id, REQUEST.get()) {
-            (Some(id), Some(request)) if id.into_u64() != OTHER => {
+            (Some(id), Some(request)) if is_of_request(id.into_u64()) => {
                 tracing_core::span::Current::new(id, request)
             }
             _ => tracing_core::span::Current::none(),
