@@ -315,10 +315,10 @@ impl ServeMethods for Engine {
         let sight = self.sight(cx.source);
         let revision = cx.revision();
         let subscribed = resources.subscribe(session, &params.uri, revision, sight.as_ref(), all);
-        if subscribed.is_ok() {
+        if let Ok(true) = subscribed {
             self.subscriptions.watch(session, &params.uri);
         }
-        Some(Answered::Result(subscribed))
+        Some(Answered::Result(subscribed.map(|_| EmptyResult::default())))
     }
 
     fn unsubscribe(

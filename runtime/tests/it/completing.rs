@@ -282,3 +282,27 @@ impl Bare {
         what
     }
 }
+
+// L-3: an argument that does not exist is refused, and the error says how long its name is, however little of it is repeated.
+#[tokio::test]
+async fn unknown_arguments() {
+    in_time(async {
+        let server = Server::new("atlas", "1")
+            .state(Towns(vec!["Oslo"]))
+            .resources(resources![town]);
+        let client = server.connect().await.unwrap();
+        let list = client.list_resource_templates().await.unwrap();
+        let reference = || ResourceTemplateReference::new(&*list[0].uri_template);
+        for bytes in [1, 300_000] {
+            let answer = client.complete(reference(), "x".repeat(bytes), "").await;
+            let error = answer.unwrap_err();
+            let error = error.remote().expect("the server refuses");
+            assert_eq!(error.code, -32602);
+            assert!(error.message.len() < 500, "{}", error.message);
+            let data = error.data.as_ref().expect("data").to_value();
+            assert_eq!(data["pointer"], "/params/argument/name");
+            assert_eq!(data["found"], format!("string of {} bytes", bytes + 2));
+        }
+    })
+    .await;
+}

@@ -450,3 +450,27 @@ fn files_for_code_of_its_own() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+// J-6, K-2: a path that no file system has is not there, and is not compared with the patterns, which would take seconds.
+#[tokio::test]
+async fn paths_without_measure() {
+    let made = Made::new("folder-long-paths");
+    made.write("docs/a.txt", "text");
+    let pattern = "*a".repeat(500);
+    let path = "a".repeat(1 << 20);
+    let client = connected(
+        Folder::new(made.docs()).ignore(pattern),
+        Revision::V2025_11_25,
+    )
+    .await;
+    let begun = std::time::Instant::now();
+    let (code, ..) = read(&client, &format!("file:///docs/{path}"))
+        .await
+        .unwrap_err();
+    assert_eq!(code, -32002);
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+    assert_eq!(
+        read(&client, "file:///docs/a.txt").await.unwrap()["text"],
+        "text"
+    );
+}

@@ -127,10 +127,73 @@ async fn subscribing_tells_nothing() {
     let next = in_time(listening.next()).await.unwrap();
     assert!(next.is::<ResourceListChanged>(), "{next:?}");
 
-    // What no template makes is refused as before.
-    let unknown = SubscribeRequestParams::new("y:/a");
-    let (code, _) = refused(in_time(old.request::<Subscribe>(unknown)).await);
-    assert_eq!(code, -32002);
+    // What no template makes is refused as before, and so is what is not a URI, whatever the form of a template is.
+    for (uri, code) in [
+        ("y:/a", -32002),
+        ("x:/a b", -32602),
+        ("x:/{+path}", -32602),
+        ("x:/é", -32602),
+        ("x:/%ZZ", -32602),
+        ("x:/a\0", -32602),
+    ] {
+        let subscribe = SubscribeRequestParams::new(uri);
+        let (found, _) = refused(in_time(old.request::<Subscribe>(subscribe)).await);
+        assert_eq!(found, code, "{uri}");
+        let filter =
+            SubscriptionFilter::default().with_resource_subscriptions(vec![uri.to_owned()]);
+        let listening = in_time(new.listen(filter)).await.unwrap();
+        let honoured = listening.honoured().resource_subscriptions.clone();
+        assert_eq!(honoured.unwrap(), Vec::<String>::new(), "{uri}");
+    }
+}
+
+/// `uri` in as many spellings as there are subsets of its last `letters` letters: those of a subset are percent-encoded.
+fn spellings(uri: &str, letters: usize) -> impl Iterator<Item = String> {
+    let (plain, rest) = uri.split_at(uri.len() - letters);
+    (0..1_usize << letters).map(move |subset| {
+        let mut spelt = plain.to_owned();
+        for (at, byte) in rest.bytes().enumerate() {
+            match subset >> at & 1 {
+                0 => spelt.push(char::from(byte)),
+                _ => spelt.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        spelt
+    })
+}
+
+// I-2, J-7: a subscription to a hidden resource counts as one to what is not there, or the bound would tell the two apart. A hidden
+// resource has endless spellings, and none of them is kept beyond the bound.
+#[tokio::test]
+async fn subscriptions_to_the_hidden_count() {
+    let hiding = || {
+        let secret = DynamicResource::new("x:/my-own-secret", "secret").handler(async |_| "");
+        Server::new("files", "1.0.0")
+            .resources(secret)
+            .resources(template("x:/{+path}"))
+    };
+    let limited = hiding().visible(|_, offer| offer.name() != "x:/my-own-secret");
+    let disabling = hiding().build().unwrap();
+    disabling
+        .handle()
+        .enable_resource("x:/my-own-secret", false);
+    for service in [limited.build().unwrap(), disabling] {
+        for full_of in ["x:/my-own-secret", "x:/not-there-at-all"] {
+            let client = connected(&service, Revision::V2025_11_25).await;
+            for uri in spellings(full_of, 10) {
+                let subscribe = SubscribeRequestParams::new(uri);
+                in_time(client.request::<Subscribe>(subscribe))
+                    .await
+                    .unwrap();
+            }
+            // None of the spellings above: their first letters are plain.
+            for uri in ["x:/absent", "x:/%6Dy-own-secret"] {
+                let subscribe = SubscribeRequestParams::new(uri);
+                let (code, _) = refused(in_time(client.request::<Subscribe>(subscribe)).await);
+                assert_eq!(code, -32603, "{uri} beside {full_of}");
+            }
+        }
+    }
 }
 
 // L-1: a folder that is added to a server that completes nothing is read, and nothing is suggested.

@@ -363,7 +363,11 @@ async fn failures() {
         for (name, at, says) in [
             ("panics", "", "internal error"),
             ("slow", "", "did not finish within 1ms"),
-            ("illegal", "", "cannot be expressed at revision"),
+            (
+                "illegal",
+                "",
+                "`illegal` made what no revision of the protocol allows",
+            ),
             ("key", "", "cannot be sent"),
         ] {
             let (code, pointer, message) = refused(client.get_prompt(name, ()).await);

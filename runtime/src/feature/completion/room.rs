@@ -59,13 +59,13 @@ pub(crate) fn unknown_argument<'a>(
         true => "it takes none".to_owned(),
         false => format!("it takes {}", names.join(", ")),
     };
-    let (owner, name) = (jsonrpc::shortened(owner), jsonrpc::shortened(name));
     let detail = ErrorDetail::new(
         "/params/argument/name",
         "known-argument",
         "the name of an argument",
         format!("string of {} bytes", name.len() + 2),
     );
+    let (owner, name) = (jsonrpc::shortened(owner), jsonrpc::shortened(name));
     jsonrpc::invalid_params(
         format!("{kind} `{owner}` has no argument `{name}`; {has}"),
         &detail,

@@ -36,6 +36,9 @@ pub const DEFAULT_MAX_LISTED: usize = 1000;
 /// Most entries of folders that are looked at while the files are listed.
 const MAX_ENTRIES: usize = 100_000;
 
+/// Longest path below the folder that is looked up, in bytes: no file system has longer ones.
+const MAX_PATH: usize = 32 << 10;
+
 /// Deepest nesting of folders whose files are listed.
 const MAX_DEPTH: usize = 32;
 
@@ -331,8 +334,11 @@ impl Root {
         *left == 0
     }
 
-    /// The path of `below`; `None` if it is not made of names alone.
+    /// The path of `below`; `None` if it is not made of names alone, or is longer than [`MAX_PATH`].
     fn join(&self, below: &str) -> Option<PathBuf> {
+        if MAX_PATH < below.len() {
+            return None;
+        }
         let mut path = self.path.clone();
         for name in below.split('/') {
             // Elsewhere these two are letters of names.
@@ -347,11 +353,13 @@ impl Root {
 
     /// The file `below` the root, with its path without links. `None` if there is no such file, it is hidden, or a link leads out.
     fn file(&self, below: &str) -> Option<(PathBuf, fs::Metadata)> {
+        // First, because it bounds the length of what the patterns are compared with.
+        let own = self.join(below)?;
         if !self.rules.show(below) {
             return None;
         }
         // Also fails for links that lead to each other.
-        let path = fs::canonicalize(self.join(below)?).ok()?;
+        let path = fs::canonicalize(own).ok()?;
         let own = path.strip_prefix(&self.path).ok()?;
         let names: Option<Vec<&str>> = own.iter().map(|name| name.to_str()).collect();
         if !self.rules.show(&names?.join("/")) {

@@ -8,8 +8,8 @@ use std::{
 };
 
 use trueform_schema::{
-    EmptyResult, ErrorObject, Method, ReadResourceRequestParams, Revision, Revisions,
-    ServerCapabilities, ServerCapabilitiesResources, conform::is_uri,
+    ErrorObject, Method, ReadResourceRequestParams, Revision, Revisions, ServerCapabilities,
+    ServerCapabilitiesResources, conform::is_uri,
 };
 
 use super::{
@@ -354,13 +354,14 @@ impl Resources {
         muted
     }
 
-    /// Whether a template that a caller with `sight` sees has the form of `uri`, so that the caller could take it for a resource.
+    /// Whether `uri` is a URI, and a template that a caller with `sight` sees has its form, so that the caller could take it for a
+    /// resource.
     fn may_be(&self, uri: &str, sight: Option<&Sight<'_>>) -> bool {
         let matcher = self.matcher();
-        matches!(matcher.find(uri, sight), Some((_, Ok(_))))
+        is_uri(uri) && matches!(matcher.find(uri, sight), Some((_, Ok(_))))
     }
 
-    /// Answers `resources/subscribe` (J-7).
+    /// Counts `uri` among the subscriptions of `session`, for `resources/subscribe` (J-7). Returns whether its changes are sent.
     ///
     /// # Errors
     /// Nothing is found under the URI, or there are too many subscriptions in the session or in `all`.
@@ -371,16 +372,16 @@ impl Resources {
         revision: Revision,
         sight: Option<&Sight<'_>>,
         all: &Arc<SubscriptionBytes>,
-    ) -> std::result::Result<EmptyResult, ErrorObject> {
-        if let Err(error) = self.find(uri, revision, sight) {
-            // As in `retain_found`: what is hidden is answered as what is not there, and is not sent.
-            return match self.may_be(uri, sight) {
-                true => Ok(EmptyResult::default()),
-                false => Err(error),
-            };
-        }
+    ) -> std::result::Result<bool, ErrorObject> {
+        let is_sent = match self.find(uri, revision, sight) {
+            Ok(_) => true,
+            // As in `retain_found`: what is hidden is answered as what is not there, and is not sent. It counts all the same, or the
+            // bounds would tell the two apart.
+            Err(_) if self.may_be(uri, sight) => false,
+            Err(error) => return Err(error),
+        };
         let whose = match session.watched.add(uri, all) {
-            Ok(()) => return Ok(EmptyResult::default()),
+            Ok(()) => return Ok(is_sent),
             Err(TooManySubscriptions::Here) => "this session has",
             Err(TooManySubscriptions::InAll) => "the sessions of this server have",
         };

@@ -27,7 +27,7 @@ pub enum Policy {
 /// Checks `value`, which is about to be sent as `what` at `revision`.
 ///
 /// # Errors
-/// -32603 with a message for the peer: the value cannot be expressed at its revision. The log has the pointer and the rule.
+/// -32603 with a message for the peer: the value cannot be expressed at its revision, or at any. The log has the pointer and the rule.
 pub(super) fn check<T: Conform + ?Sized>(
     policy: Policy,
     value: &T,
@@ -38,11 +38,22 @@ pub(super) fn check<T: Conform + ?Sized>(
         return Ok(());
     }
     match conform(value, revision) {
-        Err(violation) if holds_back(policy, &violation, what) => Err(jsonrpc::internal(format!(
-            "`{what}` cannot be expressed at revision {revision}"
-        ))),
+        Err(violation) if holds_back(policy, &violation, what) => {
+            Err(held_back(value, revision, what))
+        }
         _ => Ok(()),
     }
+}
+
+/// The error for `value`, which `revision` does not allow: another revision does, or none.
+#[cold]
+fn held_back<T: Conform + ?Sized>(value: &T, revision: Revision, what: &str) -> ErrorObject {
+    let mut revisions = Revision::ALL.into_iter();
+    let elsewhere = revisions.any(|other| conform(value, other).is_ok());
+    jsonrpc::internal(match elsewhere {
+        true => format!("`{what}` cannot be expressed at revision {revision}"),
+        false => format!("`{what}` made what no revision of the protocol allows"),
+    })
 }
 
 /// Logs what is wrong with a message that is about to be sent as `what`; whether that keeps it back.

@@ -55,3 +55,24 @@ fn results_that_are_written_before() {
         assert_eq!(written, at_once);
     }
 }
+
+// K-2: the message names a revision only if another one allows the value.
+#[test]
+fn what_the_error_says_of_the_revision() {
+    for (result, message) in [
+        (
+            serde_json::json!({ "content": [], "structuredContent": [1] }),
+            "`t` cannot be expressed at revision 2025-11-25",
+        ),
+        (
+            serde_json::json!({ "content": [{ "type": "text", "text": "a", "annotations": { "priority": 2 } }] }),
+            "`t` made what no revision of the protocol allows",
+        ),
+    ] {
+        let result: CallToolResult = serde_json::from_value(result).expect("a result");
+        let view = View::at(Revision::V2025_11_25);
+        let id = RequestId::Integer(1);
+        let error = Outgoing::result(&id, view, Policy::Enforce, "t", &result).unwrap_err();
+        assert_eq!((error.code, &*error.message), (-32603, message));
+    }
+}
