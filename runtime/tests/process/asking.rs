@@ -1,6 +1,11 @@
 //! Servers that ask their clients over HTTP, each in a process of its own: two behind a load balancer, one that is sent bad answers and
 //! whose memory is measured, one that is asked to stop while a question is open.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "messages and expectations read better inline"
+)]
+
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Write},
