@@ -225,6 +225,18 @@ async fn no_span_lasts_as_long_as_a_connection() {
         .unwrap();
 }
 
+#[test]
+fn what_counts_as_an_open_span() {
+    crate::support::subscribe();
+    let kept = tracing::info_span!("start").in_scope(tracing::Span::current);
+    assert_eq!(crate::support::open_spans(), ["start"]);
+    let other = kept.clone();
+    drop(kept);
+    assert_eq!(crate::support::open_spans(), ["start"]);
+    drop(other);
+    assert!(crate::support::open_spans().is_empty());
+}
+
 /// Awaits several futures at once that borrow its arguments. They are collected first: the compiler cannot prove that a stream is
 /// `Send` which holds the closure that makes them.
 #[tool]

@@ -354,8 +354,8 @@ thread_local! {
     static LOG: RefCell<Option<Arc<Collected<String>>>> = const { RefCell::new(None) };
     /// The spans of requests that were made on this thread, by their ids in the order of these.
     static SPANS: RefCell<Option<BTreeMap<u64, Span>>> = const { RefCell::new(None) };
-    /// The spans that were made on this thread and are not closed: their names, and how many handles there are.
-    static OPEN: RefCell<BTreeMap<u64, (&'static str, usize)>> = const { RefCell::new(BTreeMap::new()) };
+    /// The spans that were made on this thread and are not closed: what they are, and how many handles there are.
+    static OPEN: RefCell<BTreeMap<u64, (&'static tracing::Metadata<'static>, usize)>> = const { RefCell::new(BTreeMap::new()) };
     /// The spans that this thread is in.
     static ENTERED: RefCell<Vec<tracing::span::Id>> = const { RefCell::new(Vec::new()) };
 }
@@ -392,7 +392,7 @@ pub(crate) fn spans() -> Vec<Span> {
 
 /// The names of the spans that were made on this thread and are not closed. For tests whose runtime has one thread.
 pub(crate) fn open_spans() -> Vec<&'static str> {
-    OPEN.with_borrow(|open| open.values().map(|(name, _)| *name).collect())
+    OPEN.with_borrow(|open| open.values().map(|(span, _)| span.name()).collect())
 }
 
 /// Takes note of the spans of all threads from now on.
@@ -430,9 +430,12 @@ impl tracing::Subscriber for Log {
     fn new_span(&self, attributes: &tracing::span::Attributes<'_>) -> tracing::span::Id {
         static NEXT: AtomicU64 = AtomicU64::new(2);
         let id = NEXT.fetch_add(2, Ordering::Relaxed);
-        let name = attributes.metadata().name();
-        let id = if name == "mcp_request" { id } else { id + 1 };
-        OPEN.with_borrow_mut(|open| open.insert(id, (name, 1)));
+        let span = attributes.metadata();
+        let id = match span.name() {
+            "mcp_request" => id,
+            _ => id + 1,
+        };
+        OPEN.with_borrow_mut(|open| open.insert(id, (span, 1)));
         if !is_of_request(id) {
             return tracing::span::Id::from_u64(id);
         }
@@ -519,11 +522,20 @@ impl tracing::Subscriber for Log {
 
     fn current_span(&self) -> tracing_core::span::Current {
         let id = ENTERED.with_borrow(|entered| entered.last().cloned());
-        match (id, REQUEST.get()) {
-            (Some(id), Some(request)) if is_of_request(id.into_u64()) => {
-                tracing_core::span::Current::new(id, request)
-            }
-            _ => tracing_core::span::Current::none(),
+        let Some(id) = id else {
+            return tracing_core::span::Current::none();
+        };
+        let span = OPEN.with_borrow(|open| open.get(&id.into_u64()).map(|(span, _)| *span));
+        // A request that was read on another thread.
+        let request = || {
+            REQUEST
+                .get()
+                .copied()
+                .filter(|_| is_of_request(id.into_u64()))
+        };
+        match span.or_else(request) {
+            Some(span) => tracing_core::span::Current::new(id, span),
+            None => tracing_core::span::Current::none(),
         }
     }
 }
