@@ -11,7 +11,7 @@ mod request;
 mod sent;
 
 pub(crate) use self::answer::Occupied;
-pub(crate) use self::ask::{Asker, RESPONSES, SetAside, blocking, polling};
+pub(crate) use self::ask::{Asker, FormSchema, RESPONSES, SetAside, blocking, polling};
 pub(crate) use self::ids::IdScope;
 pub(crate) use self::request::{Exchange, MessageSink, Ticket, TransportData};
 pub use self::{

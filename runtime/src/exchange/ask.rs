@@ -13,6 +13,7 @@ mod replay;
 mod request;
 mod required;
 mod state;
+mod stated;
 
 pub use self::{asked::Asked, error::AskError, required::InputRequired};
 pub(crate) use self::{
@@ -20,4 +21,5 @@ pub(crate) use self::{
     place::{blocking, polling},
     replay::{Replay, SetAside},
     state::RESPONSES,
+    stated::FormSchema,
 };

@@ -3,11 +3,11 @@
 use trueform_schema::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, DecodeError,
     ElicitRequest, ElicitRequestFormParams, ElicitRequestURLParams, InputRequest, InputResponse,
-    Json, ListRootsRequest, ListRootsResult, Method, Root,
+    ListRootsRequest, ListRootsResult, Method, Root,
 };
 
 use super::form::{Askable, Form, FormFault};
-use crate::exchange::{AskError, Asked, Context};
+use crate::exchange::{AskError, Asked, Context, FormSchema};
 
 mod url;
 
@@ -24,8 +24,8 @@ impl Context {
     /// is a form with these fields, and one of these alone is a form with one field. [`Askable`] has the details.
     ///
     /// `key` names the question within the call. The answer is checked against the form, by the schema of the client's revision and
-    /// by the bounds of the Rust types; one that does not fit is asked for again, at most as often as
-    /// [`Server::ask_rounds`](crate::Server::ask_rounds) says. A refusal is an answer: see [`Asked`]. Secrets must not be asked for like
+    /// by the bounds of the Rust types; one that does not fit is asked for again, within the rounds that
+    /// [`Server::ask_rounds`](crate::Server::ask_rounds) gives the call. A refusal is an answer: see [`Asked`]. Secrets must not be asked for like
     /// this; [`ask_url`](Self::ask_url) is for them.
     ///
     /// The future does nothing unless it is awaited, so only `async` functions ask; rustc warns of one that is left behind
@@ -86,7 +86,7 @@ impl Context {
     /// # Errors
     /// [`AskError::NotDeclared`] if the client cannot be asked; passed on by `?`, it becomes -32021 at 2026-07-28 and before that a
     /// result of a tool with `isError`, or -32602. [`AskError::NoForm`] if `T` has no form at the client's revision; by `?` it becomes
-    /// such a result of a tool, or -32602. [`AskError::NotAllowed`] if it has none at any, [`AskError::TooManyRounds`] if no answer fits, [`AskError::Misused`] for a mistake of the author, and before 2026-07-28 those of
+    /// such a result of a tool, or -32602. [`AskError::NotAllowed`] if it has none at any, [`AskError::TooManyRounds`] if the call has asked as often as it may, [`AskError::Misused`] for a mistake of the author, and before 2026-07-28 those of
     /// [`request`](Self::request).
     // R-4, R-5, R-7
     pub async fn ask<T: Askable>(
@@ -195,7 +195,7 @@ impl Context {
     }
 
     /// Asks `question` under `key`: the low-level form of [`ask`](Self::ask), [`sample`](Self::sample) and [`roots`](Self::roots). The
-    /// answer has the form that the client's revision gives it; the content of a form is not checked.
+    /// answer has the form that the client's revision gives it, and the content of a form is held to its `requestedSchema`.
     ///
     /// ```
     /// use trueform::{prelude::*, schema::{InputResponse, ListRootsRequest}};
@@ -211,7 +211,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`ask`](Self::ask).
+    /// As [`ask`](Self::ask). [`AskError::NotAllowed`] for a `requestedSchema` that nothing can be held to.
     // T-12: the question says how its answer is read.
     pub async fn question(
         &self,
@@ -225,6 +225,10 @@ impl Context {
         ));
         let roots = std::mem::discriminant(&InputRequest::ListRoots(ListRootsRequest::default()));
         let (exchange, revision) = (&self.0, self.revision());
+        let form = match &question {
+            InputRequest::Elicit(elicit) => FormSchema::of(&elicit.params, revision)?,
+            _ => None,
+        };
         self.put(&key.into(), question, |text| {
             let held_to = exchange.answers_held_to();
             if kind == roots {
@@ -235,11 +239,8 @@ impl Context {
                 let result: CreateMessageResult = held_to.result(method, revision, text)?;
                 return Ok(InputResponse::CreateMessage(result));
             }
-            // Only whether it is one of the three decisions.
-            let _: Asked<()> = exchange.elicited(text, |_: Option<&Json>| Ok(()))?;
-            let method = Method::Elicit.as_str();
-            held_to
-                .result(method, revision, text)
+            exchange
+                .elicit_result(text, form.as_ref())
                 .map(InputResponse::Elicit)
         })
         .await

@@ -14,7 +14,10 @@ pub const DEFAULT_MAX_ASKS: usize = 4096;
 /// Maximum number of requests to the client of one session that are not answered yet, unless [`Server::max_asks`] sets another.
 pub const DEFAULT_MAX_SESSION_ASKS: usize = 64;
 
-/// How often one call may ask its client, unless [`Server::ask_rounds`] sets another number.
+/// In how many rounds one call may ask its client, unless [`Server::ask_rounds`] sets another number.
+///
+/// Questions that wait at the same time, such as under `tokio::join!`, are one round. A question that is asked after an answer came is
+/// another one, also if it is the same question again because the answer did not fit.
 pub const DEFAULT_ASK_ROUNDS: u32 = 8;
 
 /// How long a client of 2026-07-28 may take to answer, unless [`Server::ask_expiry`] sets another time: an hour.
@@ -68,9 +71,11 @@ impl Server {
         self
     }
 
-    /// Sets how often one call may ask its client, at least 1: at 2026-07-28 how many of its results may ask, before that how often one
-    /// question is put again because the answer does not fit. Then [`AskError::TooManyRounds`](crate::AskError::TooManyRounds) is the
-    /// answer. Default: [`DEFAULT_ASK_ROUNDS`](crate::DEFAULT_ASK_ROUNDS).
+    /// Sets in how many rounds one call may ask its client, at least 1, whatever its revision. Questions that wait at the same time are
+    /// one round. A question that is asked after an answer came begins another one, also if it is the same question again because the
+    /// answer did not fit. At 2026-07-28 these are the results that ask; a task goes on counting where its call began it. After the
+    /// last round, [`AskError::TooManyRounds`](crate::AskError::TooManyRounds) is the answer. Default:
+    /// [`DEFAULT_ASK_ROUNDS`](crate::DEFAULT_ASK_ROUNDS).
     ///
     /// ```
     /// use trueform::prelude::*;

@@ -1,6 +1,8 @@
 //! Questions to clients: asked within results, answered by sending the request again, and as requests in the legacy era.
 
 mod attacked;
+mod bounded;
+mod held;
 mod interleaved;
 mod legacy;
 mod replayed;

@@ -7,6 +7,8 @@ mod core;
 mod extension;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "ask")]
+mod nosy;
 mod outlive;
 mod registered;
 mod start;

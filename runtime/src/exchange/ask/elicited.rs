@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use trueform_schema::{DecodeError, ElicitAction, ElicitResult, Json, Method};
 
-use super::Asked;
+use super::{Asked, FormSchema};
 use crate::exchange::Exchange;
 
 impl Exchange {
@@ -19,20 +19,14 @@ impl Exchange {
         accepted: impl FnOnce(Option<&Json>) -> Result<T, DecodeError>,
     ) -> Result<Asked<T>, DecodeError> {
         #[derive(Deserialize)]
-        struct Decision<'a> {
-            #[serde(borrow)]
-            action: Cow<'a, str>,
-        }
-        #[derive(Deserialize)]
         struct Filled {
             #[serde(default)]
             content: Option<Json>,
         }
-        // a refusal has no content that would mean anything.
-        match serde_json::from_str::<Decision<'_>>(text) {
-            Ok(Decision { action }) if action == "decline" => return Ok(Asked::Declined),
-            Ok(Decision { action }) if action == "cancel" => return Ok(Asked::Cancelled),
-            _ => {}
+        match refusal(text) {
+            Some(ElicitAction::Decline) => return Ok(Asked::Declined),
+            Some(_) => return Ok(Asked::Cancelled),
+            None => {}
         }
         let held_to = self.answers_held_to();
         let result: ElicitResult =
@@ -47,5 +41,40 @@ impl Exchange {
         accepted(content.as_ref())
             .map(Asked::Accepted)
             .map_err(|problem| problem.under("/content"))
+    }
+
+    /// The answer `text` to an elicitation, in the form that the revision gives it. The content of an accepted one is held to `form`.
+    ///
+    /// # Errors
+    /// It does not have that form, is none of the three decisions, or does not fit `form`.
+    pub(crate) fn elicit_result(
+        &self,
+        text: &str,
+        form: Option<&FormSchema>,
+    ) -> Result<ElicitResult, DecodeError> {
+        let (held_to, revision) = (self.answers_held_to(), self.revision());
+        let decoded = held_to.result(Method::Elicit.as_str(), revision, text);
+        let result: ElicitResult = match (decoded, refusal(text)) {
+            (Ok(result), _) => result,
+            (Err(_), Some(action)) => ElicitResult::new(action),
+            (Err(error), None) => return Err(error),
+        };
+        form.map_or(Ok(()), |form| form.check(&result))?;
+        Ok(result)
+    }
+}
+
+/// The decision of a user who refused. `None` for any other text.
+// a refusal has no content that would mean anything, so it counts whatever else the answer holds.
+fn refusal(text: &str) -> Option<ElicitAction> {
+    #[derive(Deserialize)]
+    struct Decision<'a> {
+        #[serde(borrow)]
+        action: Cow<'a, str>,
+    }
+    match &*serde_json::from_str::<Decision<'_>>(text).ok()?.action {
+        "decline" => Some(ElicitAction::Decline),
+        "cancel" => Some(ElicitAction::Cancel),
+        _ => None,
     }
 }

@@ -28,7 +28,7 @@ pub enum AskError {
     /// The handler asks where nothing can be asked: in a spawned task, in a function that blocks, within a
     /// [`once`](crate::Context::once), or under a key that it has used already. The text says what to do.
     Misused(String),
-    /// The call asked as often as it may and still has no answer that fits; the limit is
+    /// The call has asked its client as often as it may, for new answers or for ones that fit; the limit is
     /// [`Server::ask_rounds`](crate::Server::ask_rounds).
     // T-11
     TooManyRounds(u32),
@@ -79,7 +79,7 @@ impl fmt::Display for AskError {
             Self::Misused(problem) | Self::NotKept(problem) => f.write_str(problem),
             Self::TooManyRounds(limit) => write!(
                 f,
-                "the client was asked {limit} times, which is the limit of this server, and no answer fits"
+                "the client was asked {limit} times in this call, which is the limit of this server, and there is one more question"
             ),
             Self::StateTooLarge { bytes, limit } => write!(
                 f,

@@ -49,9 +49,7 @@ impl Context {
                 return Ok(answer);
             }
             exchange.check_question(&question)?;
-            if exchange.host.settings.ask.rounds <= replay.lock().round {
-                return Err(AskError::TooManyRounds(exchange.host.settings.ask.rounds));
-            }
+            replay.check_round(exchange.host.settings.ask.rounds)?;
             // Unless the call becomes a task meanwhile, it is set aside now.
             let open = OpenQuestion {
                 replay,
@@ -67,6 +65,9 @@ impl Context {
     }
 
     /// Asks until an answer fits, while the future that asks stays alive.
+    ///
+    /// # Errors
+    /// [`AskError::TooManyRounds`] if the call has asked as often as it may, whatever it asked.
     async fn put_and_wait<T>(
         &self,
         claim: Claim<'_>,
@@ -74,12 +75,15 @@ impl Context {
         question: &InputRequest,
         read: impl Fn(&str) -> Result<T, DecodeError>,
     ) -> Result<T, AskError> {
-        let rounds = self.0.host.settings.ask.rounds;
-        for _ in 0..rounds {
-            let answer = match self.0.replay().asker() {
+        let (replay, rounds) = (self.0.replay(), self.0.host.settings.ask.rounds);
+        loop {
+            replay.check_round(rounds)?;
+            let round = replay.begin_round();
+            let answer = match replay.asker() {
                 Some(asker) => asker.ask(key, question).await,
                 None => self.request_question(question).await,
             };
+            drop(round);
             let answer = match answer {
                 Ok(answer) => answer,
                 // It has been cut off the form of any answer.
@@ -97,7 +101,6 @@ impl Context {
                 Err(problem) => log_wrong(key, &problem),
             }
         }
-        Err(AskError::TooManyRounds(rounds))
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Replay(Mutex<Progress>);
 
 #[derive(Default)]
 pub(super) struct Progress {
-    /// How many results have asked the client.
+    /// How many rounds of questions are over: results that asked, or questions that were answered one after the other.
     pub(super) round: u32,
     /// The answers that came with this request, as they came.
     pub(super) given: Map<Json>,
@@ -72,6 +72,14 @@ pub(crate) enum SetAside {
 pub(super) enum Use {
     Question,
     Step,
+}
+
+/// A question that waits, as one of a round.
+#[derive(Debug)]
+pub(super) struct Round<'r> {
+    replay: &'r Replay,
+    /// The number of the round, from 1.
+    number: u32,
 }
 
 /// A key in use. Dropped before it has its answer or its result, it is free again.
@@ -145,6 +153,27 @@ impl Replay {
         Err(error)
     }
 
+    /// Whether the call may ask in one more round; `limit` is the number of rounds that it has.
+    ///
+    /// # Errors
+    /// It has asked in all of them.
+    // T-11
+    pub(super) fn check_round(&self, limit: u32) -> Result<(), AskError> {
+        match self.lock().round < limit {
+            true => Ok(()),
+            false => Err(AskError::TooManyRounds(limit)),
+        }
+    }
+
+    /// Counts a question whose future stays alive while it waits. Questions that wait at the same time are one round, which is over
+    /// with the first of them that no longer waits: what is asked then may depend on the answer.
+    pub(super) fn begin_round(&self) -> Round<'_> {
+        Round {
+            replay: self,
+            number: self.lock().round + 1,
+        }
+    }
+
     /// What the questions of this call go to, if it is not the result.
     pub(super) fn asker(&self) -> Option<Arc<dyn Asker>> {
         self.lock().asker.clone()
@@ -215,6 +244,13 @@ impl Replay {
         let before = std::mem::replace(&mut self.lock().in_step, true);
         let _within = Within(self, before);
         poll()
+    }
+}
+
+impl Drop for Round<'_> {
+    fn drop(&mut self) {
+        let mut progress = self.replay.lock();
+        progress.round = progress.round.max(self.number);
     }
 }
 

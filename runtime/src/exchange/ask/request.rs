@@ -7,7 +7,7 @@ use trueform_schema::{
     methods::{AnyNotification, AnyRequest, Rules},
 };
 
-use super::AskError;
+use super::{AskError, Replay, stated::Stated};
 use crate::{
     exchange::{Context, answer::Answer},
     gate::{self, CheckedParams, NotificationKind, Outgoing},
@@ -24,8 +24,12 @@ impl Context {
     ///
     /// This is the low-level form, for clients until 2025-11-25 only. Clients of 2026-07-28, which
     /// [`Server::connect`](crate::Server::connect) makes by default, are sent no requests: the error is
-    /// [`AskError::NotAtThisRevision`]. [`ask`](Self::ask), [`sample`](Self::sample) and [`roots`](Self::roots) reach both, and check
-    /// the answers.
+    /// [`AskError::NotAtThisRevision`]. [`ask`](Self::ask), [`sample`](Self::sample) and [`roots`](Self::roots) reach both.
+    ///
+    /// The answers to elicitation, sampling and the question for roots are held to the schema of the revision, whatever
+    /// [`Server::lenient`](crate::Server::lenient) and [`Server::incoming`](crate::Server::incoming) let in elsewhere, and the content
+    /// of an accepted form to its `requestedSchema`. One that does not fit is [`AskError::Malformed`]; it is not asked for again. These
+    /// requests count as questions of the call, see [`Server::ask_rounds`](crate::Server::ask_rounds).
     ///
     /// ```
     /// use serde_json::json;
@@ -96,28 +100,49 @@ impl Context {
             None => &params,
         };
         self.check_extension(R::EXTENSION)?;
+        let stated = Stated::of(&params, self.0.revision())?;
         let rules = R::rules(self.0.revision());
+        let rounds = self.0.host.settings.ask.rounds;
+        let counted = is_question(Method::from_wire(R::METHOD)).then(|| self.0.replay());
+        if let Some(replay) = counted {
+            replay.check_round(rounds)?;
+        }
         let answer = self.send(R::METHOD, rules, sent, limit)?;
+        let round = counted.map(Replay::begin_round);
         gate::log_loss(&params, sent, self.0.revision(), R::METHOD);
         // Not held while waiting: params need not be shareable between threads.
         drop((params, projected));
-        match answer.await? {
+        let settled = answer.await?;
+        drop(round);
+        match settled {
             Settled::Result(result) => {
-                let inbound = self.0.host.settings.incoming;
-                let decoded = inbound
-                    .result(R::METHOD, self.0.revision(), result.get())
-                    .map_err(AskError::Malformed)?;
-                if let Some(core) = Method::from_wire(R::METHOD)
-                    && let Err(fault) = gate::check_answer(core, result.get())
-                {
-                    return Err(AskError::Malformed(fault.into()));
-                }
+                let decoded = self.decoded::<R>(result.get());
+                let decoded = decoded.map_err(AskError::Malformed)?;
+                stated.check(&decoded).map_err(AskError::Malformed)?;
                 Ok(decoded)
             }
             Settled::Error(error) => Err(AskError::Refused(error)),
             Settled::Malformed(problem) => Err(AskError::Malformed(DecodeError::new("", problem))),
             Settled::Closed => Err(AskError::Gone),
         }
+    }
+
+    /// The result `text` of a request to the client.
+    ///
+    /// # Errors
+    /// It does not have the form of one, or a rule of the method forbids it.
+    fn decoded<R: AnyRequest>(&self, text: &str) -> Result<R::Result, DecodeError> {
+        let (exchange, revision) = (&self.0, self.0.revision());
+        let core = Method::from_wire(R::METHOD);
+        let held_to = match is_question(core) {
+            true => exchange.answers_held_to(),
+            false => exchange.host.settings.incoming,
+        };
+        let decoded = held_to.result(R::METHOD, revision, text)?;
+        if let Some(core) = core {
+            gate::check_answer(core, text)?;
+        }
+        Ok(decoded)
     }
 
     /// Sends a notification that belongs to this request, such as one of an extension. It arrives before the response.
@@ -218,6 +243,14 @@ impl Context {
             }
         }
     }
+}
+
+/// Whether a request of `method` asks the client for something: the author acts on what it answers.
+fn is_question(method: Option<Method>) -> bool {
+    matches!(
+        method,
+        Some(Method::Elicit | Method::CreateMessage | Method::ListRoots)
+    )
 }
 
 /// How the notification `method` of the core is sent, if not by [`Context::notify`].

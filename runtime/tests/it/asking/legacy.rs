@@ -110,7 +110,7 @@ fn service() -> Service {
     server.build().unwrap()
 }
 
-async fn opened(service: &Service, revision: &str, capabilities: &str) -> Client {
+pub(super) async fn opened(service: &Service, revision: &str, capabilities: &str) -> Client {
     let client = raw(service).await;
     for line in initialize(revision, capabilities) {
         client.send_raw(line).unwrap();
@@ -119,18 +119,18 @@ async fn opened(service: &Service, revision: &str, capabilities: &str) -> Client
     client
 }
 
-async fn next(client: &Client) -> Value {
+pub(super) async fn next(client: &Client) -> Value {
     let line = soon(client.next_message()).await;
     serde_json::from_str(&line.expect("the server goes on")).unwrap()
 }
 
-fn call(client: &Client, tool: &str) {
+pub(super) fn call(client: &Client, tool: &str) {
     let params = format!(r#"{{"name":"{tool}","arguments":{{}}}}"#);
     client.send_raw(legacy("9", "tools/call", &params)).unwrap();
 }
 
 /// Answers the request `asked` with `outcome`, a `result` or an `error`.
-fn answer(client: &Client, asked: &Value, outcome: &Value) {
+pub(super) fn answer(client: &Client, asked: &Value, outcome: &Value) {
     let mut message = outcome.clone();
     message["jsonrpc"] = "2.0".into();
     message["id"] = asked["id"].clone();
@@ -138,7 +138,7 @@ fn answer(client: &Client, asked: &Value, outcome: &Value) {
 }
 
 #[track_caller]
-fn text(response: &Value) -> &str {
+pub(super) fn text(response: &Value) -> &str {
     assert_eq!(response["id"], 9, "{response}");
     let text = response["result"]["content"][0]["text"].as_str();
     text.unwrap_or_else(|| panic!("{response}"))
