@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { onlyText } from "./harness.mjs";
 
 const FIRST_FORMS = "2025-06-18";
+const FIRST_CHOICES = "2025-11-25";
 const ROOTS = ["file:///a", "file:///b"];
 const MODEL_SAYS = "the model was here";
 
@@ -55,8 +56,12 @@ export class User {
 
 export const ASK_CHECKS = {
   "form": checkForm,
+  "form of the suite": checkFixtureForm,
+  "defaults": checkDefaults,
+  "choices": checkChoices,
   "two rounds": checkRounds,
   "model": checkModel,
+  "model of the suite": checkFixtureModel,
   "roots": checkRoots,
   "several questions": checkSeveral,
   "prompt and resource that ask": checkPromptAndResource,
@@ -64,9 +69,13 @@ export const ASK_CHECKS = {
 
 const accept = (content) => ({ action: "accept", content });
 
-async function ask({ call, user, revision }, name, ...decisions) {
+async function ask(session, name, ...decisions) {
+  return askWith(session, name, {}, ...decisions);
+}
+
+async function askWith({ call, user, revision }, name, args, ...decisions) {
   user.will(...decisions);
-  const result = await call(name, {});
+  const result = await call(name, args);
   if (revision >= FIRST_FORMS) {
     assert.deepEqual(user.decisions, [], "never asked");
   }
@@ -87,6 +96,56 @@ async function checkForm(session) {
   }
 }
 
+async function checkFixtureForm(session) {
+  if (session.revision < FIRST_FORMS) {
+    return;
+  }
+  const [name, args] = ["test_elicitation", { message: "Who are you?" }];
+  const person = { username: "ada", email: "ada@example.com" };
+  const result = await askWith(session, name, args, accept(person));
+  assert.deepEqual(session.user.asked, ["Who are you?"]);
+  assert.deepEqual(decided(result, "User response: action=accept, content="), person);
+  const declined = await askWith(session, name, args, { action: "decline" });
+  assert.equal(onlyText(declined), "User response: action=decline, content=null");
+}
+
+async function checkDefaults(session) {
+  if (session.revision < FIRST_FORMS) {
+    return;
+  }
+  const defaults = { name: "John Doe", age: 30, score: 95.5, status: "active", verified: true };
+  const other = { name: "Jane Smith", age: 25, score: 88, status: "inactive", verified: false };
+  for (const [entered, values] of [[{}, defaults], [other, other]]) {
+    const result = await ask(session, "test_elicitation_sep1034_defaults", accept(entered));
+    assert.deepEqual(decided(result, "Elicitation completed: action=accept, content="), values);
+  }
+}
+
+async function checkChoices(session) {
+  const name = "test_elicitation_sep1330_enums";
+  const chosen = {
+    untitledSingle: "option1",
+    titledSingle: "value2",
+    legacyEnum: "opt3",
+    untitledMulti: ["option1", "option2"],
+    titledMulti: ["value3"],
+  };
+  if (session.revision >= FIRST_CHOICES) {
+    const result = await ask(session, name, accept(chosen));
+    assert.deepEqual(decided(result, "Elicitation completed: action=accept, content="), chosen);
+  } else if (session.revision >= FIRST_FORMS) {
+    const result = await session.call(name, {});
+    assert.ok(result.isError && onlyText(result).includes(session.revision), JSON.stringify(result));
+  }
+}
+
+// What the user entered, in a text that begins with `before`.
+function decided(result, before) {
+  const text = onlyText(result);
+  assert.ok(text.startsWith(before), text);
+  return JSON.parse(text.slice(before.length));
+}
+
 async function checkRounds(session) {
   if (session.revision >= FIRST_FORMS) {
     const answers = [accept({ name: "Ada" }), accept({ color: "red" })];
@@ -98,6 +157,11 @@ async function checkRounds(session) {
 async function checkModel(session) {
   const result = await ask(session, "test_input_required_result_sampling");
   assert.equal(onlyText(result), `The model says: ${MODEL_SAYS}`);
+}
+
+async function checkFixtureModel(session) {
+  const result = await askWith(session, "test_sampling", { prompt: "Say something." });
+  assert.equal(onlyText(result), `LLM response: ${MODEL_SAYS}`);
 }
 
 async function checkRoots(session) {

@@ -3,9 +3,12 @@
 A session has `user`, a `User` that the module of the client answers with, and `offer`, as `offers.py` has it.
 """
 
+import json
+
 from harness import only_text
 
 FIRST_FORMS = "2025-06-18"
+FIRST_CHOICES = "2025-11-25"
 ROOTS = ["file:///a", "file:///b"]
 MODEL_SAYS = "the model was here"
 
@@ -53,9 +56,9 @@ def _accept(**content):
     return "accept", content
 
 
-async def _ask(session, name, *decisions):
+async def _ask(session, name, *decisions, arguments={}):
     session.user.will(*decisions)
-    result = await session.call(name, {})
+    result = await session.call(name, arguments)
     if session.revision >= FIRST_FORMS:
         assert not session.user.decisions, f"never asked: {session.user.decisions}"
     return result
@@ -73,6 +76,52 @@ async def check_form(session):
         assert only_text(await _ask(session, name, (action, None))) == "Hello, stranger!"
 
 
+async def check_fixture_form(session):
+    if session.revision < FIRST_FORMS:
+        return
+    name, arguments = "test_elicitation", {"message": "Who are you?"}
+    person = {"username": "ada", "email": "ada@example.com"}
+    result = await _ask(session, name, _accept(**person), arguments=arguments)
+    assert session.user.asked == ["Who are you?"], session.user.asked
+    assert _decided(result, "User response: action=accept, content=") == person, result
+    result = await _ask(session, name, ("decline", None), arguments=arguments)
+    assert only_text(result) == "User response: action=decline, content=null", result
+
+
+async def check_defaults(session):
+    if session.revision < FIRST_FORMS:
+        return
+    defaults = {"name": "John Doe", "age": 30, "score": 95.5, "status": "active", "verified": True}
+    other = {"name": "Jane Smith", "age": 25, "score": 88.0, "status": "inactive", "verified": False}
+    for entered, values in [({}, defaults), (other, other)]:
+        result = await _ask(session, "test_elicitation_sep1034_defaults", _accept(**entered))
+        assert _decided(result, "Elicitation completed: action=accept, content=") == values, result
+
+
+async def check_choices(session):
+    name = "test_elicitation_sep1330_enums"
+    chosen = {
+        "untitledSingle": "option1",
+        "titledSingle": "value2",
+        "legacyEnum": "opt3",
+        "untitledMulti": ["option1", "option2"],
+        "titledMulti": ["value3"],
+    }
+    if session.revision >= FIRST_CHOICES:
+        result = await _ask(session, name, _accept(**chosen))
+        assert _decided(result, "Elicitation completed: action=accept, content=") == chosen, result
+    elif session.revision >= FIRST_FORMS:
+        result = await session.call(name, {})
+        assert result["isError"] and session.revision in only_text(result), result
+
+
+def _decided(result, before):
+    """What the user entered, in a text that begins with `before`."""
+    text = only_text(result)
+    assert text.startswith(before), result
+    return json.loads(text.removeprefix(before))
+
+
 async def check_rounds(session):
     if session.revision >= FIRST_FORMS:
         result = await _ask(session, "test_input_required_result_multi_round", _accept(name="Ada"), _accept(color="red"))
@@ -83,11 +132,20 @@ async def check_wrong_answer(session):
     if session.revision >= FIRST_FORMS:
         result = await _ask(session, "test_input_required_result_elicitation", _accept(name=12345), _accept(name="Ada"))
         assert only_text(result) == "Hello, Ada!", result
+        wrong = _accept(username="Ada"), _accept(username="Ada", email=5)
+        right = _accept(username="Ada", email="ada@example.com")
+        result = await _ask(session, "test_elicitation", *wrong, right, arguments={"message": "Who are you?"})
+        assert '"email":"ada@example.com"' in only_text(result), result
 
 
 async def check_model(session):
     result = await _ask(session, "test_input_required_result_sampling")
     assert only_text(result) == f"The model says: {MODEL_SAYS}", result
+
+
+async def check_fixture_model(session):
+    result = await _ask(session, "test_sampling", arguments={"prompt": "Say something."})
+    assert only_text(result) == f"LLM response: {MODEL_SAYS}", result
 
 
 async def check_roots(session):
@@ -114,9 +172,13 @@ async def check_prompt_and_resource(session):
 
 ASK_CHECKS = {
     "form": check_form,
+    "form of the suite": check_fixture_form,
+    "defaults": check_defaults,
+    "choices": check_choices,
     "two rounds": check_rounds,
     "wrong answer": check_wrong_answer,
     "model": check_model,
+    "model of the suite": check_fixture_model,
     "roots": check_roots,
     "several questions": check_several_at_once,
     "prompt and resource that ask": check_prompt_and_resource,

@@ -1,14 +1,8 @@
-//! Tools that need the client: its model, its user, a capability.
+//! Tools that need the client: its model, its user, a capability. The forms are those that the official suite expects.
 
-use serde_json::{Value, json};
-use trueform::{
-    prelude::*,
-    schema::{
-        CreateMessageOutcome, CreateMessageRequestParams, ElicitOutcome, ElicitRequestFormParams,
-        Role, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock, TextContent,
-        methods::{CreateMessage, Elicit},
-    },
-};
+use trueform::prelude::*;
+
+use crate::rounds::question;
 
 /// Asks the client's model for an answer to a prompt.
 #[tool(needs(sampling))]
@@ -17,20 +11,17 @@ pub(crate) async fn test_sampling(
     /// The prompt for the model.
     prompt: String,
 ) -> Result<String, ToolError> {
-    let question = SamplingMessageContentBlock::from(TextContent::new(prompt));
-    let params =
-        CreateMessageRequestParams::new(100, vec![SamplingMessage::new(question, Role::User)]);
-    match context.request::<CreateMessage>(params).await? {
-        CreateMessageOutcome::Complete(answer) => match answer.content {
-            SamplingMessageContent::Single(SamplingMessageContentBlock::Text(text)) => {
-                Ok(format!("LLM response: {}", text.text))
-            }
-            _ => Err(ToolError::new(
-                "the client's model did not answer with a text",
-            )),
-        },
-        _ => Err(ToolError::new("the client did not answer with a message")),
-    }
+    let answer = context.sample("answer", question(&prompt, 100)).await?;
+    Ok(format!("LLM response: {}", answer.text()))
+}
+
+/// Who the person is, and where.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Person {
+    /// How to call you
+    username: String,
+    /// Where to reach you
+    email: String,
 }
 
 /// Asks the person for a name and an address.
@@ -40,16 +31,39 @@ pub(crate) async fn test_elicitation(
     /// The message shown to the person.
     message: String,
 ) -> Result<String, ToolError> {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "username": { "type": "string", "description": "How to call you" },
-            "email": { "type": "string", "description": "Where to reach you" },
-        },
-        "required": ["username", "email"],
-    });
-    let (action, content) = elicit(&context, &message, &schema).await?;
-    Ok(format!("User response: action={action}, content={content}"))
+    let person = context.ask::<Person>("person", message).await?;
+    Ok(format!("User response: {}", said(&person)?))
+}
+
+/// Values that all have defaults.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Defaults {
+    name: String,
+    age: i64,
+    score: f64,
+    status: Status,
+    verified: bool,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Active,
+    Inactive,
+    Pending,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self {
+            name: "John Doe".to_owned(),
+            age: 30,
+            score: 95.5,
+            status: Status::Active,
+            verified: true,
+        }
+    }
 }
 
 /// Asks the person for values that have defaults.
@@ -57,51 +71,55 @@ pub(crate) async fn test_elicitation(
 pub(crate) async fn test_elicitation_sep1034_defaults(
     context: Context,
 ) -> Result<String, ToolError> {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "name": { "type": "string", "default": "John Doe" },
-            "age": { "type": "integer", "default": 30 },
-            "score": { "type": "number", "default": 95.5 },
-            "status": { "type": "string", "enum": ["active", "inactive", "pending"], "default": "active" },
-            "verified": { "type": "boolean", "default": true },
-        },
-        "required": [],
-    });
-    let (action, content) = elicit(&context, "Please check these values", &schema).await?;
-    Ok(format!(
-        "Elicitation completed: action={action}, content={content}"
-    ))
+    let values = context.ask::<Defaults>("values", "Please check these values");
+    let values = said(&values.await?)?;
+    Ok(format!("Elicitation completed: {values}"))
+}
+
+/// Each kind of choice.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Choices {
+    untitled_single: Option<Untitled>,
+    titled_single: Option<Titled>,
+    legacy_enum: Option<Legacy>,
+    untitled_multi: Option<Vec<Untitled>>,
+    titled_multi: Option<Vec<Titled>>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Untitled {
+    Option1,
+    Option2,
+    Option3,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Titled {
+    /// First Option
+    Value1,
+    /// Second Option
+    Value2,
+    /// Third Option
+    Value3,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(extend("enumNames" = ["Option One", "Option Two", "Option Three"]))]
+enum Legacy {
+    Opt1,
+    Opt2,
+    Opt3,
 }
 
 /// Asks the person to choose, with each kind of choice.
 #[tool(needs(elicitation))]
 pub(crate) async fn test_elicitation_sep1330_enums(context: Context) -> Result<String, ToolError> {
-    let titled = json!([
-        { "const": "value1", "title": "First Option" },
-        { "const": "value2", "title": "Second Option" },
-        { "const": "value3", "title": "Third Option" },
-    ]);
-    let untitled = json!(["option1", "option2", "option3"]);
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "untitledSingle": { "type": "string", "enum": untitled },
-            "titledSingle": { "type": "string", "oneOf": titled },
-            "legacyEnum": {
-                "type": "string",
-                "enum": ["opt1", "opt2", "opt3"],
-                "enumNames": ["Option One", "Option Two", "Option Three"],
-            },
-            "untitledMulti": { "type": "array", "items": { "type": "string", "enum": untitled } },
-            "titledMulti": { "type": "array", "items": { "anyOf": titled } },
-        },
-        "required": [],
-    });
-    let (action, content) = elicit(&context, "Please choose", &schema).await?;
-    Ok(format!(
-        "Elicitation completed: action={action}, content={content}"
-    ))
+    let choices = context.ask::<Choices>("choices", "Please choose").await?;
+    Ok(format!("Elicitation completed: {}", said(&choices)?))
 }
 
 /// Can be called only by clients that let servers use their model.
@@ -119,21 +137,12 @@ pub(crate) async fn test_streaming_elicitation(context: Context) -> &'static str
     }
 }
 
-/// Asks the person to fill in a form. Returns their action and their input as JSON.
-async fn elicit(
-    context: &Context,
-    message: &str,
-    schema: &Value,
-) -> Result<(String, String), ToolError> {
-    let params: ElicitRequestFormParams =
-        serde_json::from_value(json!({ "message": message, "requestedSchema": schema }))?;
-    match context.request::<Elicit>(params.into()).await? {
-        ElicitOutcome::Complete(answer) => Ok((
-            answer.action.as_str().to_owned(),
-            serde_json::to_string(&answer.content)?,
-        )),
-        _ => Err(ToolError::new(
-            "the client did not answer with the person's answer",
-        )),
-    }
+/// What the person decided and entered, as JSON.
+fn said<T: Serialize>(asked: &Asked<T>) -> Result<String, ToolError> {
+    let (action, content) = match asked {
+        Asked::Accepted(content) => ("accept", serde_json::to_string(content)?),
+        Asked::Declined => ("decline", "null".to_owned()),
+        Asked::Cancelled => ("cancel", "null".to_owned()),
+    };
+    Ok(format!("action={action}, content={content}"))
 }

@@ -189,7 +189,7 @@ pub(crate) async fn asks_first(context: Context) -> Result<String, ToolError> {
     })
 }
 
-fn question(text: &str, max_tokens: i64) -> CreateMessageRequestParams {
+pub(crate) fn question(text: &str, max_tokens: i64) -> CreateMessageRequestParams {
     let text = SamplingMessageContentBlock::from(TextContent::new(text));
     CreateMessageRequestParams::new(max_tokens, [SamplingMessage::new(text, Role::User)])
 }
