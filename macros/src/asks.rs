@@ -1,4 +1,5 @@
-//! The types whose forms a function asks for: those of `asks(…)`, and those that calls of `ask` in its body name.
+//! The types whose forms a function asks for: those of `asks(…)`, and those that calls of `ask` in its body name, or the `let` around
+//! them.
 //!
 //! A body is not parsed, because what is between the parentheses of a macro such as `join!` may be anything. Its tokens are
 //! searched, and a type that cannot be named outside of the body, or may not exist there, is left out.
@@ -54,7 +55,7 @@ fn is_named(ty: &Type) -> bool {
     is_of_a_form && !flat(ty.to_token_stream()).into_iter().any(has_hole)
 }
 
-/// The types `T` of calls `.ask::<T>(…)` in `body`, without those that only the body can name: types declared or imported in it,
+/// The types `T` of calls `.ask::<T>(…)` in `body`, and of statements `let …: Asked<T> = ….ask(…)…;`, without those that only the body can name: types declared or imported in it,
 /// types with generic parameters of it or of `generics`, and types in code that `#[cfg]` may leave out.
 pub(crate) fn found(body: &TokenStream, generics: Option<&Generics>) -> Vec<TokenStream> {
     let mut scan = Scan::default();
@@ -103,6 +104,7 @@ impl Scan {
             if let Some(ty) = asked(&tokens[at..]) {
                 self.asked.push(ty);
             }
+            self.annotated(&tokens[at..]);
             self.declared(&tokens[at..]);
             if let TokenTree::Group(group) = &tokens[at] {
                 self.level(group.stream());
@@ -135,6 +137,44 @@ impl Scan {
             }
         }
         at
+    }
+
+    /// Adds the types `T` of `Asked<T>` in the annotation of the `let` that is the first of `tokens`, if its value asks for a type that
+    /// the call leaves to inference.
+    fn annotated(&mut self, tokens: &[TokenTree]) {
+        let [TokenTree::Ident(keyword), rest @ ..] = tokens else {
+            return;
+        };
+        let end = rest.iter().position(|token| is_punct(token, ';'));
+        let (true, Some(end)) = (keyword == "let", end) else {
+            return;
+        };
+        let statement = &rest[..end];
+        // The pattern has its colons in braces, and those of paths come in pairs.
+        let is_single = |at: usize| {
+            let is_colon = |at: usize| statement.get(at).is_some_and(|token| is_punct(token, ':'));
+            is_colon(at) && !is_colon(at + 1) && !at.checked_sub(1).is_some_and(is_colon)
+        };
+        let Some(colon) = (0..statement.len()).find(|&at| is_single(at)) else {
+            return;
+        };
+        let mut depth = 0_u32;
+        let equals = statement[colon..].iter().position(|token| {
+            match token {
+                TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+                TokenTree::Punct(punct) if punct.as_char() == '>' => {
+                    depth = depth.saturating_sub(1)
+                }
+                _ => {}
+            }
+            depth == 0 && is_punct(token, '=')
+        });
+        let Some(equals) = equals.map(|equals| colon + equals) else {
+            return;
+        };
+        if asks_for_inferred(&statement[equals..]) {
+            answers(&statement[colon..equals], &mut self.asked);
+        }
     }
 
     /// Adds the names that an item declares whose keyword is the first of `tokens`.
@@ -245,15 +285,57 @@ fn asked(tokens: &[TokenTree]) -> Option<TokenStream> {
     if !is_ask {
         return None;
     }
+    let (ty, after) = until_closed(rest)?;
+    match after.first() {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => Some(ty),
+        _ => None,
+    }
+}
+
+/// Adds the types `T` of `Asked<T>` in `tokens`.
+fn answers(tokens: &[TokenTree], found: &mut Vec<TokenStream>) {
+    for at in 0..tokens.len() {
+        match &tokens[at..] {
+            [TokenTree::Ident(asked), open, rest @ ..]
+                if asked == "Asked" && is_punct(open, '<') =>
+            {
+                found.extend(until_closed(rest).map(|(ty, _)| ty));
+            }
+            [TokenTree::Group(group), ..] => {
+                let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+                answers(&tokens, found);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether there is a call `.ask(…)` or `.ask::<_>(…)` in `tokens`.
+fn asks_for_inferred(tokens: &[TokenTree]) -> bool {
+    (0..tokens.len()).any(|at| match &tokens[at..] {
+        [dot, TokenTree::Ident(ask), rest @ ..] if is_punct(dot, '.') && ask == "ask" => {
+            let is_inferred = asked(&tokens[at..]).is_some_and(|ty| ty.to_string() == "_");
+            is_inferred || matches!(rest, [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis)
+        }
+        [TokenTree::Group(group), ..] => {
+            let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+            asks_for_inferred(&tokens)
+        }
+        _ => false,
+    })
+}
+
+/// The type that `tokens` begin with, up to the `>` that closes what was opened before it, and the tokens after that.
+fn until_closed(tokens: &[TokenTree]) -> Option<(TokenStream, &[TokenTree])> {
     let mut depth = 1_u32;
-    let end = rest.iter().enumerate().position(|(index, token)| {
+    let end = tokens.iter().enumerate().position(|(index, token)| {
         match token {
             TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
             // Not the arrow of a function's type.
             TokenTree::Punct(punct)
                 if punct.as_char() == '>'
                     && !(index.checked_sub(1))
-                        .is_some_and(|before| is_punct(&rest[before], '-')) =>
+                        .is_some_and(|before| is_punct(&tokens[before], '-')) =>
             {
                 depth -= 1;
             }
@@ -261,13 +343,9 @@ fn asked(tokens: &[TokenTree]) -> Option<TokenStream> {
         }
         depth == 0
     })?;
-    match rest.get(end + 1) {
-        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
-            let ty: TokenStream = rest[..end].iter().cloned().collect();
-            syn::parse2::<Type>(ty.clone()).ok().map(|_| ty)
-        }
-        _ => None,
-    }
+    let ty: TokenStream = tokens[..end].iter().cloned().collect();
+    syn::parse2::<Type>(ty.clone()).ok()?;
+    Some((ty, &tokens[end + 1..]))
 }
 
 /// Whether `tokens` begin with `#[cfg(…)]` or `#[cfg_attr(…)]`.

@@ -74,6 +74,120 @@ fn types_in_bodies() {
     }
 }
 
+// also where the call leaves the type to the `let` around it.
+#[test]
+fn types_of_statements() {
+    for (body, expected) in [
+        (
+            quote!({
+                let a: Asked<A> = x.ask("a", "?").await?;
+            }),
+            &["A"][..],
+        ),
+        (
+            quote!({
+                let a: trueform::Asked<b::A<C>> = x.ask::<_>("a", "?").await?;
+            }),
+            &["b::A<C>"],
+        ),
+        (
+            quote!({
+                let (a, b): (Result<Asked<A>, _>, Result<Asked<B>, _>) =
+                    join!(x.ask("a", "?"), x.ask("b", "?"));
+            }),
+            &["A", "B"],
+        ),
+        (
+            quote!({
+                let Asked::Accepted(a): Asked<A> = x.ask("a", "?").await? else {
+                    return;
+                };
+            }),
+            &["A"],
+        ),
+        (
+            quote!({
+                let s: Box<dyn Iterator<Item = Asked<A>>> = Box::new(x.ask("a", "?").await?);
+            }),
+            &["A"],
+        ),
+        (
+            quote!({
+                if y {
+                    let a: Result<Asked<A>, E> = x.ask("a", "?").await;
+                }
+            }),
+            &["A"],
+        ),
+        (
+            quote!({
+                let a: Asked<A> = x.ask::<A>("a", "?").await?;
+            }),
+            &["A"],
+        ),
+        // Of something else.
+        (
+            quote!({
+                let a: Asked<A> = made();
+            }),
+            &[],
+        ),
+        (
+            quote!({
+                let a: Asked<A> = x.ask_url("a", "?", "u").await?;
+            }),
+            &[],
+        ),
+        (
+            quote!({
+                let a: A = x.ask("a", "?").await?;
+            }),
+            &[],
+        ),
+        (
+            quote!({
+                let a = x.ask("a", "?").await?;
+                let b: Asked<B> = made();
+            }),
+            &[],
+        ),
+        (
+            quote!({
+                let a: Asked<_> = x.ask("a", "?").await?;
+            }),
+            &[],
+        ),
+        (
+            quote!({
+                let a: Asked<G> = x.ask("a", "?").await?;
+            }),
+            &[],
+        ),
+        (
+            quote!({
+                struct A;
+                let a: Asked<A> = x.ask("a", "?").await?;
+            }),
+            &[],
+        ),
+        (
+            quote!({
+                #[cfg(b)]
+                let a: Asked<A> = x.ask("a", "?").await?;
+            }),
+            &[],
+        ),
+        (
+            quote!({
+                let B { c: d } = x.ask("a", "?").await?;
+            }),
+            &[],
+        ),
+    ] {
+        check(&body, expected);
+    }
+}
+
 #[test]
 fn types_of_bodies() {
     check(

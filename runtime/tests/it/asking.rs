@@ -1,12 +1,22 @@
 //! Questions to clients: asked within results, answered by sending the request again, and as requests in the legacy era.
 
+#![cfg_attr(
+    not(feature = "ask"),
+    allow(dead_code, reason = "clients of the modern era cannot be asked")
+)]
+
+#[cfg(feature = "ask")]
 mod attacked;
 mod bounded;
 mod held;
+#[cfg(feature = "ask")]
 mod interleaved;
 mod legacy;
+#[cfg(feature = "ask")]
 mod replayed;
+#[cfg(feature = "ask")]
 mod rooms;
+#[cfg(feature = "ask")]
 mod steps;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -11,7 +11,6 @@ mod advertised;
 mod apart;
 #[cfg(feature = "http")]
 mod around;
-#[cfg(feature = "ask")]
 mod asking;
 mod asks;
 mod attacked;
@@ -98,5 +97,7 @@ mod values;
 #[cfg(feature = "http")]
 mod visible;
 mod ways_out;
+#[cfg(not(feature = "ask"))]
+mod without_ask;
 mod writes;
 mod wrong_values;

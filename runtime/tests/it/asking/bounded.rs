@@ -7,8 +7,10 @@ use trueform::{
     schema::{ElicitRequestParams, methods::Elicit},
 };
 
+#[cfg(feature = "ask")]
+use super::keys;
 use super::{
-    accept, keys,
+    accept,
     legacy::{answer, call, next, opened, text},
 };
 
@@ -104,6 +106,7 @@ async fn requests() {
 }
 
 // T-11: what waits at the same time is one round, in both eras.
+#[cfg(feature = "ask")]
 #[tokio::test]
 async fn questions_at_once() {
     for (rounds, is_enough) in [(1, false), (2, true)] {

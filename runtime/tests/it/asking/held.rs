@@ -12,10 +12,9 @@ use trueform::{
     },
 };
 
-use super::{
-    Peer, keys,
-    legacy::{answer, call, next, opened, text},
-};
+use super::legacy::{answer, call, next, opened, text};
+#[cfg(feature = "ask")]
+use super::{Peer, keys};
 
 fn form() -> ElicitRequestParams {
     let form = json!({
@@ -193,6 +192,7 @@ async fn requests() {
 }
 
 // a question is asked again instead.
+#[cfg(feature = "ask")]
 #[tokio::test]
 async fn questions() {
     let right = json!({ "action": "accept", "content": { "username": "Ann" } });

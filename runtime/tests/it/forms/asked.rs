@@ -19,11 +19,14 @@ use crate::{
     support::soon,
 };
 
+#[cfg(feature = "ask")]
 const WITH_FORMS: [Revision; 3] = [
     Revision::V2025_06_18,
     Revision::V2025_11_25,
     Revision::V2026_07_28,
 ];
+#[cfg(not(feature = "ask"))]
+const WITH_FORMS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
 
 /// Forms that a user was shown, with the questions.
 type Shown = Arc<Mutex<Vec<(String, Value)>>>;

@@ -55,7 +55,7 @@ async fn answered(peer: &mut Peer, id: &str, rounds: u32) -> Value {
     peer.until(id, "completed").await["result"].clone()
 }
 
-// T-11, W-15: the bound is the call's, also for what it asked before its task began.
+// T-11, W-15
 #[tokio::test]
 async fn with_the_state() {
     let service = service();
@@ -63,7 +63,15 @@ async fn with_the_state() {
     let mut peer = Peer::modern_as(&service, ClientOptions::new(), &declared).await;
     let id = peer.start("nosy", json!({})).await;
     gave_up(&answered(&mut peer, &id, ROUNDS).await);
+}
 
+// T-11, W-17: the rounds before the task began count.
+#[cfg(feature = "ask")]
+#[tokio::test]
+async fn before_it_begins() {
+    let service = service();
+    let declared = json!({ "elicitation": {}, "extensions": { EXTENSION: {} } });
+    let mut peer = Peer::modern_as(&service, ClientOptions::new(), &declared).await;
     let first = peer.call("nosy_early", json!({})).await["result"].clone();
     let second = json!({
         "name": "nosy_early", "arguments": {}, "requestState": first["requestState"],
