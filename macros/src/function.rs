@@ -17,6 +17,7 @@ use crate::{
     kind::Kind,
     render,
     scope::Scope,
+    unawaited,
 };
 
 pub(crate) fn expand(kind: Kind, args: TokenStream, item: &TokenStream) -> TokenStream {
@@ -46,6 +47,7 @@ pub(crate) fn expand(kind: Kind, args: TokenStream, item: &TokenStream) -> Token
         Scope::Free,
         &mut diag,
     );
+    unawaited::check(&function.sig, &function.body, &mut diag);
     let callable = callable.map(|callable| callable.with_asks(&function.body, Scope::Free));
     let carrier = match is_method {
         // An `impl` block cannot contain a type.

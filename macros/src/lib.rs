@@ -19,6 +19,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unawaited;
 mod variables;
 
 use proc_macro::TokenStream;

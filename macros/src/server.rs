@@ -17,6 +17,7 @@ use crate::{
     kind::Kind,
     render,
     scope::Scope,
+    unawaited,
 };
 
 pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
@@ -63,6 +64,7 @@ fn callables(block: &mut Block, diag: &mut Diagnostics) -> Vec<Callable> {
         }
         let scope = Scope::Impl(&block.generics);
         let callable = Callable::lower(attr, &function.attrs, &mut function.sig, scope, diag);
+        unawaited::check(&function.sig, &function.body, diag);
         callables.extend(callable.map(|callable| callable.with_asks(&function.body, scope)));
         function.attrs.insert(0, render::owns_arguments());
     }

@@ -63,6 +63,13 @@ fn listed() -> String {
     String::new()
 }
 
+/// Asks for what cannot be asked for, and names it beside the call.
+#[tool]
+async fn inferred(context: Context) -> Result<String, ToolError> {
+    let nested: Asked<Nested> = context.ask("key", "Which?").await?;
+    Ok(format!("{}", nested.is_accepted()))
+}
+
 /// Asks for what cannot be asked for.
 #[prompt(asks(Nested))]
 fn text() -> String {
@@ -186,6 +193,7 @@ fn what_is_no_form_is_a_start_error() {
     };
     let server = || Server::new("s", "1");
     assert_eq!(problems(server().tools(tools![wrong])), of("wrong"));
+    assert_eq!(problems(server().tools(tools![inferred])), of("inferred"));
     assert_eq!(problems(server().prompts(prompts![text])), of("text"));
     assert_eq!(problems(server().resources(resources![table])), of("table"));
     assert_eq!(problems(server().tools(Office(1))), of("Office::method"));

@@ -14,6 +14,8 @@ mod features;
 mod frames;
 #[cfg(feature = "testing")]
 mod in_process;
+#[cfg(feature = "tracing-log")]
+mod logs;
 mod modern;
 mod no_room;
 mod races;

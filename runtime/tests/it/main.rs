@@ -51,6 +51,7 @@ mod inbound;
 mod injected;
 mod internals;
 mod known_clients;
+mod late;
 mod layers;
 mod levels;
 mod lifecycle;

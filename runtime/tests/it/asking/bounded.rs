@@ -140,3 +140,49 @@ async fn questions_at_once() {
         assert_eq!(last["result"]["isError"] != true, is_enough, "{last}");
     }
 }
+
+// Issue 11, T-11: a call that brings answers without a state is in its first round, whatever the answers are.
+#[cfg(feature = "ask")]
+#[tokio::test]
+async fn answers_without_a_state() {
+    let right = accept(json!({ "answer": true }));
+    for (rounds, given, expected) in [
+        (1, json!({ "more 0": right }), None),
+        (1, json!({ "unknown": right }), None),
+        (
+            1,
+            json!({ "more 0": { "action": "accept", "content": {} } }),
+            None,
+        ),
+        // Without an answer it is a call like any other.
+        (1, json!({}), Some("more 0")),
+        (1, json!({ "more 0": null }), Some("more 0")),
+        (2, json!({ "more 0": right }), Some("more 1")),
+        (
+            2,
+            json!({ "more 0": right, "more 1": right }),
+            Some("more 2"),
+        ),
+    ] {
+        let peer = super::Peer::able(&server(rounds)).await;
+        let first = json!({ "name": "nosy", "arguments": {}, "inputResponses": given });
+        for _ in 0..2 {
+            let response = peer.send("tools/call", first.clone()).await;
+            match expected {
+                Some(key) => assert_eq!(keys(&response), [key], "{rounds} {given}"),
+                None => {
+                    assert_eq!(response["result"]["isError"], true, "{given}: {response}");
+                    let words = format!("asked {rounds} times in this call");
+                    assert!(super::text(&response).contains(&words), "{response}");
+                }
+            }
+        }
+    }
+    // The rounds of the state that follows count from there.
+    let peer = super::Peer::able(&server(2)).await;
+    let first = json!({ "name": "nosy", "arguments": {}, "inputResponses": { "more 0": right } });
+    let second = peer.send("tools/call", first).await;
+    let answer = json!({ "more 1": right });
+    let last = peer.again("nosy", json!({}), &second, answer).await;
+    assert_eq!(last["result"]["isError"], true, "{last}");
+}
