@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    fn form(requested: Value) -> ElicitRequestParams {
+    fn form(requested: &Value) -> ElicitRequestParams {
         let params = json!({ "message": "m", "requestedSchema": requested });
         serde_json::from_value(params).unwrap()
     }
@@ -154,7 +154,7 @@ mod tests {
             },
             "required": ["username"],
         });
-        let schema = FormSchema::of(&form(names), Revision::V2025_11_25)
+        let schema = FormSchema::of(&form(&names), Revision::V2025_11_25)
             .unwrap()
             .unwrap();
         for (answer, expected) in [
@@ -218,7 +218,7 @@ mod tests {
             "type": "object",
             "properties": { "a": { "type": "string", "pattern": "(" } },
         });
-        let Err(AskError::NotAllowed(problem)) = FormSchema::of(&form(broken), Revision::LATEST)
+        let Err(AskError::NotAllowed(problem)) = FormSchema::of(&form(&broken), Revision::LATEST)
         else {
             panic!("it is refused")
         };
@@ -244,7 +244,7 @@ mod tests {
             assert_eq!(stated.check(&elicited).is_ok(), is_let_in);
             assert_eq!(stated.check(&sampled).is_ok(), is_let_in);
         }
-        let mut params = form(json!({ "type": "object", "properties": {} }));
+        let mut params = form(&json!({ "type": "object", "properties": {} }));
         let at = Revision::V2025_11_25;
         assert!(!Stated::of(&params, at).unwrap().as_task);
         if let ElicitRequestParams::Form(form) = &mut params {
