@@ -41,18 +41,9 @@ drive() {
   client "$runtime" "$module" http "$url" "$@"
 }
 
-# Installs the packages of `requirements-NAME.txt` into an environment of their own, unless they are there already. The file
-# pins all that they need.
+# Installs the packages of `requirements-NAME.txt`. Without them the clients that need them fail.
 environment() {
-  local wanted=$here/interop/requirements-$1.txt folder=$cache/python-$1
-  if cmp -s "$wanted" "$folder/installed-requirements.txt"; then
-    return 0
-  fi
-  rm -rf "$folder"
-  python3 -m venv "$folder" &&
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps -r "$wanted" &&
-    cp "$wanted" "$folder/installed-requirements.txt" ||
-    rm -rf "$folder"
+  "$here/pip-install" "$here/interop/requirements-$1.txt" "$cache/python-$1" || rm -rf "$cache/python-$1"
 }
 
 # The same server with lists of more than one page; over stdio the clients start it themselves.

@@ -86,7 +86,7 @@ await run({
     const handle = toNodeHandler(modern);
     createServer(async (request, response) => {
       request.body = await body(request);
-      if (await isLegacyRequest(toWebRequest(request, request.body), request.body)) {
+      if (await isLegacyRequest(await toWebRequest(request, request.body))) {
         await legacy(request, response);
       } else {
         await handle(request, response, request.body);

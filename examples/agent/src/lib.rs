@@ -109,8 +109,15 @@ impl Agent {
             Err(ClientError::Local(LocalError::Http(error))) => {
                 matches!(
                     error.kind(),
-                    HttpErrorKind::Connect | HttpErrorKind::SessionLost
+                    HttpErrorKind::Broken
+                        | HttpErrorKind::Connect
+                        | HttpErrorKind::SessionLost
+                        | HttpErrorKind::StreamEnded
                 )
+            }
+            // How many servers refuse a session that they do not know, in place of the 404 after which the client opens another.
+            Err(ClientError::Remote(error)) => {
+                error.code == -32000 && error.message.contains("session ID")
             }
             _ => false,
         };

@@ -18,7 +18,7 @@ use trueform::{
 
 use crate::{
     Failure,
-    foreign::{CLOSE_WAIT, Foreign, Transport, child},
+    foreign::{CLOSE_WAIT, Foreign, Transport, children},
     plan::{Call, Waits},
     report::Report,
 };
@@ -151,7 +151,7 @@ async fn tools(client: &Client, expected: &[&str]) -> Result<(), Failure> {
 }
 
 /// Fails unless `text` has `part`.
-fn has(text: &str, part: &str) -> Result<(), Failure> {
+pub(crate) fn has(text: &str, part: &str) -> Result<(), Failure> {
     match text.contains(part) {
         true => Ok(()),
         false => Err(format!("`{part}` expected, found {text:?}").into()),
@@ -276,7 +276,10 @@ pub(crate) async fn running(
     let running = tokio::spawn(async move { call.await });
     match timeout(SOON, reports.recv()).await {
         Ok(Some(())) => Ok(running),
-        _ if running.is_finished() => Err(format!("it has ended: {:?}", running.await?).into()),
+        _ if running.is_finished() => match running.await? {
+            Ok(result) => Err(format!("it has ended: {:?}", all_text(&result)).into()),
+            Err(error) => Err(error.into()),
+        },
         _ => Err("it reports no progress".into()),
     }
 }
@@ -383,9 +386,14 @@ async fn changes(client: &Client, tool: &str) -> Result<String, Failure> {
     let mut subscription = None;
     if client.revision().era() == Era::Modern {
         let filter = SubscriptionFilter::new().with_tools_list_changed(true);
-        let listening = client.listen(filter).await?;
-        if listening.honoured().tools_list_changed == Some(true) {
-            subscription = Some(listening);
+        match client.listen(filter).await {
+            Ok(listening) if listening.honoured().tools_list_changed == Some(true) => {
+                subscription = Some(listening);
+            }
+            // Some have no subscriptions, although the revision does.
+            Ok(_) => {}
+            Err(ClientError::Remote(error)) if error.code == -32601 => {}
+            Err(error) => return Err(error.into()),
         }
     }
     let until = Instant::now() + SOON;
@@ -440,10 +448,9 @@ async fn task(client: &Client, (tool, arguments, part): &Call) -> Result<(), Fai
 async fn closed(client: Client, transport: Transport) -> Result<Duration, Failure> {
     let start = Instant::now();
     client.close().await;
-    if transport == Transport::Stdio
-        && let Some(pid) = child()
-    {
-        return Err(format!("the process {pid} still runs").into());
+    let took = start.elapsed();
+    match (transport, children()?.as_slice()) {
+        (Transport::Stdio, [pid, ..]) => Err(format!("the process {pid} still runs").into()),
+        _ => Ok(took),
     }
-    Ok(start.elapsed())
 }

@@ -9,15 +9,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::sleep};
 use trueform::{
-    client::{Client, ClientError, ClientOptions, HttpErrorKind, LocalError},
+    client::{Client, ClientError, ClientOptions, HttpErrorKind, LocalError, ServerFault},
     schema::{CallToolResult, Era},
 };
 
 use crate::{
     Failure, checks,
-    foreign::{Foreign, Transport, child},
+    checks::has,
+    foreign::{Foreign, Transport, children},
     report::Report,
 };
 
@@ -30,12 +31,20 @@ const BOUND: Duration = Duration::from_secs(3);
 pub(crate) async fn all(report: &mut Report, foreign: &mut Foreign, options: &ClientOptions) {
     let sessions = Arc::new(AtomicU32::default());
     let connecting = connected(foreign, options, &sessions);
-    let Some(client) = report.check("connect again", connecting).await else {
+    let Some(mut client) = report.check("connect again", connecting).await else {
         return;
     };
-    report
-        .check("a stopped server", stopped(&client, foreign))
-        .await;
+    let dies = foreign.plan.dies_of_cancellations && foreign.transport == Transport::Stdio;
+    let stopped = stopped(&client, foreign, dies);
+    report.check("a stopped server", stopped).await;
+    if dies {
+        report.note("ends when a request is cancelled that it has not begun with");
+        let connecting = connected(foreign, options, &sessions);
+        match report.check("connect once more", connecting).await {
+            Some(again) => client = again,
+            None => return,
+        }
+    }
     report
         .check(
             "a stopped server is connected to",
@@ -81,8 +90,8 @@ async fn connected(
     })
 }
 
-/// Calls of a stopped server end in time, and when it goes on all is well.
-async fn stopped(client: &Client, foreign: &Foreign) -> Result<(), Failure> {
+/// Calls of a stopped server end in time, and when it goes on all is well, unless it `dies` of the cancellations.
+async fn stopped(client: &Client, foreign: &Foreign, dies: bool) -> Result<(), Failure> {
     client.list_tools().await?;
     foreign.signal("STOP").await?;
     let start = Instant::now();
@@ -98,7 +107,15 @@ async fn stopped(client: &Client, foreign: &Foreign) -> Result<(), Failure> {
     foreign.signal("CONT").await?;
     outcome?;
     bounded(took)?;
-    Ok(client.list_tools().await.map(drop)?)
+    match client.list_tools().await {
+        Ok(_) if !dies => Ok(()),
+        Err(ClientError::Local(LocalError::Server(failure)))
+            if dies && *failure.fault() == ServerFault::Exited =>
+        {
+            Ok(())
+        }
+        other => Err(format!("afterwards: {other:?}").into()),
+    }
 }
 
 fn listing(client: &Client) -> JoinHandle<Result<(), ClientError>> {
@@ -122,10 +139,14 @@ async fn never_read(foreign: &Foreign, options: &ClientOptions) -> Result<(), Fa
     let start = Instant::now();
     let connected = match foreign.transport {
         Transport::Stdio => {
-            let others = child();
+            let others = children()?;
             let connected = Client::spawn(&foreign.stopped_command(), options).await;
-            if child() != others {
-                return Err("a process is left over".into());
+            // It is ended in steps.
+            while children()? != others {
+                if start.elapsed() > BOUND {
+                    return Err("a process is left over".into());
+                }
+                sleep(Duration::from_millis(20)).await;
             }
             connected
         }
@@ -196,13 +217,12 @@ async fn killed(client: &Client, foreign: &mut Foreign) -> Result<Duration, Fail
 async fn old(client: &Client, foreign: &Foreign, sessions: &AtomicU32) -> Result<(), Failure> {
     let listed = client.list_tools().await;
     let renewed = sessions.load(Ordering::Relaxed);
-    match (listed, foreign.plan.unknown_session) {
-        (Ok(_), None) if client.revision().era() == Era::Modern && renewed == 0 => Ok(()),
-        (Ok(_), None) if client.revision().era() == Era::Legacy && renewed == 1 => Ok(()),
-        (Err(ClientError::Local(LocalError::Http(error))), Some(status))
-            if error.status() == Some(status) =>
-        {
-            Ok(())
+    let refuses = foreign.plan.refuses_unknown_sessions;
+    match (listed, client.revision().era()) {
+        (Ok(_), Era::Modern) if renewed == 0 => Ok(()),
+        (Ok(_), Era::Legacy) if renewed == 1 && !refuses => Ok(()),
+        (Err(ClientError::Remote(error)), Era::Legacy) if refuses => {
+            has(&error.message, "No valid session ID")
         }
         (listed, _) => {
             let listed = listed.map(|tools| tools.len());

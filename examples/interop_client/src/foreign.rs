@@ -21,8 +21,8 @@ use crate::{
     plan::{HttpArguments, Plan},
 };
 
-/// How long a server may take until it listens.
-const START: Duration = Duration::from_secs(45);
+/// How long a server may take until it listens, or answers.
+pub(crate) const START: Duration = Duration::from_secs(45);
 /// How long a closed server may take to exit, and to exit after SIGTERM.
 pub(crate) const CLOSE_WAIT: Duration = Duration::from_secs(5);
 
@@ -174,10 +174,13 @@ impl Foreign {
         HttpEndpoint::new(format!("http://127.0.0.1:{}/mcp", self.port))
     }
 
-    /// The process: this program has one other at most.
+    /// The process: over stdio this program has no other.
     pub(crate) fn pid(&self) -> Result<u32, Failure> {
         match self.transport {
-            Transport::Stdio => child().ok_or_else(|| "the server does not run".into()),
+            Transport::Stdio => match *children()? {
+                [pid] => Ok(pid),
+                ref pids => Err(format!("one process expected, found {pids:?}").into()),
+            },
             Transport::Http => {
                 let process = self.process.as_ref().and_then(Child::id);
                 process.ok_or_else(|| "the server does not run".into())
@@ -214,19 +217,24 @@ impl Foreign {
     }
 }
 
-/// A child process of this program that has not exited.
-pub(crate) fn child() -> Option<u32> {
+/// The child processes of this program that have not exited.
+pub(crate) fn children() -> Result<Vec<u32>, Failure> {
     let own = std::process::id().to_string();
-    let entries = fs::read_dir("/proc").ok()?;
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    pids.into_iter().find(|pid: &u32| {
-        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
-            return false;
+    let mut pids = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
         };
+        // It may have exited since.
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // After the name in parentheses: the state, and the parent.
         let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
         let mut fields = after.split_whitespace();
         let state = fields.next();
-        fields.next() == Some(&own) && state != Some("Z")
-    })
+        if fields.next() == Some(&own) && state != Some("Z") {
+            pids.push(pid);
+        }
+    }
+    Ok(pids)
 }

@@ -99,6 +99,8 @@ fn options(era: Era, foreign: &Foreign) -> ClientOptions {
         ))
         .negotiation(negotiation)
         .capabilities(capabilities)
-        .timeout(std::time::Duration::from_secs(15))
+        // Python takes its time on a busy machine.
+        .probe_timeout(foreign::START)
+        .timeout(foreign::START)
         .handler(User::new(foreign.root()))
 }

@@ -52,8 +52,10 @@ pub(crate) struct Plan {
     pub(crate) task: Option<Call>,
     /// Whether clients may subscribe to the resource.
     pub(crate) subscribes: bool,
-    /// The HTTP status for sessions that it does not know, other than the 404 that the specification asks for.
-    pub(crate) unknown_session: Option<u16>,
+    /// Whether it refuses sessions that it does not know by an error and 400, in place of the 404 that opens a new one.
+    pub(crate) refuses_unknown_sessions: bool,
+    /// Whether it ends, over stdio, when a request is cancelled that it has not begun with.
+    pub(crate) dies_of_cancellations: bool,
 }
 
 /// A name, arguments, and a part of the answer.
@@ -82,7 +84,11 @@ impl Plan {
         match name {
             "everything" => Some(Self::everything(folder)),
             "filesystem" => Some(Self::filesystem(folder)),
-            "py1" | "ts1" => Some(Self::offered(LEGACY)),
+            "py1" => Some(Self {
+                dies_of_cancellations: true,
+                ..Self::offered(LEGACY)
+            }),
+            "ts1" => Some(Self::offered(LEGACY)),
             "fastmcp4" | "py2" | "rmcp" | "ts2" => Some(Self::offered(BOTH)),
             _ => None,
         }
@@ -123,7 +129,8 @@ impl Plan {
             changes: Some("change"),
             task: None,
             subscribes: false,
-            unknown_session: None,
+            refuses_unknown_sessions: false,
+            dies_of_cancellations: false,
         }
     }
 
@@ -187,7 +194,8 @@ impl Plan {
                 "Research Report".to_owned(),
             )),
             subscribes: true,
-            unknown_session: Some(400),
+            refuses_unknown_sessions: true,
+            dies_of_cancellations: false,
         }
     }
 
@@ -227,7 +235,8 @@ impl Plan {
             changes: None,
             task: None,
             subscribes: false,
-            unknown_session: None,
+            refuses_unknown_sessions: false,
+            dies_of_cancellations: false,
         }
     }
 }

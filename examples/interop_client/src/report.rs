@@ -7,7 +7,7 @@ use trueform::schema::Era;
 use crate::{Failure, foreign::Transport};
 
 /// Longest time of one check.
-const LONGEST_CHECK: Duration = Duration::from_secs(60);
+const LONGEST_CHECK: Duration = Duration::from_secs(120);
 
 /// Counts and prints checks.
 pub(crate) struct Report {

@@ -87,7 +87,12 @@ async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<ServerFa
                 }
                 other => other,
             };
-            legacy().await.map_err(after)
+            match legacy().await {
+                Err(ClientError::Remote(error)) if error.code == code::UNSUPPORTED_VERSION => {
+                    after_all_modern(link, options, error).await
+                }
+                settled => settled.map_err(after),
+            }
         }
         Err(ClientError::Remote(error)) if error.code == code::UNSUPPORTED_VERSION => {
             let offered = supported(&error);
@@ -119,6 +124,25 @@ async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<ServerFa
         Err(_) => legacy().await,
         Ok(server) => Ok(server),
     }
+}
+
+/// Asks again a server that did not answer the probe in time and then refuses `initialize` by a `refusal` of the modern era: one that was
+/// slow to start has read the probe first.
+// D-7
+#[cold]
+async fn after_all_modern(
+    link: &Arc<Link>,
+    options: &ClientOptions,
+    refusal: ErrorObject,
+) -> Result<ServerFacts, ClientError> {
+    let offered = supported(&refusal);
+    let revision = match best(&offered) {
+        Some(revision) if revision.era() == Era::Modern => revision,
+        None if offered.is_empty() => Revision::LATEST,
+        _ => return Err(ClientError::Remote(refusal)),
+    };
+    link.gate.leave_legacy_era();
+    discover(link, options, revision, options.timeout).await
 }
 
 async fn discover(
