@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures what one `tools/call` of `add` costs the server: CPU instructions (callgrind) and heap allocations (memcheck).
+"""Measures what one `tools/call` of `add` costs the server, and the client: CPU instructions (callgrind) and heap allocations (memcheck).
 
-    instructions.py SERVER        SERVER is the release build of `bench_server`
+    instructions.py SERVER [CLIENT...]    SERVER is the release build of `bench_server`, the first CLIENT that of `bench_client`
 
 The cost of one call is (a run with 2,500 calls - a run with 500 calls) / 2,000, for the whole process, which has one core.
 The calls go one after the other over one connection. Over HTTP it is the server's second connection; calls over the first of
@@ -9,6 +9,9 @@ all cost 1 % less. Timers make the instructions of a run vary by 0.1 %, so each 
 The limits come from the table in the guide's chapter on speed:
 102 % of the instructions, and one allocation more. Exits with 1 where a limit is exceeded. What a call of `add_pair` costs, whose
 argument is a struct and so is checked against its schema, is printed too, without a limit.
+
+A client starts SERVER as its child process, which is not counted, and makes the same call. The first CLIENT may take 32,000
+instructions a call; for each further one, started with the same arguments, the ratio is printed.
 
 What a `prompts/get` and a `resources/read` of a small text cost may be 110 % of the instructions that the `add` call costs over the
 same transport in the same run.
@@ -74,6 +77,18 @@ TOOLS = {
         1,
     ),
 }
+
+
+class Caller:
+    """A client that starts the server, makes the calls and ends."""
+
+    def __init__(self, command, calls, server):
+        self.process = subprocess.Popen(
+            [*command, str(calls), server], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=one_core
+        )
+
+    def end(self):
+        pass
 
 
 class Wrong(Exception):
@@ -224,6 +239,8 @@ BESIDE_ADD = {
     "resources/read of a template": (READ_TEMPLATE, (b"resources/read", b"bench://notes/rust"), b"note about rust."),
 }
 MOST_BESIDE_ADD = 1.10
+# Most instructions of a call over the pipes of a child process, on the client's side.
+MOST_OF_CLIENT = 32_000
 # Without a promise.
 SHOWN = {
     "stdio, 2026-07-28, a struct as argument": stdio_pair,
@@ -239,7 +256,7 @@ def total(server, run, calls, tool):
         running.end()
         code = running.process.wait(SECONDS)
         if code != 0:
-            raise Wrong(f"the server ended with {code}")
+            raise Wrong(f"it ended with {code}")
         found = re.search(pattern, out.read_text(), re.MULTILINE)
     if found is None:
         raise Wrong(f"valgrind did not report {tool}")
@@ -252,14 +269,35 @@ def cost(server, run, tool):
     return (many - few) / (MANY - FEW)
 
 
+def clients(commands, server):
+    """Whether the first of the clients takes too many instructions for a call."""
+
+    def run(command, calls):
+        return Caller(command, calls, server)
+
+    first = None
+    for command in commands:
+        name = pathlib.Path(command).name
+        found = {tool: cost(command, run, tool) for tool in TOOLS}
+        if first is None:
+            first = found["instructions"]
+            says = f"at most {MOST_OF_CLIENT:,}: {'ok' if first <= MOST_OF_CLIENT else 'TOO MANY'}"
+        else:
+            says = f"{found['instructions'] / first:.2f} of the first"
+        print(f"{name}: {found['instructions']:,.1f} instructions, {says}; {found['allocations']:,.1f} allocations", flush=True)
+    return first > MOST_OF_CLIENT
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("server")
-    server = arguments.parse_args().server
+    arguments.add_argument("clients", nargs="*", metavar="client")
+    parsed = arguments.parse_args()
+    server = parsed.server
     page = pathlib.Path(__file__).resolve().parent.parent / "runtime/src/guide/speed.md"
     exceeded = False
     # One deadline for all, because a read from a pipe has none of its own.
-    signal.alarm(SECONDS * (len(MEASURED) + len(BESIDE_ADD) + len(SHOWN)) * len(TOOLS))
+    signal.alarm(SECONDS * (len(MEASURED) + len(BESIDE_ADD) + len(SHOWN) + len(parsed.clients)) * len(TOOLS))
     measured = {}
     for name, promised in limits(page.read_text()).items():
         for tool, most in (
@@ -271,6 +309,7 @@ def main():
             word = "ok" if one <= most else "TOO MANY"
             exceeded |= one > most
             print(f"{name}: {one:,.1f} {tool}, guide {promised[tool]:,}, at most {most:,.0f}: {word}", flush=True)
+    exceeded |= clients(parsed.clients, server)
     for name, (call, names, says) in BESIDE_ADD.items():
         runs = {
             "HTTP, 2026-07-28": lambda command, calls: http_modern(command, calls, call, names, says),

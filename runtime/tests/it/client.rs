@@ -42,7 +42,7 @@ impl Mock {
             .await;
     }
 
-    async fn error(&mut self, request: &Value, code: i64, data: Value) {
+    pub(crate) async fn error(&mut self, request: &Value, code: i64, data: Value) {
         self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": code, "message": "no", "data": data } })).await;
     }
 }

@@ -178,6 +178,50 @@ async fn a_server_that_does_not_answer() {
     }
 }
 
+// D-7: a modern server that is slow to start reads the probe when the client has gone on to `initialize` already, and refuses that.
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_that_is_slow_to_start() {
+    for (data, is_modern) in [
+        (
+            json!({ "supported": ["2026-07-28"], "requested": "2025-11-25" }),
+            true,
+        ),
+        (Value::Null, true),
+        (
+            json!({ "supported": ["2025-06-18"], "requested": "2025-11-25" }),
+            false,
+        ),
+    ] {
+        let (connecting, playing) = against(ClientOptions::new(), move |mut mock| async move {
+            let probe = mock.next().await.unwrap();
+            assert_eq!(probe["method"], "server/discover");
+            let request = loop {
+                let request = mock.next().await.unwrap();
+                if request["method"] == "initialize" {
+                    break request;
+                }
+            };
+            mock.result(&probe, discovered(&["2026-07-28"])).await;
+            mock.error(&request, -32022, data).await;
+            if is_modern {
+                let again = mock.next().await.unwrap();
+                assert_eq!(again["method"], "server/discover");
+                mock.result(&again, discovered(&["2026-07-28"])).await;
+            }
+            assert_eq!(mock.next().await, None);
+        });
+        match (connecting.await, is_modern) {
+            (Ok(client), true) => {
+                assert_eq!(client.revision(), Revision::V2026_07_28);
+                soon(client.close()).await;
+            }
+            (Err(error), false) => assert_eq!(error.code(), Some(-32022)),
+            (other, _) => panic!("{other:?}"),
+        }
+        soon(playing).await.unwrap();
+    }
+}
+
 // A client that is given up while it connects lets its server go.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_is_given_up_ends() {
