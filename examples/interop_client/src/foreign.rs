@@ -190,13 +190,25 @@ impl Foreign {
 
     /// Sends a signal, such as `KILL`, to the server.
     pub(crate) async fn signal(&self, signal: &str) -> Result<(), Failure> {
-        let pid = self.pid()?.to_string();
+        let pid = self.pid()?;
         let mut kill = Command::new("kill");
-        let sent = kill.arg(format!("-{signal}")).arg(pid).status().await?;
-        match sent.success() {
-            true => Ok(()),
-            false => Err(format!("SIG{signal} was not sent").into()),
+        let sent = kill
+            .arg(format!("-{signal}"))
+            .arg(pid.to_string())
+            .status()
+            .await?;
+        if !sent.success() {
+            return Err(format!("SIG{signal} was not sent").into());
         }
+        // Each thread stops by itself.
+        let until = Instant::now() + START;
+        while signal == "STOP" && !has_stopped(pid)? {
+            if Instant::now() > until {
+                return Err(format!("the process {pid} does not stop").into());
+            }
+            sleep(Duration::from_millis(2)).await;
+        }
+        Ok(())
     }
 
     /// Waits for the exit of a server over HTTP that was killed.
@@ -215,6 +227,20 @@ impl Foreign {
         self.process = None;
         Ok(())
     }
+}
+
+/// Whether all threads of a process have stopped.
+fn has_stopped(pid: u32) -> Result<bool, Failure> {
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let stat = fs::read_to_string(thread?.path().join("stat"))?;
+        if stat
+            .rsplit_once(") ")
+            .is_none_or(|(_, after)| !after.starts_with('T'))
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The child processes of this program that have not exited.
