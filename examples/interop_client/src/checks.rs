@@ -292,7 +292,7 @@ async fn dropped(client: &Client, waits: &Waits) -> Result<(), Failure> {
 
 async fn timed_out(client: &Client, waits: &Waits) -> Result<(), Failure> {
     let before = cancelled(client, waits).await?;
-    let limit = Duration::from_millis(700);
+    let limit = Duration::from_secs(2);
     let ended = running(client, waits, Some(limit)).await?.await?;
     if !matches!(ended, Err(ClientError::Local(LocalError::TimedOut(_)))) {
         return Err(format!("no answer expected, found {ended:?}").into());

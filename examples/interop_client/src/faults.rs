@@ -26,7 +26,7 @@ use crate::{
 const NOTICED: Duration = Duration::from_secs(30);
 /// The timeout of calls of a stopped server, and the longest time that they may take.
 const LIMIT: Duration = Duration::from_millis(500);
-const BOUND: Duration = Duration::from_secs(3);
+const BOUND: Duration = Duration::from_secs(10);
 
 pub(crate) async fn all(report: &mut Report, foreign: &mut Foreign, options: &ClientOptions) {
     let sessions = Arc::new(AtomicU32::default());
