@@ -42,7 +42,6 @@ COMMANDS = {
     "cargo test --workspace": "step `test`",
     "cargo build --release -p trueform-examples --bin bench_server": "step `instructions`",
     "cargo build --release -p bench_client": "step `instructions`",
-    "CARGO_TARGET_DIR=$PWD/target cargo build --release --manifest-path .ci/interop/rmcp": "a comparison of several minutes, made by hand",
     "cargo build --release --bin soak_server": "step `soak`",
     "cargo run -p trueform-codegen -- import": "step `next-revision`, by the built program",
     # not run, for a reason
