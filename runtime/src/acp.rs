@@ -22,6 +22,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod config;
+
 use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};

@@ -30,8 +30,10 @@ mod cache;
 mod call;
 mod call_options;
 mod catalog;
+mod chance;
 mod changes;
 mod completion;
+mod entry;
 mod error;
 mod failure;
 mod flights;
@@ -87,6 +89,7 @@ pub use self::{
     cache::CacheLimits,
     call::{PromptCall, Repeatable, RepeatableCall, ResourceCall, ToolCall},
     completion::CompletionCall,
+    entry::NoTransport,
     error::{ClientError, LocalError},
     failure::{HandshakeTimeout, ServerFailure, ServerFault},
     handler::{Answering, ClientHandler},
@@ -340,6 +343,7 @@ impl Client {
             id,
             Method::SubscriptionsListen.as_str(),
             Some(&params),
+            None,
             None,
             true,
         )?;

@@ -217,3 +217,110 @@ fn nothing_is_given_away() {
     assert!(error.message.len() < 1000, "{}", error.message.len());
     assert!(error.data.unwrap().get().len() < 2000);
 }
+
+// Issue 12, 3: a list that was saved with a session is older than the declaration, so it is checked like a new one.
+#[test]
+fn sessions_that_are_loaded() {
+    let load = ALL_KINDS.replacen('{', r#"{ "sessionId": "s-1","#, 1);
+    let loaded = McpServers::of_session(&load).unwrap();
+    assert_eq!(loaded, McpServers::of_session(ALL_KINDS).unwrap());
+    let refused = NEITHER.check(&loaded.mcp_servers).unwrap_err();
+    let names: Vec<_> = refused.iter().map(Refusal::server_name).collect();
+    assert_eq!(names, ["search", "events", "coop"]);
+
+    // The list alone, as a host saves it.
+    let params: Value = serde_json::from_str(ALL_KINDS).unwrap();
+    let saved = params["mcpServers"].to_string();
+    assert_eq!(McpServers::of_list(&saved), Ok(loaded));
+    for none in ["[]", "null"] {
+        assert_eq!(
+            McpServers::of_list(none),
+            Ok(McpServers::default()),
+            "{none}"
+        );
+    }
+    for (list, pointer) in [
+        (
+            r#"[{ "name": "a", "command": "c" }, { "name": "b" }]"#,
+            "/1/command",
+        ),
+        (r#"[{ "name": "a", "type": "http", "url": 7 }]"#, "/0/url"),
+        (r#"{ "a": {} }"#, ""),
+    ] {
+        let error = McpServers::of_list(list).unwrap_err();
+        assert_eq!(error.pointer(), pointer, "{list}: {error}");
+    }
+}
+
+#[test]
+fn servers_of_a_configuration() {
+    let config = r#"{ "theme": "dark", "mcpServers": {
+        "files": { "command": "files-mcp", "args": ["--root", "."], "env": { "TOKEN": "s3cret" }, "disabled": true },
+        "bare": { "command": "bare", "url": 7 },
+        "search": { "url": "https://search.example/mcp", "headers": { "Authorization": "Bearer s3cret" } },
+        "named": { "type": "streamable-http", "url": "https://named.example/mcp" },
+        "events": { "type": "sse", "url": "https://events.example/sse" },
+        "coop": { "type": "carrier-pigeon", "command": "c" }
+    } }"#;
+    let servers = McpServers::of_config(config).unwrap().mcp_servers;
+    let found: Vec<_> = servers
+        .iter()
+        .map(|server| (&*server.name, server.transport.kind()))
+        .collect();
+    let expected = [
+        ("files", "stdio"),
+        ("bare", "stdio"),
+        ("search", "http"),
+        ("named", "http"),
+        ("events", "sse"),
+        ("coop", "carrier-pigeon"),
+    ];
+    assert_eq!(found, expected);
+    let named = |name: &str, value: &str| {
+        vec![NamedValue {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }]
+    };
+    assert_eq!(
+        servers[0].transport,
+        McpTransport::Stdio {
+            command: "files-mcp".to_owned(),
+            args: vec!["--root".to_owned(), ".".to_owned()],
+            env: named("TOKEN", "s3cret"),
+        }
+    );
+    assert_eq!(
+        servers[2].transport,
+        McpTransport::Http {
+            url: "https://search.example/mcp".to_owned(),
+            headers: named("Authorization", "Bearer s3cret"),
+        }
+    );
+    assert!(!format!("{servers:?}").contains("s3cret"));
+    assert_eq!(HTTP.check(&servers[..4]), Ok(()));
+
+    for (config, pointer, expected) in [
+        ("{}", "", "missing field `mcpServers`"),
+        (r#"{ "mcpServers": [] }"#, "/mcpServers", "expected a map"),
+        (
+            r#"{ "mcpServers": { "a/b": { "args": [] } } }"#,
+            "/mcpServers/a~1b/command",
+            "expected a value, which a server of this kind needs",
+        ),
+        (
+            r#"{ "mcpServers": { "a": { "command": "c", "env": ["A=b"] } } }"#,
+            "/mcpServers/a/env",
+            "expected a map",
+        ),
+        (
+            r#"{ "mcpServers": { "a": { "command": "c", "env": { "A": 7 } } } }"#,
+            "/mcpServers/a/env/A",
+            "expected a string",
+        ),
+    ] {
+        let error = McpServers::of_config(config).unwrap_err();
+        assert_eq!(error.pointer(), pointer, "{config}: {error}");
+        assert!(error.message().contains(expected), "{config}: {error}");
+    }
+}

@@ -7,7 +7,10 @@ use std::{
 
 use trueform_schema::{LoggingLevel, ProgressNotificationParams, RequestId, methods};
 
-use super::{link::OnProgress, notified::Notified};
+use super::{
+    link::{Busy, OnProgress},
+    notified::Notified,
+};
 use crate::{contained::contained, jsonrpc};
 
 /// What a caller can decide about one request.
@@ -20,6 +23,8 @@ pub(super) struct RequestOptions {
     pub(super) log_level: Option<LoggingLevel>,
     /// The id of the request, if its progress callback is registered under it already.
     pub(super) id: Option<RequestId>,
+    /// Where to note that the server is busy.
+    pub(super) busy: Option<Busy>,
 }
 
 impl RequestOptions {
@@ -50,6 +55,7 @@ impl RequestOptions {
             on_progress,
             log_level: self.log_level.clone(),
             id: None,
+            busy: None,
         }
     }
 }

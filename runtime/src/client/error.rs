@@ -6,7 +6,7 @@ use serde::Deserialize;
 use trueform_schema::{CallToolResult, DecodeError, ErrorObject, Revision};
 
 use super::failure::{HandshakeTimeout, ServerFailure};
-use crate::{gate::Leniency, jsonrpc::sentence};
+use crate::{acp::Refusal, gate::Leniency, jsonrpc::sentence};
 
 /// Why a request has no result.
 #[derive(Debug)]
@@ -32,6 +32,10 @@ pub enum LocalError {
     /// The server process could not be started.
     #[cfg(feature = "client-process")]
     Spawn(super::SpawnError),
+    /// The server needs a transport that was not declared. Nothing was connected. Comes from [`Client::connect_entry`](super::Client::connect_entry).
+    Refused(Box<Refusal>),
+    /// The server needs a transport that this client does not have. Comes from [`Client::connect_entry`](super::Client::connect_entry).
+    NoTransport(super::NoTransport),
     /// The server did not answer while the client connected.
     NoHandshake(HandshakeTimeout),
     /// The server does not read: this many bytes wait to be written to it, as many as may.
@@ -133,6 +137,8 @@ impl fmt::Display for LocalError {
             Self::Server(failure) => failure.fmt(f),
             #[cfg(feature = "client-process")]
             Self::Spawn(error) => error.fmt(f),
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::NoTransport(transport) => transport.fmt(f),
             Self::NoHandshake(timeout) => timeout.fmt(f),
             Self::NotRead(bytes) => write!(
                 f,

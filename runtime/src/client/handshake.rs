@@ -256,6 +256,7 @@ async fn exchange(
         method.as_str(),
         Some(params),
         None,
+        None,
         cancellable,
     )?;
     wait(pending, timeout, None)

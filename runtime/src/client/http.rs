@@ -14,7 +14,9 @@ mod error;
 pub(crate) mod events;
 pub(crate) mod exchange;
 mod listener;
+mod outgoing;
 mod request;
+mod retry_after;
 #[cfg(feature = "client-http")]
 mod sender;
 mod sent;

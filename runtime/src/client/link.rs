@@ -9,7 +9,7 @@ use std::{
     collections::HashMap,
     fmt, io,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicI64, Ordering},
     },
     time::Duration,
@@ -39,6 +39,8 @@ use crate::{contained::contained, gate::ToServer};
 
 /// What a request waits for.
 pub(super) type ServerAnswer = Result<Json, ClientError>;
+/// Set when a server refuses a request because it is busy, to the wait that it asks for.
+pub(super) type Busy = Arc<OnceLock<Option<Duration>>>;
 /// Called with each progress report of a request.
 pub(super) type OnProgress = Box<dyn FnMut(Notified) + Send>;
 
@@ -72,6 +74,11 @@ struct Waiter {
     answer: oneshot::Sender<ServerAnswer>,
     progress: Option<OnProgress>,
     progressed: Arc<Notify>,
+    #[cfg_attr(
+        not(any(feature = "client-http", all(feature = "http", feature = "testing"))),
+        expect(dead_code, reason = "only HTTP has the status")
+    )]
+    busy: Option<Busy>,
 }
 
 /// A request on its way. Dropped before its answer came, it is cancelled.
@@ -135,6 +142,19 @@ impl Link {
         }
     }
 
+    /// Notes that the server refuses the request `id` because it is busy, and asks to wait for `asked`. The answer follows.
+    #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+    pub(super) fn note_busy(&self, id: &RequestId, asked: Option<Duration>) {
+        if let Some(busy) = self
+            .lock()
+            .waiting
+            .get(id)
+            .and_then(|waiter| waiter.busy.as_ref())
+        {
+            let _ = busy.set(asked);
+        }
+    }
+
     /// Whether the client has ended everything.
     #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
     pub(super) fn is_closed(&self) -> bool {
@@ -153,6 +173,7 @@ impl Link {
         method: &str,
         params: Option<&Json>,
         progress: Option<OnProgress>,
+        busy: Option<Busy>,
         cancellable: bool,
     ) -> Result<PendingRequest, ClientError> {
         let message = ToServer::request(&id, method, params);
@@ -168,6 +189,7 @@ impl Link {
                 answer: sender,
                 progress,
                 progressed: progressed.clone(),
+                busy,
             },
         );
         let pending = PendingRequest {

@@ -152,6 +152,7 @@ impl Client {
             call.method,
             Some(&params),
             plan.on_progress.take(),
+            plan.busy.take(),
             true,
         )?;
         wait(pending, limit, longest).await

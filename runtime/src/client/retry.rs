@@ -8,8 +8,10 @@ use trueform_schema::{At, Conform, Json, Method};
 use super::{
     Client,
     call_options::{RequestOptions, SharedProgress},
+    chance::{at_least, chance, doubled},
     error::{ClientError, LocalError},
     gate::ClientCall,
+    link::Busy,
 };
 
 /// When and how often requests are sent again; set by [`ClientOptions::retry`](super::ClientOptions::retry).
@@ -17,6 +19,10 @@ use super::{
 /// Only requests that have no effect are: lists, `resources/read`, `prompts/get`, `completion/complete`, `ping`, `server/discover`, `tasks/get`,
 /// and calls of tools that the server lists as `readOnlyHint` or `idempotentHint`. A call that asked for input is not
 /// sent again.
+///
+/// They are sent again after they have run out of time, and over HTTP also where there was no connection, where it broke, and where the
+/// server is busy: status 408, 429, 502, 503 and 504. Each attempt has the request's whole timeout. Waits double, and are by chance up
+/// to a half shorter, so that the clients of a server do not all return at once.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,7 +46,7 @@ impl RetryPolicy {
     /// The longest wait between two attempts by default: 10 s.
     pub const DEFAULT_LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-    /// Sends a request at most so many times in all, after it has run out of time.
+    /// Sends a request at most so many times in all.
     #[must_use]
     pub fn attempts(attempts: u32) -> Self {
         Self {
@@ -51,14 +57,15 @@ impl RetryPolicy {
         }
     }
 
-    /// The wait before the second attempt; each further one is twice as long.
+    /// The longest wait before the second attempt; it doubles with each further one.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// The longest wait between two attempts.
+    /// The longest wait between two attempts. A server that asks for a longer one (`Retry-After`) does not get the request again:
+    /// the error says how long it asks to wait, see [`HttpError::retry_after`](super::HttpError::retry_after).
     #[must_use]
     pub fn longest_wait(mut self, longest: Duration) -> Self {
         self.longest_wait = longest;
@@ -72,17 +79,29 @@ impl RetryPolicy {
         self
     }
 
-    fn is_worth_it(&self, error: &ClientError) -> bool {
-        match error {
-            ClientError::Remote(error) => self.codes.contains(&error.code),
-            ClientError::Local(error) => matches!(error, LocalError::TimedOut(_)),
+    /// The wait before the next attempt, after `attempt`, counted from one, has failed with `error`; `None` if there is to be none.
+    /// `busy` is set if the server was busy.
+    fn wait_after(
+        &self,
+        error: &ClientError,
+        busy: Option<Option<Duration>>,
+        attempt: u32,
+        chance: f64,
+    ) -> Option<Duration> {
+        let asked = match error {
+            ClientError::Remote(_) if busy.is_some() => busy.flatten(),
+            ClientError::Remote(error) if self.codes.contains(&error.code) => None,
+            ClientError::Local(LocalError::TimedOut(_)) => None,
+            #[cfg(feature = "client-http")]
+            ClientError::Local(LocalError::Http(error)) if error.may_pass() => error.retry_after(),
+            _ => return None,
+        };
+        let own = doubled(self.wait, attempt - 1, self.longest_wait, chance);
+        match asked {
+            Some(asked) if asked > self.longest_wait => None,
+            Some(asked) => Some(own.max(at_least(asked, chance))),
+            None => Some(own),
         }
-    }
-
-    /// The wait after `attempt`, counted from one.
-    fn wait_after(&self, attempt: u32) -> Duration {
-        let factor = 2_u32.saturating_pow(attempt - 1);
-        self.wait.saturating_mul(factor).min(self.longest_wait)
     }
 }
 
@@ -123,17 +142,23 @@ impl Client {
             loop {
                 let mut one = plan.again(progress.as_ref().map(SharedProgress::callback));
                 one.id = plan.id.take();
+                let busy = Busy::default();
+                one.busy = Some(busy.clone());
                 let outcome = self.exchange_once(call, params, one).await;
                 let Err(error) = &outcome else {
                     return outcome;
                 };
-                if attempt >= policy.attempts
-                    || !policy.is_worth_it(error)
-                    || !self.may_repeat(call, params).await
-                {
+                if attempt >= policy.attempts {
                     return outcome;
                 }
-                let wait = policy.wait_after(attempt);
+                let busy = busy.get().copied();
+                let wait = policy.wait_after(error, busy, attempt, chance());
+                let Some(wait) = wait else {
+                    return outcome;
+                };
+                if !self.may_repeat(call, params).await {
+                    return outcome;
+                }
                 let error = error.to_string();
                 tracing::debug!(method = call.method, %error, attempt, ?wait, "a request is sent again");
                 tokio::time::sleep(wait).await;
@@ -171,6 +196,54 @@ impl Client {
                 tracing::debug!(%error, "the tools were not listed: the call is not sent again");
                 false
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trueform_schema::ErrorObject;
+
+    use super::*;
+
+    #[test]
+    fn waits() {
+        const ASKED: Option<Option<Duration>> = Some(Some(Duration::from_millis(1000)));
+        let policy = RetryPolicy::attempts(9)
+            .wait(Duration::from_millis(100))
+            .longest_wait(Duration::from_millis(1500))
+            .codes([7]);
+        let remote = |code: i64| ClientError::Remote(ErrorObject::new(code, "no"));
+        let timed_out = ClientError::Local(LocalError::TimedOut(Duration::ZERO));
+        for (error, busy, attempt, shortest, longest) in [
+            (&timed_out, None, 1, Some(50), Some(100)),
+            (&timed_out, None, 2, Some(100), Some(200)),
+            (&timed_out, None, 5, Some(750), Some(1500)),
+            (&timed_out, None, 100, Some(750), Some(1500)),
+            (&remote(7), None, 1, Some(50), Some(100)),
+            (&remote(8), None, 1, None, None),
+            (&remote(8), Some(None), 1, Some(50), Some(100)),
+            // Never less than what the server asks for.
+            (&remote(8), ASKED, 1, Some(1000), Some(1100)),
+            (&remote(7), ASKED, 9, Some(1000), Some(1500)),
+            (
+                &remote(8),
+                Some(Some(Duration::from_secs(2))),
+                1,
+                None,
+                None,
+            ),
+            (&LocalError::Closed.into(), None, 1, None, None),
+        ] {
+            let wait = |chance| {
+                let wait = policy.wait_after(error, busy, attempt, chance);
+                wait.map(|wait| wait.as_millis())
+            };
+            assert_eq!(
+                (wait(0.0), wait(1.0)),
+                (shortest, longest),
+                "{error} {busy:?} {attempt}"
+            );
         }
     }
 }

@@ -106,17 +106,45 @@ pub(super) struct Outbox {
 
 #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
 impl Outbox {
-    /// The next message; `None` when the client sends nothing more.
-    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+    /// The next message; `None` when the client sends nothing more. It counts among those that wait until what comes with it is
+    /// dropped.
+    pub(super) async fn next(&mut self) -> Option<(Vec<u8>, Unsent)> {
         let SinkMessage { message, is_answer } = self.messages.recv().await?;
-        let bytes = message.bytes().len();
-        if is_answer {
-            self.unread.bytes.fetch_sub(bytes, Ordering::Relaxed);
-            self.unread.reported.store(false, Ordering::Relaxed);
-        } else {
-            self.closing.0.give_back(bytes);
+        let message = message.bytes().to_vec();
+        let unsent = Unsent {
+            bytes: message.len(),
+            counts: match is_answer {
+                true => Counts::Answers(self.unread.clone()),
+                false => Counts::Requests(self.closing.0.clone()),
+            },
+        };
+        Some((message, unsent))
+    }
+}
+
+/// Gives back, when it is dropped, the room that a message took.
+#[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+pub(super) struct Unsent {
+    bytes: usize,
+    counts: Counts,
+}
+
+#[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+enum Counts {
+    Requests(Arc<Room>),
+    Answers(Arc<UnreadAnswers>),
+}
+
+#[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        match &self.counts {
+            Counts::Requests(room) => room.give_back(self.bytes),
+            Counts::Answers(unread) => {
+                unread.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+                unread.reported.store(false, Ordering::Relaxed);
+            }
         }
-        Some(message.bytes().to_vec())
     }
 }
 

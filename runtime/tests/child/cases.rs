@@ -8,13 +8,21 @@ use std::{
 };
 
 use serde_json::json;
-use trueform::client::{Client, ClientError, ClientOptions, LocalError, ServerFault};
+use trueform::{
+    client::{Client, ClientError, ClientOptions, LocalError, ServerFault},
+    schema::SubscriptionFilter,
+};
 
 use crate::{
     connecting::{
-        a_banner_is_skipped_and_counted, a_server_that_dies_of_the_probe_is_started_again,
-        commands_that_cannot_be_started, servers_that_cannot_be_connected_to, what_a_command_sets,
+        a_banner_is_skipped_and_counted, a_server_of_a_session_is_started,
+        a_server_that_dies_of_the_probe_is_started_again, commands_that_cannot_be_started,
+        servers_that_cannot_be_connected_to, what_a_command_sets,
         what_was_found_out_spares_the_probe,
+    },
+    hostile::{
+        an_answer_that_is_cut_off, answers_to_others_are_counted, drips,
+        many_notifications_are_all_reported,
     },
     support::{
         GONE, Log, assert_says, connected, exists, failure, kill, legacy, log, process_id, runs,
@@ -38,11 +46,16 @@ const CASES: &[Case] = cases![
     a_banner_is_skipped_and_counted,
     a_server_that_dies_of_the_probe_is_started_again,
     what_was_found_out_spares_the_probe,
+    a_server_of_a_session_is_started,
     a_server_that_is_killed_ends_its_calls,
     a_server_that_closes_its_output_is_ended,
     a_server_that_closes_its_input_is_ended,
     a_server_that_stops_reading_is_ended,
     an_endless_line_takes_no_memory,
+    drips,
+    answers_to_others_are_counted,
+    many_notifications_are_all_reported,
+    an_answer_that_is_cut_off,
     a_flood_on_standard_error_is_bounded,
     output_that_others_hold_open_is_not_waited_for,
     a_close_is_polite,
@@ -80,9 +93,12 @@ fn on_a_runtime<T>(future: impl Future<Output = T>) -> T {
     runtime.enable_all().build().unwrap().block_on(future)
 }
 
+// E-7, U-7: the calls of a server that died are lost and so are its subscriptions, which a new one takes again.
 async fn a_server_that_is_killed_ends_its_calls() {
     let client = connected("serves", ClientOptions::new()).await;
     let pid = process_id(&client).await;
+    let filter = SubscriptionFilter::default();
+    let mut changes = client.listen(filter.clone()).await.unwrap();
     let (begun, begins) = tokio::sync::oneshot::channel();
     let mut begun = Some(begun);
     let call = client.call_tool("hold", ()).on_progress(move |_| {
@@ -104,6 +120,8 @@ async fn a_server_that_is_killed_ends_its_calls() {
             "nothing to standard error",
         ],
     );
+    assert!(changes.next().await.is_none());
+    assert!(matches!(changes.ended(), Some(Err(_))), "{changes:?}");
     // So do the next ones.
     let error = client.call_tool("add", ()).await.unwrap_err();
     assert_says(&error.to_string(), &["exited (signal: 9 (SIGKILL))"]);
@@ -111,13 +129,15 @@ async fn a_server_that_is_killed_ends_its_calls() {
         client
             .next_message()
             .await
-            .is_none_or(|message| message.contains("progress"))
+            .is_none_or(|message| message.contains("notifications/"))
     );
     client.close().await;
     assert!(!exists(pid), "a zombie");
     // Nothing keeps a new one from being started.
     let client = connected("serves", ClientOptions::new()).await;
     assert_ne!(process_id(&client).await, pid);
+    let changes = client.listen(filter).await.unwrap();
+    assert!(changes.ended().is_none());
     client.close().await;
 }
 

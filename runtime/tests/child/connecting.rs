@@ -2,14 +2,18 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use trueform::{
+    acp::{McpServers, McpTransports},
     client::{Client, ClientError, ClientOptions, LocalError, Negotiation, ServerCommand},
     prelude::*,
 };
 
 use crate::{
     servers::BEHAVIOUR,
-    support::{GONE, assert_says, connected, exists, failure, log, server, until},
+    support::{
+        GONE, assert_says, connected, exists, failure, log, process_id, runs, server, until,
+    },
 };
 
 // Issue 12 §5: the text names what, where, and what to try.
@@ -199,4 +203,28 @@ pub(crate) async fn what_was_found_out_spares_the_probe() {
     assert_eq!(client.profile(), profile);
     client.close().await;
     assert!(!log().contains("started again"), "{}", log());
+}
+
+// Issue 12, 1 and 3: a server as a session names it, checked before it is started.
+pub(crate) async fn a_server_of_a_session_is_started() {
+    let program = std::env::current_exe().unwrap();
+    let params = json!({ "cwd": "/", "mcpServers": [
+        { "name": "mine", "command": program, "args": ["unused"], "env": [{ "name": BEHAVIOUR, "value": "serves" }] },
+        { "type": "http", "name": "far", "url": "http://127.0.0.1:9/mcp", "headers": [] },
+    ] });
+    let session = McpServers::of_session(&params.to_string()).unwrap();
+    let declared = McpTransports::STDIO_ONLY;
+    let [mine, far] = &session.mcp_servers[..] else {
+        panic!("{session:?}");
+    };
+    let client = Client::connect_entry(mine, declared, ClientOptions::new())
+        .await
+        .unwrap();
+    assert!(runs(process_id(&client).await));
+    client.close().await;
+    let error = Client::connect_entry(far, declared, ClientOptions::new()).await;
+    assert_says(
+        &error.unwrap_err().to_string(),
+        &["the MCP server `far` needs the transport `http`, which the agent did not declare"],
+    );
 }

@@ -16,6 +16,8 @@ mod cases;
 #[cfg(unix)]
 mod connecting;
 #[cfg(unix)]
+mod hostile;
+#[cfg(unix)]
 mod support;
 
 fn main() {

@@ -63,6 +63,7 @@ pub(crate) fn run(behaviour: &str) {
                 endless_line();
             }
         }),
+        "means harm" => legacy(harm),
         "stops reading" => legacy(|request| {
             if request["method"] == "tools/call" {
                 std::thread::sleep(Duration::from_secs(3600));
@@ -115,6 +116,62 @@ fn legacy(before: impl Fn(&Value)) {
         println!("{answer}");
     }
 }
+
+/// What comes before the answer to a call; the name of the tool says it.
+fn harm(request: &Value) {
+    let answer = |id: &Value, text: &str| {
+        let result = json!({ "content": [{ "type": "text", "text": text }] });
+        json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
+    };
+    let id = &request["id"];
+    let mut stdout = std::io::stdout();
+    match request["params"]["name"].as_str() {
+        Some("drips") => {
+            while stdout.write_all(b"{").and_then(|()| stdout.flush()).is_ok() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Some("slow") => {
+            for byte in answer(id, "byte by byte").bytes().chain([b'\n']) {
+                stdout.write_all(&[byte]).unwrap();
+                stdout.flush().unwrap();
+            }
+        }
+        Some("twice") => println!("{}\n{0}", answer(id, "first")),
+        Some("others") => {
+            for other in [json!(id.to_string()), json!(9999), Value::Null] {
+                println!("{}", answer(&other, "of others"));
+            }
+        }
+        Some("many") => {
+            let token = &request["params"]["_meta"]["progressToken"];
+            for number in 1..=MANY {
+                let params = json!({ "progressToken": token, "progress": number });
+                let method = "notifications/progress";
+                println!(
+                    "{}",
+                    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+                );
+                // 10,000 a second.
+                if number % 100 == 0 {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+        }
+        Some("dies") => {
+            let answer = answer(id, "cut");
+            stdout
+                .write_all(&answer.as_bytes()[..answer.len() / 2])
+                .unwrap();
+            stdout.flush().unwrap();
+            std::process::exit(9);
+        }
+        _ => {}
+    }
+}
+
+/// How many notifications [`harm`] sends before the answer to the tool `many`.
+pub(crate) const MANY: u32 = 20_000;
 
 fn endless_line() {
     let part = [b'a'; 1 << 16];

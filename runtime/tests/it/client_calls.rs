@@ -295,3 +295,30 @@ async fn how_a_subscription_ends() {
         assert_eq!(ended, expected.map_err(str::to_owned), "{ends:?}");
     }
 }
+
+/// Where the client works.
+#[cfg(feature = "ask")]
+#[tool]
+async fn workplace(context: Context) -> Result<String, ToolError> {
+    let roots = context.roots().await?;
+    let uris: Vec<_> = roots.iter().map(|root| &*root.uri).collect();
+    Ok(uris.join(" "))
+}
+
+// D-13: the tool and the client's handler are the same in both eras; only what goes over the wire differs.
+#[cfg(feature = "ask")]
+#[tokio::test]
+async fn one_tool_and_one_handler_serve_both_eras() {
+    for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
+        let asked = Arc::new(Collected::default());
+        let options = ClientOptions::at(revision)
+            .capabilities(with_roots())
+            .handler(Answers(asked.clone()));
+        let server = Server::new("s", "1").tools(tools![workplace]);
+        let client = soon(server.connect_as(options)).await.unwrap();
+        let result = soon(client.call_tool("workplace", ()).into_future()).await;
+        assert_eq!(result.unwrap().text(), "file:///tmp", "{revision}");
+        assert_eq!(asked.take(), ["roots/list"], "{revision}");
+        soon(client.close()).await;
+    }
+}

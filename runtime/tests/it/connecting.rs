@@ -127,6 +127,27 @@ async fn what_no_longer_holds_is_found_out_again() {
     }
 }
 
+// D-11: a client of the modern era alone asks first, and says so when a legacy server refuses that.
+#[tokio::test]
+async fn a_modern_client_of_a_legacy_server() {
+    let options = ClientOptions::at(Revision::V2026_07_28);
+    let (connecting, playing) = against(options, |mut mock| async move {
+        let probe = mock.next().await.unwrap();
+        assert_eq!(probe["method"], "server/discover");
+        let error = json!({ "code": -32601, "message": "what is server/discover?" });
+        mock.send(json!({ "jsonrpc": "2.0", "id": probe["id"], "error": error }))
+            .await;
+        assert_eq!(mock.next().await, None, "nothing else is tried");
+    });
+    let error = connecting.await.unwrap_err();
+    assert_eq!(error.code(), Some(-32601));
+    assert_eq!(
+        error.to_string(),
+        "the server answered with error -32601: what is server/discover?"
+    );
+    soon(playing).await.unwrap();
+}
+
 // D-6: a server that answers nothing costs the waits that are set, and the error says which.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_answer() {

@@ -1,15 +1,20 @@
 //! The client over Streamable HTTP, on loopback sockets: what it sends, and what it makes of answers.
 
+mod authorized;
 mod bad_input;
+mod entry;
+mod faults;
 mod hostile;
+mod order;
 mod remembered;
 mod resumed;
+mod retried;
 mod server;
 
 use std::{
     future::IntoFuture,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -17,10 +22,7 @@ use std::{
 use serde_json::{Value, json};
 use trueform::{
     Client, Policy,
-    client::{
-        AuthorizationRefused, Authorize, AuthorizedRequest, ClientError, ClientOptions,
-        HttpEndpoint, HttpError, HttpErrorKind, LocalError,
-    },
+    client::{ClientError, ClientOptions, HttpEndpoint, HttpError, HttpErrorKind, LocalError},
     prelude::*,
     schema::methods::RootsListChanged,
 };
@@ -342,7 +344,7 @@ async fn sessions_that_do_not_last() {
     assert_eq!(server.all("tools/call").len(), 2);
 }
 
-// D-8, D-9, TRAP-05: what the answer to the probe says of the era.
+// D-8, D-9, D-12, TRAP-05: what the answer to the probe says of the era.
 #[tokio::test]
 async fn which_era() {
     let error = |code: i64| {
@@ -393,92 +395,6 @@ async fn which_era() {
             usize::from(is_legacy),
             "{status} {body}"
         );
-    }
-}
-
-/// Tokens that are used up one after the other.
-#[derive(Clone)]
-struct Tokens {
-    left: Arc<Mutex<Vec<&'static str>>>,
-    refused: Arc<Mutex<Vec<String>>>,
-}
-
-type Future<'a, T> = std::pin::Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
-
-impl Authorize for Tokens {
-    fn authorization(
-        &self,
-        request: AuthorizedRequest<'_>,
-    ) -> Future<'_, Result<Option<String>, String>> {
-        assert!(request.url.starts_with("http://127.0.0.1:"), "{request:?}");
-        let token = self.left.lock().unwrap().last().copied();
-        let given = match token {
-            Some("none") => Err("the user is away".to_owned()),
-            token => Ok(token.map(|token| format!("Bearer {token}"))),
-        };
-        Box::pin(std::future::ready(given))
-    }
-
-    fn refused(&self, refused: AuthorizationRefused) -> Future<'_, bool> {
-        let scope = refused
-            .challenges
-            .first()
-            .and_then(|challenge| challenge.param("scope"));
-        let seen = format!("{} {scope:?}", refused.status);
-        self.refused.lock().unwrap().push(seen);
-        let again = self.left.lock().unwrap().pop().is_some();
-        Box::pin(std::future::ready(again))
-    }
-}
-
-//
-#[tokio::test]
-async fn authorization() {
-    for (tokens, expected, refusals) in [
-        (&["good"][..], Ok(()), 0),
-        (&["good", "stale"], Ok(()), 1),
-        (&["good", "stale", "older"], Ok(()), 2),
-        // Three requests are enough.
-        (
-            &["good", "stale", "older", "oldest"],
-            Err("HTTP 401 Unauthorized: who are you? (challenge: Bearer)"),
-            2,
-        ),
-        (
-            &[],
-            Err("HTTP 401 Unauthorized: who are you? (challenge: Bearer)"),
-            1,
-        ),
-        (&["none"], Err("the user is away"), 0),
-    ] {
-        let server = Scripted::start(|asked, answer| async move {
-            if asked.header("authorization") != Some("Bearer good") {
-                let challenge =
-                    "www-authenticate: Bearer scope=\"a b\", resource_metadata=\"http://x/y\"\r\n";
-                return answer
-                    .reply("401 Unauthorized", challenge, "who are you?")
-                    .await;
-            }
-            modern(asked, answer).await;
-        })
-        .await;
-        let given = Tokens {
-            left: Arc::new(Mutex::new(tokens.to_vec())),
-            refused: Arc::default(),
-        };
-        let endpoint = HttpEndpoint::new(&*server.url).authorize(given.clone());
-        let outcome = soon(endpoint.connect_as(new())).await;
-        match expected {
-            Ok(()) => drop(outcome.expect("a good token")),
-            Err(problem) => {
-                let error = failed(outcome);
-                assert!(error.to_string().contains(problem), "{tokens:?}: {error}");
-                let is_status = error.kind() == HttpErrorKind::Status;
-                assert_eq!(error.challenges().len(), usize::from(is_status));
-            }
-        }
-        let refused = given.refused.lock().unwrap().clone();
-        assert_eq!(refused, vec!["401 Some(\"a b\")"; refusals], "{tokens:?}");
     }
 }
 

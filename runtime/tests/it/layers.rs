@@ -113,7 +113,7 @@ fn rooms() {
             engine: jsonrpc gate needs trace peer host exchange client_log feature drive
             transport: principal signal jsonrpc gate peer store exchange feature drive engine
             server: error seal lint gate host exchange feature engine transport
-            client: error principal contained jsonrpc gate needs feature transport server
+            client: error principal contained jsonrpc acp gate needs feature transport server
             testing: principal contained jsonrpc projection gate needs feature transport server client
             prelude: principal exchange feature server client
             guide:

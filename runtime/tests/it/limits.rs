@@ -145,6 +145,14 @@ const PARTS: &[Part] = &[
             ("runtime/src/client/retry.rs", "client::RetryPolicy::DEFAULT_WAIT", "client::RetryPolicy::wait"),
             ("runtime/src/client/retry.rs", "client::RetryPolicy::DEFAULT_LONGEST_WAIT", "client::RetryPolicy::longest_wait"),
             ("runtime/src/client/http/authorize.rs", "+client::MAX_AUTHORIZATIONS", ""),
+            ("runtime/src/client/http/endpoint.rs", "+client::HttpEndpoint::MAX_STREAMS", ""),
+            ("runtime/src/client/http/endpoint.rs", "+client::HttpEndpoint::MAX_DELIVERIES", ""),
+            ("runtime/src/client/http/endpoint.rs", "+client::HttpEndpoint::MAX_REDIRECTS", ""),
+            ("runtime/src/client/http/endpoint.rs", "+client::HttpEndpoint::MAX_RESUMES", ""),
+            ("runtime/src/client/http/endpoint.rs", "+client::HttpEndpoint::CONNECT_WITHIN", ""),
+            ("runtime/src/client/http/endpoint.rs", "+client::HttpEndpoint::HEAD_WITHIN", ""),
+            ("runtime/src/client/http/endpoint.rs", "+client::HttpEndpoint::INITIALIZED_WITHIN", ""),
+            ("runtime/src/client/http/endpoint.rs", "+client::HttpEndpoint::CLOSE_WITHIN", ""),
             ("runtime/src/client/task.rs", "client::DEFAULT_POLL_INTERVAL", ""),
             ("runtime/src/client/process/command.rs", "+client::ServerCommand::DEFAULT_CLOSE_WAIT", "client::ServerCommand::close_wait"),
             ("runtime/src/client/process/command.rs", "+client::ServerCommand::DEFAULT_TERM_WAIT", "client::ServerCommand::term_wait"),
@@ -360,6 +368,7 @@ fn constants() -> Vec<Constant> {
             if let Some((name, rest)) = line
                 .strip_prefix("pub const ")
                 .or_else(|| line.strip_prefix("pub(crate) const "))
+                .or_else(|| line.strip_prefix("pub(super) const "))
                 .and_then(|rest| rest.split_once(": "))
                 && let Some((kind, value)) = rest.split_once(" = ")
                 && [

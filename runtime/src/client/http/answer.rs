@@ -4,7 +4,7 @@ use serde_json::Value;
 use trueform_schema::RequestId;
 
 use super::{
-    error::{HttpError, HttpErrorKind},
+    error::{HttpError, HttpErrorKind, NOT_KNOWN},
     exchange::{Chunks, HttpAnswer},
 };
 use crate::jsonrpc::{self, Incoming, Malformed, Message, sentence, shortened};
@@ -31,11 +31,11 @@ pub(super) enum Unread {
 
 impl Unread {
     pub(super) fn into_error(self, target: &str) -> HttpError {
-        let (kind, problem) = match self {
-            Self::Broken(problem) => (HttpErrorKind::Broken, problem),
-            Self::TooLarge(problem) => (HttpErrorKind::TooLarge, problem),
+        let (kind, problem, advice) = match self {
+            Self::Broken(problem) => (HttpErrorKind::Broken, problem, NOT_KNOWN),
+            Self::TooLarge(problem) => (HttpErrorKind::TooLarge, problem, ""),
         };
-        HttpError::new(kind, target, problem, "")
+        HttpError::new(kind, target, problem, advice)
     }
 }
 

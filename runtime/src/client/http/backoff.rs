@@ -1,9 +1,8 @@
 //! How long a client waits before it opens a stream again.
 
-use std::{
-    hash::{BuildHasher, Hasher, RandomState},
-    time::Duration,
-};
+use std::time::Duration;
+
+use crate::client::chance::{at_least, chance, doubled};
 
 /// The first wait, unless the server asks for another: 0.125 to 0.25 s.
 const FIRST: Duration = Duration::from_millis(250);
@@ -14,8 +13,7 @@ pub(super) const LONGEST_ASKED: Duration = Duration::from_secs(300);
 /// The shortest wait, whatever the server asks for: 20 ms.
 const SHORTEST: Duration = Duration::from_millis(20);
 
-/// Waits that double with each failure, by chance a little shorter or longer, so that clients of a server that was restarted do not
-/// all return at once.
+/// Waits that double with each failure, by chance a little shorter.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     failures: u32,
@@ -41,20 +39,18 @@ impl Backoff {
 
     /// The next wait, and never less than what the server asked for (G-7).
     pub(super) fn next(&mut self) -> Duration {
-        let chance = RandomState::new().build_hasher().finish() >> 32;
-        self.wait(chance as f64 / f64::from(u32::MAX))
+        self.wait(chance())
     }
 
     /// As [`next`](Self::next), with `chance` from 0 to 1.
     fn wait(&mut self, chance: f64) -> Duration {
-        let doubled = FIRST.saturating_mul(1 << self.failures.min(16));
         let failed = self.failures;
         self.failures = self.failures.saturating_add(1);
-        let own = doubled.min(LONGEST).mul_f64(0.5 + chance / 2.0);
+        let own = doubled(FIRST, failed, LONGEST, chance);
         match self.asked {
-            // A server that closes a stream on purpose says how long to wait; a tenth more spreads its clients.
-            Some(asked) if failed == 0 => asked.mul_f64(1.0 + chance / 10.0),
-            Some(asked) => own.max(asked.mul_f64(1.0 + chance / 10.0)),
+            // A server that closes a stream on purpose says how long to wait.
+            Some(asked) if failed == 0 => at_least(asked, chance),
+            Some(asked) => own.max(at_least(asked, chance)),
             None => own,
         }
         .max(SHORTEST)
@@ -101,12 +97,5 @@ mod tests {
             backoff.ask(Duration::from_millis(100));
             assert!(backoff.wait(chance) <= Duration::from_millis(111));
         }
-    }
-
-    #[test]
-    fn chance_spreads_clients() {
-        let waits: std::collections::HashSet<_> =
-            (0..50).map(|_| Backoff::default().next()).collect();
-        assert!(waits.len() > 25, "{waits:?}");
     }
 }

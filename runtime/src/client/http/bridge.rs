@@ -1,15 +1,14 @@
-//! The task between a client and whatever sends its requests: messages become requests, responses become messages.
+//! What moves the messages of a client over HTTP: messages become requests, responses become messages.
 
-use std::{collections::HashMap, future::poll_fn, sync::Arc, task::Poll, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Request, StatusCode, Uri, header};
 use tokio::{
-    sync::{Mutex, Notify, Semaphore, oneshot},
-    task::{AbortHandle, JoinSet},
+    sync::{Mutex, Notify, Semaphore},
     time::timeout,
 };
-use trueform_schema::{Method, RequestId, methods};
+use trueform_schema::RequestId;
 
 use super::{
     answer::{Found, beginning, found, no_answer, whole},
@@ -17,25 +16,17 @@ use super::{
     error::{HttpError, HttpErrorKind, target},
     exchange::{Boxed, Chunks, HttpAnswer, HttpSender},
     request::Requests,
+    retry_after::{is_busy, retry_after},
     sent::SentMessage,
 };
-use crate::{
-    client::{link::Link, sink::Outbox},
-    contained::contained_future,
-    jsonrpc,
-};
+use crate::{client::link::Link, contained::contained_future, jsonrpc};
 
 /// Most requests whose responses are open at once: 256. Further ones wait, within their own time limit.
 pub(crate) const MAX_STREAMS: usize = 256;
-/// Most messages that are being delivered at once and have no answer: 64.
-const MAX_DELIVERIES: usize = 64;
 /// Longest wait for the head of a response that is not the answer to a request: 60 s.
 pub(crate) const HEAD_WITHIN: Duration = Duration::from_secs(60);
 /// Longest wait at the end for requests that are not answered, and for the end of the session, each: 5 s.
 pub(crate) const CLOSE_WITHIN: Duration = Duration::from_secs(5);
-/// How long what follows a notification waits for its response, so that it does not overtake it; so long also for the session's own
-/// stream: 1 s.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// Longest wait for the body of a refusal: 10 s.
 const REFUSAL_WITHIN: Duration = Duration::from_secs(10);
 
@@ -60,23 +51,7 @@ pub(crate) struct Bridge {
     pub(super) renewing: Mutex<()>,
     /// Notified when that is done.
     pub(super) renewed: Notify,
-    streams: Arc<Semaphore>,
-    deliveries: Arc<Semaphore>,
-}
-
-/// The requests that are not answered yet.
-#[derive(Default)]
-struct Running {
-    tasks: JoinSet<()>,
-    by_id: HashMap<RequestId, Ongoing>,
-    /// The task that reads the session's own stream.
-    own_stream: Option<AbortHandle>,
-}
-
-struct Ongoing {
-    task: AbortHandle,
-    /// It ends with the connection, not by itself.
-    listens: bool,
+    streams: Semaphore,
 }
 
 /// A body that has been taken.
@@ -104,99 +79,21 @@ impl Bridge {
             on_new_session: settings.on_new_session,
             renewing: Mutex::default(),
             renewed: Notify::new(),
-            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
-            deliveries: Arc::new(Semaphore::new(MAX_DELIVERIES)),
+            streams: Semaphore::new(MAX_STREAMS),
         })
     }
 
-    /// Moves messages until the client sends nothing more, and ends the session then.
-    pub(crate) async fn run(self: Arc<Self>, mut outbox: Outbox) {
-        let mut running = Running::default();
-        while let Some(message) = outbox.next().await {
-            let body = jsonrpc::trimmed(&message);
-            if !body.is_empty() {
-                let sent = SentMessage::new(body.to_vec());
-                self.take(Arc::new(sent), &mut running).await;
-            }
-            running.forget_ended();
-        }
-        running.end(&self.link).await;
-        if let Some(delete) = self.requests.delete() {
-            // G-4: by 405 the server says that clients do not end sessions.
-            self.deliver(delete, &[StatusCode::METHOD_NOT_ALLOWED], CLOSE_WITHIN)
-                .await;
-        }
-        self.link.close();
-    }
-
-    async fn take(self: &Arc<Self>, sent: Arc<SentMessage>, running: &mut Running) {
-        if let Some(id) = sent.request_id().cloned() {
-            return self.ask(sent, id, running).await;
-        }
-        let cancels = sent.notifies::<methods::Cancelled>();
-        if sent.notifies::<methods::Initialized>() {
-            self.deliver(self.requests.post(&sent), &[], HEAD_WITHIN)
-                .await;
-            self.open_own_stream(running).await;
-        // O-3: in the modern era the end of the response is the cancellation.
-        } else if !(cancels && self.requests.is_modern()) {
-            let waits = sent.is_notification() && !cancels;
-            self.begin_delivery(&sent, waits, running).await;
-        }
-        if let (true, Some(id)) = (cancels, sent.cancelled_id())
-            && let Some(ongoing) = running.by_id.remove(&id)
-        {
-            ongoing.task.abort();
-        }
-    }
-
-    /// Sends a message that has no answer. If what follows `waits`, it does so for a while.
-    async fn begin_delivery(
-        self: &Arc<Self>,
-        sent: &SentMessage,
-        waits: bool,
-        running: &mut Running,
-    ) {
-        // It is never closed.
-        let Ok(permit) = self.deliveries.clone().acquire_owned().await else {
-            return;
-        };
-        let (bridge, request) = (self.clone(), self.requests.post(sent));
-        let mut delivering = Box::pin(async move {
-            bridge.deliver(request, &[], HEAD_WITHIN).await;
-            drop(permit);
-        });
-        let patience = if waits { PATIENCE } else { Duration::ZERO };
-        if timeout(patience, &mut delivering).await.is_err() {
-            running.tasks.spawn(delivering);
-        }
-    }
-
-    /// Sends a request. It has been begun with when this returns, so that what is sent next does not overtake it.
-    async fn ask(self: &Arc<Self>, sent: Arc<SentMessage>, id: RequestId, running: &mut Running) {
-        let request = self.requests.post(&sent);
+    /// Sends the request `sent` and passes its answer on, or its error.
+    pub(super) async fn ask(self: &Arc<Self>, sent: &Arc<SentMessage>, id: &RequestId) {
+        let request = self.requests.post(sent);
         let session = self.requests.session();
-        let (bridge, streams) = (self.clone(), self.streams.clone());
-        let mut answering = Box::pin(async move {
-            let permit = streams.acquire_owned().await;
-            (bridge.exchange(request).await, permit)
-        });
-        let begun = poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx))).await;
-        let key = id.clone();
-        let listens = sent.is(Method::SubscriptionsListen);
-        let bridge = self.clone();
-        let task = running.tasks.spawn(async move {
-            let (answer, permit) = match begun {
-                Poll::Ready(answer) => answer,
-                Poll::Pending => answering.await,
-            };
-            if let Err(error) = bridge.answered(&sent, &id, answer, session).await {
-                tracing::debug!(%error, "a request has no answer");
-                bridge.link.fail(&id, bridge.sender.failure(error));
-            }
-            drop(permit);
-        });
-        running.by_id.insert(key, Ongoing { task, listens });
+        // It is never closed. Held until the end of the response.
+        let _permit = self.streams.acquire().await;
+        let answer = self.exchange(request).await;
+        if let Err(error) = self.answered(sent, id, answer, session).await {
+            tracing::debug!(%error, "a request has no answer");
+            self.link.fail(id, self.sender.failure(error));
+        }
     }
 
     /// Passes the response to `sent`, which named `session`, on.
@@ -243,7 +140,7 @@ impl Bridge {
         if status.is_success() {
             self.requests.answered(sent, &answer.headers);
             if answer.is_events() {
-                return self.answer_stream(&target, body, (sent, id)).await;
+                return self.answer_stream(&target, body, sent, id).await;
             }
         }
         let body = match status.is_success() {
@@ -259,21 +156,16 @@ impl Bridge {
         {
             return answered;
         }
+        if is_busy(status) {
+            let asked = sent.stands_for().unwrap_or(id);
+            self.link.note_busy(asked, retry_after(&answer.headers));
+        }
         match found(id, &body) {
             Found::Answer => self.pass_answer(sent, jsonrpc::without_mark(&body)),
             Found::Refusal(answer) => self.pass_answer(sent, &answer),
             Found::Other(what) => return Err(no_answer(&target, &answer, &what)),
         }
         Ok(())
-    }
-
-    /// Opens the stream of what belongs to no request, if the server has one.
-    async fn open_own_stream(self: &Arc<Self>, running: &mut Running) {
-        let (opened, open) = oneshot::channel();
-        let reading = running.tasks.spawn(self.clone().listen(opened));
-        running.own_stream = Some(reading);
-        // What the server says at once finds it open. Servers that hold the head of the response back are not waited for.
-        let _ = timeout(PATIENCE, open).await;
     }
 
     /// Sends what is not answered by a message. A response that is neither a success nor one of `expected` is logged.
@@ -368,27 +260,5 @@ impl Bridge {
 
     pub(super) fn post_target(&self) -> String {
         target(&HttpMethod::POST, self.requests.uri())
-    }
-}
-
-impl Running {
-    fn forget_ended(&mut self) {
-        while self.tasks.try_join_next().is_some() {}
-        self.by_id.retain(|_, ongoing| !ongoing.task.is_finished());
-    }
-
-    /// Waits for the answers that are to come, within limits. Nobody waits for those of a client that was dropped.
-    async fn end(mut self, link: &Link) {
-        let streams = self.by_id.values().filter(|ongoing| ongoing.listens);
-        for stream in streams.map(|ongoing| &ongoing.task).chain(&self.own_stream) {
-            stream.abort();
-        }
-        if !link.is_closed() {
-            let answered = async { while self.tasks.join_next().await.is_some() {} };
-            if timeout(CLOSE_WITHIN, answered).await.is_err() {
-                tracing::warn!("requests were not answered when the connection was closed");
-            }
-        }
-        self.tasks.shutdown().await;
     }
 }

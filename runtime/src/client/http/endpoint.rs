@@ -1,12 +1,16 @@
 //! An address to connect to.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use reqwest::Url;
 
 use super::{
-    Authorize, HttpError, HttpErrorKind, HttpSettings, authorize::secret, sender::Connections,
+    Authorize, HttpError, HttpErrorKind, HttpSettings,
+    authorize::secret,
+    bridge, outgoing,
+    sender::{self, Connections},
+    stream,
 };
 use crate::{
     client::{Client, ClientError, ClientOptions, LocalError},
@@ -37,9 +41,9 @@ use crate::{
 ///
 /// # Bounds
 ///
-/// An answer and an event have at most [`ClientOptions::max_message`] bytes. At most 256 responses are open at once, subscriptions
-/// included; further requests wait, within their own timeout. A connection must stand within 10 s. Notifications and answers wait
-/// 60 s for the head of their response. `close` waits 5 s for requests that are not answered, and 5 s for the end of the session.
+/// An answer and an event have at most [`ClientOptions::max_message`] bytes. The constants of this type are the others. What follows
+/// `notifications/initialized` waits for its response, and what follows another notification waits a second for that, so that it does
+/// not overtake it; cancellations never wait for either.
 ///
 /// # Errors
 ///
@@ -55,6 +59,26 @@ pub struct HttpEndpoint {
 }
 
 impl HttpEndpoint {
+    /// Most requests of a client over HTTP whose responses are open at once, subscriptions included: 256. Further ones wait, within their
+    /// own timeouts.
+    pub const MAX_STREAMS: usize = bridge::MAX_STREAMS;
+    /// Most messages without an answer that a client over HTTP delivers at once, and as many cancellations: 64. Further ones wait; they
+    /// keep no request waiting.
+    pub const MAX_DELIVERIES: usize = outgoing::MAX_DELIVERIES;
+    /// Most redirects of one request that a client over HTTP follows: 5.
+    pub const MAX_REDIRECTS: u32 = sender::MAX_REDIRECTS;
+    /// Most times in a row that the stream of a request is resumed over HTTP without bringing anything: 5.
+    pub const MAX_RESUMES: u32 = stream::MAX_RESUMES;
+    /// Longest wait of a client over HTTP for a connection: 10 s.
+    pub const CONNECT_WITHIN: Duration = sender::CONNECT_WITHIN;
+    /// Longest wait of a client over HTTP for the head of a response that is not the answer to a request: 60 s; for the response to a
+    /// cancellation, 5 s.
+    pub const HEAD_WITHIN: Duration = bridge::HEAD_WITHIN;
+    /// How long requests wait for the response to `notifications/initialized`: 10 s. What follows another notification waits 1 s.
+    pub const INITIALIZED_WITHIN: Duration = outgoing::INITIALIZED_WITHIN;
+    /// Longest wait of a client over HTTP, when it is closed, for requests that are not answered, and for the end of the session, each: 5 s.
+    pub const CLOSE_WITHIN: Duration = bridge::CLOSE_WITHIN;
+
     /// The endpoint at `url`, which begins with `http://` or `https://`. The latter needs the feature `client-http-tls`; a server's
     /// certificate is checked against those that the system trusts, and on Linux against those in `SSL_CERT_FILE`.
     pub fn new(url: impl Into<String>) -> Self {

@@ -4,9 +4,12 @@ use std::{fmt, time::Duration};
 
 use http::{HeaderMap, Method, StatusCode, Uri, header};
 
+#[cfg(feature = "client-http")]
+use super::retry_after::is_busy;
 use super::{
     challenge::{Challenge, challenges},
     exchange::SendFailure,
+    retry_after::retry_after,
 };
 use crate::jsonrpc::{sentence, shortened};
 
@@ -48,6 +51,9 @@ pub enum HttpErrorKind {
     Authorize,
 }
 
+/// What is to be said of a request whose response broke off.
+pub(super) const NOT_KNOWN: &str = "whether the server acted on the request is not known";
+
 /// What a request was sent by and to, as errors show it: without the query, which may hold secrets.
 pub(super) fn target(method: &Method, uri: &Uri) -> String {
     let query = if uri.query().is_some() { "?…" } else { "" };
@@ -88,12 +94,9 @@ impl HttpError {
                 };
                 Self::new(HttpErrorKind::Connect, target, problem, advice)
             }
-            SendFailure::Broken(problem) => Self::new(
-                HttpErrorKind::Broken,
-                target,
-                problem,
-                "whether the server acted on the request is not known",
-            ),
+            SendFailure::Broken(problem) => {
+                Self::new(HttpErrorKind::Broken, target, problem, NOT_KNOWN)
+            }
             SendFailure::Redirected(problem) => Self::new(
                 HttpErrorKind::Redirected,
                 target,
@@ -131,7 +134,6 @@ impl HttpError {
         let wait = headers
             .get(header::RETRY_AFTER)
             .and_then(|wait| wait.to_str().ok());
-        let seconds = wait.and_then(|wait| wait.trim().parse().ok());
         let mut problem = match body.is_empty() {
             true => "the response has no body".to_owned(),
             false => body.to_owned(),
@@ -145,7 +147,7 @@ impl HttpError {
         }
         let mut error =
             Self::new(HttpErrorKind::Status, target, problem, advice).with_status(status);
-        error.retry_after = seconds.map(Duration::from_secs);
+        error.retry_after = retry_after(headers);
         error.challenges = challenges;
         error
     }
@@ -167,7 +169,7 @@ impl HttpError {
         self.status.map(|status| status.as_u16())
     }
 
-    /// How long the server asks to wait (`Retry-After`); `None` if it does not, or names a date.
+    /// How long the server asks to wait (`Retry-After`, in seconds or as a date); `None` if it does not.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
@@ -177,6 +179,16 @@ impl HttpError {
     #[must_use]
     pub fn challenges(&self) -> &[Challenge] {
         &self.challenges
+    }
+
+    /// Whether a request without an effect may be sent again: there is no connection, or it broke, or the server is busy.
+    #[cfg(feature = "client-http")]
+    pub(in crate::client) fn may_pass(&self) -> bool {
+        match self.kind {
+            HttpErrorKind::Connect | HttpErrorKind::Broken | HttpErrorKind::StreamEnded => true,
+            HttpErrorKind::Status => self.status.is_some_and(is_busy),
+            _ => false,
+        }
     }
 
     /// Whether a server may answer so that knows no `server/discover`: it gets `initialize` then.

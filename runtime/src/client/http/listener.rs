@@ -7,7 +7,7 @@ use tokio::{sync::oneshot, time::sleep};
 
 use super::{
     bridge::Bridge,
-    stream::{Place, StreamEnd, is_of_connection, is_passing},
+    stream::{Place, StreamEnd, Wanted, is_of_connection, is_passing},
 };
 
 /// What becomes of the stream.
@@ -73,7 +73,8 @@ impl Bridge {
             if let Some(opened) = opened.take() {
                 let _ = opened.send(());
             }
-            if let StreamEnd::Unread(unread) = self.pump(answer.body, place, None).await {
+            let end = self.pump(answer.body, place, Wanted::Nothing).await;
+            if let StreamEnd::Unread(unread) = end {
                 let problem = unread.into_error("").short();
                 tracing::debug!(problem, "the session's own stream broke off");
             }

@@ -16,11 +16,11 @@ use crate::{
 };
 
 /// Longest wait for a connection: 10 s.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// How often a connection is probed on which nothing moves, so that a stream whose server has vanished ends: each 30 s.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Most redirects of one request that are followed: 5.
-const MAX_REDIRECTS: u32 = 5;
+pub(super) const MAX_REDIRECTS: u32 = 5;
 
 /// Connections to one origin.
 #[derive(Clone)]

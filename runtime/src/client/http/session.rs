@@ -14,9 +14,9 @@ use super::{
     answer::{Found, beginning, found, no_answer, whole},
     bridge::{Bridge, HEAD_WITHIN},
     error::{HttpError, HttpErrorKind},
-    events::EventReader,
     exchange::HttpAnswer,
     sent::SentMessage,
+    stream::{Place, StreamEnd, Wanted},
 };
 use crate::{contained::contained, gate::ToServer, jsonrpc::shortened};
 
@@ -106,7 +106,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// The answer to `id` that a response brings. Nothing else of it is passed on.
+    /// The answer to `id`, a request of the bridge itself, that a response brings. The client gets what else is in the response.
     pub(super) async fn single_answer(
         &self,
         mut answer: HttpAnswer,
@@ -114,21 +114,14 @@ impl Bridge {
     ) -> Result<Vec<u8>, String> {
         let status = answer.status;
         if status.is_success() && answer.is_events() {
-            let mut reader = EventReader::new();
-            let mut events = Vec::new();
-            while let Some(bytes) = answer.body.next().await {
-                reader.take(&bytes?, |event| events.push(event));
-                if let Some(event) = events
-                    .drain(..)
-                    .find(|event| found(id, &event.data) == Found::Answer)
-                {
-                    return Ok(event.data);
-                }
-                if self.max_message < reader.held() {
-                    return Err("an event is too large".to_owned());
-                }
-            }
-            return Err("the stream ended before the answer".to_owned());
+            let mut kept = None;
+            let wanted = Wanted::Kept(id, &mut kept);
+            let end = self.pump(answer.body, &mut Place::default(), wanted).await;
+            let missing = match end {
+                StreamEnd::Unread(unread) => unread.into_error("").short(),
+                _ => "the stream ended before the answer".to_owned(),
+            };
+            return kept.ok_or(missing);
         }
         let body = std::mem::replace(&mut answer.body, Box::new(super::bridge::NoBody));
         let body = match status.is_success() {

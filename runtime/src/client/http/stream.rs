@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http::{HeaderValue, StatusCode, header};
-use tokio::time::{sleep, timeout};
+use http::{HeaderValue, StatusCode};
+use tokio::time::{Instant, sleep};
 use trueform_schema::RequestId;
 
 use super::{
@@ -13,18 +13,27 @@ use super::{
     error::{HttpError, HttpErrorKind},
     events::{EventReader, SseEvent},
     exchange::{Chunks, HttpAnswer},
+    retry_after::retry_after,
     sent::SentMessage,
 };
 
 /// Most times in a row that the stream of a request is opened again without bringing anything: 5.
-const MAX_RESUMES: u32 = 5;
+pub(super) const MAX_RESUMES: u32 = 5;
 /// Longest event id that is sent back, in bytes; a stream with a longer one is not resumed.
 const MAX_EVENT_ID: usize = 4 << 10;
-/// How long the end of a stream is waited for once it has brought the answer: 250 ms. The connection can serve again then.
+/// How long the end of a stream is waited for once it has brought the answer: 250 ms. The connection can serve again then. What the
+/// stream brings meanwhile is taken like any other message.
 const AFTER_ANSWER: Duration = Duration::from_millis(250);
 
-/// The request whose answer a stream is to bring.
-pub(super) type Wanted<'a> = (&'a Arc<SentMessage>, &'a RequestId);
+/// The answer that a stream is to bring.
+pub(super) enum Wanted<'a> {
+    /// None: the stream belongs to no request.
+    Nothing,
+    /// That of a request of the client, which gets it.
+    Passed(&'a Arc<SentMessage>, &'a RequestId),
+    /// That of a request of the bridge itself, which keeps it.
+    Kept(&'a RequestId, &'a mut Option<Vec<u8>>),
+}
 
 /// Where a stream can be resumed, and when.
 #[derive(Debug, Default)]
@@ -58,77 +67,96 @@ impl Place {
 
     /// Takes note of the `Retry-After` of a refusal.
     pub(super) fn refused(&mut self, answer: &HttpAnswer) {
-        let wait = answer.headers.get(header::RETRY_AFTER);
-        let seconds = wait.and_then(|wait| wait.to_str().ok()?.trim().parse().ok());
-        if let Some(seconds) = seconds {
-            self.backoff.ask(Duration::from_secs(seconds));
+        if let Some(wait) = retry_after(&answer.headers) {
+            self.backoff.ask(wait);
         }
     }
 }
 
 impl Bridge {
-    /// Passes the events of `body` on, up to the answer that is `wanted`.
+    /// Passes the events of `body` on until it ends, or a while after the answer that is `wanted`.
     pub(super) async fn pump(
         &self,
         mut body: Box<dyn Chunks>,
         place: &mut Place,
-        wanted: Option<Wanted<'_>>,
+        mut wanted: Wanted<'_>,
     ) -> StreamEnd {
         let mut reader = EventReader::new();
         let mut events = Vec::new();
-        while let Some(bytes) = body.next().await {
+        let mut answered = false;
+        let patience = sleep(AFTER_ANSWER);
+        tokio::pin!(patience);
+        let end = loop {
+            let bytes = tokio::select! {
+                // A stream without end does not keep the clock from being looked at.
+                biased;
+                () = &mut patience, if answered => break StreamEnd::Ended,
+                bytes = body.next() => bytes,
+            };
             let bytes = match bytes {
-                Ok(bytes) => bytes,
-                Err(problem) => return StreamEnd::Unread(Unread::Broken(problem)),
+                Some(Ok(bytes)) => bytes,
+                Some(Err(problem)) => break StreamEnd::Unread(Unread::Broken(problem)),
+                None => break StreamEnd::Ended,
             };
             reader.take(&bytes, |event| events.push(event));
             for event in events.drain(..) {
                 place.note(&event);
-                if event.is_message() && self.take_event(&event.data, wanted) {
-                    // What follows is nothing of the request's.
-                    drop(timeout(AFTER_ANSWER, drained(body)).await);
-                    return StreamEnd::Answered;
+                if event.is_message() && self.take_event(event.data, &mut wanted) {
+                    answered = true;
+                    patience.as_mut().reset(Instant::now() + AFTER_ANSWER);
                 }
             }
             if self.max_message < reader.held() {
-                return StreamEnd::Unread(too_large("an event", self.max_message));
+                break StreamEnd::Unread(too_large("an event", self.max_message));
             }
-        }
-        StreamEnd::Ended
-    }
-
-    /// Passes a message on. Returns whether it is the answer that is `wanted`.
-    fn take_event(&self, message: &[u8], wanted: Option<Wanted<'_>>) -> bool {
-        let Some((sent, id)) = wanted else {
-            self.pass_on(message);
-            return false;
         };
-        match found(id, message) {
-            Found::Answer => {
-                self.pass_answer(sent, message);
-                true
-            }
-            Found::Refusal(answer) => {
-                self.pass_answer(sent, &answer);
-                true
-            }
-            Found::Other(_) => {
-                self.pass_on(message);
-                false
-            }
+        if !answered {
+            return end;
         }
+        if reader.held() > 0 {
+            let bytes = reader.held();
+            tracing::debug!(bytes, "an event that began after the answer was not read");
+        }
+        StreamEnd::Answered
     }
 
-    /// Reads the stream that answers the request `wanted`, and resumes it while that is possible.
+    /// Takes a message. Returns whether it is the answer that is `wanted`; from then on none is.
+    fn take_event(&self, message: Vec<u8>, wanted: &mut Wanted<'_>) -> bool {
+        let id = match wanted {
+            Wanted::Nothing => {
+                self.pass_on(&message);
+                return false;
+            }
+            Wanted::Passed(_, id) | Wanted::Kept(id, _) => *id,
+        };
+        let answer = match found(id, &message) {
+            Found::Answer => message,
+            Found::Refusal(answer) => answer,
+            Found::Other(_) => {
+                self.pass_on(&message);
+                return false;
+            }
+        };
+        match std::mem::replace(wanted, Wanted::Nothing) {
+            Wanted::Passed(sent, _) => self.pass_answer(sent, &answer),
+            Wanted::Kept(_, kept) => *kept = Some(answer),
+            Wanted::Nothing => {}
+        }
+        true
+    }
+
+    /// Reads the stream that answers the request `sent`, and resumes it while that is possible.
     // G-7, G-12
     pub(super) async fn answer_stream(
         self: &Arc<Self>,
         target: &str,
         body: Box<dyn Chunks>,
-        wanted: Wanted<'_>,
+        sent: &Arc<SentMessage>,
+        id: &RequestId,
     ) -> Result<(), HttpError> {
         let mut place = Place::default();
-        let mut end = self.pump(body, &mut place, Some(wanted)).await;
+        let wanted = Wanted::Passed(sent, id);
+        let mut end = self.pump(body, &mut place, wanted).await;
         loop {
             let problem = match end {
                 StreamEnd::Answered => return Ok(()),
@@ -158,7 +186,8 @@ impl Bridge {
             let resumed = self.exchange(self.requests.get(place.last.as_ref())).await;
             end = match resumed {
                 Ok(answer) if answer.status.is_success() && answer.is_events() => {
-                    self.pump(answer.body, &mut place, Some(wanted)).await
+                    let wanted = Wanted::Passed(sent, id);
+                    self.pump(answer.body, &mut place, wanted).await
                 }
                 Ok(answer) if is_passing(answer.status) => {
                     place.refused(&answer);
@@ -190,15 +219,4 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
 
 pub(super) fn is_of_connection(error: &HttpError) -> bool {
     matches!(error.kind(), HttpErrorKind::Connect | HttpErrorKind::Broken)
-}
-
-/// Reads on without keeping anything.
-async fn drained(mut body: Box<dyn Chunks>) {
-    let mut ignored = 0;
-    while let Some(Ok(bytes)) = body.next().await {
-        ignored += bytes.len();
-    }
-    if ignored > 0 {
-        tracing::debug!(ignored, "a stream went on after the answer");
-    }
 }

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Weak, atomic::Ordering},
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use tokio::io::AsyncRead;
 use trueform_schema::{
     ErrorObject, Json, Method, RequestId, ServerNotification,
@@ -326,6 +326,22 @@ impl Link {
         }
     }
 
+    /// Takes the beginning of a line whose rest the server did not write. A request that it may be the answer to ends with the
+    /// connection, whose end says more than the line.
+    #[cold]
+    fn cut_off(&self, line: &[u8]) {
+        if self.wire.skipped() {
+            let bytes = line.len();
+            tracing::warn!(bytes, "the server ended within a line");
+        }
+        let leftover = Leftover {
+            unclaimed: true,
+            nonconforming: true,
+            strays: vec![StrayKind::Malformed],
+        };
+        self.dispose(line, &leftover);
+    }
+
     fn malformed(&self, malformed: Malformed, leftover: &mut Leftover) {
         let Malformed { kind, id, error } = malformed;
         let is_noise = matches!(kind, Kind::Unknown) && id.is_none();
@@ -411,8 +427,12 @@ pub(super) async fn read(
             );
         }
     };
-    if let Some(line) = lines.last() {
-        take(link, line);
+    match lines.last() {
+        Some(Line::Whole(line)) if serde_json::from_slice::<IgnoredAny>(line).is_err() => {
+            link.cut_off(line);
+        }
+        Some(line) => take(link, line),
+        None => {}
     }
     if let Err(error) = outcome {
         tracing::debug!(%error, "the connection to the server failed");

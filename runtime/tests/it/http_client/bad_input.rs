@@ -1,8 +1,11 @@
 //! What a user may have given or a server may say: the text of each error names what, where, and what to try.
 
+use std::time::{Duration, Instant};
+
 use trueform::{
     Client,
-    client::{ClientError, HttpEndpoint, HttpErrorKind, LocalError},
+    client::{ClientError, ClientOptions, HttpEndpoint, HttpErrorKind, LocalError},
+    prelude::*,
 };
 
 use super::{failed, new, server::Scripted};
@@ -215,7 +218,7 @@ async fn answers_that_are_none() {
         ),
         (
             "503 Service Unavailable",
-            "retry-after: Wed, 21 Oct 2026 07:28:00 GMT\r\n",
+            "date: Wed, 21 Oct 2026 07:27:00 GMT\r\nretry-after: Wed, 21 Oct 2026 07:28:00 GMT\r\n",
             "",
             format!("HTTP 503 Service Unavailable: the response has no body (Retry-After: Wed, 21 Oct 2026 07:28:00 GMT); {later}"),
         ),
@@ -224,7 +227,12 @@ async fn answers_that_are_none() {
         let error = failed(soon(HttpEndpoint::new(&*server.url).connect_as(new())).await);
         assert_eq!(error.to_string(), format!("POST {}: {expected}", server.url));
         assert_eq!(error.status(), status[..3].parse().ok(), "{status}");
-        let wait = (status == "429 Too Many Requests").then_some(std::time::Duration::from_secs(7));
+        let wait = match &status[..3] {
+            "429" => Some(7),
+            "503" => Some(60),
+            _ => None,
+        };
+        let wait = wait.map(Duration::from_secs);
         assert_eq!(error.retry_after(), wait, "{status}");
         assert_eq!(server.whats(), ["server/discover"], "one try");
     }
@@ -324,14 +332,83 @@ async fn redirects() {
     assert_eq!(other.whats(), [""; 0], "no credentials go elsewhere");
 }
 
-/// A call that a server leaves without an answer ends with the client's time limit.
+// D-8, D-12: a server that refuses both eras gets one try of each, and the error is that of the second. HTTP+SSE is not tried.
+#[tokio::test]
+async fn refusals_of_both_eras() {
+    for (status, expected) in [
+        (
+            "404 Not Found",
+            "HTTP 404 Not Found: the response has no body; check the path; many servers have their endpoint at `/mcp`",
+        ),
+        (
+            "405 Method Not Allowed",
+            "HTTP 405 Method Not Allowed: the response has no body; check the path; a server that takes no POST here may speak \
+             HTTP+SSE of 2024-11-05, which this client does not",
+        ),
+    ] {
+        let server = Scripted::start(move |_, answer| answer.reply(status, "", "")).await;
+        let error = failed(soon(Client::connect(&*server.url)).await);
+        assert_eq!(
+            error.to_string(),
+            format!("POST {}: {expected}", server.url)
+        );
+        assert_eq!(server.whats(), ["server/discover", "initialize"]);
+    }
+}
+
+// D-6: a probe that hangs costs its time limit once.
 #[tokio::test]
 async fn a_probe_that_hangs() {
-    let server = Scripted::start(|_, mut answer| async move { answer.closed().await }).await;
-    let options = new().timeout(std::time::Duration::from_millis(300));
-    let outcome = soon(HttpEndpoint::new(&*server.url).connect_as(options)).await;
-    assert!(
-        matches!(outcome, Err(ClientError::Local(LocalError::NoHandshake(_)))),
-        "{outcome:?}"
-    );
+    let probe = Duration::from_millis(200);
+    let server = Scripted::start(|asked, mut answer| async move {
+        if asked.what() == "server/discover" {
+            return answer.closed().await;
+        }
+        if let Some((_, answer)) = super::legacy(asked, answer, "s").await {
+            answer.reply("405 Method Not Allowed", "", "").await;
+        }
+    })
+    .await;
+    let options = ClientOptions::new().probe_timeout(probe);
+    let begun = Instant::now();
+    let client = soon(HttpEndpoint::new(&*server.url).connect_as(options))
+        .await
+        .unwrap();
+    assert!(probe <= begun.elapsed(), "{:?}", begun.elapsed());
+    assert_eq!(client.revision(), Revision::V2025_11_25);
+    assert_eq!(server.whats()[..2], ["server/discover", "initialize"]);
+    soon(client.close()).await;
+}
+
+// D-6: the error says what was waited for, how long, and what to set.
+#[tokio::test]
+async fn a_server_that_never_answers() {
+    let limit = Duration::from_millis(300);
+    let probed = ClientOptions::new()
+        .probe_timeout(Duration::from_millis(100))
+        .timeout(limit);
+    for (options, tries, expected) in [
+        (
+            new().timeout(limit),
+            1,
+            "no answer to `server/discover` within 300ms (`timeout`); if the server is slow to start, raise these `ClientOptions`",
+        ),
+        (
+            probed,
+            2,
+            "no answer to `server/discover` within 100ms (`probe_timeout`), nor to `initialize` within 300ms (`timeout`); if the server \
+             is slow to start, raise these `ClientOptions`; if `server/discover` is what it cannot bear, set \
+             `Negotiation::Offer(Revision::V2025_11_25)`, which begins with `initialize`",
+        ),
+    ] {
+        let server = Scripted::start(|_, mut answer| async move { answer.closed().await }).await;
+        let outcome = soon(HttpEndpoint::new(&*server.url).connect_as(options)).await;
+        let error = outcome.unwrap_err();
+        assert!(
+            matches!(error, ClientError::Local(LocalError::NoHandshake(_))),
+            "{error:?}"
+        );
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(server.whats().len(), tries);
+    }
 }

@@ -3,14 +3,17 @@
 use std::{
     future::IntoFuture,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use serde_json::json;
-use trueform::client::{ClientError, HttpErrorKind, LocalError};
+use trueform::{
+    client::{ClientError, HttpErrorKind, LocalError, StrayKind},
+    schema::methods::ToolListChanged,
+};
 
 use super::{
     call, connect, failed, new, old,
@@ -125,7 +128,40 @@ async fn drips_and_floods() {
     assert_eq!(call(&client, "fine").await.unwrap(), "fine");
 }
 
-// an answer is taken once, and only by the request that it answers.
+// 10,000 notifications a second: each is reported, in order.
+#[tokio::test]
+async fn many_notifications_a_second() {
+    const MANY: u32 = 20_000;
+    let server = calls(|asked, mut answer| async move {
+        let token = &asked.body["params"]["_meta"]["progressToken"];
+        answer.events().await;
+        let mut clock = tokio::time::interval(Duration::from_millis(10));
+        for hundred in 0..MANY / 100 {
+            clock.tick().await;
+            let reports = (1..=100).map(|number| {
+                let params = json!({ "progressToken": token, "progress": hundred * 100 + number });
+                event(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }))
+            });
+            answer.write(reports.collect::<String>()).await;
+        }
+        let result = json!({ "jsonrpc": "2.0", "id": asked.id(), "result": called("after them") });
+        answer.write(event(result)).await;
+    })
+    .await;
+    let client = connect(&server, new()).await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let all = seen.clone();
+    let calling = client
+        .call_tool("x", ())
+        .on_progress(move |report| all.lock().unwrap().push(report.progress));
+    let result = soon(calling.into_future()).await.unwrap();
+    assert_eq!(result.text(), "after them");
+    let seen = seen.lock().unwrap();
+    let expected: Vec<f64> = (1..=MANY).map(f64::from).collect();
+    assert!(*seen == expected, "{} of {MANY}", seen.len());
+}
+
+// A-5, O-2: an answer is taken once, and only by the request that it answers. What follows it in the same response is not lost.
 #[tokio::test]
 async fn answers_to_others() {
     let server = calls(|asked, mut answer| async move {
@@ -133,6 +169,9 @@ async fn answers_to_others() {
         let result = |id: &serde_json::Value, text: &str| {
             event(json!({ "jsonrpc": "2.0", "id": id, "result": called(text) }))
         };
+        let changed = event(
+            json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {} }),
+        );
         answer.events().await;
         match &*kind {
             "wrong" => {
@@ -152,6 +191,7 @@ async fn answers_to_others() {
                     .write([result(asked.id(), "first"), result(asked.id(), "second")].concat())
                     .await;
                 answer.write(result(asked.id(), "third")).await;
+                answer.write(&changed).await;
             }
             // A request of the server, which the modern era does not have.
             _ => {
@@ -166,10 +206,30 @@ async fn answers_to_others() {
     })
     .await;
     let client = connect(&server, new()).await;
-    for (name, expected) in [("wrong", "right"), ("twice", "first"), ("asks", "asked")] {
-        assert_eq!(call(&client, name).await.unwrap(), expected);
+    let mut strays = client.strays();
+    let mut notifications = client.notifications();
+    assert_eq!(call(&client, "wrong").await.unwrap(), "right");
+    let mut kinds = Vec::new();
+    for _ in 0..3 {
+        kinds.push(soon(strays.next()).await.unwrap().kind);
     }
-    // A second answer is nobody's: it is not even kept.
+    assert_eq!(
+        kinds,
+        [
+            StrayKind::UnknownId,
+            StrayKind::UnknownId,
+            StrayKind::Malformed
+        ]
+    );
+    assert_eq!(call(&client, "twice").await.unwrap(), "first");
+    for _ in 0..2 {
+        let late = soon(strays.next()).await.unwrap();
+        assert_eq!(late.kind, StrayKind::LateAnswer, "{late:?}");
+    }
+    let changed = soon(notifications.next()).await.unwrap();
+    assert!(changed.is::<ToolListChanged>(), "{changed:?}");
+    assert_eq!(client.stray_count(StrayKind::LateAnswer), 2);
+    assert_eq!(call(&client, "asks").await.unwrap(), "asked");
     let kept = async {
         let mut kept = Vec::new();
         loop {
@@ -182,10 +242,9 @@ async fn answers_to_others() {
         }
     };
     let kept = soon(kept).await;
-    assert!(
-        kept.contains("of nobody") && !kept.contains("second") && !kept.contains("third"),
-        "{kept}"
-    );
+    for text in ["of nobody", "second", "third"] {
+        assert!(kept.contains(text), "{text}: {kept}");
+    }
     assert!(
         server
             .asked
@@ -195,6 +254,28 @@ async fn answers_to_others() {
             .all(|asked| asked.body.get("result").is_none()),
         "A-18"
     );
+}
+
+// A stream that goes on for ever after the answer does not keep its connection, nor the client from closing.
+#[tokio::test]
+async fn one_that_goes_on_after_the_answer() {
+    let (ended, mut end) = tokio::sync::mpsc::unbounded_channel();
+    let server = calls(move |asked, mut answer| {
+        let ended = ended.clone();
+        async move {
+            answer.events().await;
+            let result = json!({ "jsonrpc": "2.0", "id": asked.id(), "result": called("first") });
+            answer.write(event(result.clone())).await;
+            while answer.write(event(result.clone())).await {}
+            ended.send(()).unwrap();
+        }
+    })
+    .await;
+    let client = connect(&server, new()).await;
+    assert_eq!(call(&client, "x").await.unwrap(), "first");
+    soon(end.recv()).await.unwrap();
+    assert!(client.stray_count(StrayKind::LateAnswer) > 0);
+    soon(client.close()).await;
 }
 
 // What a server gives to be sent back cannot become a header of its own, or a very long one.

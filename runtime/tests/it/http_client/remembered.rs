@@ -29,6 +29,12 @@ async fn the_second_connection_needs_no_probe() {
         }
     })
     .await;
+    // The session's own stream may not have been opened yet when the client is closed.
+    let asked = || {
+        let mut asked = server.whats();
+        asked.retain(|what| what != "GET");
+        asked
+    };
     let client = connect(&server, ClientOptions::new()).await;
     let stored = serde_json::to_string(&client.profile()).unwrap();
     soon(client.close()).await;
@@ -36,16 +42,15 @@ async fn the_second_connection_needs_no_probe() {
         "server/discover",
         "initialize",
         "notifications/initialized",
-        "GET",
         "DELETE",
     ];
-    assert_eq!(server.whats(), first);
+    assert_eq!(asked(), first);
 
     let profile: ServerProfile = serde_json::from_str(&stored).unwrap();
     let client = connect(&server, ClientOptions::new().profile(profile)).await;
     assert_eq!(client.revision(), Revision::V2025_11_25);
     soon(client.close()).await;
-    assert_eq!(server.whats()[first.len()..], first[1..]);
+    assert_eq!(asked()[first.len()..], first[1..]);
 }
 
 // D-10: what was remembered no longer holds.

@@ -1,0 +1,113 @@
+//! The servers of a configuration file, which has them by name.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use trueform_schema::{DecodeError, Map, decode};
+
+use super::{McpServer, McpServers, McpTransport, NamedValue, needed, optional};
+
+/// An entry of any kind. Members are typed once the kind is known.
+#[derive(Deserialize)]
+struct ConfigEntry<'a> {
+    #[serde(default, rename = "type", borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    command: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    args: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    env: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    url: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    headers: Option<&'a RawValue>,
+}
+
+impl McpServers {
+    /// The servers of a configuration as desktop clients and editors have it, as JSON text: an object `mcpServers` with an entry for
+    /// each name, in which `env` and `headers` are objects. An entry without `type` has a `command`, or else a `url` for Streamable
+    /// HTTP, whose `type` is `http` or `streamable-http`. Other members are left out.
+    ///
+    /// ```
+    /// use trueform::acp::McpServers;
+    ///
+    /// let config = r#"{ "mcpServers": {
+    ///     "files": { "command": "files-mcp", "args": ["--root", "."], "env": { "TOKEN": "secret" } },
+    ///     "search": { "url": "https://search.example/mcp" }
+    /// } }"#;
+    /// let servers = McpServers::of_config(config)?.mcp_servers;
+    /// assert_eq!(servers[1].name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the place, if `mcpServers` is absent or an entry lacks what its kind needs.
+    pub fn of_config(config: &str) -> Result<Self, DecodeError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Config<'a> {
+            #[serde(borrow)]
+            mcp_servers: &'a RawValue,
+        }
+        let config: Config<'_> = decode::from_str(config)?;
+        let text = config.mcp_servers.get();
+        let entries: Map<&RawValue> =
+            decode::from_str(text).map_err(|error| error.under("/mcpServers"))?;
+        let servers = entries.iter().map(|(name, entry)| {
+            let place = name.replace('~', "~0").replace('/', "~1");
+            let transport = transport(entry.get());
+            Ok::<_, DecodeError>(McpServer {
+                name: name.to_owned(),
+                transport: transport
+                    .map_err(|error| error.under(&format!("/mcpServers/{place}")))?,
+            })
+        });
+        Ok(Self {
+            mcp_servers: servers.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn transport(entry: &str) -> Result<McpTransport, DecodeError> {
+    let entry: ConfigEntry<'_> = decode::from_str(entry)?;
+    let is_remote = entry.command.is_none() && entry.url.is_some();
+    Ok(match entry.kind.as_deref() {
+        Some("http" | "streamable-http") => McpTransport::Http {
+            url: needed("url", entry.url)?,
+            headers: named("headers", entry.headers)?,
+        },
+        None if is_remote => McpTransport::Http {
+            url: needed("url", entry.url)?,
+            headers: named("headers", entry.headers)?,
+        },
+        Some("sse") => McpTransport::Sse {
+            url: needed("url", entry.url)?,
+            headers: named("headers", entry.headers)?,
+        },
+        None | Some("stdio") => McpTransport::Stdio {
+            command: needed("command", entry.command)?,
+            args: optional("args", entry.args)?,
+            env: named("env", entry.env)?,
+        },
+        Some(other) => McpTransport::Unknown(other.to_owned()),
+    })
+}
+
+/// The members of the object `name`; none if it is absent.
+fn named(name: &str, value: Option<&RawValue>) -> Result<Vec<NamedValue>, DecodeError> {
+    let text = match value.map(RawValue::get) {
+        None | Some("null") => return Ok(Vec::new()),
+        Some(text) => text,
+    };
+    let members: Map<String> =
+        decode::from_str(text).map_err(|error| error.under(&format!("/{name}")))?;
+    let members = members.iter();
+    Ok(members
+        .map(|(name, value)| NamedValue {
+            name: name.to_owned(),
+            value: value.clone(),
+        })
+        .collect())
+}
