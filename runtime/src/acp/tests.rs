@@ -302,7 +302,7 @@ fn servers_of_a_configuration() {
 
     for (config, pointer, expected) in [
         ("{}", "", "missing field `mcpServers`"),
-        (r#"{ "mcpServers": [] }"#, "/mcpServers", "expected a map"),
+        (r#"{ "mcpServers": [] }"#, "/mcpServers", "expected an object"),
         (
             r#"{ "mcpServers": { "a/b": { "args": [] } } }"#,
             "/mcpServers/a~1b/command",
@@ -311,7 +311,7 @@ fn servers_of_a_configuration() {
         (
             r#"{ "mcpServers": { "a": { "command": "c", "env": ["A=b"] } } }"#,
             "/mcpServers/a/env",
-            "expected a map",
+            "expected an object",
         ),
         (
             r#"{ "mcpServers": { "a": { "command": "c", "env": { "A": 7 } } } }"#,

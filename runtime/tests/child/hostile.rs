@@ -65,9 +65,9 @@ pub(crate) async fn many_notifications_are_all_reported() {
         .on_progress(move |report| all.lock().unwrap().push(report.progress));
     assert_eq!(call.into_future().await.unwrap().text(), "called");
     let took = begun.elapsed();
-    let seen = seen.lock().unwrap();
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
     let expected: Vec<f64> = (1..=MANY).map(f64::from).collect();
-    assert!(*seen == expected, "{} of {MANY}", seen.len());
+    assert!(seen == expected, "{} of {MANY}", seen.len());
     assert!(took < Duration::from_secs(20), "{took:?}");
     client.close().await;
 }
@@ -78,13 +78,7 @@ pub(crate) async fn an_answer_that_is_cut_off() {
     let error = client.call_tool("dies", ()).await.unwrap_err();
     let failure = failure(error);
     assert_eq!(*failure.fault(), ServerFault::Exited);
-    assert_eq!(failure.skipped_lines(), 1);
-    assert_says(
-        &failure.to_string(),
-        &[
-            "exited (exit status: 9)",
-            "1 of the lines on its standard output",
-        ],
-    );
+    assert_eq!(client.skipped_lines(), 1);
+    assert_says(&failure.to_string(), &["exited (exit status: 9)"]);
     client.close().await;
 }

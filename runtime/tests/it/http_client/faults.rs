@@ -23,7 +23,7 @@ use trueform::{
 
 use super::{
     new, old,
-    server::{Answer, Asked, Scripted, called, legacy, modern},
+    server::{Scripted, called, legacy, modern},
 };
 use crate::support::soon;
 
@@ -235,10 +235,18 @@ async fn each_cut(
     assert_eq!(changes(), if body == Body::Json { 0 } else { 2 });
     let whole = answered(framing, body, &json!(1)).len();
     for at in 0..=whole {
-        let outcome = call(at).await.map_err(|error| match error {
-            ClientError::Local(LocalError::Http(error)) => *error,
-            other => panic!("{framing:?} {body:?} {cut:?} at {at}: {other:?}"),
-        });
+        let outcome = match call(at).await {
+            Ok(text) => Ok(text),
+            Err(ClientError::Local(LocalError::Http(error))) => Err(*error),
+            // A body without a length looks whole, with an id if there is one.
+            Err(ClientError::Local(LocalError::Decode(error)))
+                if (framing, body) == (Framing::Close, Body::Json) && at < whole =>
+            {
+                assert!(error.message().contains("EOF"), "{at}: {error}");
+                continue;
+            }
+            Err(other) => panic!("{framing:?} {body:?} {cut:?} at {at}: {other:?}"),
+        };
         judge(at, whole, outcome, changes());
     }
     assert_eq!(
