@@ -302,7 +302,11 @@ fn servers_of_a_configuration() {
 
     for (config, pointer, expected) in [
         ("{}", "", "missing field `mcpServers`"),
-        (r#"{ "mcpServers": [] }"#, "/mcpServers", "expected an object"),
+        (
+            r#"{ "mcpServers": [] }"#,
+            "/mcpServers",
+            "expected an object",
+        ),
         (
             r#"{ "mcpServers": { "a/b": { "args": [] } } }"#,
             "/mcpServers/a~1b/command",

@@ -61,7 +61,9 @@ async fn answer(socket: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Option<()
             "resultType": "complete", "supportedVersions": ["2026-07-28"], "ttlMs": 0, "cacheScope": "private",
             "capabilities": { "tools": {} },
         }),
-        _ => json!({ "resultType": "complete", "content": [{ "type": "text", "text": "over TLS" }] }),
+        _ => {
+            json!({ "resultType": "complete", "content": [{ "type": "text", "text": "over TLS" }] })
+        }
     };
     let body = json!({ "jsonrpc": "2.0", "id": body["id"], "result": result }).to_string();
     let head = format!(

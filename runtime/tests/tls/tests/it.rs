@@ -26,7 +26,9 @@ fn run(name: &str, trusted: &str) {
 async fn connect(host: &str) -> Result<Client, ClientError> {
     let url = format!("https://{host}:{}/mcp", start().await);
     let connecting = Client::connect(url);
-    tokio::time::timeout(LIMIT, connecting).await.expect("in time")
+    tokio::time::timeout(LIMIT, connecting)
+        .await
+        .expect("in time")
 }
 
 #[track_caller]
@@ -39,7 +41,10 @@ fn refused(outcome: Result<Client, ClientError>) -> HttpError {
 
 #[track_caller]
 fn assert_says(error: &HttpError, host: &str, why: &str) {
-    assert_eq!((error.kind(), error.status()), (HttpErrorKind::Connect, None));
+    assert_eq!(
+        (error.kind(), error.status()),
+        (HttpErrorKind::Connect, None)
+    );
     let text = error.to_string();
     assert!(text.starts_with(&format!("POST https://{host}:")), "{text}");
     assert!(text.contains(why), "{text}");
@@ -51,14 +56,21 @@ fn assert_says(error: &HttpError, host: &str, why: &str) {
 #[test]
 fn a_certificate_that_nobody_signed() {
     // Another certificate, so that there is one to trust.
-    run("untrusted", concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/other.pem"));
+    run(
+        "untrusted",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/other.pem"),
+    );
 }
 
 #[tokio::test]
 #[ignore = "started by `a_certificate_that_nobody_signed`"]
 async fn untrusted() {
     let error = refused(connect("localhost").await);
-    assert_says(&error, "localhost", "invalid peer certificate: UnknownIssuer");
+    assert_says(
+        &error,
+        "localhost",
+        "invalid peer certificate: UnknownIssuer",
+    );
 }
 
 // Issue 12, 1
