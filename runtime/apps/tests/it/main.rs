@@ -299,7 +299,7 @@ fn mistakes_are_start_errors() {
             of(view().csp(Csp::new().connect("*"))),
             "`*` in `connect` of its policy is not an origin",
         ),
-        (of(view()).view(view()), "two resources are named"),
+        (of(view()).view(view()), "two resources have the URI"),
         (
             of(view()).tools("ui://weather/dashbord", tools![weather, time]),
             "the view `ui://weather/dashbord` of `weather`, `time` does not exist; there are `ui://weather/dashboard`",
