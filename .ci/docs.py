@@ -80,7 +80,7 @@ def without_code(text):
 
 
 def prose(text):
-    """The words outside of code and tables. The target of a link is no word."""
+    """The words outside of code and tables. The target of a link does not count."""
     lines = [line for line in without_code(text).splitlines() if not line.lstrip().startswith("|")]
     text = re.sub(r"\]\([^)]*\)", "]", "\n".join(lines))
     return [word for word in text.split() if re.search(r"\w", word)]

@@ -197,7 +197,7 @@ fn text(expr: &Expr) -> Option<LitStr> {
     }
 }
 
-/// `values`, unless there are none or one is there twice.
+/// `values`, unless the list is empty or has a duplicate.
 fn checked(
     values: Vec<LitStr>,
     array: impl ToTokens,

@@ -244,7 +244,7 @@ fn options(callable: &Callable) -> TokenStream {
         options.extend(quote!(.asks(#form)));
     }
     for ty in &callable.asks {
-        // Methods of other types may be called `ask` too: what is no form is left to them.
+        // Methods of other types may be called `ask` too: a type that is not a form is left to them.
         let form = quote_spanned!(span_of(ty)=> __tf::AskCall::<#ty>::form);
         options.extend(quote!(.asks({ use __tf::OtherCall as _; #form })));
     }

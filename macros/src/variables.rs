@@ -128,7 +128,7 @@ fn may_be_all(parameter: &Parameter, uri: &Uri) -> bool {
     !is_variable || last_name(&parameter.ty).is_some_and(|name| name == "Args")
 }
 
-/// Whether `parameter` is certainly one argument. There is no `Args` beside such.
+/// Whether `parameter` is certainly one argument. `Args` cannot stand beside one.
 fn is_plain(parameter: &Parameter) -> bool {
     const PLAIN: [&str; 18] = [
         "String", "Option", "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128",

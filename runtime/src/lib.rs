@@ -75,7 +75,7 @@ mod error;
 mod exchange;
 mod feature;
 mod gate;
-// For readers only. Its snippets need these features, so without them they are no doctests.
+// For readers only. Its snippets need these features, so without them they are not tested.
 #[cfg(any(
     all(doc, not(doctest)),
     all(

@@ -189,7 +189,7 @@ fn follow_root(schema: &mut Value) {
                     target.insert_str(1, "/properties/result");
                 }
             }
-            // Other values are no schemas, whatever they look like.
+            // Other values are not schemas, whatever they look like.
             _ => {}
         }
     }

@@ -129,7 +129,7 @@ fn main() -> trueform::Result {
     if let Ok(drain) = std::env::var("TRUEFORM_TEST_SERVER") {
         return serve(&drain);
     }
-    // Harness options are for the harness that is not here; a word that is none selects cases.
+    // Harness options are for the harness that is not here; a word that is not an option selects cases.
     let wanted = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-'))

@@ -1,7 +1,7 @@
 //! Checks whether a revision allows a value in the form in which that revision sees it.
 //!
 //! The check covers the value as [`At`](crate::At) writes it. Members that the revision does not know are not written, so they
-//! are no violations; the rest must be valid under the official schema of that revision. Only constraints that Rust's types
+//! are not violations; the rest must be valid under the official schema of that revision. Only constraints that Rust's types
 //! cannot express are checked. Nothing is allocated unless something is wrong: the replacement that an older revision sees is
 //! checked without being built, and names in raw JSON are compared in their escaped form. This module owns JSON pointers and
 //! the constraints on single values; which value must meet which constraint is generated.

@@ -235,7 +235,7 @@ fn read(
                 }
             }
             if !always {
-                // A result that lacks the member by which it is told is an unfinished result of the usual kind, whose reader says
+                // A result that lacks the member that tells its kind is an unfinished result of the usual kind, whose reader says
                 // what is missing, unless it names another kind.
                 if let Some(i) = variants.iter().position(|variant| variant.name == COMPLETE) {
                     let _ = writeln!(

@@ -127,7 +127,7 @@ pub(crate) fn unfit_name(name: &str) -> Option<String> {
 
 /// The lines between the first two lines `---`.
 fn block(text: &str) -> Result<&str, Unfit> {
-    // A byte order mark is no part of the first line.
+    // A byte order mark is not part of the first line.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let none = || {
         Unfit::at(

@@ -126,7 +126,7 @@ struct Choice {
 /// How many forms the process keeps once they are made. Types beyond have their form made anew for each question.
 const MAX_KEPT: usize = 4096;
 
-/// A type, as far as a type that is not `'static` can be told from others: its path, and what schemars takes for its identity.
+/// A type, as far as a type that is not `'static` can be distinguished from others: its path, and what schemars takes for its identity.
 type Key = (&'static str, Cow<'static, str>);
 type Made = Arc<Result<Form, Vec<String>>>;
 

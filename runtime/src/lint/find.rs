@@ -329,7 +329,7 @@ mod tests {
             Input,
             &[("dialect", "/$schema")],
         );
-        // Issue 9, §1: a reference to the document's own `$id`, as written, is no finding. Any other spelling of it is one, and so is a
+        // Issue 9, §1: a reference to the document's own `$id`, as written, is not a finding. Any other spelling of it is one, and so is a
         // reference to a part.
         let document = json!({"$id": "https://example.com/s", "type": "object", "properties": {
             "a": {"$ref": "https://example.com/s"}, "b": {"$ref": "https://example.com/s#"}, "c": {"$ref": "#"},

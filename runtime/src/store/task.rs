@@ -15,7 +15,7 @@ use super::{StoreError, StoreFuture};
 pub struct TaskRecord {
     /// The id that clients name, unguessable and unique.
     pub id: Arc<str>,
-    /// Among whose tasks it is listed. `None` for callers that cannot be told apart: such a task is not listed.
+    /// Among whose tasks it is listed. `None` for callers that cannot be distinguished: such a task is not listed.
     // W-10
     pub owner: Option<Box<str>>,
     /// When it was created.

@@ -141,7 +141,7 @@ pub(crate) const ANSWERS: [(&str, &str); 6] = [
         "refused: -32601 none here",
     ),
     (r#""result":{"roots":[{}]}"#, "malformed: /roots/0"),
-    // A-7: both at once is no answer, but the one there is.
+    // A-7: both at once is not an answer, but it is the only one.
     (
         r#""result":{"roots":[]},"error":{"code":1,"message":"x"}"#,
         "malformed: invalid request: a response has either",

@@ -102,7 +102,7 @@ async fn unknown_log_levels_are_refused_everywhere() {
     }
 }
 
-// C-2: capabilities that are no object are none.
+// C-2: capabilities that are not an object count as absent.
 #[tokio::test]
 async fn capabilities_are_an_object() {
     for wrong in ["null", "[]", "1"] {

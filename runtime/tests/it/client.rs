@@ -403,7 +403,7 @@ async fn requests_that_a_client_cannot_be_sent_are_refused() {
             let message = answer["error"]["message"].as_str().unwrap();
             assert!(message.contains(why), "{message}");
         }
-        // What the handler makes of this is no result of the method.
+        // What the handler makes of this is not a result of the method.
         mock.send(json!({ "jsonrpc": "2.0", "id": 2, "method": "extension/method" }))
             .await;
         assert!(mock.next().await.unwrap()["result"]["roots"].is_array());
@@ -414,7 +414,7 @@ async fn requests_that_a_client_cannot_be_sent_are_refused() {
     drop(client);
 }
 
-/// Answers whatever it is asked with what is no result of any method.
+/// Answers every request with a value that is not a result of any method.
 struct Nonsense;
 
 impl ClientHandler for Nonsense {
@@ -829,7 +829,7 @@ async fn a_raw_client_says_only_what_it_is_told() {
     assert_eq!(soon(client.next_message()).await, None);
 }
 
-/// The ids of the two sides are apart: a request that is none fails no request of the client, and is told so.
+/// The ids of the two sides are apart: a malformed request fails no request of the client, and is answered with an error.
 #[tokio::test]
 async fn a_malformed_request_of_the_server() {
     let options = ClientOptions::at(Revision::V2025_11_25);

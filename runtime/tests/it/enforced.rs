@@ -55,7 +55,7 @@ struct Paging {
     offset: Option<i64>,
 }
 
-// serde drops what a flattened `Option` cannot read, and a float is no integer to it.
+// serde drops what a flattened `Option` cannot read, and a float is not an integer to it.
 #[tokio::test]
 async fn a_flattened_option_drops_nothing() {
     #[derive(Debug, Deserialize, JsonSchema)]
@@ -333,7 +333,7 @@ async fn null_counts_as_absent() {
             r#"{"name":null,"days":null}"#,
             r#"{"name":"n","days":null,"other":null}"#,
             r#"{"name":"n","days":null,"a/b":["x"]}"#,
-            // Members of an argument are no arguments.
+            // Members of an argument are not arguments.
             r#"{"name":"n","settings":{"days":null}}"#,
         ],
         expect![[r#"

@@ -100,7 +100,7 @@ macro_rules! trueform_join {
 }
 use trueform_join;
 
-/// Asks others for what is no form.
+/// Asks others for a type that is not a form.
 #[tool]
 async fn others() -> String {
     struct NoForm;
@@ -234,7 +234,7 @@ fn what_is_no_form_is_a_start_error() {
         problems_of_values(server().resources(template)),
         of_value("resource template `text://{a}` (the dynamic resource template:")
     );
-    // Types that are no forms are nothing to methods of other types.
+    // Types that are not forms do not matter to methods of other types.
     server().tools(tools![others]).build().unwrap();
     // Later as at the start.
     let service = server().tools(tools![choose]).build().unwrap();

@@ -7,7 +7,7 @@ use trueform::{
     schema::{Icon, ImageContent},
 };
 
-/// Returns a picture that is none.
+/// Returns a picture with malformed data.
 #[tool]
 fn broken() -> ContentBlock {
     ImageContent::new("no base64!", "image/png").into()

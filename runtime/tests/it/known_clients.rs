@@ -13,7 +13,7 @@ The facts come from reports about those clients, and hold for the day of the rep
 definition is wrong. [`Service::lint`](crate::Service::lint) applies the rules to all that a server lists, [`lint`](fn@lint) to one schema,
 [`lint_prompt`], [`lint_resource`] and [`lint_resource_template`] to one definition. The rules `form-…` concern what functions ask
 clients for. A `$ref` to the document's own `$id`, as that is
-written, is no finding.
+written, is not a finding.
 
 A test writes the rows from [`FACTS`]. A source is an issue or a pull request on GitHub.
 

@@ -119,7 +119,7 @@ async fn a_result_that_its_schema_forbids() {
     }
 }
 
-/// Returns a picture that is none.
+/// Returns a picture with malformed data.
 #[tool]
 fn broken() -> ContentBlock {
     ImageContent::new("no base64!", "image/png").into()
@@ -318,7 +318,7 @@ async fn a_notification_that_its_revision_forbids() {
             let server = Server::new("t", "1")
                 .tools(tools![mutters])
                 .outgoing(policy);
-            // What is held back would be no message to this client either.
+            // What is held back would not be a message to this client either.
             let options = ClientOptions::at(revision).incoming(Policy::Off);
             let client = server.connect_as(options).await.unwrap();
             if revision < Revision::V2026_07_28 {

@@ -60,7 +60,7 @@ fn dressed_resource() -> Vec<ResourceContents> {
     vec![text.into(), blob.into()]
 }
 
-/// Returns a picture that is none, and has what not all revisions have.
+/// Returns a picture with malformed data, and members that not all revisions have.
 #[tool]
 fn broken_and_dressed() -> ContentBlock {
     let annotations = Annotations::new().with_last_modified("2025-01-12T15:00:58Z");

@@ -98,7 +98,7 @@ async fn a_list_that_does_not_advance_has_each_tool_once() {
     let (names, asked) = listed(Leniencies::ALL, pages).await;
     assert_eq!((names.unwrap(), asked), (vec!["a".into(), "b".into()], 2));
 
-    // An empty page is none of them, and an empty cursor is one.
+    // An empty page is not one of them, and an empty cursor is.
     let pages = vec![
         (json!([]), Some("")),
         (json!([]), Some("1")),
@@ -159,7 +159,7 @@ async fn an_error_without_an_id() {
     for (error, leniencies, code) in [
         (json!({ "id": null }), Leniencies::ALL, Some(-32700)),
         (json!({}), Leniencies::ALL, Some(-32700)),
-        // It is no message then, but no other answer will come.
+        // It is not a message then, but no other answer will come.
         (json!({ "id": null }), Leniencies::NONE, None),
     ] {
         let (client, playing) = modern(leniencies, |mut mock| async move {

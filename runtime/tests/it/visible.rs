@@ -310,7 +310,7 @@ async fn pages_of_each_caller() {
     assert_eq!(pages(&service, "carl").await, carl);
 }
 
-// Y-4, I-2: headers that the client mirrors from its message, and its session, are no reason to show something.
+// Y-4, I-2: headers that the client mirrors from its message, and its session, do not make it show something.
 #[tokio::test]
 async fn mirrored_headers_are_not_shown() {
     let seen = Arc::<Collected<String>>::default();

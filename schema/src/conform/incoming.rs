@@ -150,7 +150,7 @@ fn tag<'a>(members: &[(String, &'a RawValue)]) -> Option<&'a str> {
     Some(tag.get())
 }
 
-/// Whether two scalars that are no numbers are the same, however they are written. One that is no text in Rust was not read, but
+/// Whether two scalars that are not numbers are the same, however they are written. One that is not text in Rust was not read, but
 /// kept as it is.
 fn is_same(one: &str, other: &str) -> bool {
     let text = |json: &str| serde_json::from_str::<String>(json).ok();

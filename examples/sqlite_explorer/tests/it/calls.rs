@@ -80,7 +80,7 @@ async fn parameters_are_data() {
         found["rows"],
         json!([[hostile, "text", "integer", "real", 1, 0.25]])
     );
-    // Names of columns and tables are no parameters.
+    // Names of columns and tables are not parameters.
     let sql = "SELECT count(*) FROM customers WHERE name = ?";
     let arguments = json!({ "sql": sql, "parameters": ["' OR 1=1 --"] });
     assert_eq!(reader.call("query", arguments).await["rows"], json!([[0]]));

@@ -67,7 +67,7 @@ fn exact_integers() {
             "1e19",
             String::new(),
         ),
-        // Those cannot be told apart, however they are written.
+        // Those cannot be distinguished, however they are written.
         (
             r#"{"type":"integer","minimum":0,"maximum":3.4028236692093846e38}"#,
             "340282366920938463463374607431768211455",

@@ -115,7 +115,7 @@ impl HttpEndpoint {
         self
     }
 
-    /// Takes the proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name. Without this call there is none: a proxy
+    /// Takes the proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name. Without this call the client uses no proxy: a proxy
     /// reads every message that is not encrypted, and many cannot reach a server on this machine.
     pub fn proxy_from_environment(mut self) -> Self {
         self.uses_proxy = true;

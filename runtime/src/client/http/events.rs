@@ -46,7 +46,7 @@ impl EventReader {
         }
     }
 
-    /// Takes the next bytes and calls `event` with each event that they complete, messages or not. Comments are no events.
+    /// Takes the next bytes and calls `event` with each event that they complete, messages or not. Comments are not events.
     pub(crate) fn take(&mut self, bytes: &[u8], mut event: impl FnMut(SseEvent)) {
         let mut rest = bytes;
         while let Some(&first) = rest.first() {

@@ -146,7 +146,7 @@ impl Replay {
         };
         tracing::error!(
             problem,
-            "a question or a step that cannot be told from another"
+            "a question or a step that cannot be distinguished from another"
         );
         let error = AskError::Misused(problem);
         progress.fault = Some(error.clone());

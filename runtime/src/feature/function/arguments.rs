@@ -55,7 +55,7 @@ impl ArgumentNames {
 
     fn slot(&self, name: &str) -> Option<usize> {
         match name {
-            // Stands for parameters that are no arguments.
+            // Stands for parameters that are not arguments.
             "" => None,
             name => self
                 .parameters

@@ -67,7 +67,7 @@ fn is_number_format(format: &Value) -> bool {
         || matches!(format, "float" | "double")
 }
 
-/// `uint32` and the like are no formats of JSON Schema; strict clients reject schemas that have them. What they say is said in
+/// `uint32` and the like are not formats of JSON Schema; strict clients reject schemas that have them. What they say is said in
 /// `type`, `minimum` and `maximum`: schemars writes the bounds of smaller types, the others are added here.
 #[derive(Clone)]
 struct WithoutNumberFormats(Bounds);

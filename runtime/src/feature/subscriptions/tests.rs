@@ -64,7 +64,7 @@ fn many_subscribers_of_one_resource() {
         assert_eq!(waiting(session), expected, "subscriber {at}");
     }
     assert!(others.iter().all(|session| session.outbox.is_empty()));
-    // What was read is told anew.
+    // What was read is reported anew.
     subscriptions.notify_updated("x:one");
     assert_eq!(waiting(&subscribers[0]), [updated]);
     // A session that has ended hears nothing, though it may be subscribed still.

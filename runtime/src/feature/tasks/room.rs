@@ -95,7 +95,7 @@ impl Tasks {
     }
 
     /// Among whose tasks those of `exchange` are (W-10, W-20): those of the authenticated caller, or else of the session. `None`
-    /// where callers cannot be told apart, and an id that cannot be guessed is all there is.
+    /// where callers cannot be distinguished, and an id that cannot be guessed is all there is.
     ///
     /// # Errors
     /// -32603 if the system has no randomness.

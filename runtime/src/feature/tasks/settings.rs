@@ -89,7 +89,7 @@ impl TaskSettings {
     }
 
     /// Sets how many tasks may run at once in this process, `in_all` and `of_one_caller`: an authenticated caller, or else a session
-    /// of 2025-11-25. One more call is refused (-32603). Callers of 2026-07-28 that are not authenticated cannot be told apart, so only the
+    /// of 2025-11-25. One more call is refused (-32603). Callers of 2026-07-28 that are not authenticated cannot be distinguished, so only the
     /// first number bounds their tasks. A task of a `blocking` tool that is cancelled or has expired counts until its function returns, which
     /// [`Context::is_cancelled`](crate::Context::is_cancelled) lets it do early. Default: [`DEFAULT_MAX_RUNNING_TASKS`] and [`DEFAULT_MAX_RUNNING_TASKS_OF_ONE`].
     pub fn max_running(mut self, in_all: usize, of_one_caller: usize) -> Self {

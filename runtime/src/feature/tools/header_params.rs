@@ -36,7 +36,7 @@ pub(crate) enum HeaderKind {
 /// The annotations of `schema`.
 ///
 /// # Errors
-/// All annotations that break a rule, a sentence each with its pointer: a name that is no HTTP token or is taken, a type
+/// All annotations that break a rule, a sentence each with its pointer: a name that is not an HTTP token or is taken, a type
 /// that cannot be sent, a place that is not reached through `properties` alone.
 pub(crate) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, Vec<String>> {
     let mut found = Found::default();
@@ -159,7 +159,7 @@ impl Found {
                         path.pop();
                     }
                 }
-                // Values are no schemas.
+                // Values are not schemas.
                 ("const" | "default" | "enum" | "examples", _) => {}
                 (_, value) => self.nowhere(value, &pointer),
             }
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    /// Every header is repeated, or has bytes that are no text.
+    /// Every header is repeated, or has bytes that are not text.
     struct UnreadableHeader;
 
     impl Headers for UnreadableHeader {

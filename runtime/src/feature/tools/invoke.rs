@@ -209,7 +209,7 @@ impl ToolRoute {
         let Some(members) = arguments.as_object_mut().filter(|_| !nulls.is_empty()) else {
             return checked;
         };
-        // Those that are missing then were no optional ones. They are what they were, so that the words say what was found.
+        // Those that are missing then were not optional. They are what they were, so that the words say what was found.
         let mut without = members.clone();
         without.retain(|name, _| !nulls.contains(name));
         let without = Value::Object(without);

@@ -1,6 +1,6 @@
 //! Answers to questions of the server that do not have the form of any answer, in the params of a request (T-10, W-16).
 //!
-//! Whether one answers a question is known only when the call asks: until then it is none, and answers to questions that were not asked
+//! Whether one answers a question is known only when the call asks: until then it does not, and answers to questions that were not asked
 //! are ignored. Nothing is looked for in advance: only where decoding stopped at such an answer, the text is written again.
 
 use serde_json::value::RawValue;
@@ -27,7 +27,7 @@ pub(super) fn without_malformed(text: &str) -> Option<String> {
     })
 }
 
-/// The object `text` with what `change` makes of the values of its members; `None` if it is no object, or nothing changes. Members that
+/// The object `text` with what `change` makes of the values of its members; `None` if it is not an object, or if nothing changes. Members that
 /// occur twice stay, and are refused for that.
 fn rewritten(text: &str, change: impl Fn(&str, &RawValue) -> Option<String>) -> Option<String> {
     let RawMembers(members) = serde_json::from_str(text).ok()?;

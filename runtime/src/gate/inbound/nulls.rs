@@ -156,7 +156,7 @@ fn without(text: &str, error: &DecodeError) -> Option<String> {
         .collect();
     let tokens: Vec<&str> = tokens.iter().map(|token| &**token).collect();
     let mut out = String::with_capacity(text.len());
-    // There is none where the null is an item of an array, or the whole.
+    // `None` where the null is an item of an array, or the whole.
     (copy(text, &tokens, &mut out)? > 0).then_some(out)
 }
 

@@ -105,7 +105,7 @@ pub struct HttpConfig {
     /// up, `ping`, notifications, responses, and streams that only listen do not count. Default: [`DEFAULT_MAX_IN_FLIGHT`].
     pub max_in_flight: usize,
     /// Legacy sessions open at once. One more ends sessions that sent no message after `initialize` for
-    /// [`UNPROVEN_KEPT`](super::UNPROVEN_KEPT); if there are none it is answered 503. A session that sent one ends for no other.
+    /// [`UNPROVEN_KEPT`](super::UNPROVEN_KEPT); if there are none it is answered 503. A session that sent one does not end for another.
     /// Default: [`DEFAULT_MAX_SESSIONS`].
     pub max_sessions: usize,
     /// What all legacy sessions may keep together, in bytes; beyond it as beyond `max_sessions`. One keeps at most 4 KiB while it

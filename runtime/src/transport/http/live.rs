@@ -170,7 +170,7 @@ impl LiveStream {
     }
 }
 
-/// Keeps an event. Failing to is no reason not to send it: the stream can then not be resumed from before it.
+/// Keeps an event. A failure does not stop the event: the stream can then not be resumed from before it.
 pub(super) async fn keep(store: &dyn EventStore, session: &str, id: EventId, message: Bytes) {
     if let Err(error) = store.append(session, id, message).await {
         tracing::warn!(%error, session = %ShortId(session), event = %id, "an event could not be kept for resumption");

@@ -1,4 +1,4 @@
-//! States that were changed, or made for something else, and answers that are none: each is refused or asked for again, and other
+//! States that were changed, or made for something else, and answers of the wrong form: each is refused or asked for again, and other
 //! calls go on.
 
 use std::{sync::Arc, time::Duration};

@@ -492,7 +492,7 @@ async fn models_and_roots() {
         let asked = next(&client).await;
         assert_eq!(asked["method"], "sampling/createMessage");
         let message = json!({ "model": "m", "role": "assistant", "content": { "type": "text", "text": "Hi" } });
-        // Without a model it is no answer.
+        // Without a model it is not an answer.
         answer(
             &client,
             &asked,

@@ -182,12 +182,12 @@ fn envelope() {
         ("null id of an error, older", after("2025-06-18", vec![c("{".into()), s(error(Value::Null, -32700))]), &["4 A-1"]),
         ("both result and error", vec![c(modern_call(1)), s(json!({ "jsonrpc": "2.0", "id": 1, "result": {}, "error": {} }))], &["2 A-5"]),
         ("neither", vec![c(modern_call(1)), s(json!({ "jsonrpc": "2.0", "id": 1 }))], &["2 A-5"]),
-        ("result is no object", vec![c(modern_call(1)), s(json!({ "jsonrpc": "2.0", "id": 1, "result": [] }))], &["2 A-5"]),
+        ("result is not an object", vec![c(modern_call(1)), s(json!({ "jsonrpc": "2.0", "id": 1, "result": [] }))], &["2 A-5"]),
         ("result without id", vec![c(modern_call(1)), s(json!({ "jsonrpc": "2.0", "result": {} }))], &["2 A-5"]),
         ("another type of id", vec![c(modern_call(1)), s(complete("1", fine()))], &["2 A-5"]),
         ("unknown id", vec![c(modern_call(1)), s(complete(2, fine()))], &["2 A-5"]),
         ("answered twice", vec![c(modern_call(1)), s(complete(1, fine())), s(complete(1, fine()))], &["3 A-5"]),
-        ("code is no integer", vec![c(modern_call(1)), s(json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": "x", "message": "" } }))], &["2 A-6"]),
+        ("code is not an integer", vec![c(modern_call(1)), s(json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": "x", "message": "" } }))], &["2 A-6"]),
         ("no message", vec![c(modern_call(1)), s(json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1 } }))], &["2 A-6"]),
         ("error without id", vec![c(modern_call(1)), s(bare_error(-32603))], &["2 A-7 A-8"]),
         (
@@ -223,7 +223,7 @@ fn ids_and_batches() {
         ("notification with an id", after("2025-11-25", vec![c(request(1, "notifications/initialized", json!({}))), s(error(json!(1), -32601))]), &["4 A-8"]),
         ("capabilities without a version in a session", after("2025-11-25", vec![c(request(1, "ping", json!({"_meta": {"io.modelcontextprotocol/clientCapabilities": {}}}))), s(result(1, json!({})))]), &["4 B-12 TRAP-11"]),
         ("empty batch answered", after("2025-03-26", vec![batch(&[]), s(error(Value::Null, -32600))]), &["4 A-10"]),
-        ("batch where there is none", after("2025-06-18", vec![batch(&[call(1)]), s(error(Value::Null, -32600))]), &["4 A-11"]),
+        ("batch at a revision without batches", after("2025-06-18", vec![batch(&[call(1)]), s(error(Value::Null, -32600))]), &["4 A-11"]),
     ];
     for (name, lines, expected) in table {
         check_link(name, &lines, expected);
@@ -445,7 +445,7 @@ fn progress_cancellation_and_logs() {
     let cancel = |id: i64| c(note("notifications/cancelled", json!({ "requestId": id })));
     let level = |name: &str| json!({ "io.modelcontextprotocol/logLevel": name });
     let table: Vec<(&str, Vec<Line>, &[&str])> = vec![
-        ("token is no token", vec![modern_tracked(1, json!({ "progressToken": 1.5 })), s(error(1, -32602))], &["1 N-1", "1 C-13"]),
+        ("token of a wrong type", vec![modern_tracked(1, json!({ "progressToken": 1.5 })), s(error(1, -32602))], &["1 N-1", "1 C-13"]),
         ("token in use", vec![modern_tracked(1, token()), modern_tracked(2, token())], &["2 N-1"]),
         ("progress goes up", vec![modern_tracked(1, token()), s(progress("p", 1.0)), s(progress("p", 1.5)), s(complete(1, fine()))], &[]),
         ("progress stays", vec![modern_tracked(1, token()), s(progress("p", 1.0)), s(progress("p", 1.0))], &["3 N-2"]),
@@ -562,10 +562,10 @@ fn http_streams() {
         ("a second answer", session("2025-06-18", vec![
             on("a", "2", c(call(1))), on("a", "2", s(result(1, fine()))), on("a", "2", s(result(1, fine()))),
         ]), &["6 A-5"]),
-        ("a response that is none, refused", vec![
+        ("a malformed response, refused", vec![
             on("a", "1", c(json!({ "jsonrpc": "2.0", "id": 1, "result": 5 }))), on("a", "1", s(bare_error(-32600))),
         ], &["1 A-5"]),
-        ("a request that is none, refused without its id", vec![
+        ("a malformed request, refused without its id", vec![
             on("a", "1", c(json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }))), on("a", "1", s(bare_error(-32600))),
         ], &["1 A-1", "2 A-7"]),
         ("refused before it was read", vec![on("a", "1", s(error(1, -32600)))], &[]),

@@ -1,4 +1,4 @@
-//! What not everybody can read: numbers beyond all bounds, halves of characters, bytes that are no text. It is told of once,
+//! What not everybody can read: numbers beyond all bounds, halves of characters, bytes that are not text. It is reported once,
 //! and nothing is concluded from it.
 //!
 //! The tables keep one transcript to a line or few, which rustfmt would not.
@@ -119,7 +119,7 @@ fn depth() {
     );
 }
 
-/// Bytes that are no text.
+/// Bytes that are not text.
 #[rustfmt::skip]
 #[test]
 fn no_text() {

@@ -39,7 +39,7 @@ fn what_is_asked_for() {
         ("messages are text", sampling(json!({ "messages": "no", "maxTokens": 1 })), &["2 T-3 C-13"]),
         ("maxTokens is text", sampling(json!({ "messages": [], "maxTokens": "many" })), &["2 T-3 C-13"]),
         ("deeper", sampling(json!({ "messages": [{ "role": "user", "content": { "type": "text" } }], "maxTokens": 1 })), &["2 T-3 C-13"]),
-        ("a URL that is none", form(json!({ "mode": "url", "message": "m", "url": "no URL", "elicitationId": "e" })), &["2 T-3 C-13"]),
+        ("a malformed URL", form(json!({ "mode": "url", "message": "m", "url": "no URL", "elicitationId": "e" })), &["2 T-3 C-13"]),
         ("state is a number", json!({ "requestState": 7, "inputRequests": {} }), &["2 T-2 C-13"]),
         ("requests are a list", json!({ "inputRequests": [], "requestState": "s" }), &["2 T-3 C-13"]),
     ];

@@ -95,7 +95,7 @@ async fn a_client_answers() {
     }
 }
 
-// DEC-8, F-5: an answer that comes twice, or after the call was given up, is no fault of the client's; one to what was never asked
+// DEC-8, F-5: an answer that comes twice, or after the call was given up, is not a fault of the client; one to what was never asked
 // is.
 #[tokio::test]
 async fn answers_that_nobody_waits_for() {

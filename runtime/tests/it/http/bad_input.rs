@@ -1,4 +1,4 @@
-//! Bodies that are no messages, and messages that may not be sent: a status, a code, the id where it can be read.
+//! Bodies that are not messages, and messages that may not be sent: a status, a code, the id where it can be read.
 
 use super::support::{App, Req};
 

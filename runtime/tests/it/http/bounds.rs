@@ -60,7 +60,7 @@ async fn facts_that_are_too_large() {
     }
 }
 
-// Issue 8: 4 MB of icons are no reason to refuse a client, and nothing of them is kept.
+// Issue 8: 4 MB of icons do not make the server refuse a client, and nothing of them is kept.
 // The clock stands still: sessions without a second message would make room after a while.
 #[tokio::test(start_paused = true)]
 async fn sessions_have_a_common_bound_in_bytes() {

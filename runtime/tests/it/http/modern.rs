@@ -342,7 +342,7 @@ async fn subscriptions() {
     }
 }
 
-// F-31: silence is broken by comments, which are no events.
+// F-31: silence is broken by comments, which are not events.
 #[tokio::test(start_paused = true)]
 async fn keep_alive() {
     use http_body_util::BodyExt;

@@ -444,7 +444,7 @@ async fn what_is_recorded() {
             .collect();
         assert_eq!(found, expected, "{said} {status} {kind} {pieces:?}");
     }
-    // Bytes that are no text.
+    // Bytes that are not text.
     let request = Request::post("/")
         .body(Body::from(&b"\xff{"[..]))
         .expect("a good request");
@@ -710,7 +710,7 @@ async fn what_a_server_does_wrong() {
     }
 }
 
-// DEC-10: a byte order mark passes, and is no part of the message.
+// DEC-10: a byte order mark passes, and is not part of the message.
 #[tokio::test]
 async fn a_byte_order_mark_is_not_recorded() {
     let app = server();

@@ -156,7 +156,7 @@ async fn the_newest_stream_of_a_session_is_the_one() {
         assert_eq!(
             newest.events().await,
             [],
-            "the end of a session is no replacement"
+            "the end of a session does not replace it"
         );
     }
 }

@@ -124,7 +124,7 @@ impl Drop for App {
         if std::thread::panicking() {
             return;
         }
-        // A busy machine is no fault of the server's.
+        // A busy machine is not a fault of the server.
         let checker = Checker::http().crossing(std::time::Duration::from_secs(20));
         let transcript = self.recorder.transcript();
         let findings = checker.check(&transcript).expect("it was just written");

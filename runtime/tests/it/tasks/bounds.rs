@@ -41,7 +41,7 @@ async fn running() {
         refused["error"]["message"],
         "too many tasks are running: this server runs 3 at once"
     );
-    // Other calls go on, and so does a call of the same tool that is no task.
+    // Other calls go on, and so does a call of the same tool that is not a task.
     let answer = second
         .request(
             "tools/call",
@@ -60,7 +60,7 @@ async fn running() {
     first.until(&id, "completed").await;
 }
 
-// The same of principals, in both forms; who cannot be told apart is bounded together.
+// The same of principals, in both forms; who cannot be distinguished is bounded together.
 #[tokio::test]
 async fn of_one_principal() {
     let (service, _director) = service_with(TaskSettings::new().max_running(4, 1));

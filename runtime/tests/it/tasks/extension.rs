@@ -64,7 +64,7 @@ async fn from_call_to_result() {
     );
 }
 
-// W-15: a failure that the model reads is a result, an error of the protocol is none.
+// W-15: a failure that the model reads is a result, an error of the protocol is not.
 #[tokio::test(start_paused = true)]
 async fn failures() {
     let (service, _director) = service();

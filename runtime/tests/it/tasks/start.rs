@@ -55,7 +55,7 @@ async fn falls(start: TaskStart) -> Result<String, ToolError> {
     panic!("meant to")
 }
 
-/// Begins a task although it is none.
+/// Begins a task although it cannot be one.
 #[tool(task = optional)]
 async fn maybe(start: Option<TaskStart>) -> Result<String, ToolError> {
     if let Some(start) = start {
@@ -143,7 +143,7 @@ async fn ends_of_all_kinds() {
     assert_eq!(text(&peer.until(&id, "completed").await["result"]), "done");
 }
 
-// W-4: at 2025-11-25 a task begins with its request. Elsewhere there is none.
+// W-4: at 2025-11-25 a task begins with its request. At other revisions a task cannot begin so.
 #[tokio::test]
 async fn without_a_task_of_its_own() {
     let (service, director) = service();

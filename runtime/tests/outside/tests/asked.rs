@@ -57,7 +57,7 @@ async fn address(context: Context) -> Result<String, ToolError> {
     ))
 }
 
-/// Says which seat first is none.
+/// Says which seat first was not taken.
 struct User(Mutex<u32>);
 
 impl ClientHandler for User {

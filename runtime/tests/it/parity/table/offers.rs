@@ -110,7 +110,7 @@ pub(super) fn offers() -> impl Iterator<Item = Row> {
             refused("/params/uri"),
         ),
         (
-            "a resource by what is no URI",
+            "a resource by a malformed URI",
             "resources/read",
             r#""uri":"notes""#.to_owned(),
             refused("/params/uri"),
