@@ -97,6 +97,12 @@ class Planned(unittest.TestCase):
         self.assertEqual(self.found("r3 ping", "r5 caching", "r5 tasks-a"), ["not planned: r4 ping"])
         self.assertEqual(self.found("r3 ping", "r4 ping", "r5 caching"), ["not planned: tasks-a"])
 
+    def test_red_without_a_revision_of_skills(self):
+        suite = self.LIST + "  - sep-2640-a [extension]\n"
+        plan = [*self.PLAN, "2026-07-28 sep-2640-a"]
+        found = planned.problems("\n".join(plan) + "\n", suite)
+        self.assertEqual(found, ["not planned: 2025-11-25 sep-2640-a"])
+
     def test_red_for_what_is_made_up(self):
         self.assertEqual(self.found(*self.PLAN, "r5 ping"), ["not listed: r5 ping"])
         self.assertEqual(self.found(*self.PLAN, "r5 other"), ["not listed: r5 other"])

@@ -36,6 +36,13 @@ def problems(plan, suite):
     found += [f"not planned: {' '.join(run)}" for run in sorted(runs - of_core)]
     found += [f"not listed: {' '.join(run)}" for run in sorted(of_core - runs)]
     found += [f"not planned: {scenario}" for scenario in sorted(extensions - NEVER_RUN - of_extensions)]
+    found += [
+        f"not planned: {revision} {scenario}"
+        for scenario in sorted(extensions)
+        if scenario.startswith("sep-2640-")
+        for revision in ("2025-11-25", "2026-07-28")
+        if (revision, scenario) not in planned
+    ]
     found += [f"planned, but never run: {scenario}" for scenario in sorted(of_extensions & NEVER_RUN)]
     return found
 

@@ -315,7 +315,9 @@ fn asks_for_inferred(tokens: &[TokenTree]) -> bool {
     (0..tokens.len()).any(|at| match &tokens[at..] {
         [dot, TokenTree::Ident(ask), rest @ ..] if is_punct(dot, '.') && ask == "ask" => {
             let is_inferred = asked(&tokens[at..]).is_some_and(|ty| ty.to_string() == "_");
-            is_inferred || matches!(rest, [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis)
+            // `.map(…)` makes another type of the answer than the one that is asked for.
+            let is_mapped = rest.windows(3).any(|three| matches!(three, [dot, TokenTree::Ident(map), TokenTree::Group(_)] if is_punct(dot, '.') && map == "map"));
+            !is_mapped && is_inferred || !is_mapped && matches!(rest, [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis)
         }
         [TokenTree::Group(group), ..] => {
             let tokens: Vec<TokenTree> = group.stream().into_iter().collect();

@@ -18,7 +18,7 @@ const METHODS: [&str; 9] = [
     "request_within",
 ];
 
-/// Reports each `let _ = context.ask(…);` and `drop(context.ask(…))` in `body`, where `context` is a parameter of the type `Context`.
+/// Reports each `let _ = context.ask(…);`, `_ = context.ask(…);` and `drop(context.ask(…))` in `body`, where `context` is a parameter of the type `Context`.
 pub(crate) fn check(sig: &Signature, body: &TokenStream, diag: &mut Diagnostics) {
     let contexts: Vec<String> = sig.inputs.iter().filter_map(context).collect();
     if !contexts.is_empty() {
@@ -48,7 +48,15 @@ fn level(contexts: &[String], tokens: TokenStream, is_async: bool, diag: &mut Di
                 TokenTree::Ident(name),
                 equals,
                 rest @ ..,
-            ] if keyword == "let" && name.to_string().starts_with('_') && is_punct(equals, '=') => {
+            ] if keyword == "let" && name == "_" && is_punct(equals, '=') => {
+                question(contexts, rest).filter(|(_, after)| {
+                    let next = after.first();
+                    next.is_none_or(|next| is_punct(next, ';'))
+                })
+            }
+            [TokenTree::Ident(name), equals, rest @ ..]
+                if name == "_" && is_punct(equals, '=') && !follows_let(&tokens, at) =>
+            {
                 question(contexts, rest).filter(|(_, after)| {
                     let next = after.first();
                     next.is_none_or(|next| is_punct(next, ';'))
@@ -111,6 +119,12 @@ fn question<'t>(contexts: &[String], tokens: &'t [TokenTree]) -> Option<(Ident, 
     Some((method.clone(), &rest[at + 1..]))
 }
 
+/// Whether the token before `at` is `let`.
+fn follows_let(tokens: &[TokenTree], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &tokens[before]);
+    matches!(before, Some(TokenTree::Ident(keyword)) if keyword == "let")
+}
+
 fn is_punct(token: &TokenTree, char: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == char)
 }
@@ -150,10 +164,17 @@ mod tests {
                 &sync,
                 quote!({
                     if x {
-                        let _asked = context.roots();
+                        _ = context.roots();
                     }
                 }),
                 "roots",
+            ),
+            (
+                &sync,
+                quote!({
+                    let _later = context.roots();
+                }),
+                "",
             ),
             (&sync, quote!({ drop(context.sample("a", p)) }), "sample"),
             (

@@ -40,6 +40,11 @@ mod flights;
 mod gate;
 mod handler;
 mod handshake;
+// The in-process client of tests needs a part of it.
+#[cfg_attr(
+    not(feature = "client-http"),
+    allow(dead_code, unreachable_pub, reason = "public with `client-http`")
+)]
 #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
 pub(crate) mod http;
 mod in_process;

@@ -1,16 +1,18 @@
 //! The file: a connection for each call, which cannot leave the file and does not run for long.
 
 use std::{
+    convert::Infallible,
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError, Sender},
     },
     time::{Duration, Instant},
 };
 
 use rusqlite::{
-    Connection, MAIN_DB, OpenFlags, Statement,
+    Connection, InterruptHandle, MAIN_DB, OpenFlags, Statement,
     config::DbConfig,
     fallible_iterator::FallibleIterator,
     hooks::{AuthContext, Authorization},
@@ -18,7 +20,7 @@ use rusqlite::{
 };
 
 use crate::{
-    functions,
+    functions::{self, Stops},
     permission::{Access, OTHER_FILES, refusal},
     problem::Problem,
 };
@@ -31,12 +33,15 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 pub const MAX_SQL_BYTES: i32 = 100_000;
 /// Largest text or BLOB that a statement may read or make, in bytes. SQLite works on one value without interruption.
 pub const MAX_VALUE_BYTES: i32 = 16 << 20;
-/// Longest pattern of LIKE and GLOB, in bytes. SQLite compares it with each place of a text, without interruption.
+/// Longest pattern of LIKE and GLOB, in bytes: it is compared with each place of a text.
 pub const MAX_PATTERN_BYTES: i32 = 256;
 /// Most memory that SQLite takes for all calls together, in bytes. A statement that needs more fails.
 pub const MAX_SQLITE_BYTES: i64 = 256 << 20;
-/// How many steps SQLite takes before it looks at the time and at cancellation again: some 10 µs.
+/// How many steps SQLite takes before it looks at the time and at cancellation again. It counts jumps only, and a step may be a whole
+/// function.
 const STEPS_BETWEEN_LOOKS: i32 = 1000;
+/// How often the thread that watches a statement looks at the time and at cancellation.
+const WATCH_INTERVAL: Duration = Duration::from_millis(20);
 
 /// An SQLite file. Clones are cheap.
 #[derive(Clone, Debug)]
@@ -81,7 +86,7 @@ impl Database {
     pub(crate) fn session(
         &self,
         access: Access,
-        is_cancelled: impl Fn() -> bool + Send + 'static,
+        is_cancelled: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<Session, Problem> {
         if access == Access::Write && !self.writable {
             return Err(Problem::NotWritable);
@@ -109,8 +114,6 @@ impl Database {
         connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MAX_PATTERN_BYTES)?;
 
-        functions::install(&connection)?;
-
         let reason = Reason::default();
         let asks = Arc::new(AtomicBool::new(false));
         let (refused, has_asked) = (reason.clone(), asks.clone());
@@ -125,7 +128,7 @@ impl Database {
             }
         }))?;
         let (stopped, limit, began) = (reason.clone(), self.timeout, Instant::now());
-        let stops = move || {
+        let stops: Stops = Arc::new(move || {
             let why = match () {
                 () if is_cancelled() => Problem::Cancelled,
                 () if began.elapsed() > limit => Problem::TimedOut(limit),
@@ -133,9 +136,13 @@ impl Database {
             };
             stopped.set(why);
             true
-        };
-        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stops))?;
+        });
+        functions::install(&connection, &stops)?;
+        let looks = stops.clone();
+        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || looks()))?;
+        let watched = watch(connection.get_interrupt_handle(), stops);
         Ok(Session {
+            _watched: watched,
             connection,
             reason,
             asks,
@@ -143,9 +150,25 @@ impl Database {
     }
 }
 
+/// Interrupts a statement that has to stop, also where SQLite takes no steps, such as while it counts the rows of a table. Ends when what
+/// it returns is dropped.
+fn watch(statement: InterruptHandle, stops: Stops) -> Sender<Infallible> {
+    let (watched, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(WATCH_INTERVAL) {
+            if stops() {
+                statement.interrupt();
+            }
+        }
+    });
+    watched
+}
+
 /// The connection of one call.
 #[derive(Debug)]
 pub(crate) struct Session {
+    /// Its end ends the thread that watches.
+    _watched: Sender<Infallible>,
     connection: Connection,
     reason: Reason,
     /// Whether SQLite asked for an action.

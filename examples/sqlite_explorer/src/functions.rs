@@ -1,13 +1,16 @@
-//! The functions of SQLite whose time grows with the product of the sizes of two values, in a form that grows with the sum. SQLite does
-//! not look at the time limit or at cancellation within a function: with values of [`MAX_VALUE_BYTES`] one call would run for hours.
+//! The functions of SQLite whose time grows with the product of the sizes of two values, in a form that looks at the time limit and at
+//! cancellation, and mostly grows with the sum. SQLite does not look within a function: with values of [`MAX_VALUE_BYTES`] one call
+//! would run for hours.
 
-use std::{borrow::Cow, cell::RefCell, collections::HashSet};
+mod pattern;
+
+use std::{borrow::Cow, cell::RefCell, collections::HashMap, sync::Arc};
 
 use memchr::memmem;
 use rusqlite::{
-    Connection, Error, Result, ffi,
+    Connection, Error, Result, ToSql, ffi,
     functions::{Context, FunctionFlags},
-    types::{Value, ValueRef},
+    types::{ToSqlOutput, ValueRef},
 };
 
 use crate::database::MAX_VALUE_BYTES;
@@ -15,17 +18,59 @@ use crate::database::MAX_VALUE_BYTES;
 /// Functions that stay as they are, and are refused: two JSON texts are merged member by member.
 pub(crate) const REFUSED: [&str; 2] = ["json_patch", "jsonb_patch"];
 
+/// Says whether the statement has to stop.
+pub(crate) type Stops = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// Steps of a function between two looks at [`Stops`].
+const STEPS_BETWEEN_LOOKS: usize = 4096;
+
 /// Puts them in place of SQLite's own.
-pub(crate) fn install(connection: &Connection) -> Result<()> {
+pub(crate) fn install(connection: &Connection, stops: &Stops) -> Result<()> {
     // Views and indexes may use them, as they may use SQLite's own.
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_INNOCUOUS;
     connection.create_scalar_function("instr", 2, flags, |cx| instr(cx))?;
     connection.create_scalar_function("replace", 3, flags, |cx| replace(cx))?;
-    connection.create_scalar_function("ltrim", 2, flags, |cx| trim(cx, true, false))?;
-    connection.create_scalar_function("rtrim", 2, flags, |cx| trim(cx, false, true))?;
-    connection.create_scalar_function("trim", 2, flags, |cx| trim(cx, true, true))
+    connection.create_scalar_function("unhex", 2, flags, |cx| unhex(cx))?;
+    for (name, at_begin, at_end) in [
+        ("ltrim", true, false),
+        ("rtrim", false, true),
+        ("trim", true, true),
+    ] {
+        let stops = stops.clone();
+        connection
+            .create_scalar_function(name, 2, flags, move |cx| trim(cx, at_begin, at_end, &stops))?;
+    }
+    for (name, arguments) in [("like", 2), ("like", 3), ("glob", 2)] {
+        let stops = stops.clone();
+        connection.create_scalar_function(name, arguments, flags, move |cx| {
+            pattern::matches(cx, name == "glob", &stops)
+        })?;
+    }
+    Ok(())
+}
+
+/// Fails every so many `steps` if the statement has to stop.
+fn look(steps: &mut usize, stops: &Stops) -> Result<()> {
+    *steps += 1;
+    match *steps % STEPS_BETWEEN_LOOKS == 0 && stops() {
+        true => Err(failure(ffi::SQLITE_INTERRUPT)),
+        false => Ok(()),
+    }
+}
+
+fn failure(code: i32) -> Error {
+    Error::SqliteFailure(ffi::Error::new(code), None)
+}
+
+/// A text, which need not be UTF-8: SQLite keeps the bytes that it is given.
+struct Text(Vec<u8>);
+
+impl ToSql for Text {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(&self.0)))
+    }
 }
 
 thread_local! {
@@ -65,22 +110,27 @@ fn instr(cx: &Context<'_>) -> Result<Option<i64>> {
     let (Some(whole), Some(part)) = (text(whole)?, text(part)?) else {
         return Ok(None);
     };
-    let found = memmem::find(&whole, &part).map_or(0, |at| {
+    let found = match part.first() {
+        // A character begins elsewhere.
+        Some(first) if !is_bytes && continues(first) => whole.starts_with(&part).then_some(0),
+        _ => memmem::find(&whole, &part),
+    };
+    let place = found.map_or(0, |at| {
         let before = whole[..at].iter();
         1 + before.filter(|byte| is_bytes || !continues(byte)).count()
     });
-    Ok(i64::try_from(found).ok())
+    Ok(i64::try_from(place).ok())
 }
 
-fn replace(cx: &Context<'_>) -> Result<Value> {
+fn replace(cx: &Context<'_>) -> Result<Option<Text>> {
     let (Some(whole), Some(part)) = (text(cx.get_raw(0))?, text(cx.get_raw(1))?) else {
-        return Ok(Value::Null);
+        return Ok(None);
     };
     if part.first().is_none_or(|first| *first == 0) {
-        return Ok(owned(&whole));
+        return Ok(Some(Text(whole.into_owned())));
     }
     let Some(other) = text(cx.get_raw(2))? else {
-        return Ok(Value::Null);
+        return Ok(None);
     };
     let most = usize::try_from(MAX_VALUE_BYTES).unwrap_or_default();
     let mut out = Vec::new();
@@ -90,51 +140,84 @@ fn replace(cx: &Context<'_>) -> Result<Value> {
         out.extend_from_slice(&other);
         rest = at + part.len();
         if most < out.len() {
-            let error = ffi::Error::new(ffi::SQLITE_TOOBIG);
-            return Err(Error::SqliteFailure(error, None));
+            return Err(failure(ffi::SQLITE_TOOBIG));
         }
     }
     out.extend_from_slice(&whole[rest..]);
-    Ok(owned(&out))
+    Ok(Some(Text(out)))
 }
 
-fn trim(cx: &Context<'_>, at_begin: bool, at_end: bool) -> Result<Value> {
-    let (Some(whole), Some(set)) = (text(cx.get_raw(0))?, text(cx.get_raw(1))?) else {
-        return Ok(Value::Null);
+/// The bytes that the digits of a text stand for. Characters of the second text may be between two of them.
+fn unhex(cx: &Context<'_>) -> Result<Option<Vec<u8>>> {
+    let (Some(whole), Some(passed)) = (text(cx.get_raw(0))?, text(cx.get_raw(1))?) else {
+        return Ok(None);
     };
-    // For SQLite the set ends at a NUL.
-    let set = set.split(|byte| *byte == 0).next().unwrap_or_default();
-    let set: HashSet<&[u8]> = characters(set).collect();
-    let mut left = &*whole;
-    while at_begin
-        && let Some(first) = characters(left).next()
-        && set.contains(first)
-    {
-        left = &left[first.len()..];
+    let passed: HashMap<&[u8], usize> = characters(until_nul(&passed)).zip(0..).collect();
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut bytes = Vec::new();
+    let mut rest = until_nul(&whole);
+    while let Some(first) = characters(rest).next() {
+        match (digit(first[0]), rest.get(1).map(|second| digit(*second))) {
+            (Some(high), Some(Some(low))) => {
+                bytes.extend(u8::try_from(high * 16 + low));
+                rest = &rest[2..];
+            }
+            (None, _) if passed.contains_key(first) => rest = &rest[first.len()..],
+            _ => return Ok(None),
+        }
     }
-    while at_end
-        && let Some(start) = left.iter().rposition(|byte| !continues(byte))
-        && set.contains(&left[start..])
-    {
-        left = &left[..start];
-    }
-    Ok(owned(left))
+    Ok(Some(bytes))
 }
 
-/// The characters of `text`, each as its bytes.
+fn trim(cx: &Context<'_>, at_begin: bool, at_end: bool, stops: &Stops) -> Result<Option<Text>> {
+    let (Some(whole), Some(set)) = (text(cx.get_raw(0))?, text(cx.get_raw(1))?) else {
+        return Ok(None);
+    };
+    let mut set_places = HashMap::new();
+    for (place, character) in characters(until_nul(&set)).enumerate() {
+        set_places.entry(character).or_insert(place);
+    }
+    let mut lengths: Vec<usize> = set_places.keys().map(|character| character.len()).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    // The first character of the set that `part` gives for its length.
+    let found = |most: usize, part: &dyn Fn(usize) -> std::ops::Range<usize>| {
+        let fitting = lengths.iter().filter(|length| **length <= most);
+        let places = fitting.filter_map(|length| {
+            let place = set_places.get(&whole[part(*length)])?;
+            Some((*place, *length))
+        });
+        places.min().map(|(_, length)| length)
+    };
+    let (mut begin, mut end, mut steps) = (0, whole.len(), 0);
+    while at_begin && let Some(length) = found(end - begin, &|length| begin..begin + length) {
+        begin += length;
+        look(&mut steps, stops)?;
+    }
+    while at_end && let Some(length) = found(end - begin, &|length| end - length..end) {
+        end -= length;
+        look(&mut steps, stops)?;
+    }
+    Ok(Some(Text(whole[begin..end].to_vec())))
+}
+
+/// The text before the first NUL, where many functions of SQLite see the end.
+fn until_nul(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// The characters of `text` as SQLite separates them, each as its bytes.
 fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let after = rest.iter().skip(1).position(|byte| !continues(byte));
-        let end = after.map_or(rest.len(), |at| at + 1);
-        let (first, others) = rest.split_at(end);
+        let first = *rest.first()?;
+        let more = rest[1..]
+            .iter()
+            .take_while(|byte| first >= 0xc0 && continues(byte));
+        let (character, others) = rest.split_at(1 + more.count());
         rest = others;
-        (!first.is_empty()).then_some(first)
+        Some(character)
     })
-}
-
-fn owned(text: &[u8]) -> Value {
-    Value::Text(String::from_utf8_lossy(text).into_owned())
 }
 
 #[cfg(test)]
@@ -148,7 +231,8 @@ mod tests {
             Connection::open_in_memory().unwrap(),
             Connection::open_in_memory().unwrap(),
         );
-        install(&own).unwrap();
+        let stops: Stops = Arc::new(|| false);
+        install(&own, &stops).unwrap();
         let values = [
             "NULL",
             "''",
@@ -164,6 +248,18 @@ mod tests {
             "x'61'",
             "x'6261'",
             "x'ff61'",
+            "x'a9'",
+            "x'80'",
+            "CAST(x'6180' AS TEXT)",
+            "x'4de4726b20'",
+            "'4a4B'",
+            "'4a-4B'",
+            "'-'",
+            "'%a%'",
+            "'_b*'",
+            "'*b'",
+            "'[^a]?'",
+            "'A'",
             "1",
             "10",
             "-1",
@@ -188,7 +284,7 @@ mod tests {
         let mut compared = 0;
         for x in values {
             for y in values {
-                let two = ["instr", "trim", "ltrim", "rtrim"];
+                let two = ["instr", "trim", "ltrim", "rtrim", "unhex", "like", "glob"];
                 let mut calls: Vec<String> = two.map(|name| format!("{name}({x}, {y})")).into();
                 calls.extend(
                     ["''", "'z'", "NULL", "1.5", "x'6162'"]
@@ -202,14 +298,53 @@ mod tests {
                         });
                         row.unwrap()
                     });
-                    // Texts that are not UTF-8 are not made here.
-                    if !call.contains("x'ff61'") {
-                        assert_eq!(found[0], found[1], "{call}");
-                    }
+                    assert_eq!(found[0], found[1], "{call}");
                     compared += 1;
                 }
             }
         }
-        assert_eq!(compared, values.len() * values.len() * 9);
+        assert_eq!(compared, values.len() * values.len() * 12);
+    }
+
+    /// Sets, ranges and escapes, and what is wrong with them.
+    #[test]
+    fn patterns_as_sqlite_has_them() {
+        let (own, other) = (
+            Connection::open_in_memory().unwrap(),
+            Connection::open_in_memory().unwrap(),
+        );
+        let stops: Stops = Arc::new(|| false);
+        install(&own, &stops).unwrap();
+        let texts = [
+            "a", "b", "-", "]", "^", "%", "a%b", "aXb", "ab", "é", "É", "!", "[a", "aab",
+        ];
+        let globs = [
+            "[a-c]*", "[]a]", "[]-a]", "[a-", "[^]]", "[^a-c]", "[-a]", "[a-]", "[z-a]", "[a-c-e]",
+            "*[%]*", "[^^]", "[", "[]", "*a*b", "a**b", "?b", "[à-ê]",
+        ];
+        let likes = [
+            "a%b", "a!%b", "!%", "!", "%!%%", "A_B", "é", "_", "%%", "!a", "a%%b",
+        ];
+        let escapes = [
+            "'!'", "'%'", "'_'", "''", "'ab'", "'a'", "NULL", "x'21'", "33",
+        ];
+        let mut calls = Vec::new();
+        for text in texts {
+            calls.extend(globs.map(|glob| format!("'{text}' GLOB '{glob}'")));
+            for like in likes {
+                calls.push(format!("'{text}' LIKE '{like}'"));
+                calls.extend(
+                    escapes.map(|escape| format!("'{text}' LIKE '{like}' ESCAPE {escape}")),
+                );
+            }
+        }
+        for call in calls {
+            let sql = format!("SELECT {call}");
+            let [found, right] = [&own, &other].map(|connection| {
+                let value = connection.query_row(&sql, (), |row| row.get::<_, Option<i64>>(0));
+                value.map_err(|error| error.to_string())
+            });
+            assert_eq!(found, right, "{call}");
+        }
     }
 }

@@ -209,7 +209,7 @@ impl Explorer {
 }
 
 /// Whether the client no longer wants the answer of the call.
-fn watch(context: &Context) -> impl Fn() -> bool + Send + 'static {
+fn watch(context: &Context) -> impl Fn() -> bool + Send + Sync + 'static {
     let context = context.clone();
     move || context.is_cancelled()
 }

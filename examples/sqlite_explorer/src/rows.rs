@@ -119,7 +119,8 @@ impl Cell {
     fn bytes(&self) -> usize {
         match self {
             Self::Null | Self::Integer(_) | Self::Real(_) => 8,
-            Self::Text(text) => text.len(),
+            // Quotes and the comma count: an answer of empty texts ends too.
+            Self::Text(text) => text.len() + 8,
             Self::Cut { begins: shown, .. }
             | Self::Blob {
                 begins_hex: shown, ..

@@ -86,6 +86,12 @@ fn types_of_statements() {
         ),
         (
             quote!({
+                let a: Asked<A> = x.ask("a", "?").await?.map(|b: B| A::of(b));
+            }),
+            &[],
+        ),
+        (
+            quote!({
                 let a: trueform::Asked<b::A<C>> = x.ask::<_>("a", "?").await?;
             }),
             &["b::A<C>"],

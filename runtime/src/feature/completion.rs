@@ -17,8 +17,8 @@ pub(crate) use self::{
     source::{Completer, missing_states},
 };
 
-/// Most suggestions that one answer holds.
 // L-2
+/// Most suggestions that one answer holds.
 pub const MAX_SUGGESTIONS: usize = 100;
 
 /// What expansions of the macros call.

@@ -126,15 +126,17 @@ struct Choice {
 /// How many forms the process keeps once they are made. Types beyond have their form made anew for each question.
 const MAX_KEPT: usize = 4096;
 
-/// A type, as far as a type that is not `'static` can be distinguished from others: its path, and what schemars takes for its identity.
-type Key = (&'static str, Cow<'static, str>);
+/// A type, as far as a type that is not `'static` can be distinguished from others: its path, what schemars takes for its identity, and
+/// the address of the function that makes its form. Two types within blocks of one function differ in the last only.
+type Key = (&'static str, Cow<'static, str>, usize);
 type Made = Arc<Result<Form, Vec<String>>>;
 
 impl Form {
     /// As [`of`](Self::of). It is made for the first question and then kept, because two schemas are made of the type, and one is compiled.
     pub(crate) fn kept<T: JsonSchema>() -> Made {
         static KEPT: LazyLock<RwLock<HashMap<Key, Made>>> = LazyLock::new(RwLock::default);
-        let key = (type_name::<T>(), T::schema_id());
+        let maker: fn() -> Result<Self, Vec<String>> = Self::of::<T>;
+        let key = (type_name::<T>(), T::schema_id(), maker as usize);
         // Nothing that can panic runs under the lock.
         let kept = KEPT.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = kept.get(&key) {

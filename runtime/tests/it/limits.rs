@@ -382,12 +382,17 @@ fn constants() -> Vec<Constant> {
                 ]
                 .contains(&kind)
             {
+                let meaning = first_sentence(&docs);
+                assert!(
+                    !is_public || !meaning.is_empty(),
+                    "`{name}` has no documentation"
+                );
                 found.push(Constant {
                     file: file.clone(),
                     name: name.to_owned(),
                     is_public,
                     value: value.trim_end_matches(';').to_owned(),
-                    meaning: first_sentence(&docs),
+                    meaning,
                 });
             }
             docs.clear();

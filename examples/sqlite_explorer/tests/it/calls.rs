@@ -129,6 +129,26 @@ async fn long_texts_and_long_answers_are_cut() {
     reader.close().await;
 }
 
+/// Cells cost something even where they are empty.
+#[tokio::test]
+async fn empty_cells_end_an_answer_too() {
+    let shop = Shop::new();
+    let reader = shop.reader(REVISIONS[1]).await;
+    for cell in ["''", "'a'", "NULL"] {
+        let cells = vec![cell; 300].join(", ");
+        let sql = format!(
+            "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1000) SELECT {cells} FROM c"
+        );
+        let found = reader
+            .call("query", json!({ "sql": sql, "limit": MAX_ROWS }))
+            .await;
+        assert_eq!(found["more"], true, "{cell}");
+        let bytes = found.to_string().len();
+        assert!(bytes < 2 * MAX_ANSWER_BYTES, "{cell}: {bytes}");
+    }
+    reader.close().await;
+}
+
 // Such a file has others beside it, which readers take part in.
 #[tokio::test]
 async fn a_file_with_a_write_ahead_log() {

@@ -119,6 +119,10 @@ async fn no_function_takes_forever() {
             2_000_000,
         ),
         (format!("length(trim({whole}, {set} || 'a'))"), 0),
+        (
+            format!("length(unhex({}, {set} || 'z'))", long(1_000_000, 'z')),
+            0,
+        ),
     ];
     for (call, expected) in calls {
         let found = reader.query(&format!("SELECT {call}")).await;
@@ -131,5 +135,28 @@ async fn no_function_takes_forever() {
         )
         .await;
     assert!(failure.contains("too big"), "{failure}");
+    reader.close().await;
+}
+
+/// One row may compare many texts, and SQLite looks at the time between rows only.
+#[tokio::test]
+async fn within_a_row() {
+    let shop = Shop::new();
+    let limit = Duration::from_millis(200);
+    let reader = Checked::of(shop.database().timeout(limit), REVISIONS[1]).await;
+    let text = "replace(hex(zeroblob(200000)), '00', 'a')";
+    for (compared, pattern) in [
+        ("LIKE", format!("'%{}b'", "a".repeat(250))),
+        ("GLOB", format!("'*{}b'", "a".repeat(250))),
+    ] {
+        let columns = vec![format!("x {compared} {pattern}"); 200].join(", ");
+        let sql = format!("SELECT {columns} FROM (SELECT {text} AS x)");
+        let begun = std::time::Instant::now();
+        let failure = reader.failure("query", json!({ "sql": sql })).await;
+        assert!(failure.contains("did not finish within 200ms"), "{failure}");
+        // A machine that is busy, and a build that is not optimised.
+        let took = begun.elapsed();
+        assert!(took < 20 * limit, "{took:?}");
+    }
     reader.close().await;
 }

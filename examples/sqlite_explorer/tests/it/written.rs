@@ -56,6 +56,23 @@ async fn the_user_sees_the_statement_and_decides() {
     }
 }
 
+/// What is written is what SQLite itself would write, also where a text is not UTF-8.
+#[tokio::test]
+async fn texts_that_are_not_utf_8_stay_as_they_are() {
+    let shop = Shop::new();
+    let latin = "INSERT INTO customers (id, name) VALUES (9, CAST(x'4de4726b20' AS TEXT))";
+    shop.direct().execute(latin, ()).expect("good SQL");
+    let user = ScriptedUser::new().accept(());
+    let writer = shop.writer(REVISIONS[1], &user).await;
+    let update = "UPDATE customers SET name = trim(name, ' ') WHERE id = 9";
+    writer.call("execute", json!({ "sql": update })).await;
+    let found = writer
+        .query("SELECT hex(name) FROM customers WHERE id = 9")
+        .await;
+    assert_eq!(found["rows"], json!([["4DE4726B"]]));
+    writer.close().await;
+}
+
 /// The longest statement, as a whole.
 #[tokio::test]
 async fn a_long_statement_is_shown_whole() {

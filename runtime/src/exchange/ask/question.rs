@@ -83,7 +83,16 @@ impl Context {
                 Some(asker) => asker.ask(key, question).await,
                 None => self.request_question(question).await,
             };
-            drop(round);
+            match &answer {
+                Err(
+                    AskError::TooMany(_)
+                    | AskError::TooSoon
+                    | AskError::NotDeclared(_)
+                    | AskError::NotAllowed(_)
+                    | AskError::NotAtThisRevision,
+                ) => round.was_not_asked(),
+                _ => drop(round),
+            }
             let answer = match answer {
                 Ok(answer) => answer,
                 // It has been cut off the form of any answer.

@@ -247,6 +247,13 @@ impl Replay {
     }
 }
 
+impl Round<'_> {
+    /// Takes the round back: the question was not sent.
+    pub(super) fn was_not_asked(mut self) {
+        self.number = 0;
+    }
+}
+
 impl Drop for Round<'_> {
     fn drop(&mut self) {
         let mut progress = self.replay.lock();

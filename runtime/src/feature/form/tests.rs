@@ -371,3 +371,27 @@ fn forms_are_kept() {
     let failed = Form::kept::<Vec<u8>>();
     assert!(failed.is_err() && Arc::ptr_eq(&failed, &Form::kept::<Vec<u8>>()));
 }
+
+// Types within blocks of one function have one path, and schemars tells them apart by it.
+#[test]
+fn types_of_the_same_path_have_their_own_forms() {
+    let first = {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its form matters")]
+        struct Answer {
+            name: String,
+        }
+        Form::kept::<Answer>()
+    };
+    let second = {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its form matters")]
+        struct Answer {
+            age: u8,
+        }
+        Form::kept::<Answer>()
+    };
+    let fields = |made: &Result<Form, Vec<String>>| format!("{:?}", made.as_ref().unwrap().fields);
+    assert!(fields(&first).contains("name"), "{}", fields(&first));
+    assert!(fields(&second).contains("age"), "{}", fields(&second));
+}

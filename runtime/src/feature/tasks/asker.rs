@@ -77,8 +77,10 @@ async fn requested(task: &LiveTask, question: &InputRequest) -> Result<Json, Ask
     loop {
         let waiting = task.waiting.one().await;
         match Context(waiting.clone()).request_question(question).await {
-            // Another request may come that waits.
-            Err(AskError::Gone) => task.waiting.remove(&waiting),
+            // Another request may come that waits, and whose client can be asked.
+            Err(AskError::Gone | AskError::TooSoon | AskError::NotDeclared(_)) => {
+                task.waiting.remove(&waiting);
+            }
             answer => return answer,
         }
     }

@@ -29,6 +29,9 @@ use crate::{
     store::{StoreError, TaskRecord},
 };
 
+/// How often a task that runs in another process is cancelled anew because its state has changed meanwhile.
+const MAX_CANCEL_TRIES: usize = 16;
+
 /// The tasks of a server.
 pub(crate) struct Tasks {
     pub(super) settings: TaskSettings,
@@ -284,16 +287,25 @@ impl Tasks {
     }
 
     /// Takes over the end of `task` that another process has made, and reports it.
-    pub(super) async fn adopt_end(&self, task: &LiveTask) {
+    pub(super) async fn adopt_end(self: &Arc<Self>, task: &Arc<LiveTask>) {
         let loaded = self.settings.store.load(&task.id()).await;
-        let seen = loaded
-            .ok()
-            .flatten()
-            .and_then(|record| Seen::new(record).ok());
+        let loaded = loaded.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the end of a task could not be looked up");
+            None
+        });
+        let seen = loaded.and_then(|record| Seen::new(record).ok());
         let is_known = task.current().state.status.is_end();
-        if let Some(seen) = seen.filter(|_| !is_known) {
-            *task.current() = seen.clone();
-            self.report(task, &seen);
+        match seen.filter(|_| !is_known) {
+            Some(seen) if seen.record.has_ended => {
+                *task.current() = seen.clone();
+                self.report(task, &seen);
+            }
+            // The store lacked it for a moment. Its code runs no longer, so it must not stay as if it did.
+            Some(_) => {
+                let message = "the store had lost the task";
+                self.change(task, Change::Cancelled { message }).await;
+            }
+            None => {}
         }
         self.forget(task);
     }
@@ -364,23 +376,35 @@ impl Tasks {
         self: &Arc<Self>,
         mut seen: Seen,
     ) -> Result<Option<Seen>, ErrorObject> {
-        let change = Change::Cancelled {
+        let change = || Change::Cancelled {
             message: "the client cancelled the task",
         };
         if let Some(task) = self.live(seen.id()) {
-            let was_cancelled = self.change(&task, change).await;
+            let was_cancelled = self.change(&task, change()).await;
             task.give_up();
             let seen = task.current().clone();
             return Ok(was_cancelled.then_some(seen));
         }
         // It runs in another process, which looks for that.
-        if !seen.state.apply(change) {
-            return Ok(None);
+        let store = &self.settings.store;
+        for _ in 0..MAX_CANCEL_TRIES {
+            if !seen.state.apply(change()) {
+                return Ok(None);
+            }
+            seen.record = seen.record.changed(seen.state.to_text(), true);
+            let written = store.update(seen.record.clone()).await;
+            if written.map_err(|error| store_failed(&error))? {
+                return Ok(Some(seen));
+            }
+            // The process that runs it has written another state meanwhile, or its end.
+            let loaded = store.load(&seen.record.id).await;
+            match loaded.map_err(|error| store_failed(&error))? {
+                Some(record) => seen = Seen::new(record)?,
+                None => return Ok(None),
+            }
         }
-        seen.record = seen.record.changed(seen.state.to_text(), true);
-        let written = self.settings.store.update(seen.record.clone()).await;
-        let written = written.map_err(|error| store_failed(&error))?;
-        Ok(written.then_some(seen))
+        let often = "a task changes too often to be cancelled from another process";
+        Err(store_failed(&StoreError::new(often)))
     }
 }
 

@@ -82,7 +82,8 @@ impl TaskSettings {
         self
     }
 
-    /// Sets how long clients are asked to wait between two looks at a task, at least 1 ms. Default: [`DEFAULT_TASK_POLL_INTERVAL`].
+    /// Sets how long clients are asked to wait between two looks at a task, at least 1 ms. A task that runs here is looked up in a
+    /// store that other processes [share](TaskStore::is_shared) as often. Default: [`DEFAULT_TASK_POLL_INTERVAL`].
     pub fn poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = interval.max(MILLISECOND);
         self

@@ -65,6 +65,28 @@ async fn pairs(context: Context) -> Result<String, ToolError> {
     Ok("four answers".to_owned())
 }
 
+/// Tries to ask until there is room, and there never is.
+#[tool]
+async fn patient(context: Context) -> Result<String, ToolError> {
+    for _ in 0..20 {
+        match context.ask::<bool>("sure", "Sure?").await {
+            Err(AskError::TooMany(_)) => tokio::task::yield_now().await,
+            other => drop(other?),
+        }
+    }
+    Ok("no room".to_owned())
+}
+
+// T-11: a question that was not sent is not a round.
+#[tokio::test]
+async fn questions_without_room() {
+    let server = Server::new("bounded", "1").tools(tools![patient]);
+    let service = server.max_asks(0, 0).ask_rounds(3).build().unwrap();
+    let client = opened(&service, "2025-11-25", r#"{"elicitation":{}}"#).await;
+    call(&client, "patient");
+    assert_eq!(text(&next(&client).await), "no room");
+}
+
 fn server(rounds: u32) -> trueform::Service {
     let server = Server::new("bounded", "1").tools(tools![nosy, pushy, fickle, pairs]);
     server.ask_rounds(rounds).build().unwrap()

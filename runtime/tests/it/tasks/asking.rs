@@ -417,3 +417,25 @@ async fn requests_of_the_low_level_name_the_task() {
     peer.respond(&asked["id"], json!({ "roots": [] }));
     assert!(peer.answer(call).await["result"].is_object());
 }
+
+// W-7, W-8: a session of the same caller that waits for the result, and whose client cannot be asked, does not end the question.
+#[tokio::test]
+async fn a_session_that_cannot_be_asked() {
+    let service = service();
+    let ann = || ClientOptions::new().principal(Principal::new("ann"));
+    let declared = json!({ "elicitation": { "form": {} } });
+    let mut able = Peer::legacy_with_as(&service, ann(), &declared).await;
+    let mut unable = Peer::legacy_with_as(&service, ann(), &json!({})).await;
+    let id = able.start("confirm", json!({ "file": "a" })).await;
+    let waiting = able.send("tasks/result", json!({ "taskId": id }));
+    let first = able.other_of("elicitation/create").await;
+    let other = unable.send("tasks/result", json!({ "taskId": id }));
+    able.notify("notifications/cancelled", &json!({ "requestId": waiting }));
+    // Only the session that cannot be asked waits now.
+    assert!(!unable.has_answered(other).await);
+    let waiting = able.send("tasks/result", json!({ "taskId": id }));
+    let again = able.other_of("elicitation/create").await;
+    assert_ne!(first["id"], again["id"]);
+    able.respond(&again["id"], accept(&json!(true)));
+    assert_eq!(text(&able.answer(waiting).await["result"]), "deleted a");
+}

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -222,6 +222,71 @@ async fn another_process() {
         "cancelled",
         "that stays its end"
     );
+}
+
+/// A store in which another change comes before each of the first cancellations.
+#[derive(Clone, Debug)]
+struct Busy {
+    shared: Shared,
+    changes: Arc<AtomicUsize>,
+}
+
+impl TaskStore for Busy {
+    fn create(&self, record: TaskRecord) -> StoreFuture<'_, Result<bool, StoreError>> {
+        self.shared.create(record)
+    }
+
+    fn update(&self, record: TaskRecord) -> StoreFuture<'_, Result<bool, StoreError>> {
+        let takes_one = |left: usize| left.checked_sub(1);
+        let is_before = record.state.contains("cancelled")
+            && (self.changes)
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, takes_one)
+                .is_ok();
+        StoreFuture::later(async move {
+            if is_before {
+                let seen = self.shared.load(&record.id).await?.expect("it is there");
+                let state = seen.state.clone();
+                assert!(self.shared.update(seen.changed(state, false)).await?);
+            }
+            self.shared.update(record).await
+        })
+    }
+
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<Option<TaskRecord>, StoreError>> {
+        self.shared.load(id)
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        after: Option<(std::time::SystemTime, &'a str)>,
+        most: usize,
+    ) -> StoreFuture<'a, Result<Vec<TaskRecord>, StoreError>> {
+        self.shared.list(owner, after, most)
+    }
+}
+
+// W-9: the process that runs a task may write while another one cancels it.
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_that_comes_second() {
+    let store = Busy {
+        shared: Shared::new(100),
+        changes: Arc::new(AtomicUsize::new(3)),
+    };
+    let settings = || TaskSettings::new().store(store.clone());
+    let ((one, director), (two, _)) = (service_with(settings()), service_with(settings()));
+    let ann = || ClientOptions::new().principal(Principal::new("ann"));
+    let mut here = Peer::legacy_as(&one, R4, ann()).await;
+    let mut there = Peer::legacy_as(&two, R4, ann()).await;
+    let id = here.start("work", json!({ "label": "a" })).await;
+    assert_eq!(director.begun().await, "a");
+    let cancelled = there.about("tasks/cancel", &id).await;
+    assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
+    assert_eq!(soon(director.begun()).await, "dropped a");
+    // One that always comes too late says so.
+    store.changes.store(usize::MAX, Ordering::SeqCst);
+    let id = here.start("work", json!({ "label": "b" })).await;
+    assert_eq!(code(&there.about("tasks/cancel", &id).await), -32_603);
 }
 
 // DEC-11: the status says what became of a task that runs when the server stops.

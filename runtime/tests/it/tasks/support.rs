@@ -153,7 +153,16 @@ impl Peer {
 
     /// A session of 2025-11-25 whose client declares `capabilities`.
     pub(crate) async fn legacy_with(service: &Service, capabilities: &Value) -> Self {
-        let mut peer = Self::over(service, ClientOptions::new(), None).await;
+        Self::legacy_with_as(service, ClientOptions::new(), capabilities).await
+    }
+
+    /// The same as a principal.
+    pub(crate) async fn legacy_with_as(
+        service: &Service,
+        as_whom: ClientOptions,
+        capabilities: &Value,
+    ) -> Self {
+        let mut peer = Self::over(service, as_whom, None).await;
         let declared = format!(r#""capabilities":{capabilities}"#);
         for line in support::initialize("2025-11-25") {
             let line = line.replace(r#""capabilities":{}"#, &declared);
