@@ -245,6 +245,9 @@ impl Server {
     /// Without a predicate a list is written once and copied for every caller; with one, every page is written for its caller. The
     /// names that a running server gives to its author, such as [`ServerHandle::tool_names`](crate::ServerHandle::tool_names), are those of all callers.
     ///
+    /// The methods of an [extension](Self::extension) answer for themselves: the predicate does not see what they list, such as the skills
+    /// of `skills/list`.
+    ///
     /// With a predicate nothing may be cached publicly: public [`list_caching`](Self::list_caching) and a resource that is public are
     /// errors at the start, and a result of a resource that says so itself is sent as private.
     ///

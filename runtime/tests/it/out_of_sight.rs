@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trueform::{
-    Service,
+    MAX_RESOURCE_SUBSCRIPTIONS, Policy, Service,
     client::{ClientError, ClientOptions},
     prelude::*,
     schema::{
@@ -242,4 +242,46 @@ fn dates_of_dynamic_resources() {
         error.contains("resource `x:/a` (") && error.contains("`lastModified` `yesterday`"),
         "{error}"
     );
+}
+
+// J-6, J-7, J-8: what is not a URI is refused although a template has its form, and is kept nowhere: no bound counts it.
+#[tokio::test]
+async fn subscriptions_to_what_is_not_a_uri() {
+    let service = Server::new("files", "1.0.0")
+        .resources(template("x:/{+path}"))
+        .build()
+        .unwrap();
+    let bad = ["x:/a b", "x:/{+path}", "x:/é", "x:/%ZZ", "x:/a\0"];
+    for revision in Revision::ALL {
+        if revision == Revision::V2026_07_28 {
+            continue;
+        }
+        // The client would not send what is not a URI.
+        let options = ClientOptions::at(revision).outgoing(Policy::Off);
+        let client = service.connect_as(options).await.unwrap();
+        for uri in bad {
+            let subscribe = SubscribeRequestParams::new(uri);
+            let (code, data) = refused(in_time(client.request::<Subscribe>(subscribe)).await);
+            assert_eq!(code, -32602, "{uri} at {revision}");
+            assert_eq!(data["pointer"], "/params/uri", "{uri} at {revision}");
+            assert_eq!(data["rule"], "format", "{uri} at {revision}");
+        }
+        // As many fit as without them.
+        for at in 0..MAX_RESOURCE_SUBSCRIPTIONS {
+            let subscribe = SubscribeRequestParams::new(format!("x:/{at}"));
+            in_time(client.request::<Subscribe>(subscribe))
+                .await
+                .unwrap();
+        }
+        let subscribe = SubscribeRequestParams::new("x:/more");
+        let (code, _) = refused(in_time(client.request::<Subscribe>(subscribe)).await);
+        assert_eq!(code, -32603, "{revision}");
+    }
+    let options = ClientOptions::at(Revision::V2026_07_28).outgoing(Policy::Off);
+    let new = service.connect_as(options).await.unwrap();
+    let wanted: Vec<String> = bad.into_iter().chain(["x:/a"]).map(str::to_owned).collect();
+    let filter = SubscriptionFilter::default().with_resource_subscriptions(wanted);
+    let listening = in_time(new.listen(filter)).await.unwrap();
+    let honoured = listening.honoured().resource_subscriptions.clone();
+    assert_eq!(honoured.unwrap(), ["x:/a"]);
 }
