@@ -317,7 +317,8 @@ fn asks_for_inferred(tokens: &[TokenTree]) -> bool {
             let is_inferred = asked(&tokens[at..]).is_some_and(|ty| ty.to_string() == "_");
             // `.map(…)` makes another type of the answer than the one that is asked for.
             let is_mapped = rest.windows(3).any(|three| matches!(three, [dot, TokenTree::Ident(map), TokenTree::Group(_)] if is_punct(dot, '.') && map == "map"));
-            !is_mapped && is_inferred || !is_mapped && matches!(rest, [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis)
+            let has_arguments = matches!(rest, [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis);
+            !is_mapped && (is_inferred || has_arguments)
         }
         [TokenTree::Group(group), ..] => {
             let tokens: Vec<TokenTree> = group.stream().into_iter().collect();

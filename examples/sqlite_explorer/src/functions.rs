@@ -54,7 +54,7 @@ pub(crate) fn install(connection: &Connection, stops: &Stops) -> Result<()> {
 /// Fails every so many `steps` if the statement has to stop.
 fn look(steps: &mut usize, stops: &Stops) -> Result<()> {
     *steps += 1;
-    match *steps % STEPS_BETWEEN_LOOKS == 0 && stops() {
+    match steps.is_multiple_of(STEPS_BETWEEN_LOOKS) && stops() {
         true => Err(failure(ffi::SQLITE_INTERRUPT)),
         false => Ok(()),
     }
