@@ -200,8 +200,8 @@ const CASES: &[Case] = &[
     ("processes_in_turn", asking::processes_in_turn),
     #[cfg(all(feature = "ask", feature = "http", target_os = "linux"))]
     (
-        "bad_answers_of_older_clients",
-        asking::bad_answers_of_older_clients,
+        "bad_answers_and_their_memory",
+        asking::bad_answers_and_their_memory,
     ),
     #[cfg(all(feature = "ask", feature = "http", unix))]
     (

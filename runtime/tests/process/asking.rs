@@ -519,7 +519,7 @@ fn endless(session: &Session<'_>, asked: &Value, pause: Duration) -> Response {
 // Issue 11 §6, Y-6, engine.md §6: what clients of the legacy era do wrong when they are asked over HTTP. Each has its status and
 // its outcome, within its bound of memory, while other calls go on.
 #[cfg(target_os = "linux")]
-pub(crate) fn bad_answers_of_older_clients() {
+pub(crate) fn bad_answers_and_their_memory() {
     let able = json!({ "elicitation": {} });
     let server = start(&json!({ "name": "old" }));
     let roomy = start(&json!({ "name": "old", "max_body": 16 * MIB, "body_timeout": 300 }));
@@ -665,6 +665,31 @@ pub(crate) fn bad_answers_of_older_clients() {
         assert!(
             text(&failed).contains("the key `same` is used twice"),
             "{failed}"
+        );
+    });
+
+    // What clients of 2026-07-28 bring comes with a request.
+    within(
+        &roomy,
+        "10 MiB in a request of 2026-07-28",
+        96 * MIB,
+        || {
+            let mut params = json!({ "name": "essay", "arguments": {} });
+            let asked = modern(&roomy.address, "tools/call", params.clone());
+            params["requestState"] = asked["result"]["requestState"].clone();
+            params["inputResponses"] = json!({ "essay": accept(json!({ "answer": long() })) });
+            let written = modern(&roomy.address, "tools/call", params);
+            assert_eq!(text(&written), "10485760 characters");
+        },
+    );
+    within(&server, "a state of 1 MiB", 8 * MIB, || {
+        let params =
+            json!({ "name": "essay", "arguments": {}, "requestState": "A".repeat(1 << 20) });
+        let refused = modern(&server.address, "tools/call", params);
+        assert_eq!(
+            refusal(&refused),
+            (-32602, "/params/requestState", "sealed"),
+            "{refused}"
         );
     });
 }
