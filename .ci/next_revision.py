@@ -60,7 +60,7 @@ GLUE = [
         "        let notes = crate::notes::Notes::build(notes, page_size, self.revisions, &mut problems);\n",
     ),
     ("runtime/src/server.rs", r"            extensions,\n(?=        \};)", "            notes,\n"),
-    ("runtime/src/server.rs", r"self\.extensions\.extend\(other\.extensions\);\n", "        self.notes.extend(other.notes);\n"),
+    ("runtime/src/server/offers.rs", r"self\.extensions\.extend\(other\.extensions\);\n", "        self.notes.extend(other.notes);\n"),
     (
         "runtime/src/server.rs",
         r"\nimpl Server \{\n",

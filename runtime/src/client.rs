@@ -325,7 +325,7 @@ impl Client {
     /// [`Subscription::honoured`] says what is left.
     ///
     /// In the legacy era changes come as [`Client::notifications`]: those of lists unasked, those of a resource after a
-    /// [`Subscribe`](crate::schema::methods::Subscribe) request. The [guide](guide::prompts_and_resources#updates) shows both.
+    /// [`Subscribe`](crate::schema::methods::Subscribe) request. The [guide](crate::guide::prompts_and_resources#updates) shows both.
     ///
     /// # Errors
     /// [`LocalError::Unavailable`] in the legacy era; otherwise those of any request.

@@ -34,10 +34,9 @@ pub(crate) async fn all(report: &mut Report, foreign: &mut Foreign, options: &Cl
     let Some(mut client) = report.check("connect again", connecting).await else {
         return;
     };
-    let dies = foreign.plan.dies_of_cancellations && foreign.transport == Transport::Stdio;
-    let stopped = stopped(&client, foreign, dies);
-    report.check("a stopped server", stopped).await;
-    if dies {
+    let may_die = foreign.plan.dies_of_cancellations && foreign.transport == Transport::Stdio;
+    let stopped = stopped(&client, foreign, may_die);
+    if report.check("a stopped server", stopped).await == Some(false) {
         report.note("ends when a request is cancelled that it has not begun with");
         let connecting = connected(foreign, options, &sessions);
         match report.check("connect once more", connecting).await {
@@ -90,8 +89,9 @@ async fn connected(
     })
 }
 
-/// Calls of a stopped server end in time, and when it goes on all is well, unless it `dies` of the cancellations.
-async fn stopped(client: &Client, foreign: &Foreign, dies: bool) -> Result<(), Failure> {
+/// Calls of a stopped server end in time, and when it goes on all is well, or it dies of the cancellations where it `may_die`. Whether it
+/// is there.
+async fn stopped(client: &Client, foreign: &Foreign, may_die: bool) -> Result<bool, Failure> {
     client.list_tools().await?;
     foreign.signal("STOP").await?;
     let start = Instant::now();
@@ -108,11 +108,11 @@ async fn stopped(client: &Client, foreign: &Foreign, dies: bool) -> Result<(), F
     outcome?;
     bounded(took)?;
     match client.list_tools().await {
-        Ok(_) if !dies => Ok(()),
+        Ok(_) => Ok(true),
         Err(ClientError::Local(LocalError::Server(failure)))
-            if dies && *failure.fault() == ServerFault::Exited =>
+            if may_die && *failure.fault() == ServerFault::Exited =>
         {
-            Ok(())
+            Ok(false)
         }
         other => Err(format!("afterwards: {other:?}").into()),
     }
