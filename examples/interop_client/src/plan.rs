@@ -54,7 +54,7 @@ pub(crate) struct Plan {
     pub(crate) subscribes: bool,
     /// Whether it refuses sessions that it does not know by an error and 400, in place of the 404 that opens a new one.
     pub(crate) refuses_unknown_sessions: bool,
-    /// Whether it ends, over stdio, when a request is cancelled that it has not begun with.
+    /// Whether it, or a session of it, ends when a request is cancelled that it has not begun with.
     pub(crate) dies_of_cancellations: bool,
 }
 
