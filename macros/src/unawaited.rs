@@ -147,7 +147,7 @@ mod tests {
             .join("; ")
     }
 
-    // a question that nobody awaits is no question.
+    // a question that nobody awaits is not asked.
     #[test]
     fn questions_thrown_away() {
         let sync = quote!(fn f(a: u8, context: Context));

@@ -310,7 +310,9 @@ impl fmt::Debug for NamedValue {
 /// An entry of any kind. Members are typed once the kind is known.
 #[derive(Deserialize)]
 struct Entry<'a> {
-    name: String,
+    /// Of ACP only: a configuration has the name outside of the entry.
+    #[serde(default, borrow)]
+    name: Option<&'a RawValue>,
     #[serde(default, rename = "type", borrow)]
     kind: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
@@ -345,7 +347,7 @@ impl McpServer {
             Some(other) => McpTransport::Unknown(other.to_owned()),
         };
         Ok(Self {
-            name: entry.name,
+            name: needed("name", entry.name)?,
             transport,
         })
     }

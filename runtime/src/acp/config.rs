@@ -1,29 +1,10 @@
 //! The servers of a configuration file, which has them by name.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use trueform_schema::{DecodeError, Map, decode};
 
-use super::{McpServer, McpServers, McpTransport, NamedValue, needed, optional};
-
-/// An entry of any kind. Members are typed once the kind is known.
-#[derive(Deserialize)]
-struct ConfigEntry<'a> {
-    #[serde(default, rename = "type", borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    command: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    args: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    env: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    url: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    headers: Option<&'a RawValue>,
-}
+use super::{Entry, McpServer, McpServers, McpTransport, NamedValue, needed, optional};
 
 impl McpServers {
     /// The servers of a configuration as desktop clients and editors have it, as JSON text: an object `mcpServers` with an entry for
@@ -71,7 +52,7 @@ impl McpServers {
 }
 
 fn transport(entry: &str) -> Result<McpTransport, DecodeError> {
-    let entry: ConfigEntry<'_> = decode::from_str(entry)?;
+    let entry: Entry<'_> = decode::from_str(entry)?;
     let is_remote = entry.command.is_none() && entry.url.is_some();
     Ok(match entry.kind.as_deref() {
         Some("http" | "streamable-http") => McpTransport::Http {

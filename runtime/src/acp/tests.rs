@@ -169,8 +169,8 @@ fn entries_that_lack_something() {
         ),
         (
             r#"{ "type": "http", "url": "x" }"#,
-            "",
-            "missing field `name`",
+            "/name",
+            "expected a value, which a server of this kind needs",
         ),
         ("7", "", "invalid type: integer `7`, expected struct Entry"),
     ] {

@@ -367,7 +367,7 @@ impl Lane {
         None
     }
 
-    /// Waits for a place, and takes the first message that waits for one. Waits for ever if there is none.
+    /// Waits for a place, and takes the first message that waits for one. Never completes while no message waits.
     async fn next(&mut self) -> (Held, OwnedSemaphorePermit) {
         if !self.waiting.is_empty()
             && let Ok(place) = self.places.clone().acquire_owned().await

@@ -46,7 +46,7 @@ impl Exchange {
     /// The answer `text` to an elicitation, in the form that the revision gives it. The content of an accepted one is held to `form`.
     ///
     /// # Errors
-    /// It does not have that form, is none of the three decisions, or does not fit `form`.
+    /// It does not have that form, its action is not one of the three, or its content does not fit `form`.
     pub(crate) fn elicit_result(
         &self,
         text: &str,

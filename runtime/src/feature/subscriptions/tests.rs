@@ -73,7 +73,7 @@ fn many_subscribers_of_one_resource() {
     assert_eq!(waiting(&subscribers[1]), [updated], "of the time before");
 }
 
-// J-7: an update of a resource looks at its subscribers alone, each once, whoever else is there.
+// J-7: an update of a resource looks at its subscribers alone, each once, however many others there are.
 #[test]
 fn a_storm_looks_at_nobody_else() {
     const STORM: usize = 1_000;

@@ -68,7 +68,7 @@ fn resume(session: &str, last: &str) -> Req {
     Req::get(session).header("last-event-id", last)
 }
 
-// Issue 11 §6; F-18, G-7, R-3: a stream that is cut takes no question with it. Whoever resumes it hears the question, if it was not heard
+// Issue 11 §6; F-18, G-7, R-3: a question outlives a stream that is cut. The client that resumes the stream gets the question, if it was not heard
 // before, and the end.
 #[tokio::test]
 async fn a_resumable_stream() {

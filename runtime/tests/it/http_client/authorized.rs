@@ -137,7 +137,7 @@ async fn a_token_that_does_not_suffice() {
         let endpoint = HttpEndpoint::new(&*server.url).authorize(given.clone());
         let client = soon(endpoint.connect_as(new())).await.unwrap();
         let outcome = call(&client, "x").await;
-        // After the last token there is none: the second try goes without.
+        // The hook has no further token, so the second try goes without one.
         let mut refused = vec!["403 Some(\"more\") true"];
         match expected {
             Ok(text) => assert_eq!(outcome.unwrap(), text),
