@@ -316,7 +316,8 @@ fn asks_for_inferred(tokens: &[TokenTree]) -> bool {
         [dot, TokenTree::Ident(ask), rest @ ..] if is_punct(dot, '.') && ask == "ask" => {
             let is_inferred = asked(&tokens[at..]).is_some_and(|ty| ty.to_string() == "_");
             // `.map(…)` makes another type of the answer than the one that is asked for.
-            let is_mapped = rest.windows(3).any(|three| matches!(three, [dot, TokenTree::Ident(map), TokenTree::Group(_)] if is_punct(dot, '.') && map == "map"));
+            let chain = rest.split(|token| is_punct(token, ',')).next().unwrap_or_default();
+            let is_mapped = chain.windows(2).any(|two| matches!(two, [dot, TokenTree::Ident(map)] if is_punct(dot, '.') && map == "map"));
             let has_arguments = matches!(rest, [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis);
             !is_mapped && (is_inferred || has_arguments)
         }

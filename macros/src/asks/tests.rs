@@ -87,8 +87,16 @@ fn types_of_statements() {
         (
             quote!({
                 let a: Asked<A> = x.ask("a", "?").await?.map(|b: B| A::of(b));
+                let a: Asked<A> = x.ask("a", "?").await?.map::<A>(|b: B| A::of(b));
             }),
             &[],
+        ),
+        (
+            quote!({
+                let (a, n): (Asked<A>, Vec<u8>) =
+                    (x.ask("a", "?").await?, rows.iter().map(f).collect());
+            }),
+            &["A"],
         ),
         (
             quote!({

@@ -74,12 +74,21 @@ impl TaskAsker {
 
 /// Sends `question` to a client that waits for the result of `task`, once there is one.
 async fn requested(task: &LiveTask, question: &InputRequest) -> Result<Json, AskError> {
+    // Weak, because a request that is passed over may end before the question does.
+    let mut passed_over: Vec<Weak<Exchange>> = Vec::new();
     loop {
-        let waiting = task.waiting.one().await;
+        let waiting = task.waiting.one(&passed_over).await;
+        let is_own = match (&waiting.session, &task.session) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
         match Context(waiting.clone()).request_question(question).await {
-            // Another request may come that waits, and whose client can be asked.
-            Err(AskError::Gone | AskError::TooSoon | AskError::NotDeclared(_)) => {
-                task.waiting.remove(&waiting);
+            // Another request may come that waits.
+            Err(AskError::Gone) => task.waiting.remove(&waiting),
+            // So may one of a session that can be asked this. What the session of the task says is the answer.
+            Err(AskError::TooSoon | AskError::NotDeclared(_)) if !is_own => {
+                passed_over.retain(|passed| passed.strong_count() != 0);
+                passed_over.push(Arc::downgrade(&waiting));
             }
             answer => return answer,
         }
@@ -161,12 +170,16 @@ impl Waiting {
         Entered(self.clone(), exchange.clone())
     }
 
-    /// The one that came last, once there is one.
-    async fn one(&self) -> Arc<Exchange> {
+    /// The one that came last of those that are not `passed_over`, once there is one.
+    async fn one(&self, passed_over: &[Weak<Exchange>]) -> Arc<Exchange> {
         loop {
             let mut came = std::pin::pin!(self.came.notified());
             came.as_mut().enable();
-            let last = self.lock().last().cloned();
+            let is_left = |exchange: &&Arc<Exchange>| {
+                let is_it = |passed: &Weak<Exchange>| passed.as_ptr() == Arc::as_ptr(exchange);
+                !passed_over.iter().any(is_it)
+            };
+            let last = self.lock().iter().rev().find(is_left).cloned();
             match last {
                 Some(exchange) => return exchange,
                 None => came.await,

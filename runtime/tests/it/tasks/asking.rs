@@ -439,3 +439,45 @@ async fn a_session_that_cannot_be_asked() {
     able.respond(&again["id"], accept(&json!(true)));
     assert_eq!(text(&able.answer(waiting).await["result"]), "deleted a");
 }
+
+/// Asks the model first, then the user, at once.
+#[tool(task = optional)]
+async fn two_kinds(context: Context) -> Result<String, ToolError> {
+    let params = serde_json::from_value(json!({ "messages": [], "maxTokens": 1 }))?;
+    let (said, sure) = tokio::join!(
+        context.sample("said", params),
+        context.ask::<bool>("sure", "Sure?")
+    );
+    Ok(format!("{} {:?}", said.is_ok(), sure?.accepted()))
+}
+
+// W-8: a session is passed over for the question that its client cannot be asked, and asked the others.
+#[tokio::test]
+async fn a_session_that_can_be_asked_some() {
+    let service = Server::new("asks", "1.0.0")
+        .tools(tools![two_kinds])
+        .build()
+        .unwrap();
+    let ann = || ClientOptions::new().principal(Principal::new("ann"));
+    let all = json!({ "elicitation": {}, "sampling": {} });
+    let mut first = Peer::legacy_with_as(&service, ann(), &all).await;
+    let mut second = Peer::legacy_with_as(&service, ann(), &json!({ "elicitation": {} })).await;
+    let id = first.start("two_kinds", json!({})).await;
+    let waiting = second.send("tasks/result", json!({ "taskId": id }));
+    let asked = second.other_of("elicitation/create").await;
+    second.respond(&asked["id"], accept(&json!(true)));
+    assert!(!second.has_answered(waiting).await);
+    let other = first.send("tasks/result", json!({ "taskId": id }));
+    let asked = first.other_of("sampling/createMessage").await;
+    let said =
+        json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "x" } });
+    first.respond(&asked["id"], said);
+    assert_eq!(
+        text(&first.answer(other).await["result"]),
+        "true Some(true)"
+    );
+    assert_eq!(
+        text(&second.answer(waiting).await["result"]),
+        "true Some(true)"
+    );
+}
