@@ -31,8 +31,9 @@ pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest statement, in bytes.
 pub const MAX_SQL_BYTES: i32 = 100_000;
-/// Largest text or BLOB that a statement may read or make, in bytes. SQLite works on one value without interruption.
-pub const MAX_VALUE_BYTES: i32 = 16 << 20;
+/// Largest text or BLOB that a statement may read or make, in bytes. Within a row SQLite works on its values without interruption: with
+/// larger ones a row could take minutes.
+pub const MAX_VALUE_BYTES: i32 = 1 << 20;
 /// Longest pattern of LIKE and GLOB, in bytes: it is compared with each place of a text.
 pub const MAX_PATTERN_BYTES: i32 = 256;
 /// Most memory that SQLite takes for all calls together, in bytes. A statement that needs more fails.
@@ -62,7 +63,15 @@ impl Database {
             timeout: STATEMENT_TIMEOUT,
             writable: false,
         };
-        this.session(Access::Read, || false)?.read_schema()?;
+        let session = this.session(Access::Read, || false)?;
+        session.read_schema()?;
+        // The functions of this server read a BLOB as UTF-8, as SQLite does in such a file only.
+        let encoding = session
+            .connection
+            .pragma_query_value(None, "encoding", |row| row.get::<_, String>(0));
+        if session.explained(encoding)? != "UTF-8" {
+            return Err(Problem::Encoding);
+        }
         Ok(this)
     }
 

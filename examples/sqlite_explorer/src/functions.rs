@@ -30,33 +30,60 @@ pub(crate) fn install(connection: &Connection, stops: &Stops) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_INNOCUOUS;
-    connection.create_scalar_function("instr", 2, flags, |cx| instr(cx))?;
-    connection.create_scalar_function("replace", 3, flags, |cx| replace(cx))?;
-    connection.create_scalar_function("unhex", 2, flags, |cx| unhex(cx))?;
-    for (name, at_begin, at_end) in [
-        ("ltrim", true, false),
-        ("rtrim", false, true),
-        ("trim", true, true),
-    ] {
-        let stops = stops.clone();
-        connection
-            .create_scalar_function(name, 2, flags, move |cx| trim(cx, at_begin, at_end, &stops))?;
+    // A function, which gets what it has done.
+    macro_rules! install {
+        ($name:literal, $arguments:literal, $function:expr) => {{
+            let stops = stops.clone();
+            connection.create_scalar_function($name, $arguments, flags, move |cx| {
+                $function(cx, Steps::begin(&stops)?)
+            })?;
+        }};
     }
-    for (name, arguments) in [("like", 2), ("like", 3), ("glob", 2)] {
-        let stops = stops.clone();
-        connection.create_scalar_function(name, arguments, flags, move |cx| {
-            pattern::matches(cx, name == "glob", &stops)
-        })?;
-    }
+    install!("instr", 2, |cx, _| instr(cx));
+    install!("replace", 3, |cx, _| replace(cx));
+    install!("unhex", 2, |cx, _| unhex(cx));
+    install!("ltrim", 2, |cx, steps| trim(cx, true, false, steps));
+    install!("rtrim", 2, |cx, steps| trim(cx, false, true, steps));
+    install!("trim", 2, |cx, steps| trim(cx, true, true, steps));
+    install!("like", 2, |cx, steps| pattern::matches(cx, false, steps));
+    install!("like", 3, |cx, steps| pattern::matches(cx, false, steps));
+    install!("glob", 2, |cx, steps| pattern::matches(cx, true, steps));
     Ok(())
 }
 
-/// Fails every so many `steps` if the statement has to stop.
-fn look(steps: &mut usize, stops: &Stops) -> Result<()> {
-    *steps += 1;
-    match steps.is_multiple_of(STEPS_BETWEEN_LOOKS) && stops() {
-        true => Err(failure(ffi::SQLITE_INTERRUPT)),
-        false => Ok(()),
+/// What a function has done. It looks at [`Stops`] as it begins, because one row may have many calls, and every so many steps.
+struct Steps<'s> {
+    done: usize,
+    next_look: usize,
+    stops: &'s Stops,
+}
+
+impl<'s> Steps<'s> {
+    fn begin(stops: &'s Stops) -> Result<Self> {
+        let steps = Self {
+            done: 0,
+            next_look: STEPS_BETWEEN_LOOKS,
+            stops,
+        };
+        steps.look()?;
+        Ok(steps)
+    }
+
+    /// One step, in which so many `bytes` were compared.
+    fn step(&mut self, bytes: usize) -> Result<()> {
+        self.done += 1 + bytes / 64;
+        if self.done < self.next_look {
+            return Ok(());
+        }
+        self.next_look = self.done + STEPS_BETWEEN_LOOKS;
+        self.look()
+    }
+
+    fn look(&self) -> Result<()> {
+        match (self.stops)() {
+            true => Err(failure(ffi::SQLITE_INTERRUPT)),
+            false => Ok(()),
+        }
     }
 }
 
@@ -169,7 +196,12 @@ fn unhex(cx: &Context<'_>) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-fn trim(cx: &Context<'_>, at_begin: bool, at_end: bool, stops: &Stops) -> Result<Option<Text>> {
+fn trim(
+    cx: &Context<'_>,
+    at_begin: bool,
+    at_end: bool,
+    mut steps: Steps<'_>,
+) -> Result<Option<Text>> {
     let (Some(whole), Some(set)) = (text(cx.get_raw(0))?, text(cx.get_raw(1))?) else {
         return Ok(None);
     };
@@ -180,23 +212,25 @@ fn trim(cx: &Context<'_>, at_begin: bool, at_end: bool, stops: &Stops) -> Result
     let mut lengths: Vec<usize> = set_places.keys().map(|character| character.len()).collect();
     lengths.sort_unstable();
     lengths.dedup();
-    // The first character of the set that `part` gives for its length.
-    let found = |most: usize, part: &dyn Fn(usize) -> std::ops::Range<usize>| {
-        let fitting = lengths.iter().filter(|length| **length <= most);
-        let places = fitting.filter_map(|length| {
-            let place = set_places.get(&whole[part(*length)])?;
-            Some((*place, *length))
-        });
-        places.min().map(|(_, length)| length)
+    // The length of the first character of the set that `part` gives for one of the lengths.
+    let mut found = |most: usize, part: &dyn Fn(usize) -> std::ops::Range<usize>| {
+        let mut first: Option<(usize, usize)> = None;
+        for length in lengths.iter().copied().filter(|length| *length <= most) {
+            steps.step(length)?;
+            if let Some(place) = set_places.get(&whole[part(length)])
+                && first.is_none_or(|(before, _)| *place < before)
+            {
+                first = Some((*place, length));
+            }
+        }
+        Ok::<_, Error>(first.map(|(_, length)| length))
     };
-    let (mut begin, mut end, mut steps) = (0, whole.len(), 0);
-    while at_begin && let Some(length) = found(end - begin, &|length| begin..begin + length) {
+    let (mut begin, mut end) = (0, whole.len());
+    while at_begin && let Some(length) = found(end - begin, &|length| begin..begin + length)? {
         begin += length;
-        look(&mut steps, stops)?;
     }
-    while at_end && let Some(length) = found(end - begin, &|length| end - length..end) {
+    while at_end && let Some(length) = found(end - begin, &|length| end - length..end)? {
         end -= length;
-        look(&mut steps, stops)?;
     }
     Ok(Some(Text(whole[begin..end].to_vec())))
 }

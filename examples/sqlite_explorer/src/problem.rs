@@ -13,6 +13,9 @@ pub enum Problem {
     /// The file is absent, may not be read, or is locked.
     #[error("the database file cannot be opened")]
     Unopened(#[source] rusqlite::Error),
+    /// The texts of the file are UTF-16.
+    #[error("the database has texts in UTF-16, and this server works with UTF-8 only")]
+    Encoding,
     /// The server was started without writes.
     #[error(
         "the database is opened for reading only; who runs the server can start it with `--write`"

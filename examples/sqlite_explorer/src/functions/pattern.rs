@@ -2,7 +2,7 @@
 
 use rusqlite::{Error, Result, functions::Context};
 
-use super::{Stops, characters, look, text, until_nul};
+use super::{Steps, characters, text, until_nul};
 use crate::database::MAX_PATTERN_BYTES;
 
 /// A part of a pattern.
@@ -22,7 +22,7 @@ enum Part<'p> {
 
 /// Whether the second argument matches the first one, a pattern. The third one is the character that takes a wildcard of LIKE its
 /// meaning.
-pub(super) fn matches(cx: &Context<'_>, is_glob: bool, stops: &Stops) -> Result<Option<bool>> {
+pub(super) fn matches(cx: &Context<'_>, is_glob: bool, steps: Steps<'_>) -> Result<Option<bool>> {
     let escape = match cx.len() {
         3 => match text(cx.get_raw(2))? {
             None => return Ok(None),
@@ -49,7 +49,7 @@ pub(super) fn matches(cx: &Context<'_>, is_glob: bool, stops: &Stops) -> Result<
         true => glob(pattern),
         false => like(pattern, escape),
     };
-    fits(&parts, until_nul(&whole), !is_glob, stops).map(Some)
+    fits(&parts, until_nul(&whole), !is_glob, steps).map(Some)
 }
 
 fn misuse(problem: &str) -> Error {
@@ -112,13 +112,13 @@ fn glob(pattern: &[u8]) -> Vec<Part<'_>> {
 }
 
 /// Whether `whole` has the form of `parts`, with ASCII letters of either case where `folds`.
-fn fits(parts: &[Part<'_>], whole: &[u8], folds: bool, stops: &Stops) -> Result<bool> {
-    let (mut at, mut part, mut steps) = (0, 0, 0);
+fn fits(parts: &[Part<'_>], whole: &[u8], folds: bool, mut steps: Steps<'_>) -> Result<bool> {
+    let (mut at, mut part) = (0, 0);
     // Where to go on with one character more for the last `Any`.
     let mut again: Option<(usize, usize)> = None;
     loop {
-        look(&mut steps, stops)?;
         let next = characters(&whole[at..]).next();
+        steps.step(next.map_or(0, <[u8]>::len))?;
         let fits = match (parts.get(part), next) {
             (None, None) => return Ok(true),
             (Some(Part::Any), _) => {

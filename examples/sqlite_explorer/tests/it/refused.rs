@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use trueform::testing::ScriptedUser;
+use trueform_sqlite_explorer::Database;
 
 use crate::support::{REVISIONS, Shop};
 
@@ -151,14 +152,30 @@ async fn what_is_wrong_is_said() {
 async fn memory_is_bounded() {
     let shop = Shop::new();
     let reader = shop.reader(REVISIONS[1]).await;
-    let value = "hex(randomblob(8000000))";
-    let values = [value; 30].join(", ");
+    let value = "hex(randomblob(500000))";
+    let values = [value; 400].join(", ");
     let failure = reader
         .failure("query", json!({ "sql": format!("SELECT {values}") }))
         .await;
     assert!(failure.contains("out of memory"), "{failure}");
     assert_eq!(reader.query("SELECT 1").await["rows"], json!([[1]]));
     reader.close().await;
+}
+
+/// In such a file SQLite reads BLOBs as UTF-16 where it wants a text.
+#[test]
+fn a_file_with_texts_in_utf_16() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("wide.db");
+    let direct = rusqlite::Connection::open(&file).expect("a file");
+    direct
+        .execute_batch("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (x)")
+        .expect("good SQL");
+    let problem = Database::open(file).expect_err("it is refused");
+    assert_eq!(
+        problem.to_string(),
+        "the database has texts in UTF-16, and this server works with UTF-8 only"
+    );
 }
 
 // A path could say where the server runs.
