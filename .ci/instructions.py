@@ -158,7 +158,9 @@ class Http:
             received += self.more()
         head, _, body = received.partition(b"\r\n\r\n")
         length = re.search(rb"\r\ncontent-length: (\d+)", head, re.IGNORECASE)
-        while len(body) < (int(length[1]) if length else 0):
+        # Other servers answer with a stream, which ends with an empty chunk.
+        is_stream = re.search(rb"\r\ntransfer-encoding: chunked", head, re.IGNORECASE)
+        while len(body) < (int(length[1]) if length else 0) or (is_stream and not body.endswith(b"0\r\n\r\n")):
             body += self.more()
         return head, body
 

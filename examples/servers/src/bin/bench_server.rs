@@ -1,9 +1,11 @@
-//! The server that benchmarks talk to: `add`, `echo` and `add_pair`, as many further tools as `TOOLS` says, a prompt, a
-//! resource and a template.
+//! The server that benchmarks talk to: tools that add, echo, report, wait and change a resource, a prompt, a resource and a
+//! template. `TOOLS`, `PROMPTS` and `RESOURCES` add as many of each.
 //!
 //! Speaks MCP on standard input and output, or HTTP with `--http ADDRESS`. `MAX_BODY` raises the limit of a request body.
 
-use trueform::{HttpConfig, prelude::*};
+use std::{sync::OnceLock, time::Duration};
+
+use trueform::{HttpConfig, ServerHandle, prelude::*, prompt::DynamicPrompt};
 
 /// Result of `add`.
 #[derive(Serialize, JsonSchema)]
@@ -39,6 +41,36 @@ async fn echo(text: String) -> String {
     text
 }
 
+/// Count, and report each number
+#[tool]
+async fn count(context: Context, to: u32) -> String {
+    for number in 1..=to {
+        context
+            .progress(f64::from(number), Some(f64::from(to)), None)
+            .await;
+    }
+    to.to_string()
+}
+
+/// Wait
+#[tool]
+async fn wait(milliseconds: u64) -> String {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+    milliseconds.to_string()
+}
+
+/// The server, once it is built, for the tool that tells its subscribers something.
+static HANDLE: OnceLock<ServerHandle> = OnceLock::new();
+
+/// Say that a resource has changed
+#[tool]
+fn touch(uri: String) -> &'static str {
+    match HANDLE.get().map(|handle| handle.resource_updated(&uri)) {
+        Some(true) => "touched",
+        _ => "not a URI",
+    }
+}
+
 /// Greet somebody
 #[prompt]
 fn greet(name: String) -> String {
@@ -64,7 +96,7 @@ fn number(variable: &str) -> Option<usize> {
 #[tokio::main]
 async fn main() -> trueform::Result {
     let mut server = Server::new("bench", env!("CARGO_PKG_VERSION"))
-        .tools(tools![add, echo, add_pair])
+        .tools(tools![add, echo, add_pair, count, wait, touch])
         .prompts(prompts![greet])
         .resources(resources![note, note_about]);
     for i in 0..number("TOOLS").unwrap_or(0) {
@@ -78,8 +110,24 @@ async fn main() -> trueform::Result {
             .handler(|_, _| async { Ok::<_, ToolError>("ok") });
         server = server.tools(tool);
     }
+    for i in 0..number("PROMPTS").unwrap_or(0) {
+        let prompt = DynamicPrompt::new(format!("prompt_{i:04}")).handler(|_, _| async { "ok" });
+        server = server.prompts(prompt);
+    }
+    for i in 0..number("RESOURCES").unwrap_or(0) {
+        let resource = DynamicResource::new(format!("bench://made/{i:04}"), format!("made_{i:04}"))
+            .handler(|_| async { "ok" });
+        server = server.resources(resource);
+    }
     if let Some(max_body) = number("MAX_BODY") {
         server = server.http(HttpConfig::default().max_body(max_body));
     }
-    server.run_with(std::env::args().skip(1)).await
+    let service = server.build()?;
+    // Before the first call, because the server does not read one yet.
+    let _ = HANDLE.set(service.handle());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--http", address] => service.serve_http(address).await,
+        _ => service.serve_stdio().await,
+    }
 }
