@@ -9,6 +9,7 @@ mod enums;
 mod methods;
 mod parts;
 mod revisions;
+mod sender;
 mod structs;
 mod table;
 mod unions;
@@ -20,7 +21,7 @@ use crate::{
     generated::Generated,
     inputs::{Inputs, OVERLAY},
     methods::distinct,
-    model::{Bits, Field, Model, Shape, TypeRef},
+    model::{Bits, Field, MethodDef, Model, Shape, TypeRef},
     problem::Problem,
     types::{self, FieldTypes},
 };
@@ -112,6 +113,7 @@ fn module(
     }
     methods::emit(&cx, &mut body);
     dispatch::emit(&cx, &mut body);
+    sender::emit(&cx, &mut body);
     // The results of an extension contain types of the core.
     if extension.is_none() {
         parts::emit(&cx, &mut body);
@@ -361,7 +363,19 @@ impl Context<'_> {
     /// A doc comment: the text of `docs.toml`, else a neutral sentence, then the revisions.
     fn doc(&self, item: &str, neutral: &str, known: Bits, of: Bits, out: &mut String) {
         let path = docs::path(self.extension.map(|(name, _)| name), item);
-        let words = self.inputs.docs.get(&path).map_or(neutral, String::as_str);
+        self.doc_at(&path, neutral, known, of, out);
+    }
+
+    /// The doc comment of a function that sends `method`, which a client sends at the revisions `known`.
+    fn doc_of_method(&self, method: &MethodDef, known: Bits, out: &mut String) {
+        // All methods are variants of one enumeration of the core.
+        let path = format!("Method.{}", method.name);
+        let neutral = format!("`{}`.", method.wire);
+        self.doc_at(&path, &neutral, known, Bits(0), out);
+    }
+
+    fn doc_at(&self, path: &str, neutral: &str, known: Bits, of: Bits, out: &mut String) {
+        let words = self.inputs.docs.get(path).map_or(neutral, String::as_str);
         for line in words.trim_end().lines() {
             let _ = writeln!(out, "/// {}", printable(line));
         }

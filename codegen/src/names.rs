@@ -143,6 +143,7 @@ const TAKEN_TYPES: &[&str] = &[
     "Cases",
     "Client",
     "ClientHandler",
+    "ClientMethods",
     "ClientNotification",
     "ClientNotificationSeed",
     "ClientRequest",
@@ -255,6 +256,19 @@ pub(crate) fn variants(names: &[&str]) -> Vec<String> {
         |name| free(pascal(name), |name| TAKEN_VARIANTS.contains(&name)),
         "",
     )
+}
+
+/// Functions of the trait that the functions for a client's messages are added to.
+const TAKEN_FUNCTIONS: [&str; 2] = ["send_notification", "send_request"];
+
+/// The names of the functions that send the messages `wires`, which must be sorted: `resources/templates/list` →
+/// `resources_templates_list`, after `prefix`.
+pub(crate) fn functions(prefix: &str, wires: &[&str]) -> Vec<String> {
+    let spelled = |wire: &&str| {
+        let name = snake(&format!("{prefix}{wire}").replace('/', "_"));
+        free(name, |name| TAKEN_FUNCTIONS.contains(&name))
+    };
+    choose(wires, spelled, "_")
 }
 
 /// `name`, with an underscore at its end if it `is_taken`.
@@ -370,6 +384,15 @@ mod tests {
         let none = |_: &str| None;
         assert_eq!(members(&["a", "a-", "key"], none), ["a", "a_2", "key_"]);
         assert_eq!(members(&["ty", "type"], none), ["ty", "ty_2"]);
+        let wires = ["a/bC", "a_b/c", "ping", "send/request", "type"];
+        assert_eq!(
+            functions("", &wires),
+            ["a_b_c", "a_b_c_2", "ping", "send_request_", "ty"]
+        );
+        assert_eq!(
+            functions("ext_", &["a/list", "type"]),
+            ["ext_a_list", "ext_type"]
+        );
         assert_eq!(members(&["Self", "self"], none), ["self_", "self_2"]);
     }
 }

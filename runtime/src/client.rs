@@ -25,6 +25,28 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Every message of every revision
+//!
+//! The functions of [`Client`] do what a program mostly wants: [`call_tool`](Client::call_tool) answers the server's questions on the way,
+//! [`list_tools`](Client::list_tools) reads all pages. The trait [`ClientMethods`], which the prelude has, is generated from the schemas and
+//! has one function for each message that a client sends, called as the message is on the wire. It sends that one message with
+//! whole params, takes the same options, and gives the result as it came. A message that the revision of the connection lacks is refused
+//! before it is sent ([`LocalError::Unavailable`]). The functions for the tasks extension are in a
+//! [trait of their own](crate::schema::ext::tasks::ClientMethods).
+//!
+//! ```
+//! # use trueform::prelude::*;
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use trueform::schema::PaginatedRequestParams;
+//!
+//! let client = Server::new("calc", "1.0.0").tools(tools![]).connect().await?;
+//! let page = client.tools_list(PaginatedRequestParams::default()).await?;
+//! assert!(page.tools.is_empty() && page.next_cursor.is_none());
+//! # Ok(())
+//! # }
+//! ```
 
 mod cache;
 mod call;
@@ -57,6 +79,11 @@ mod options;
 mod process;
 mod profile;
 mod request;
+#[cfg_attr(
+    not(any(feature = "client-http", all(feature = "http", feature = "testing"))),
+    allow(dead_code, reason = "only HTTP resumes")
+)]
+mod resumption;
 mod retry;
 mod served;
 mod server_requests;
@@ -90,6 +117,9 @@ use self::{
 
 use crate::gate::ToServer;
 
+#[doc(inline)]
+pub use trueform_schema::ClientMethods;
+
 pub use self::{
     cache::CacheLimits,
     call::{PromptCall, Repeatable, RepeatableCall, ResourceCall, ToolCall},
@@ -114,7 +144,7 @@ pub use self::{
 #[doc(inline)]
 pub use self::http::{
     AuthorizationRefused, Authorize, AuthorizedRequest, Challenge, HttpEndpoint, HttpError,
-    HttpErrorKind, MAX_AUTHORIZATIONS,
+    HttpErrorKind, HttpSession, MAX_AUTHORIZATIONS,
 };
 #[cfg(feature = "client-process")]
 pub use self::process::{ServerCommand, SpawnError};
@@ -135,6 +165,13 @@ struct Inner {
     /// Ends the child process that is the server when it is dropped.
     #[cfg(feature = "client-process")]
     process: Option<process::Held>,
+    /// What moves the messages over HTTP.
+    #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+    #[cfg_attr(
+        not(feature = "client-http"),
+        allow(dead_code, reason = "public with `client-http`")
+    )]
+    http: Option<Arc<http::Bridge>>,
 }
 
 /// The connection of a client that may still be connecting, and the task that reads it: they end with their owner.
@@ -255,7 +292,8 @@ impl Client {
         CompletionCall::new(self.clone(), of.into(), argument)
     }
 
-    /// Any request, by its method.
+    /// Any request, by its method: also one of an extension that another crate generated. [`ClientMethods`] has a function for each request
+    /// of the protocol.
     ///
     /// ```
     /// # use trueform::prelude::*;
@@ -273,7 +311,7 @@ impl Client {
         Request::new(self.clone(), params)
     }
 
-    /// Sends a notification.
+    /// Sends a notification. [`ClientMethods`] has a function for each of the protocol.
     ///
     /// # Errors
     /// [`LocalError::Closed`] when the connection is closed.
@@ -408,6 +446,22 @@ impl Client {
     }
 }
 
+impl methods::MethodSender for Client {
+    type Request<M: methods::AnyRequest> = Request<M>;
+    type Sent = Result<(), ClientError>;
+
+    fn send_request<M: methods::AnyRequest>(&self, params: M::Params) -> Request<M> {
+        self.request(params)
+    }
+
+    fn send_notification<N: methods::AnyNotification>(
+        &self,
+        params: &N::Params,
+    ) -> Result<(), ClientError> {
+        self.notify::<N>(params)
+    }
+}
+
 impl Inner {
     async fn connect(
         reader: impl AsyncRead + Send + Unpin + 'static,
@@ -425,9 +479,20 @@ impl Inner {
         reading: JoinHandle<()>,
         options: ClientOptions,
     ) -> Result<Self, ClientError> {
-        let reading = EndedWithOwner(link.clone(), Mutex::new(Some(reading)));
+        // It ends if this future is dropped.
+        let reading = EndedWithOwner::new(link.clone(), reading);
         let server = handshake::negotiate(&link, &options).await?;
-        Ok(Self {
+        Ok(Self::with(link, reading, options, server))
+    }
+
+    /// A connection whose revision is settled.
+    fn with(
+        link: Arc<Link>,
+        reading: EndedWithOwner,
+        options: ClientOptions,
+        server: ServerFacts,
+    ) -> Self {
+        Self {
             link,
             cache: options.cache.map(Cache::new),
             options,
@@ -436,11 +501,17 @@ impl Inner {
             reading,
             #[cfg(feature = "client-process")]
             process: None,
-        })
+            #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+            http: None,
+        }
     }
 }
 
 impl EndedWithOwner {
+    fn new(link: Arc<Link>, reading: JoinHandle<()>) -> Self {
+        Self(link, Mutex::new(Some(reading)))
+    }
+
     /// The task that reads, to be waited for.
     fn take(&self) -> Option<JoinHandle<()>> {
         self.1.lock().unwrap_or_else(PoisonError::into_inner).take()

@@ -3,6 +3,7 @@
 pub use crate::{
     Args, Asked, Client, Context, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
     Json, Principal, Server, State, ToolError,
+    client::ClientMethods,
     resource::{Caching, Folder},
     schema::{CallToolResult, ContentBlock, LoggingLevel, Revision},
     schemars::{self, JsonSchema},

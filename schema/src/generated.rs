@@ -17854,6 +17854,263 @@ pub mod handler {
         }
     }
 }
+/// The messages that a client sends, one function each. A function is called as its message: its name on the wire, with `_` in place of `/`, in
+/// small letters; `completion/complete` is [`completion_complete`](Self::completion_complete).
+///
+/// Each sends one message and gives the result as the server answers it. A function whose text ends with revisions has a message that
+/// exists at these only; the sender refuses it at the others.
+pub trait ClientMethods: crate::methods::MethodSender {
+    /// `completion/complete`: the client asks for completions of a partly typed argument.
+    ///
+    /// [Specification: completion](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion).
+    fn completion_complete(
+        &self,
+        params: CompleteRequestParams,
+    ) -> Self::Request<markers::Complete> {
+        self.send_request::<markers::Complete>(params)
+    }
+    /// `initialize`: the client's first request on a connection. It negotiates the revision and exchanges
+    /// capabilities. It is never cancelled and never part of a batch.
+    ///
+    /// [Specification: lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle).
+    ///
+    /// Until 2025-11-25.
+    fn initialize(
+        &self,
+        params: InitializeRequestParams,
+    ) -> Self::Request<markers::Initialize> {
+        self.send_request::<markers::Initialize>(params)
+    }
+    /// `logging/setLevel`: the client sets the least severe level of the log messages that it receives, for
+    /// the whole connection.
+    ///
+    /// [Specification: logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
+    ///
+    /// Until 2025-11-25.
+    fn logging_set_level(
+        &self,
+        params: SetLevelRequestParams,
+    ) -> Self::Request<markers::SetLevel> {
+        self.send_request::<markers::SetLevel>(params)
+    }
+    /// `notifications/cancelled`: the sender of a request cancels it. Since 2026-07-28 it is used on stdio
+    /// only, where a server also ends a subscription with it.
+    ///
+    /// [Specification: cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation).
+    fn notifications_cancelled(
+        &self,
+        params: &CancelledNotificationParams,
+    ) -> Self::Sent {
+        self.send_notification::<markers::Cancelled>(params)
+    }
+    /// `notifications/initialized`: the client confirms that the handshake is complete. Before it arrives,
+    /// a server sends nothing but pings and log messages.
+    ///
+    /// [Specification: lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle).
+    ///
+    /// Until 2025-11-25.
+    fn notifications_initialized(&self, params: &NotificationParams) -> Self::Sent {
+        self.send_notification::<markers::Initialized>(params)
+    }
+    /// `notifications/progress`: the side that handles a request reports its progress, if the request
+    /// carries a progress token. Since 2026-07-28 only servers send it.
+    ///
+    /// [Specification: progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress).
+    ///
+    /// Until 2025-11-25.
+    fn notifications_progress(&self, params: &ProgressNotificationParams) -> Self::Sent {
+        self.send_notification::<markers::Progress>(params)
+    }
+    /// `notifications/roots/list_changed`: the client reports that its list of roots has changed.
+    ///
+    /// [Specification: roots](https://modelcontextprotocol.io/specification/2025-11-25/client/roots).
+    ///
+    /// Until 2025-11-25.
+    fn notifications_roots_list_changed(
+        &self,
+        params: &NotificationParams,
+    ) -> Self::Sent {
+        self.send_notification::<markers::RootsListChanged>(params)
+    }
+    /// `notifications/tasks/status`: the side that runs a task reports that its status has changed. It is
+    /// optional, so do not rely on it.
+    ///
+    /// [Specification: tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
+    ///
+    /// Only in 2025-11-25.
+    fn notifications_tasks_status(
+        &self,
+        params: &TaskStatusNotificationParams,
+    ) -> Self::Sent {
+        self.send_notification::<markers::TaskStatus>(params)
+    }
+    /// `ping`: either side checks that the other still responds. The result is empty and due promptly, even
+    /// while a long call runs.
+    ///
+    /// [Specification: ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping).
+    ///
+    /// Until 2025-11-25.
+    fn ping(&self, params: RequestParams) -> Self::Request<markers::Ping> {
+        self.send_request::<markers::Ping>(params)
+    }
+    /// `prompts/get`: the client asks for the messages of a prompt, rendered with arguments.
+    ///
+    /// [Specification: prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts).
+    fn prompts_get(
+        &self,
+        params: GetPromptRequestParams,
+    ) -> Self::Request<markers::GetPrompt> {
+        self.send_request::<markers::GetPrompt>(params)
+    }
+    /// `prompts/list`: the client asks for one page of the prompts of the server.
+    ///
+    /// [Specification: prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts).
+    fn prompts_list(
+        &self,
+        params: PaginatedRequestParams,
+    ) -> Self::Request<markers::ListPrompts> {
+        self.send_request::<markers::ListPrompts>(params)
+    }
+    /// `resources/list`: the client asks for one page of the resources of the server.
+    ///
+    /// [Specification: resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources).
+    fn resources_list(
+        &self,
+        params: PaginatedRequestParams,
+    ) -> Self::Request<markers::ListResources> {
+        self.send_request::<markers::ListResources>(params)
+    }
+    /// `resources/read`: the client asks for the content of a resource.
+    ///
+    /// [Specification: resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources).
+    fn resources_read(
+        &self,
+        params: ReadResourceRequestParams,
+    ) -> Self::Request<markers::ReadResource> {
+        self.send_request::<markers::ReadResource>(params)
+    }
+    /// `resources/subscribe`: the client asks for a notification whenever a resource changes.
+    ///
+    /// [Specification: resources](https://modelcontextprotocol.io/specification/2025-11-25/server/resources).
+    ///
+    /// Until 2025-11-25.
+    fn resources_subscribe(
+        &self,
+        params: SubscribeRequestParams,
+    ) -> Self::Request<markers::Subscribe> {
+        self.send_request::<markers::Subscribe>(params)
+    }
+    /// `resources/templates/list`: the client asks for one page of the resource templates of the server.
+    ///
+    /// [Specification: resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources).
+    fn resources_templates_list(
+        &self,
+        params: PaginatedRequestParams,
+    ) -> Self::Request<markers::ListResourceTemplates> {
+        self.send_request::<markers::ListResourceTemplates>(params)
+    }
+    /// `resources/unsubscribe`: the client ends its subscription to a resource.
+    ///
+    /// [Specification: resources](https://modelcontextprotocol.io/specification/2025-11-25/server/resources).
+    ///
+    /// Until 2025-11-25.
+    fn resources_unsubscribe(
+        &self,
+        params: UnsubscribeRequestParams,
+    ) -> Self::Request<markers::Unsubscribe> {
+        self.send_request::<markers::Unsubscribe>(params)
+    }
+    /// `server/discover`: the client asks for the revisions, capabilities and instructions of the server.
+    /// Every server implements it. Clients need not call it first.
+    ///
+    /// [Specification: versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning).
+    ///
+    /// Only in 2026-07-28.
+    fn server_discover(
+        &self,
+        params: RequestParams,
+    ) -> Self::Request<markers::Discover> {
+        self.send_request::<markers::Discover>(params)
+    }
+    /// `subscriptions/listen`: the client opens a stream of the notifications that it names. The result
+    /// arrives when the server closes the stream gracefully.
+    ///
+    /// [Specification: subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions).
+    ///
+    /// Only in 2026-07-28.
+    fn subscriptions_listen(
+        &self,
+        params: SubscriptionsListenRequestParams,
+    ) -> Self::Request<markers::SubscriptionsListen> {
+        self.send_request::<markers::SubscriptionsListen>(params)
+    }
+    /// `tasks/cancel`: asks for a task to be cancelled. In 2025-11-25 either side sends it, in the
+    /// extension only the client.
+    ///
+    /// [Specification: tasks extension](https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md).
+    ///
+    /// Only in 2025-11-25.
+    fn tasks_cancel(
+        &self,
+        params: CancelTaskRequestParams,
+    ) -> Self::Request<markers::CancelTask> {
+        self.send_request::<markers::CancelTask>(params)
+    }
+    /// `tasks/get`: asks for the state of a task. In the extension of 2026-07-28 the response also holds
+    /// the task's result, and only the client sends it; in 2025-11-25 either side does.
+    ///
+    /// [Specification: tasks extension](https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md).
+    ///
+    /// Only in 2025-11-25.
+    fn tasks_get(
+        &self,
+        params: GetTaskRequestParams,
+    ) -> Self::Request<markers::GetTask> {
+        self.send_request::<markers::GetTask>(params)
+    }
+    /// `tasks/list`: asks the peer for one page of the tasks that it runs for the sender.
+    ///
+    /// [Specification: tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
+    ///
+    /// Only in 2025-11-25.
+    fn tasks_list(
+        &self,
+        params: PaginatedRequestParams,
+    ) -> Self::Request<markers::ListTasks> {
+        self.send_request::<markers::ListTasks>(params)
+    }
+    /// `tasks/result`: asks for the result of a task; the response comes when the task has ended.
+    ///
+    /// [Specification: tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
+    ///
+    /// Only in 2025-11-25.
+    fn tasks_result(
+        &self,
+        params: GetTaskPayloadRequestParams,
+    ) -> Self::Request<markers::GetTaskPayload> {
+        self.send_request::<markers::GetTaskPayload>(params)
+    }
+    /// `tools/call`: the client calls a tool. A tool that fails returns a result with `isError`; an unknown
+    /// tool is a JSON-RPC error.
+    ///
+    /// [Specification: tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools).
+    fn tools_call(
+        &self,
+        params: CallToolRequestParams,
+    ) -> Self::Request<markers::CallTool> {
+        self.send_request::<markers::CallTool>(params)
+    }
+    /// `tools/list`: the client asks for one page of the tools of the server.
+    ///
+    /// [Specification: tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools).
+    fn tools_list(
+        &self,
+        params: PaginatedRequestParams,
+    ) -> Self::Request<markers::ListTools> {
+        self.send_request::<markers::ListTools>(params)
+    }
+}
+impl<S: crate::methods::MethodSender + ?Sized> ClientMethods for S {}
 impl parts::Parts for Annotations {
     fn each_part<'a>(&'a self, visit: &mut dyn FnMut(parts::Part<'a>)) {
         if self.last_modified.is_some() {

@@ -119,6 +119,42 @@ impl<N: Notification> AnyNotification for N {
     }
 }
 
+/// What sends the messages of a client. Every binding generates a trait `ClientMethods` on top of it, with one function per message.
+///
+/// ```
+/// use trueform_schema::{ClientMethods, PaginatedRequestParams, methods::{AnyNotification, AnyRequest, MethodSender}};
+///
+/// /// Writes down which methods are used.
+/// struct Names;
+///
+/// impl MethodSender for Names {
+///     type Request<M: AnyRequest> = &'static str;
+///     type Sent = &'static str;
+///
+///     fn send_request<M: AnyRequest>(&self, _: M::Params) -> &'static str {
+///         M::METHOD
+///     }
+///
+///     fn send_notification<N: AnyNotification>(&self, _: &N::Params) -> &'static str {
+///         N::METHOD
+///     }
+/// }
+///
+/// assert_eq!(Names.tools_list(PaginatedRequestParams::default()), "tools/list");
+/// ```
+pub trait MethodSender {
+    /// A request that is about to be sent.
+    type Request<M: AnyRequest>;
+    /// What is known of a notification once it is sent.
+    type Sent;
+
+    /// Sends a request of the method `M`.
+    fn send_request<M: AnyRequest>(&self, params: M::Params) -> Self::Request<M>;
+
+    /// Sends a notification of the method `N`.
+    fn send_notification<N: AnyNotification>(&self, params: &N::Params) -> Self::Sent;
+}
+
 /// A boxed future that borrows nothing.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

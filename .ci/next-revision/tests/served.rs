@@ -10,7 +10,7 @@ use trueform::{
     prelude::*,
     schema::{
         CallToolResult, ContentBlock, NotesViewedNotificationParams, RequestMetaObject, Revision,
-        SearchNotesRequestParams, TextContent, methods,
+        SearchNotesRequestParams, TextContent,
     },
 };
 
@@ -210,9 +210,9 @@ async fn the_client_speaks_them() {
         let result = result.expect("a result");
         assert_eq!(result.trace_id.as_deref(), Some("t-1"));
         let params = SearchNotesRequestParams::new(RequestMetaObject::new());
-        let found = soon(client.request::<methods::SearchNotes>(params)).await;
+        let found = soon(client.notes_search(params)).await;
         assert_eq!(found.expect("a result").notes, ["all"]);
-        let sent = client.notify::<methods::NotesViewed>(&viewed);
+        let sent = client.notifications_notes_viewed(&viewed);
         sent.expect("it is sent");
     }
 
@@ -221,6 +221,6 @@ async fn the_client_speaks_them() {
     let client = client.expect("it connects");
     let result = soon(client.call_tool("traced", json!({}))).await;
     assert_eq!(result.expect("a result").trace_id, None);
-    let sent = client.notify::<methods::NotesViewed>(&viewed);
+    let sent = client.notifications_notes_viewed(&viewed);
     sent.expect_err("that revision does not have it");
 }

@@ -10,6 +10,7 @@ use trueform_schema::{LoggingLevel, ProgressNotificationParams, RequestId, metho
 use super::{
     link::{Busy, OnProgress},
     notified::Notified,
+    resumption::Resumption,
 };
 use crate::{contained::contained, jsonrpc};
 
@@ -25,6 +26,8 @@ pub(super) struct RequestOptions {
     pub(super) id: Option<RequestId>,
     /// Where to note that the server is busy.
     pub(super) busy: Option<Busy>,
+    /// What the first request of the call does with event ids.
+    pub(super) resumption: Option<Box<Resumption>>,
 }
 
 impl RequestOptions {
@@ -47,8 +50,12 @@ impl RequestOptions {
         }));
     }
 
+    pub(super) fn resumption(&mut self) -> &mut Resumption {
+        self.resumption.get_or_insert_default()
+    }
+
     /// The same options for one more request of a call.
-    pub(super) fn again(&self, on_progress: Option<OnProgress>) -> Self {
+    pub(super) fn again(&mut self, on_progress: Option<OnProgress>) -> Self {
         Self {
             timeout: self.timeout,
             longest: self.longest,
@@ -56,6 +63,7 @@ impl RequestOptions {
             log_level: self.log_level.clone(),
             id: None,
             busy: None,
+            resumption: self.resumption.take(),
         }
     }
 }
@@ -134,6 +142,30 @@ macro_rules! call_options {
             /// effect in the legacy era, where `logging/setLevel` decides.
             pub fn log_level(mut self, level: trueform_schema::LoggingLevel) -> Self {
                 self.plan.log_level = Some(level);
+                self
+            }
+
+            /// Calls `report` with a token each time from which the answer can be resumed if this client ends before it came: the id of the
+            /// event that was taken last, for [`resume_from`](Self::resume_from). A server that gives its events no ids brings none.
+            ///
+            /// Only the first request of a call has tokens. Only Streamable HTTP has them, up to 2025-11-25: elsewhere the call ends with
+            /// [`LocalError::NoResumption`](crate::client::LocalError::NoResumption) or
+            /// [`LocalError::Unavailable`](crate::client::LocalError::Unavailable), and nothing is sent.
+            pub fn on_resumption_token(mut self, report: impl FnMut(&str) + Send + 'static) -> Self {
+                self.plan.resumption().on_token(report);
+                self
+            }
+
+            /// Does not send the request, but takes the rest of the answer to the same request of an earlier client, from the event
+            /// after `token`. What of the stream came before it, such as progress reports, does not come again. The client has to be of
+            /// the session that the earlier one had: see `HttpEndpoint::session`. A token belongs to one request; the params given here
+            /// are not sent.
+            ///
+            /// A resumed request is not sent again by a [`RetryPolicy`](crate::client::RetryPolicy). A token has 1 to 4,096 bytes and no
+            /// control characters. Where there are no tokens, the call ends as
+            /// [`on_resumption_token`](Self::on_resumption_token) says.
+            pub fn resume_from(mut self, token: impl Into<String>) -> Self {
+                self.plan.resumption().resume_from(token.into());
                 self
             }
         }

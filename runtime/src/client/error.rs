@@ -79,6 +79,8 @@ pub enum LocalError {
     Version(Vec<String>),
     /// The negotiated revision has no such method or feature.
     Unavailable(&'static str, Revision),
+    /// Only Streamable HTTP has resumption tokens: they are the ids of its events.
+    NoResumption,
     /// The task was cancelled, by this client or by the server; holds its id.
     TaskCancelled(String),
     /// The server keeps asking for input; holds how many rounds there were.
@@ -183,6 +185,9 @@ impl fmt::Display for LocalError {
             Self::Unavailable(what, revision) => {
                 write!(f, "{what} does not exist at revision {revision}")
             }
+            Self::NoResumption => f.write_str(
+                "not sent: there are no resumption tokens on this connection; only Streamable HTTP has them",
+            ),
             Self::TaskCancelled(id) => write!(f, "the task {} was cancelled", sentence(id)),
             Self::TooManyRounds(rounds) => {
                 write!(f, "the server still asked for input after {rounds} rounds")

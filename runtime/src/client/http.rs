@@ -13,6 +13,7 @@ mod endpoint;
 mod error;
 pub(crate) mod events;
 pub(crate) mod exchange;
+mod joined;
 mod listener;
 mod outgoing;
 mod request;
@@ -25,9 +26,12 @@ mod stream;
 
 use std::sync::Arc;
 
-use self::{bridge::Bridge, exchange::HttpSender};
-use super::{Client, ClientError, ClientOptions, Inner, link::Link, sink::ClientSink};
+use self::exchange::HttpSender;
+use super::{
+    Client, ClientError, ClientOptions, EndedWithOwner, Inner, link::Link, sink::ClientSink,
+};
 
+pub(super) use self::bridge::Bridge;
 pub(crate) use self::bridge::HttpSettings;
 #[cfg(all(feature = "http", feature = "testing"))]
 pub(crate) use self::bridge::{CLOSE_WITHIN, HEAD_WITHIN};
@@ -38,30 +42,44 @@ pub use self::{
     challenge::Challenge,
     endpoint::HttpEndpoint,
     error::HttpErrorKind,
+    joined::HttpSession,
 };
 
 impl Client {
     /// Connects over HTTP, whatever sends the requests.
     pub(crate) async fn over_http(
         sender: impl HttpSender,
-        settings: HttpSettings,
+        mut settings: HttpSettings,
         options: ClientOptions,
     ) -> Result<Self, ClientError> {
         let (out, outbox) = ClientSink::queue();
         let link = Link::over(out, &options, Arc::default());
+        link.resumptions.allow();
+        let joined = settings.joined.take();
         let bridge = Bridge::new(
             Arc::new(sender),
             settings,
             link.clone(),
             options.max_message,
         );
-        let running = tokio::spawn(bridge.run(outbox));
+        if let Some(joined) = &joined {
+            bridge.requests.join(&joined.id, joined.revision);
+        }
+        let running = tokio::spawn(bridge.clone().run(outbox));
         // A client that is dropped does not wait for the end, and does not prevent it.
         let reading = tokio::spawn(async move {
             // What there was to be said of its end has been logged.
             let _ = running.await;
         });
-        let inner = Inner::settled(link, reading, options).await?;
+        let mut inner = match joined {
+            Some(joined) => {
+                let server = joined.settle(&link);
+                let reading = EndedWithOwner::new(link.clone(), reading);
+                Inner::with(link, reading, options, server)
+            }
+            None => Inner::settled(link, reading, options).await?,
+        };
+        inner.http = Some(bridge);
         Ok(Self {
             inner: Arc::new(inner),
         })

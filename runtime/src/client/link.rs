@@ -30,6 +30,7 @@ use super::{
     handler::ClientHandler,
     mailbox::Mailbox,
     notified::Notified,
+    resumption::Resumptions,
     server_requests::ServerRequests,
     sink::{ClientSink, Closed, MOST_UNSENT, Room},
     strays::StrayLog,
@@ -58,6 +59,7 @@ pub(super) struct Link {
     pub(super) flights: Flights,
     pub(super) changes: Changes,
     pub(super) strays: StrayLog,
+    pub(super) resumptions: Resumptions,
 }
 
 struct LinkState {
@@ -130,6 +132,7 @@ impl Link {
             flights: Flights::new(options.max_in_flight, options.max_queued),
             changes: Changes::default(),
             strays: StrayLog::default(),
+            resumptions: Resumptions::default(),
         })
     }
 
@@ -164,6 +167,12 @@ impl Link {
     /// An id that this connection has not used.
     pub(super) fn new_id(&self) -> RequestId {
         RequestId::Integer(self.next_id.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Gives the requests from now on ids from `first` on.
+    #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+    pub(super) fn number_from(&self, first: i64) {
+        self.next_id.store(first - 1, Ordering::Relaxed);
     }
 
     /// Sends a request.

@@ -111,8 +111,10 @@ impl Client {
         plan: RequestOptions,
     ) -> Result<Json, ClientError> {
         match &self.inner.options.retry {
-            None => self.exchange_once(call, params, plan).await,
-            Some(policy) => self.exchange_by(policy, call, params, plan).await,
+            Some(policy) if plan.resumption.is_none() => {
+                self.exchange_by(policy, call, params, plan).await
+            }
+            _ => self.exchange_once(call, params, plan).await,
         }
     }
 
@@ -136,6 +138,9 @@ impl Client {
             .or(options.reset_by_progress.then_some(options.longest));
         let wants_progress = plan.on_progress.is_some() || longest.is_some() || plan.id.is_some();
         let id = plan.id.take().unwrap_or_else(|| link.new_id());
+        if let Some(resumption) = plan.resumption.take() {
+            link.resumptions.keep(&id, *resumption, self.revision())?;
+        }
         let token = wants_progress.then_some(&id);
         let params = match options.negotiation {
             Negotiation::Nothing => At::new(params, self.revision()).to_json(),

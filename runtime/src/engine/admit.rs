@@ -24,7 +24,7 @@ use crate::{
     drive::Reply,
     exchange::Exchange,
     feature::{self, logging},
-    gate::{self, Claims, Headers, Stage},
+    gate::{self, Claims, HeaderValue, Headers, NAME_HEADER, Stage},
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Negotiated, Opening, Phase, Session},
     trace,
@@ -230,7 +230,9 @@ impl Engine {
                 None => {
                     let extensions = &self.features.extensions;
                     let member = extensions.header_name(name, claimed.unwrap_or(newest));
-                    member.map(|member| (member, named_by_extension(received, claims, member)))
+                    let may_lack = self.host.settings.incoming.allows_absent_names()
+                        && http.headers.get(NAME_HEADER) == HeaderValue::Absent;
+                    member.filter(|_| !may_lack).map(|member| (member, named_by_extension(received, claims, member)))
                 }
             };
             gate::check_standard_headers(http.headers, name, named, claims).map_err(refuse)?;

@@ -239,6 +239,11 @@ impl Inbound {
         !self.forbids(Leniency::RepeatedIds)
     }
 
+    /// Whether a request of an extension over HTTP may lack the header that repeats the name in its params.
+    pub(crate) fn allows_absent_names(self) -> bool {
+        !self.forbids(Leniency::AbsentNames)
+    }
+
     /// Whether `leniency` is to be looked for.
     fn forbids(self, leniency: Leniency) -> bool {
         self.policy != Policy::Off && !self.leniencies.contains(leniency)

@@ -39,6 +39,10 @@ pub enum Leniency {
     /// id cannot be cancelled by a notification. On a byte stream the second request is dropped whatever this says.
     // DEC-1
     RepeatedIds,
+    /// Over HTTP a request of an extension without the header `Mcp-Name`, such as `tasks/get`: its params say what the header repeats. A
+    /// header that says something else, and a request of the core without the header, are refused whatever this says.
+    // F-25
+    AbsentNames,
     /// An item without its form in a list of a server: [`Client::list_tools`](crate::client::Client::list_tools), and what lists
     /// prompts and resources, leave it out. It concerns nothing else.
     MalformedItems,
@@ -46,7 +50,7 @@ pub enum Leniency {
 
 impl Leniency {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::UnknownMembers,
         Self::AbsentParams,
         Self::AbsentMembers,
@@ -56,6 +60,7 @@ impl Leniency {
         Self::Formats,
         Self::MissingErrorId,
         Self::RepeatedIds,
+        Self::AbsentNames,
         Self::MalformedItems,
     ];
 
@@ -72,6 +77,7 @@ impl Leniency {
             Self::Formats => "formats",
             Self::MissingErrorId => "missing-error-id",
             Self::RepeatedIds => "repeated-ids",
+            Self::AbsentNames => "absent-names",
             Self::MalformedItems => "malformed-items",
         }
     }

@@ -142,6 +142,7 @@ impl InProcessHttp {
             headers: self.headers,
             authorize: None,
             on_new_session: None,
+            joined: None,
         };
         Client::over_http(sender, settings, options).await
     }

@@ -10,19 +10,15 @@ mod remembered;
 mod resumed;
 mod retried;
 mod server;
+mod sessions;
+mod taken_over;
 
-use std::{
-    future::IntoFuture,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::future::IntoFuture;
 
 use serde_json::{Value, json};
 use trueform::{
     Client, Policy,
-    client::{ClientError, ClientOptions, HttpEndpoint, HttpError, HttpErrorKind, LocalError},
+    client::{ClientError, ClientOptions, HttpEndpoint, HttpError, LocalError},
     prelude::*,
     schema::methods::RootsListChanged,
 };
@@ -276,72 +272,6 @@ async fn cancellation() {
             );
         }
     }
-}
-
-// G-3: once for all requests that notice it, and the calls are answered.
-#[tokio::test]
-async fn a_session_that_the_server_ended() {
-    let sessions = Arc::new(AtomicUsize::new(0));
-    let opened = sessions.clone();
-    let server = Scripted::start(move |asked, answer| {
-        let opened = opened.clone();
-        async move {
-            let count = match asked.what() {
-                "initialize" => opened.fetch_add(1, Ordering::SeqCst) + 1,
-                _ => opened.load(Ordering::SeqCst),
-            };
-            let Some((asked, answer)) = legacy(asked, answer, &format!("s-{count}")).await else {
-                return;
-            };
-            match (asked.what(), asked.header("mcp-session-id")) {
-                ("tools/call", Some("s-1")) => answer.reply("404 Not Found", "", "").await,
-                ("tools/call", _) => answer.result(&asked, called("done")).await,
-                _ => answer.reply("405 Method Not Allowed", "", "").await,
-            }
-        }
-    })
-    .await;
-    let reported = Arc::new(AtomicUsize::new(0));
-    let report = reported.clone();
-    let endpoint = HttpEndpoint::new(&*server.url).on_new_session(move || {
-        report.fetch_add(1, Ordering::SeqCst);
-    });
-    let client = soon(endpoint.connect_as(old())).await.unwrap();
-    let mut calls = tokio::task::JoinSet::new();
-    for _ in 0..8 {
-        calls.spawn(client.call_tool("x", ()).into_future());
-    }
-    for called in soon(calls.join_all()).await {
-        assert_eq!(called.unwrap().text(), "done");
-    }
-    assert_eq!(sessions.load(Ordering::SeqCst), 2, "{:?}", server.whats());
-    assert_eq!(reported.load(Ordering::SeqCst), 1);
-    let openings = server.all("initialize");
-    assert_eq!(openings[1].header("mcp-session-id"), None);
-    assert_eq!(openings[0].body["params"], openings[1].body["params"]);
-    assert_ne!(openings[0].id(), openings[1].id(), "A-3");
-    soon(client.close()).await;
-    assert_eq!(
-        server.all("DELETE")[0].header("mcp-session-id"),
-        Some("s-2")
-    );
-}
-
-#[tokio::test]
-async fn sessions_that_do_not_last() {
-    let server = Scripted::start(|asked, answer| async move {
-        if let Some((_, answer)) = legacy(asked, answer, "s").await {
-            answer.reply("404 Not Found", "", "").await;
-        }
-    })
-    .await;
-    let client = connect(&server, old()).await;
-    let error = failed(call(&client, "x").await);
-    assert_eq!(error.kind(), HttpErrorKind::SessionLost);
-    let openings = server.all("initialize").len();
-    // A server without the session's own stream may say 404 too: that ends no session.
-    assert_eq!(openings, 2, "{:?}", server.whats());
-    assert_eq!(server.all("tools/call").len(), 2);
 }
 
 // D-8, D-9, D-12, TRAP-05: what the answer to the probe says of the era.

@@ -1882,6 +1882,49 @@ pub mod handler {
         }
     }
 }
+/// The messages of the tasks extension that a client sends, one function each. A function is called as its message: `ext_` and its name on the wire, with `_` in place of `/`, in
+/// small letters; `tasks/cancel` is [`ext_tasks_cancel`](Self::ext_tasks_cancel).
+///
+/// Each sends one message and gives the result as the server answers it. A function whose text ends with revisions has a message that
+/// exists at these only; the sender refuses it at the others.
+pub trait ClientMethods: crate::methods::MethodSender {
+    /// `tasks/cancel`: asks for a task to be cancelled. In 2025-11-25 either side sends it, in the
+    /// extension only the client.
+    ///
+    /// [Specification: tasks extension](https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md).
+    ///
+    /// Only in 2026-07-28.
+    fn ext_tasks_cancel(
+        &self,
+        params: CancelTaskRequestParams,
+    ) -> Self::Request<methods::CancelTask> {
+        self.send_request::<methods::CancelTask>(params)
+    }
+    /// `tasks/get`: asks for the state of a task. In the extension of 2026-07-28 the response also holds
+    /// the task's result, and only the client sends it; in 2025-11-25 either side does.
+    ///
+    /// [Specification: tasks extension](https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md).
+    ///
+    /// Only in 2026-07-28.
+    fn ext_tasks_get(
+        &self,
+        params: GetTaskRequestParams,
+    ) -> Self::Request<methods::GetTask> {
+        self.send_request::<methods::GetTask>(params)
+    }
+    /// `tasks/update`: the client sends input that a task waits for.
+    ///
+    /// [Specification: tasks extension](https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md).
+    ///
+    /// Only in 2026-07-28.
+    fn ext_tasks_update(
+        &self,
+        params: UpdateTaskRequestParams,
+    ) -> Self::Request<methods::UpdateTask> {
+        self.send_request::<methods::UpdateTask>(params)
+    }
+}
+impl<S: crate::methods::MethodSender + ?Sized> ClientMethods for S {}
 
 support::wire!(
     record:

@@ -1,6 +1,9 @@
 //! What moves the messages of a client over HTTP: messages become requests, responses become messages.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Request, StatusCode, Uri, header};
@@ -15,9 +18,11 @@ use super::{
     authorize::{AuthorizationRefused, Authorize, AuthorizedRequest, MAX_AUTHORIZATIONS, secret},
     error::{HttpError, HttpErrorKind, target},
     exchange::{Boxed, Chunks, HttpAnswer, HttpSender},
+    joined::Joined,
     request::Requests,
     retry_after::{is_busy, retry_after},
     sent::SentMessage,
+    session::has_no_session,
 };
 use crate::{client::link::Link, contained::contained_future, jsonrpc};
 
@@ -28,7 +33,7 @@ pub(crate) const HEAD_WITHIN: Duration = Duration::from_secs(60);
 /// Longest wait at the end for requests that are not answered, and for the end of the session, each: 5 s.
 pub(crate) const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 /// Longest wait for the body of a refusal: 10 s.
-const REFUSAL_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const REFUSAL_WITHIN: Duration = Duration::from_secs(10);
 
 /// What one connection is made of.
 pub(crate) struct HttpSettings {
@@ -37,6 +42,8 @@ pub(crate) struct HttpSettings {
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
     pub(crate) on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// The session that the client goes on with.
+    pub(crate) joined: Option<Joined>,
 }
 
 /// What moves the messages of one client.
@@ -52,19 +59,21 @@ pub(crate) struct Bridge {
     /// Notified when that is done.
     pub(super) renewed: Notify,
     streams: Semaphore,
+    /// The session goes on when the client ends.
+    pub(super) leaves_session: AtomicBool,
 }
 
-/// A body that has been taken.
-pub(super) struct NoBody;
+/// A body that has been taken, or that has been read already.
+pub(super) struct ReadBody(pub(super) Option<Bytes>);
 
-impl Chunks for NoBody {
+impl Chunks for ReadBody {
     fn next(&mut self) -> Boxed<'_, Option<Result<Bytes, String>>> {
-        Box::pin(std::future::ready(None))
+        Box::pin(std::future::ready(self.0.take().map(Ok)))
     }
 }
 
 impl Bridge {
-    pub(crate) fn new(
+    pub(super) fn new(
         sender: Arc<dyn HttpSender>,
         settings: HttpSettings,
         link: Arc<Link>,
@@ -80,17 +89,27 @@ impl Bridge {
             renewing: Mutex::default(),
             renewed: Notify::new(),
             streams: Semaphore::new(MAX_STREAMS),
+            leaves_session: AtomicBool::new(false),
         })
     }
 
     /// Sends the request `sent` and passes its answer on, or its error.
     pub(super) async fn ask(self: &Arc<Self>, sent: &Arc<SentMessage>, id: &RequestId) {
-        let request = self.requests.post(sent);
+        let request = sent
+            .resumes_after()
+            .is_none()
+            .then(|| self.requests.post(sent));
         let session = self.requests.session();
         // It is never closed. Held until the end of the response.
         let _permit = self.streams.acquire().await;
-        let answer = self.exchange(request).await;
-        if let Err(error) = self.answered(sent, id, answer, session).await {
+        let outcome = match request {
+            Some(request) => {
+                let answer = self.exchange(request).await;
+                self.answered(sent, id, answer, session).await
+            }
+            None => self.resume(sent, id).await,
+        };
+        if let Err(error) = outcome {
             tracing::debug!(%error, "a request has no answer");
             self.link.fail(id, self.sender.failure(error));
         }
@@ -106,10 +125,12 @@ impl Bridge {
     ) -> Result<(), HttpError> {
         let mut answer = answer?;
         // G-3
-        if let (StatusCode::NOT_FOUND, Some(stale)) = (answer.status, session) {
+        if let Some(stale) = session
+            && has_no_session(&mut answer).await
+        {
             self.renew(&stale).await?;
             answer = self.exchange(self.requests.post(sent)).await?;
-            if answer.status == StatusCode::NOT_FOUND {
+            if has_no_session(&mut answer).await {
                 let problem = "the server ended the session, and the new one at once";
                 let advice = "connect anew";
                 let kind = HttpErrorKind::SessionLost;
@@ -136,7 +157,7 @@ impl Bridge {
             let kind = HttpErrorKind::NotAnAnswer;
             return Err(HttpError::new(kind, target, problem, "").with_status(status));
         }
-        let body = std::mem::replace(&mut answer.body, Box::new(NoBody));
+        let body = std::mem::replace(&mut answer.body, Box::new(ReadBody(None)));
         if status.is_success() {
             self.requests.answered(sent, &answer.headers);
             if answer.is_events() {

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use reqwest::Url;
 
 use super::{
-    Authorize, HttpError, HttpErrorKind, HttpSettings,
+    Authorize, HttpError, HttpErrorKind, HttpSession, HttpSettings,
     authorize::secret,
     bridge, outgoing,
     sender::{self, Connections},
@@ -35,8 +35,8 @@ use crate::{
 /// It finds out the era as over any transport, and sends the headers that the revision has. In the legacy era it opens the session's
 /// own stream, again after it ended, and gives up where the server has none; a stream of a request that breaks off is resumed from
 /// its last event, if the server gave its events ids, at most 5 times in a row without a new event. Waits double from 0.25 s up to 30 s,
-/// with a part by chance, and are never shorter than the server's `retry`. A session that the server ended (404) is opened again once
-/// for all requests that notice it: see [`on_new_session`](Self::on_new_session). [`Client::close`] ends the session by DELETE.
+/// with a part by chance, and are never shorter than the server's `retry`. A session that the server ended (404, or 400 with an error
+/// -32000 or -32001 that says so) is opened again once for all requests that notice it: see [`on_new_session`](Self::on_new_session). [`Client::close`] ends the session by DELETE.
 /// Redirects are followed within the origin, at most 5, and refused elsewhere. Compressed bodies are neither asked for nor taken.
 ///
 /// # Bounds
@@ -56,6 +56,7 @@ pub struct HttpEndpoint {
     authorize: Option<Arc<dyn Authorize>>,
     on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
     uses_proxy: bool,
+    session: Option<HttpSession>,
 }
 
 impl HttpEndpoint {
@@ -88,6 +89,7 @@ impl HttpEndpoint {
             authorize: None,
             on_new_session: None,
             uses_proxy: false,
+            session: None,
         }
     }
 
@@ -122,10 +124,20 @@ impl HttpEndpoint {
         self
     }
 
+    /// Goes on with a session that an earlier client opened, instead of opening one: there is no handshake. The options of the client have to
+    /// declare what the earlier one declared. Requests get ids from the milliseconds since 1970 on, which the earlier client has not used.
+    ///
+    /// A session that the server has ended meanwhile is not opened again: requests end with
+    /// [`HttpErrorKind::SessionLost`].
+    pub fn session(mut self, session: HttpSession) -> Self {
+        self.session = Some(session);
+        self
+    }
+
     /// Connects with the default options.
     ///
     /// # Errors
-    /// [`LocalError::Http`] if the URL or a header is not one, or the server gives no answer; otherwise those of [`Client::over`].
+    /// [`LocalError::Version`] or [`LocalError::Encode`] if a [session](Self::session) cannot be one of this client; [`LocalError::Http`] if the URL or a header is not one, or the server gives no answer; otherwise those of [`Client::over`].
     pub async fn connect(self) -> Result<Client, ClientError> {
         self.connect_as(ClientOptions::new()).await
     }
@@ -143,6 +155,7 @@ impl HttpEndpoint {
         let headers = self
             .checked_headers()
             .map_err(|problem| unusable(problem, ""))?;
+        let joined = self.session.map(|session| session.checked(&options)).transpose()?;
         let connections = Connections::new(self.uses_proxy)
             .map_err(|problem| unusable(format!("no HTTP client: {problem}"), ""))?;
         let settings = HttpSettings {
@@ -150,6 +163,7 @@ impl HttpEndpoint {
             headers,
             authorize: self.authorize,
             on_new_session: self.on_new_session,
+            joined,
         };
         Client::over_http(connections, settings, options).await
     }

@@ -7,6 +7,7 @@ use tokio::{sync::oneshot, time::sleep};
 
 use super::{
     bridge::Bridge,
+    session::has_no_session,
     stream::{Place, StreamEnd, Wanted, is_of_connection, is_passing},
 };
 
@@ -56,7 +57,7 @@ impl Bridge {
         had: &mut bool,
     ) -> Next {
         let session = self.requests.session();
-        let answer = match self.exchange(self.requests.get(place.last.as_ref())).await {
+        let mut answer = match self.exchange(self.requests.get(place.last.as_ref())).await {
             Ok(answer) => answer,
             Err(error) if is_of_connection(&error) => {
                 tracing::debug!(%error, "the session's own stream cannot be opened");
@@ -80,8 +81,10 @@ impl Bridge {
             }
             return Next::Again;
         }
-        match (status, session) {
-            (StatusCode::NOT_FOUND, Some(stale)) if *had => match self.renew(&stale).await {
+        if let Some(stale) = session.filter(|_| *had)
+            && has_no_session(&mut answer).await
+        {
+            return match self.renew(&stale).await {
                 // A server that ends each session is not asked for another at once.
                 Ok(()) => {
                     *had = false;
@@ -91,13 +94,15 @@ impl Bridge {
                     tracing::warn!(%error, "the session's own stream is given up");
                     Next::Never
                 }
-            },
-            (status, _) if is_passing(status) => {
+            };
+        }
+        match status {
+            status if is_passing(status) => {
                 place.refused(&answer);
                 Next::Again
             }
             // Most servers without it say 405; some say 404 or 400.
-            (status, _) => {
+            status => {
                 let is_odd = status.is_success()
                     || matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
                 match is_odd {

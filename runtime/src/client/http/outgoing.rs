@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, VecDeque},
     future::poll_fn,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     task::Poll,
     time::Duration,
 };
@@ -85,17 +85,27 @@ struct Ongoing {
 
 impl Bridge {
     /// Moves messages until the client sends nothing more, and ends the session then.
-    pub(crate) async fn run(self: Arc<Self>, mut outbox: Outbox) {
+    pub(super) async fn run(self: Arc<Self>, mut outbox: Outbox) {
         let mut outgoing = Outgoing::new(self.clone());
+        if self.requests.session().is_some() {
+            // The client joined it, so there is no handshake.
+            outgoing.open_own_stream();
+        }
         while let Some((message, unsent)) = outgoing.next_of(&mut outbox).await {
             let body = jsonrpc::trimmed(&message);
             if !body.is_empty() {
-                let sent = Arc::new(SentMessage::new(body.to_vec()));
+                let sent = SentMessage::new(body.to_vec());
+                let resumption = sent
+                    .request_id()
+                    .and_then(|id| self.link.resumptions.take(id));
+                let sent = Arc::new(sent.with_resumption(resumption));
                 outgoing.take(Held { sent, unsent }).await;
             }
         }
         outgoing.end().await;
-        if let Some(delete) = self.requests.delete() {
+        if !self.leaves_session.load(Ordering::Relaxed)
+            && let Some(delete) = self.requests.delete()
+        {
             // G-4: by 405 the server says that clients do not end sessions.
             self.deliver(delete, &[StatusCode::METHOD_NOT_ALLOWED], CLOSE_WITHIN)
                 .await;

@@ -53,6 +53,13 @@ impl Requests {
         }
     }
 
+    /// Names the session `id`, which was opened at `revision`.
+    pub(super) fn join(&self, id: &HeaderValue, revision: Revision) {
+        let mut known = self.lock();
+        known.version = Some(revision.as_str().to_owned());
+        known.session = Some(id.clone());
+    }
+
     pub(super) fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -147,12 +154,7 @@ impl Requests {
             return;
         }
         let session = headers.get(SESSION_HEADER);
-        // F-19
-        let is_fine = |session: &&HeaderValue| {
-            let bytes = session.as_bytes();
-            (1..=MAX_SESSION_ID).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic)
-        };
-        let taken = session.filter(is_fine);
+        let taken = session.filter(|session| is_session_id(session));
         if session.is_some() && taken.is_none() {
             tracing::warn!(
                 "the server's session id is not visible ASCII, or too long; it is not used"
@@ -291,6 +293,13 @@ impl Known {
             set(headers, &name, &text);
         }
     }
+}
+
+/// Whether `id` can be the id of a session.
+// F-19
+pub(super) fn is_session_id(id: &HeaderValue) -> bool {
+    let bytes = id.as_bytes();
+    (1..=MAX_SESSION_ID).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic)
 }
 
 /// Sets a header to `text`, in Base64 between markers if it is not visible ASCII (TRAP-16).

@@ -1,11 +1,13 @@
 //! A message of the client, as far as HTTP has to know it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use trueform_schema::{Json, Map, Method, RequestId, methods};
+
+use crate::client::resumption::Resumption;
 
 /// A message of the client.
 #[derive(Debug)]
@@ -17,6 +19,7 @@ pub(super) struct SentMessage {
     version: Option<Box<str>>,
     /// The id of the request that it is sent in place of.
     stands_for: Option<RequestId>,
+    resumption: Option<Arc<Resumption>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -52,6 +55,7 @@ impl SentMessage {
             version,
             body: body.into(),
             stands_for: None,
+            resumption: None,
         }
     }
 
@@ -116,6 +120,21 @@ impl SentMessage {
             stands_for: Some(id),
             ..self
         }
+    }
+
+    /// The same message, whose stream `resumption` is about.
+    pub(super) fn with_resumption(self, resumption: Option<Arc<Resumption>>) -> Self {
+        Self { resumption, ..self }
+    }
+
+    /// What the request does with event ids.
+    pub(super) fn resumption(&self) -> Option<&Arc<Resumption>> {
+        self.resumption.as_ref()
+    }
+
+    /// The event after which the answer is resumed. The message itself is not sent then.
+    pub(super) fn resumes_after(&self) -> Option<&str> {
+        self.resumption.as_ref()?.event()
     }
 
     /// The id of the request that it is sent in place of.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use http::HeaderValue;
+use http::{HeaderValue, StatusCode};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 use trueform_schema::{
@@ -12,13 +13,58 @@ use trueform_schema::{
 
 use super::{
     answer::{Found, beginning, found, no_answer, whole},
-    bridge::{Bridge, HEAD_WITHIN},
+    bridge::{Bridge, HEAD_WITHIN, REFUSAL_WITHIN, ReadBody},
     error::{HttpError, HttpErrorKind},
     exchange::HttpAnswer,
     sent::SentMessage,
     stream::{Place, StreamEnd, Wanted},
 };
-use crate::{contained::contained, gate::ToServer, jsonrpc::shortened};
+use crate::{contained::contained, gate::ToServer, jsonrpc::{shortened, without_mark}};
+
+/// Whether the server says by `answer`, to a request that named a session, that it does not have the session. By the specification that is
+/// 404. Servers in use say 400 instead, with an error -32000 or -32001 about the session; any other 400 is not taken for it.
+pub(super) async fn has_no_session(answer: &mut HttpAnswer) -> bool {
+    match answer.status {
+        StatusCode::NOT_FOUND => true,
+        StatusCode::BAD_REQUEST => {
+            let body = std::mem::replace(&mut answer.body, Box::new(ReadBody(None)));
+            let body = timeout(REFUSAL_WITHIN, beginning(body))
+                .await
+                .unwrap_or_default();
+            let is_about_session = is_about_session(without_mark(&body));
+            answer.body = Box::new(ReadBody(Some(body.into())));
+            is_about_session
+        }
+        _ => false,
+    }
+}
+
+/// Whether the body of a 400 says that the server does not know the session that the request named: `No valid session ID provided`,
+/// `Session not found`, or `Server not initialized` of a server that was started anew.
+fn is_about_session(body: &[u8]) -> bool {
+    const UNKNOWN: [&str; 6] = [
+        "session not found",
+        "no valid session",
+        "invalid session",
+        "unknown session",
+        "session expired",
+        "server not initialized",
+    ];
+    #[derive(Deserialize)]
+    struct Refusal {
+        error: Error,
+    }
+    #[derive(Deserialize)]
+    struct Error {
+        code: i64,
+        message: String,
+    }
+    let Ok(Refusal { error }) = serde_json::from_slice(body) else {
+        return false;
+    };
+    let message = error.message.to_ascii_lowercase();
+    matches!(error.code, -32000 | -32001) && UNKNOWN.iter().any(|words| message.contains(words))
+}
 
 impl Bridge {
     /// Opens a session in place of `stale`, unless that has been done already. The log reports it, and so does the client's hook.
@@ -123,7 +169,7 @@ impl Bridge {
             };
             return kept.ok_or(missing);
         }
-        let body = std::mem::replace(&mut answer.body, Box::new(super::bridge::NoBody));
+        let body = std::mem::replace(&mut answer.body, Box::new(ReadBody(None)));
         let body = match status.is_success() {
             true => whole(body, self.max_message)
                 .await
@@ -134,6 +180,36 @@ impl Bridge {
             Found::Answer => Ok(body),
             Found::Refusal(answer) => Ok(answer),
             Found::Other(what) => Err(no_answer("", &answer, &what).short()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Only what is clearly about the session opens a new one: the call is made again after it.
+    #[test]
+    fn which_refusals_are_about_the_session() {
+        for (code, message, expected) in [
+            (-32000, "Bad Request: No valid session ID provided", true),
+            (-32000, "Bad Request: Server not initialized", true),
+            (-32001, "Session not found", true),
+            (-32000, "Session expired", true),
+            (-32602, "Session not found", false),
+            (-32000, "Bad Request: Mcp-Session-Id header is required", false),
+            (-32000, "Bad Request: Unsupported protocol version", false),
+            (-32000, "the tool found no user session", false),
+            (-32001, "", false),
+        ] {
+            let error = json!({ "code": code, "message": message });
+            let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
+            assert_eq!(is_about_session(body.as_bytes()), expected, "{body}");
+        }
+        for odd in ["", "Session not found", "{}", "[]", r#"{"error":"session not found"}"#] {
+            assert!(!is_about_session(odd.as_bytes()), "{odd}");
         }
     }
 }

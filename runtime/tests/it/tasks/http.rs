@@ -1,7 +1,7 @@
 //! Tasks over Streamable HTTP, where each request has a connection of its own.
 
 use serde_json::{Value, json};
-use trueform::HttpConfig;
+use trueform::{HttpConfig, Leniencies, Leniency};
 
 use super::support::{EXTENSION, RELATED, server, text};
 use crate::http::support::{App, Req};
@@ -26,6 +26,43 @@ fn modern(id: u32, method: &str, params: &str) -> Req {
         request = request.header("mcp-name", name);
     }
     request
+}
+
+// F-25, W-19: the header may be missing, unless the server is strict about it; one that says something else is refused.
+#[tokio::test]
+async fn requests_without_the_header_of_the_name() {
+    let (server, _) = server();
+    let strict = server
+        .http(HttpConfig::default())
+        .lenient(Leniencies::ALL.without(Leniency::AbsentNames));
+    for (app, is_strict) in [(app().0, false), (App::serving(strict), true)] {
+        let request = |method: &str, params: &str| {
+            let named = modern(1, method, params);
+            Req {
+                headers: named
+                    .headers
+                    .iter()
+                    .filter(|(name, _)| name.as_str() != "mcp-name")
+                    .cloned()
+                    .collect(),
+                ..named
+            }
+        };
+        for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+            let params = match method {
+                "tasks/update" => r#","taskId":"5f","inputResponses":{}"#,
+                _ => r#","taskId":"5f""#,
+            };
+            let refused = app.send(request(method, params)).await;
+            let expected = if is_strict { -32_020 } else { -32_602 };
+            assert_eq!(refused.code(), expected, "{method}");
+            let other = request(method, params).header("mcp-name", "60");
+            assert_eq!(app.send(other).await.code(), -32_020, "{method}");
+        }
+        // The core needs it.
+        let call = request("tools/call", r#","name":"work","arguments":{"label":"a"}"#);
+        assert_eq!(app.send(call).await.code(), -32_020);
+    }
 }
 
 // W-10, W-19, W-20, O-5
