@@ -307,8 +307,16 @@ async fn events_with_ids_are_resumed() {
     join_all(each).await;
 }
 
-/// Cuts answers that cannot be resumed: what is cut before its end is an error, and what came before is not lost.
-async fn is_not_resumed(options: fn() -> ClientOptions, body: Body) {
+/// How many notifications are in the first `at` bytes of an answer of `whole` bytes, which has no chunks.
+fn came_before(body: Body, at: usize, whole: usize) -> usize {
+    let events = events(body, &result(&json!(1)), 0);
+    let head = whole - events.concat().len();
+    let ends = [2, 3].map(|count| head + events[..count].concat().len());
+    ends.into_iter().filter(|end| *end <= at).count()
+}
+
+/// Cuts answers that cannot be resumed: what is cut before its end is an error, which says `why`, and what came before is not lost.
+async fn is_not_resumed(options: fn() -> ClientOptions, body: Body, why: &str) {
     let framings = [Framing::Length, Framing::Chunked, Framing::Close];
     let each = framings.map(|framing| CUTS.map(|cut| (framing, cut)));
     let each = each.as_flattened().iter().map(async |&(framing, cut)| {
@@ -324,8 +332,15 @@ async fn is_not_resumed(options: fn() -> ClientOptions, body: Body) {
                 }
                 Err(error) => {
                     is_clear(&error, &context);
-                    assert!(changes <= 2, "{context}");
+                    if error.kind() == HttpErrorKind::StreamEnded {
+                        let text = error.to_string();
+                        assert!(text.contains(why), "{context}: {text}");
+                    }
                     assert!(cut == Cut::Reset || at < whole, "{context}: {error}");
+                    assert!(changes <= 2, "{context}");
+                    if cut == Cut::Orderly && framing != Framing::Chunked && body != Body::Json {
+                        assert_eq!(changes, came_before(body, at, whole), "{context}");
+                    }
                 }
             }
         };
@@ -336,21 +351,22 @@ async fn is_not_resumed(options: fn() -> ClientOptions, body: Body) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_json_is_an_error() {
-    is_not_resumed(old, Body::Json).await;
-    is_not_resumed(new, Body::Json).await;
+    is_not_resumed(old, Body::Json, "").await;
+    is_not_resumed(new, Body::Json, "").await;
 }
 
 // G-7
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_events_without_ids_are_an_error() {
-    is_not_resumed(old, Body::Events).await;
+    is_not_resumed(old, Body::Events, "the server gave no event id").await;
 }
 
 // G-12: the modern era does not resume, whatever ids there are.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_events_of_the_modern_era_are_an_error() {
-    is_not_resumed(new, Body::Events).await;
-    is_not_resumed(new, Body::EventsWithIds).await;
+    let why = "make the call again, if it may be made twice";
+    is_not_resumed(new, Body::Events, why).await;
+    is_not_resumed(new, Body::EventsWithIds, why).await;
 }
 
 /// The answer to the call `id`, always of the same length.
