@@ -14,6 +14,7 @@ protocol: it reads the request into borrowed types and writes the answer, over h
     stream    a tool that reports 100,000 times: reports a second, and CPU seconds of the server
     busy      latency of `add` while 64 calls wait, 1,000 streams listen and another client has 10 MB echoed
     cores     CPU seconds of 100,000 calls over HTTP of 16 clients, with one core and with two
+    build     CPU seconds of a clean release build of a server with two tools over stdio, and the crates that it consists of
 
 Times depend on the machine and what else it does: only the ratio of two columns of one table means something. Needs Linux, cargo and,
 for `calls` and `flat`, valgrind.
@@ -29,6 +30,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -497,7 +499,45 @@ def cores(servers):
     table(["CPU seconds of 100,000 calls over HTTP, 16 clients", "one core", "two cores", "two / one"], rows)
 
 
-PARTS = {part.__name__: part for part in (calls, flat, large, pipelined, stream, busy, cores)}
+DEPENDENCIES = {
+    "trueform": f"""
+trueform = {{ path = {str(ROOT / "runtime")!r}, default-features = false }}
+serde = {{ version = "1", features = ["derive"] }}
+tokio = {{ version = "1", features = ["macros", "rt-multi-thread"] }}
+""",
+    "rmcp": """
+rmcp = { version = "=3.11.0", default-features = false, features = ["macros", "server", "transport-io"] }
+schemars = "1"
+serde = { version = "1", features = ["derive"] }
+tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+""",
+}
+
+
+def build(_):
+    rows = []
+    for name, dependencies in DEPENDENCIES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder)
+            (package / "src").mkdir()
+            head = f'[package]\nname = "hello-{name}"\nversion = "0.0.0"\nedition = "2024"\n\n[workspace]\n\n[dependencies]'
+            (package / "Cargo.toml").write_text(head + dependencies)
+            (package / "src/main.rs").write_text((HERE / f"hello/{name}.rs").read_text())
+            environment = {**os.environ, "CARGO_TARGET_DIR": str(package / "target")}
+            subprocess.run(["cargo", "fetch", "--quiet"], cwd=package, env=environment, check=True)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=package, env=environment, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            tree = ["cargo", "tree", "--prefix=none", "--edges=normal,build", "--format={p}"]
+            listed = subprocess.run(tree, cwd=package, env=environment, check=True, capture_output=True, text=True).stdout
+            crates = {line.removesuffix(" (*)") for line in listed.splitlines()}
+            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            size = (package / f"target/release/hello-{name}").stat().st_size / MEBIBYTE
+            rows.append([name, f"{used:.0f}", len(crates), f"{size:.1f}"])
+    table(["a clean release build", "CPU s", "crates", "MiB"], rows)
+
+
+PARTS = {part.__name__: part for part in (calls, flat, large, pipelined, stream, busy, cores, build)}
 
 
 def main():

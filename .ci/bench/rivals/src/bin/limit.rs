@@ -6,7 +6,9 @@
 use std::{borrow::Cow, error::Error};
 
 use http_body_util::{BodyExt, Full};
-use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{
+    Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -73,7 +75,10 @@ fn answer(message: &[u8], out: &mut Vec<u8>) -> serde_json::Result<bool> {
     if call.id.is_none() {
         return Ok(false);
     }
-    let arguments = call.params.map(|params| params.arguments).unwrap_or_default();
+    let arguments = call
+        .params
+        .map(|params| params.arguments)
+        .unwrap_or_default();
     let (text, structured_content) = match arguments.text {
         Some(text) => (text, None),
         None => {
@@ -83,10 +88,20 @@ fn answer(message: &[u8], out: &mut Vec<u8>) -> serde_json::Result<bool> {
     };
     let result = Outcome {
         result_type: "complete",
-        content: [Text { r#type: "text", text }],
+        content: [Text {
+            r#type: "text",
+            text,
+        }],
         structured_content,
     };
-    serde_json::to_writer(&mut *out, &Answer { jsonrpc: "2.0", id: call.id, result })?;
+    serde_json::to_writer(
+        &mut *out,
+        &Answer {
+            jsonrpc: "2.0",
+            id: call.id,
+            result,
+        },
+    )?;
     out.push(b'\n');
     Ok(call.method == "initialize")
 }
@@ -116,7 +131,10 @@ async fn http(address: &str) -> Result<(), Box<dyn Error>> {
             Ok::<_, hyper::Error>(response)
         });
         tokio::spawn(async move {
-            if let Err(problem) = http1::Builder::new().serve_connection(TokioIo::new(socket), service).await {
+            if let Err(problem) = http1::Builder::new()
+                .serve_connection(TokioIo::new(socket), service)
+                .await
+            {
                 eprintln!("{problem}");
             }
         });
@@ -148,13 +166,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--http", address] => {
             // A server is stopped by a signal, and its exit status counts.
-            let mut stop = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+            let mut stop =
+                tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
             tokio::select! {
                 ended = http(address) => ended,
                 _ = stop.recv() => Ok(()),
             }
         }
         // The loop runs on a worker, as it does in a server, and not on the thread that waits for it.
-        _ => Ok(tokio::spawn(stdio()).await?.map_err(|problem| problem.to_string())?),
+        _ => Ok(tokio::spawn(stdio())
+            .await?
+            .map_err(|problem| problem.to_string())?),
     }
 }

@@ -101,7 +101,10 @@ fn number(variable: &str) -> Option<usize> {
 
 fn bench() -> Bench {
     let mut router = Bench::tool_router();
-    let add = router.get("add").expect("it is one of the tools above").clone();
+    let add = router
+        .get("add")
+        .expect("it is one of the tools above")
+        .clone();
     for i in 0..number("TOOLS").unwrap_or(0) {
         let mut tool = add.clone();
         tool.name = format!("tool_{i:04}").into();
