@@ -232,7 +232,9 @@ impl Engine {
                     let member = extensions.header_name(name, claimed.unwrap_or(newest));
                     let may_lack = self.host.settings.incoming.allows_absent_names()
                         && http.headers.get(NAME_HEADER) == HeaderValue::Absent;
-                    member.filter(|_| !may_lack).map(|member| (member, named_by_extension(received, claims, member)))
+                    member
+                        .filter(|_| !may_lack)
+                        .map(|member| (member, named_by_extension(received, claims, member)))
                 }
             };
             gate::check_standard_headers(http.headers, name, named, claims).map_err(refuse)?;

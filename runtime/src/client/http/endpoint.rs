@@ -155,7 +155,10 @@ impl HttpEndpoint {
         let headers = self
             .checked_headers()
             .map_err(|problem| unusable(problem, ""))?;
-        let joined = self.session.map(|session| session.checked(&options)).transpose()?;
+        let joined = self
+            .session
+            .map(|session| session.checked(&options))
+            .transpose()?;
         let connections = Connections::new(self.uses_proxy)
             .map_err(|problem| unusable(format!("no HTTP client: {problem}"), ""))?;
         let settings = HttpSettings {

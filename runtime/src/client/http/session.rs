@@ -19,7 +19,11 @@ use super::{
     sent::SentMessage,
     stream::{Place, StreamEnd, Wanted},
 };
-use crate::{contained::contained, gate::ToServer, jsonrpc::{shortened, without_mark}};
+use crate::{
+    contained::contained,
+    gate::ToServer,
+    jsonrpc::{shortened, without_mark},
+};
 
 /// Whether the server says by `answer`, to a request that named a session, that it does not have the session. By the specification that is
 /// 404. Servers in use say 400 instead, with an error -32000 or -32001 about the session; any other 400 is not taken for it.
@@ -199,7 +203,11 @@ mod tests {
             (-32001, "Session not found", true),
             (-32000, "Session expired", true),
             (-32602, "Session not found", false),
-            (-32000, "Bad Request: Mcp-Session-Id header is required", false),
+            (
+                -32000,
+                "Bad Request: Mcp-Session-Id header is required",
+                false,
+            ),
             (-32000, "Bad Request: Unsupported protocol version", false),
             (-32000, "the tool found no user session", false),
             (-32001, "", false),
@@ -208,7 +216,13 @@ mod tests {
             let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
             assert_eq!(is_about_session(body.as_bytes()), expected, "{body}");
         }
-        for odd in ["", "Session not found", "{}", "[]", r#"{"error":"session not found"}"#] {
+        for odd in [
+            "",
+            "Session not found",
+            "{}",
+            "[]",
+            r#"{"error":"session not found"}"#,
+        ] {
             assert!(!is_about_session(odd.as_bytes()), "{odd}");
         }
     }

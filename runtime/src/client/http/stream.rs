@@ -207,7 +207,13 @@ impl Bridge {
         let target = target(&Method::GET, self.requests.uri());
         let mut place = Place::of(sent);
         let end = self
-            .reopen(&target, &mut place, "the stream is of an earlier client", sent, id)
+            .reopen(
+                &target,
+                &mut place,
+                "the stream is of an earlier client",
+                sent,
+                id,
+            )
             .await?;
         self.read_on(&target, place, end, sent, id).await
     }
@@ -244,9 +250,7 @@ impl Bridge {
                 return Err(ended(&problem, "whether the call was made is not known"));
             }
             sleep(place.backoff.next()).await;
-            end = self
-                .reopen(target, &mut place, &problem, sent, id)
-                .await?;
+            end = self.reopen(target, &mut place, &problem, sent, id).await?;
         }
     }
 
@@ -298,7 +302,8 @@ fn readdressed(id: &RequestId, message: &[u8]) -> Option<Vec<u8>> {
     if method == Some(<methods::Progress as Notification>::METHOD.as_str()) {
         let params = members.get_mut("params")?.as_object_mut()?;
         params.insert("progressToken".to_owned(), id);
-    } else if method.is_none() && (members.contains_key("result") || members.contains_key("error")) {
+    } else if method.is_none() && (members.contains_key("result") || members.contains_key("error"))
+    {
         members.insert("id".to_owned(), id);
     } else {
         return None;

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 use trueform::{
     HttpConfig,
-    client::{ClientError, HttpEndpoint, HttpErrorKind, HttpSession, LocalError},
+    client::{ClientError, ClientOptions, HttpEndpoint, HttpErrorKind, HttpSession, LocalError},
     prelude::*,
     schema::methods,
 };
@@ -45,7 +45,9 @@ async fn the_rest_of_an_answer() {
     let handle = service.handle();
     let serving = tokio::spawn(async move { service.serve_http_on(listener).await });
 
-    let client = soon(HttpEndpoint::new(&*url).connect_as(old())).await.unwrap();
+    let client = soon(HttpEndpoint::new(&*url).connect_as(old()))
+        .await
+        .unwrap();
     let (token, mut tokens) = mpsc::unbounded_channel();
     let (report, mut reports) = mpsc::unbounded_channel();
     let call = client
@@ -82,7 +84,10 @@ async fn the_rest_of_an_answer() {
     assert_eq!(soon(reports.recv()).await, Some(2.0));
     assert_eq!(soon(reports.recv()).await, None);
     // The session is that of both: others are made in it.
-    assert_eq!(client.http_session().unwrap().session_id, session.session_id);
+    assert_eq!(
+        client.http_session().unwrap().session_id,
+        session.session_id
+    );
     assert_eq!(soon(client.list_tools()).await.unwrap().len(), 1);
     soon(client.close()).await;
     handle.shut_down();
@@ -99,8 +104,11 @@ async fn what_is_sent_to_resume() {
         match asked.header("last-event-id") {
             Some("e-7") => {
                 answer.events().await;
-                let other = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
-                answer.write(format!("id: e-8\nretry: 0\n{}", event(other))).await;
+                let other =
+                    json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+                answer
+                    .write(format!("id: e-8\nretry: 0\n{}", event(other)))
+                    .await;
             }
             Some("e-8") => {
                 answer.events().await;
@@ -124,7 +132,12 @@ async fn what_is_sent_to_resume() {
         .on_resumption_token(move |token| tokens.lock().unwrap().push(token.to_owned()));
     assert_eq!(soon(call.into_future()).await.unwrap().text(), "the rest");
     assert_eq!(*seen.lock().unwrap(), ["e-8"], "none after the answer");
-    assert!(notifications.try_next().unwrap().is::<methods::ToolListChanged>());
+    assert!(
+        notifications
+            .try_next()
+            .unwrap()
+            .is::<methods::ToolListChanged>()
+    );
 
     // A token that the server does not know: an error, and neither a call nor a new session.
     let lost = client.call_tool("x", ()).resume_from("gone");
@@ -132,7 +145,10 @@ async fn what_is_sent_to_resume() {
     assert_eq!(error.kind(), HttpErrorKind::StreamEnded);
     let text = error.to_string();
     assert!(text.starts_with("GET http://127.0.0.1:"), "{text}");
-    assert!(text.contains("cannot be resumed: HTTP 404 Not Found"), "{text}");
+    assert!(
+        text.contains("cannot be resumed: HTTP 404 Not Found"),
+        "{text}"
+    );
     soon(client.leave()).await.unwrap();
     let whats = server.whats();
     assert_eq!(whats, ["GET"; 4], "no handshake, no call, no DELETE");
@@ -170,11 +186,22 @@ async fn a_session_that_is_joined() {
     for (session, options, expected) in [
         (HttpSession::new("", opened()), old(), "session id"),
         (HttpSession::new("a b", opened()), old(), "session id"),
-        (HttpSession::new("s", newest), old(), "no common protocol version"),
-        (HttpSession::new("s", opened()), new(), "no common protocol version"),
+        (
+            HttpSession::new("s", newest),
+            ClientOptions::new(),
+            "no common protocol version",
+        ),
+        (
+            HttpSession::new("s", opened()),
+            new(),
+            "no common protocol version",
+        ),
     ] {
         let endpoint = HttpEndpoint::new(&*server.url).session(session);
-        let error = soon(endpoint.connect_as(options)).await.unwrap_err().to_string();
+        let error = soon(endpoint.connect_as(options))
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{error}");
     }
     assert_eq!(server.whats().len(), asked);
@@ -204,7 +231,11 @@ async fn where_nothing_can_be_resumed() {
     })
     .await;
     let client = connect(&modern, new()).await;
-    refused(&client, "the resumption of a request does not exist at revision 2026-07-28").await;
+    refused(
+        &client,
+        "the resumption of a request does not exist at revision 2026-07-28",
+    )
+    .await;
     assert_eq!(modern.whats(), ["server/discover"]);
 
     let legacy = Scripted::start(|asked, answer| async move {
@@ -217,7 +248,10 @@ async fn where_nothing_can_be_resumed() {
     for token in [String::new(), "a\nb".to_owned(), "x".repeat(4097)] {
         let call = client.call_tool("x", ()).resume_from(token);
         let error = soon(call.into_future()).await.unwrap_err().to_string();
-        assert!(error.contains("expected a resumption token of 1 to 4096 bytes"), "{error}");
+        assert!(
+            error.contains("expected a resumption token of 1 to 4096 bytes"),
+            "{error}"
+        );
     }
     assert_eq!(legacy.all("tools/call").len(), 0);
 }
