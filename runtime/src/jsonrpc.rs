@@ -21,6 +21,7 @@ pub(crate) use self::{
     error_detail::{ErrorDetail, NOTHING, described, sized},
     message::{EarlyParams, Incoming, Kind, Malformed, Message},
     read::{malformed_from, parse, parse_early},
+    scan::end_of_string,
     shown::{ShortRequestId, WholeMessage, one_line, sentence, shortened},
 };
 /// The gate's name for it.

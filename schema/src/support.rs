@@ -2,6 +2,7 @@
 
 mod escape;
 mod read;
+mod unescape;
 mod write;
 
 pub(crate) use self::read::within;
@@ -11,6 +12,7 @@ pub use self::{
         ByType, Cases, Members, Present, Record, Tagged, by_type, cases, distinct, integral, need,
         present, record, seen, tagged, text,
     },
+    unescape::read_long,
     write::ObjectWriter,
 };
 pub(crate) use crate::{

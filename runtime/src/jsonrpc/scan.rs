@@ -45,25 +45,44 @@ fn deepest_exceeds(bytes: &[u8], limit: usize) -> bool {
 }
 
 /// Index of the quote that ends the string whose text starts at `at`, or the end of `bytes`.
-fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
-    /// Most strings of an envelope are shorter; a plain loop beats the set-up of a vector search there.
-    const SHORT: usize = 24;
-    let short_end = bytes.len().min(at + SHORT);
-    while at < short_end {
-        match bytes[at] {
-            b'"' => return at,
-            b'\\' => at += 2,
-            _ => at += 1,
+pub(crate) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+    /// Words that are looked at before a vector search is set up: most strings of an envelope are shorter, and a text with an escape
+    /// has more of them near by.
+    const NEAR: usize = 4;
+    let mut words = 0;
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        at += match rest.first_chunk() {
+            Some(word) if words < NEAR => match ends(u64::from_le_bytes(*word)) {
+                0 => {
+                    words += 1;
+                    at += word.len();
+                    continue;
+                }
+                // The lowest mark is exact; higher ones may be caused by a borrow.
+                found => (found.trailing_zeros() / 8) as usize,
+            },
+            _ => match memchr2(b'"', b'\\', rest) {
+                Some(skip) => skip,
+                None => return bytes.len(),
+            },
+        };
+        if bytes[at] == b'"' {
+            return at;
         }
+        at += 2;
+        words = 0;
     }
-    while at < bytes.len() {
-        match memchr2(b'"', b'\\', &bytes[at..]) {
-            Some(skip) if bytes[at + skip] == b'"' => return at + skip,
-            Some(skip) => at += skip + 2,
-            None => break,
-        }
-    }
-    bytes.len()
+}
+
+/// The highest bit of each byte that is a quote or a backslash.
+const fn ends(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    let quotes = word ^ (ONES * b'"' as u64);
+    let backslashes = word ^ (ONES * b'\\' as u64);
+    let quote = quotes.wrapping_sub(ONES) & !quotes;
+    let backslash = backslashes.wrapping_sub(ONES) & !backslashes;
+    (quote | backslash) & (ONES << 7)
 }
 
 #[cfg(test)]
@@ -81,6 +100,43 @@ mod tests {
             assert!(!deeper_than(text.as_bytes(), 1), "{text}");
             assert!(deeper_than(text.as_bytes(), 0), "{text}");
         }
+    }
+
+    /// Against one byte after the other, for bytes that the arithmetic could mistake for each other.
+    #[test]
+    fn ends_of_strings() {
+        fn one_by_one(bytes: &[u8], mut at: usize) -> usize {
+            while at < bytes.len() && bytes[at] != b'"' {
+                at += if bytes[at] == b'\\' { 2 } else { 1 };
+            }
+            at.min(bytes.len())
+        }
+        for part in [
+            "\"",
+            "\\\"",
+            "\\\\\"",
+            "!\"",
+            "#\"",
+            "\"#",
+            "\\]",
+            "[\"",
+            "é\"",
+            "\\",
+            "\\\\",
+            "",
+            "\u{7f}\u{80}\"",
+        ] {
+            for length in 0..70 {
+                for rest in 0..20 {
+                    let text = format!("{}{part}{}\"", "x".repeat(length), "y".repeat(rest));
+                    let bytes = text.as_bytes();
+                    for bytes in [bytes, &bytes[..bytes.len() - 1]] {
+                        assert_eq!(end_of_string(bytes, 0), one_by_one(bytes, 0), "{text}");
+                    }
+                }
+            }
+        }
+        assert_eq!(end_of_string(b"x", 2), 1);
     }
 
     #[test]

@@ -61,6 +61,7 @@ mod service;
 mod sessions;
 mod shared;
 mod site;
+mod spare;
 mod sse;
 mod standalone;
 mod state;

@@ -4,13 +4,18 @@
 //! order mark at the start of the stream is skipped (DEC-10).
 
 use std::{
+    future::Future,
     io,
     pin::{Pin, pin},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use memchr::memchr;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    time::Sleep,
+};
 
 use crate::jsonrpc::{self, BYTE_ORDER_MARK};
 
@@ -19,8 +24,11 @@ pub(crate) const DEFAULT_MAX_LINE: usize = 16 << 20;
 
 /// Size of the buffer while lines are short; what a pipe holds on Linux.
 const USUAL: usize = 64 << 10;
-/// A buffer that grew beyond this for one line is given back after it.
+/// A buffer that grew beyond this for one line is given back when no further line needs it.
 const WORTH_KEEPING: usize = 1 << 20;
+/// How long such a buffer is kept after its last line: a second. To the system, new memory costs more than what is done with it, and
+/// long lines come one after the other. It is at most twice as large as the longest line may be.
+const KEPT: Duration = Duration::from_secs(1);
 /// Least room for a read.
 const LEAST_ROOM: usize = 8 << 10;
 /// How much of a line that is too long is kept, to find its id in.
@@ -38,6 +46,8 @@ pub(crate) struct Lines {
     is_at_start: bool,
     /// A line that is too long is being skipped; this is how it began.
     skipping: Option<Vec<u8>>,
+    /// Until when a large buffer is kept that holds nothing; there is a timer only then.
+    kept: Option<Pin<Box<Sleep>>>,
 }
 
 /// One line, without its end.
@@ -59,6 +69,7 @@ impl Lines {
             limit,
             is_at_start: true,
             skipping: None,
+            kept: None,
         }
     }
 
@@ -74,11 +85,30 @@ impl Lines {
         self.make_room();
         // The future of `read_buf` keeps nothing between polls, so a new one each time loses nothing.
         let read = pin!(AsyncReadExt::read_buf(&mut reader, &mut self.buffer));
-        let read = std::future::Future::poll(read, cx);
+        let read = read.poll(cx);
         if self.is_at_start {
             self.skip_mark();
         }
+        if self.buffer.capacity() > WORTH_KEEPING {
+            self.poll_give_back(read.is_pending(), cx);
+        }
         read
+    }
+
+    /// Gives a large buffer back that was not needed for some time, by shrinking it to the usual size.
+    #[cold]
+    fn poll_give_back(&mut self, is_waiting: bool, cx: &mut Context<'_>) {
+        if !is_waiting || !self.buffer.is_empty() {
+            self.kept = None;
+            return;
+        }
+        let kept = self
+            .kept
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(KEPT)));
+        if kept.as_mut().poll(cx).is_ready() {
+            self.kept = None;
+            self.buffer.shrink_to(USUAL);
+        }
     }
 
     /// Reads on without keeping anything. Ready at the end of the stream.
@@ -175,7 +205,7 @@ impl Lines {
         }
     }
 
-    /// Starts over when everything was handed out; memory that one long line took is given back.
+    /// Starts over when everything was handed out.
     fn give_back(&mut self) {
         if self.start != self.buffer.len() {
             return;
@@ -183,9 +213,6 @@ impl Lines {
         self.buffer.clear();
         self.start = 0;
         self.scanned = 0;
-        if self.buffer.capacity() > WORTH_KEEPING {
-            self.buffer.shrink_to(USUAL);
-        }
     }
 
     /// Keeps memory bounded while a line that is too long arrives.
@@ -225,6 +252,8 @@ impl std::fmt::Debug for Lines {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt;
+
     use super::*;
 
     /// Lines of `input`, read in chunks of `chunk` bytes.
@@ -302,8 +331,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn memory_is_bounded_and_given_back() {
+    // Y-6
+    #[tokio::test(start_paused = true)]
+    async fn memory_is_bounded_and_given_back() {
         let mut lines = Lines::new(4 << 20);
         let mut cx = Context::from_waker(std::task::Waker::noop());
         let chunk = vec![b'a'; 1 << 20];
@@ -314,21 +344,32 @@ mod tests {
                 assert!(lines.next().is_none());
             }
         }
-        assert!(
-            lines.buffer.capacity() <= 16 << 20,
-            "{}",
-            lines.buffer.capacity()
-        );
+        let large = lines.buffer.capacity();
+        assert!((4 << 20..=16 << 20).contains(&large), "{large}");
         let mut end = &b"\nx\n"[..];
         assert!(lines.poll_read(&mut cx, Pin::new(&mut end)).is_ready());
         assert!(matches!(lines.next(), Some(Line::TooLong(prefix)) if prefix.len() == PREFIX));
         assert_eq!(lines.next(), Some(Line::Whole(b"x")));
         assert!(lines.next().is_none());
-        assert!(
-            lines
-                .poll_read(&mut cx, Pin::new(&mut &b"y"[..]))
-                .is_ready()
-        );
-        assert_eq!(lines.buffer.capacity(), USUAL);
+
+        // Nothing comes.
+        let (mut near, mut far) = tokio::io::duplex(1000);
+        let mut wait = |lines: &mut Lines| {
+            let read = lines.poll_read(&mut cx, Pin::new(&mut far));
+            (read.is_ready(), lines.buffer.capacity())
+        };
+        assert_eq!(wait(&mut lines), (false, large));
+        tokio::time::advance(KEPT / 2).await;
+        assert_eq!(wait(&mut lines), (false, large));
+        // Some bytes begin the time anew.
+        near.write_all(b"y\n").await.unwrap();
+        assert_eq!(wait(&mut lines), (true, large));
+        assert_eq!(lines.next(), Some(Line::Whole(b"y")));
+        assert!(lines.next().is_none());
+        assert_eq!(wait(&mut lines), (false, large));
+        tokio::time::advance(KEPT * 3 / 4).await;
+        assert_eq!(wait(&mut lines), (false, large));
+        tokio::time::advance(KEPT / 2).await;
+        assert_eq!(wait(&mut lines), (false, USUAL));
     }
 }

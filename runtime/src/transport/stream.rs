@@ -414,7 +414,7 @@ impl Connection {
     }
 
     fn poll_write_all(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        /// A buffer that grew beyond this is given back.
+        /// A larger buffer is given back. It is one message, which was not copied, and the next long one comes in its own.
         const WORTH_KEEPING: usize = 1 << 20;
         while self.written < self.out.len() {
             match ready!(Pin::new(&mut self.writer).poll_write(cx, &self.out[self.written..]))? {
@@ -427,7 +427,7 @@ impl Connection {
         self.written = 0;
         self.unread.clear();
         if self.out.capacity() > WORTH_KEEPING {
-            self.out.shrink_to(FULL);
+            self.out = Vec::new();
         }
         if self.unflushed {
             ready!(Pin::new(&mut self.writer).poll_flush(cx))?;

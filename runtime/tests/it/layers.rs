@@ -57,6 +57,7 @@ const HTTP: &[&str] = &[
     "status",
     "config",
     "limit",
+    "spare",
     "pipe",
     "sse",
     "live",

@@ -13,21 +13,82 @@ pub fn write_str(text: &str, out: &mut Vec<u8>) {
     }
 }
 
+/// From this length on, the room that the text needs is counted before it is written: growing the buffer on the way copies it, and
+/// touches twice as much new memory.
+const COUNTED: usize = 4 << 10;
+
 #[inline(never)]
 fn write_long(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
-    out.push(b'"');
-    // Everything before this offset is written.
-    let mut written = 0;
-    let mut at = 0;
-    while let Some(found) = special(bytes, at) {
-        out.extend_from_slice(&bytes[written..found]);
-        write_escaped(bytes[found], out);
-        at = found + 1;
-        written = at;
+    match bytes.len() < COUNTED {
+        true => out.reserve(bytes.len() + 2),
+        false => {
+            let most = bytes.len() + escapes(bytes) + 2;
+            // And something for what follows the text in its message.
+            out.reserve(most + most / 64);
+        }
     }
-    out.extend_from_slice(&bytes[written..]);
     out.push(b'"');
+    let mut at = 0;
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        // The whole word first and then less of it: a store of a fixed length costs less than a copy of the length that is right.
+        out.extend_from_slice(word);
+        let found = marks(u64::from_le_bytes(*word));
+        if found == 0 {
+            at = write_plain(bytes, at + word.len(), out);
+            continue;
+        }
+        // The lowest mark is exact; higher ones may be caused by a borrow.
+        let plain = (found.trailing_zeros() / 8) as usize;
+        out.truncate(out.len() - (word.len() - plain));
+        write_escaped(word[plain], out);
+        at += plain + 1;
+    }
+    for byte in &bytes[at..] {
+        match byte {
+            ..b' ' | b'"' | b'\\' => write_escaped(*byte, out),
+            _ => out.push(*byte),
+        }
+    }
+    out.push(b'"');
+}
+
+/// Appends the blocks of `bytes`, from `at` on, up to the first with a byte that must be escaped. The offset of what is left.
+#[inline]
+fn write_plain(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> usize {
+    const BLOCK: usize = 32;
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+        let marks = |word: &[u8; 8]| marks(u64::from_le_bytes(*word));
+        if block
+            .as_chunks()
+            .0
+            .iter()
+            .map(marks)
+            .fold(0, |all, one| all | one)
+            != 0
+        {
+            break;
+        }
+        out.extend_from_slice(block);
+        at += BLOCK;
+    }
+    at
+}
+
+/// How many bytes of `bytes` are written as two: control characters, quotes and backslashes. A control character without a short
+/// form takes four more.
+fn escapes(bytes: &[u8]) -> usize {
+    // Chunks of at most 255 let the compiler add up in bytes.
+    let count = |chunk: &[u8]| {
+        chunk
+            .iter()
+            .map(|byte| u8::from((*byte < b' ') | (*byte == b'"') | (*byte == b'\\')))
+            .sum::<u8>()
+    };
+    bytes
+        .chunks(255)
+        .map(|chunk| usize::from(count(chunk)))
+        .sum()
 }
 
 /// Appends `json`, one JSON value, as a single line. Line breaks between tokens become spaces, because a line break would end a
@@ -52,25 +113,8 @@ pub fn write_raw(json: &str, out: &mut Vec<u8>) {
     }));
 }
 
-/// The offset of the first byte, from `at` on, that a JSON string must escape.
-fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        let found = marks(u64::from_le_bytes(*word));
-        if found != 0 {
-            // The lowest mark is exact; higher ones may be caused by a borrow.
-            return Some(at + (found.trailing_zeros() / 8) as usize);
-        }
-        at += 8;
-    }
-    let rest = bytes.get(at..)?;
-    let found = rest
-        .iter()
-        .position(|byte| matches!(byte, ..b' ' | b'"' | b'\\'))?;
-    Some(at + found)
-}
-
 /// The highest bit of each byte that is a control character, a quote or a backslash.
-const fn marks(word: u64) -> u64 {
+pub(super) const fn marks(word: u64) -> u64 {
     let quotes = word ^ (ONES * b'"' as u64);
     let backslashes = word ^ (ONES * b'\\' as u64);
     let quote = quotes.wrapping_sub(ONES) & !quotes;
@@ -142,6 +186,30 @@ mod tests {
         }
         check("\u{ffff}\u{10000}\u{10ffff}");
         check(&"é\u{20}\"\\\n日本".repeat(1000));
+        for length in [SHORT, COUNTED] {
+            for rest in 0..40 {
+                check(&format!(
+                    "{}\"{}\u{1}",
+                    "x".repeat(length + rest),
+                    "é".repeat(rest)
+                ));
+            }
+        }
+    }
+
+    /// A long text is written without a second buffer, and the end of its message fits behind it.
+    #[test]
+    fn room_is_made_once() {
+        for (text, most) in [
+            ("x".repeat(1 << 20), (1 << 20) + (1 << 14) + 300),
+            ("abcdef\n".repeat(1 << 17), (1 << 20) + (1 << 14) + 300),
+        ] {
+            let mut written = Vec::with_capacity(256);
+            write_str(&text, &mut written);
+            let room = written.capacity();
+            assert!(room <= most, "{room}");
+            assert!(256 <= room - written.len(), "{room}");
+        }
     }
 
     /// White space between tokens is not part of the value, and strings contain no line breaks.

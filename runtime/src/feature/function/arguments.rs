@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
 use serde_json::{Map, Value};
+
+use crate::jsonrpc;
 
 /// Which names a tool takes, and which parameter each belongs to.
 #[derive(Debug, Default)]
@@ -180,13 +181,10 @@ impl<'a> ArgumentMembers<'a> {
     #[inline(never)]
     fn long_string(&mut self, start: usize) -> Result<&'a str, Broken> {
         let bytes = self.text.as_bytes();
-        loop {
-            let rest = bytes.get(self.at..).ok_or(Broken)?;
-            self.at += memchr2(b'"', b'\\', rest).ok_or(Broken)?;
-            match bytes[self.at] {
-                b'"' => return self.end_string(start),
-                _ => self.at += 2,
-            }
+        self.at = jsonrpc::end_of_string(bytes, self.at);
+        match bytes.get(self.at) {
+            Some(_) => self.end_string(start),
+            None => Err(Broken),
         }
     }
 

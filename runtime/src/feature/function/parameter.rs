@@ -1,5 +1,7 @@
 //! The parameters of a function: arguments, all arguments as one struct, and what is injected. The type decides which.
 
+use std::any::Any;
+
 use schemars::JsonSchema;
 use serde::{
     de::{
@@ -8,6 +10,7 @@ use serde::{
     },
     forward_to_deserialize_any,
 };
+use trueform_schema::support;
 
 use super::{
     injected::FromContext,
@@ -86,11 +89,29 @@ impl<T: DeserializeOwned + JsonSchema + 'static> Parameter<Argument> for T {
 
     fn take(call: &Invocation<'_>, index: usize) -> Result<Self, ParameterError> {
         let decoded = match call.slots[index] {
-            Some(text) => serde_json::from_str(text),
+            Some(text) => match long_text(text) {
+                Some(value) => return Ok(value),
+                None => serde_json::from_str(text),
+            },
             None => absent(),
         };
         decoded.map_err(|error| ParameterError::argument(index, error))
     }
+}
+
+/// Length from which an argument that is a `String` is not read by `serde_json`, in bytes: 4 KiB.
+const LONG: usize = 4 << 10;
+
+/// The value of `text` if that is a long string and `T` is `String`.
+#[inline]
+fn long_text<T: 'static>(text: &str) -> Option<T> {
+    if text.len() < LONG {
+        return None;
+    }
+    let mut value = None::<T>;
+    let string = (&mut value as &mut dyn Any).downcast_mut::<Option<String>>()?;
+    *string = support::read_long(text);
+    value
 }
 
 #[diagnostic::do_not_recommend]
@@ -224,5 +245,21 @@ impl<'de> MapAccess<'de> for OneMember<'de> {
     ) -> serde_json::Result<V::Value> {
         let text = self.text.take().unwrap_or_default();
         seed.deserialize(&mut serde_json::Deserializer::from_str(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_strings_are_read_here() {
+        let text = "é\n\"x".repeat(LONG);
+        let json = serde_json::to_string(&text).expect("a string");
+        assert!(long_text::<String>(&json) == Some(text));
+        assert!(long_text::<String>(&json[..json.len() - 1]).is_none());
+        assert!(long_text::<Option<String>>(&json).is_none());
+        assert!(long_text::<Box<str>>(&json).is_none());
+        assert!(long_text::<String>("\"short\"").is_none());
     }
 }

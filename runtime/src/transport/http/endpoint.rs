@@ -10,6 +10,7 @@ use super::{
     limit::Limit,
     policy::{CallerPolicy, InvalidSetting},
     sessions::{Active, Sessions},
+    spare::SpareBuffer,
 };
 use crate::{
     engine::{Engine, Shared},
@@ -29,6 +30,8 @@ pub(crate) struct Endpoint {
     pub(super) at_work: Arc<Limit>,
     /// Streams that only listen.
     pub(super) listening: Arc<Limit>,
+    /// For long bodies.
+    pub(super) spare: Arc<SpareBuffer>,
     policy: CallerPolicy,
     /// Fired when calls have to end, because the server stops and they did not end in time (DEC-11).
     pub(super) cut: Arc<Signal>,
@@ -57,6 +60,7 @@ impl Endpoint {
                     .min(config.max_connections.saturating_sub(1).max(1)),
                 None => config.max_listeners,
             }),
+            spare: Arc::default(),
             cut: Arc::default(),
             config,
         }))

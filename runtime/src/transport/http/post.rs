@@ -20,6 +20,7 @@ use super::{
     reply::{self, Late, Resumable},
     sessions::{self, Active},
     shared,
+    spare::WORTH_KEEPING,
     state::ResponseState,
     status,
 };
@@ -43,7 +44,11 @@ pub(super) fn received(
     cx: &mut Context<'_>,
 ) -> ResponseState {
     if endpoint.config.session_store.is_none() {
-        return serve(endpoint, parts, &body, accepts, cx);
+        let served = serve(endpoint, parts, &body, accepts, cx);
+        if WORTH_KEEPING <= body.len() {
+            endpoint.spare.keep(body);
+        }
+        return served;
     }
     let endpoint = endpoint.clone();
     ResponseState::waiting(async move {

@@ -23,6 +23,7 @@ use super::{
     media::{self, Accepts},
     message_body::{RequestBody, Response, ResponseBody},
     post,
+    spare::WORTH_KEEPING,
     state::ResponseState,
 };
 #[cfg(doc)]
@@ -117,6 +118,9 @@ impl Progress {
     }
 }
 
+/// How many times as much as came may be reserved for what is promised.
+const CREDIT: usize = 16;
+
 /// A POST whose body comes in.
 pub(super) struct Receiving {
     endpoint: Arc<Endpoint>,
@@ -159,6 +163,28 @@ impl Receiving {
         ))
     }
 
+    /// Makes room in `more` for `next` bytes, after the `so_far` ones that came: for the whole body, because a buffer that grows is
+    /// copied, but only once what `Content-Length` promises is not much more than what came.
+    fn make_room(&mut self, so_far: usize, next: usize) {
+        let most = self.endpoint.config.max_body;
+        let promised = http_body::Body::size_hint(&self.body).lower();
+        let promised = usize::try_from(promised).map_or(most, |promised| promised.min(most));
+        let whole = so_far + next + promised;
+        if whole / CREDIT <= so_far && self.more.capacity() < whole {
+            let mut buffer = match WORTH_KEEPING <= whole {
+                true => self.endpoint.spare.take(),
+                false => BytesMut::new(),
+            };
+            buffer.reserve(whole);
+            buffer.extend_from_slice(&self.more);
+            self.more = buffer;
+        }
+        self.more.reserve(next);
+        // Empty after the first time.
+        self.more
+            .extend_from_slice(&std::mem::take(&mut self.first));
+    }
+
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Refusal>> {
         let limit = self.endpoint.config.max_body;
         loop {
@@ -184,12 +210,7 @@ impl Receiving {
                 self.first = data;
                 continue;
             }
-            if self.more.is_empty() {
-                // What came, not what `Content-Length` promises.
-                self.more.reserve(so_far + data.len());
-                self.more
-                    .extend_from_slice(&std::mem::take(&mut self.first));
-            }
+            self.make_room(so_far, data.len());
             self.more.extend_from_slice(&data);
         }
     }
@@ -308,5 +329,42 @@ mod tests {
             "{}",
             receiving.more.capacity()
         );
+    }
+
+    // What is promised is reserved at once when enough of it came, and so a long body is not copied again and again.
+    #[tokio::test]
+    async fn a_long_body_has_room_soon() {
+        let service = Server::new("test", "1.0.0").build().expect("no tools");
+        let endpoint = service.into_http_service().expect("the defaults").0;
+        let whole = 2 << 20;
+        assert!(whole <= endpoint.config.max_body);
+        let mut expected = None;
+        for _turn in 0..2 {
+            let piece: &'static [u8] = &[b'x'; 64 << 10];
+            let mut receiving = Receiving {
+                endpoint: endpoint.clone(),
+                parts: None,
+                body: RequestBody::Routed(axum::body::Body::new(Parts {
+                    parts: [piece; 4].into(),
+                    promised: (whole - 4 * piece.len()) as u64,
+                })),
+                first: Bytes::new(),
+                more: BytesMut::new(),
+                deadline: None,
+                accepts: Accepts {
+                    json: true,
+                    events: true,
+                },
+            };
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(receiving.poll_whole(&mut cx).is_pending());
+            assert_eq!(receiving.more.len(), 4 * piece.len());
+            assert!(receiving.more.iter().all(|byte| *byte == b'x'));
+            let room = receiving.more.capacity();
+            assert!((whole..=whole + whole / 4).contains(&room), "{room}");
+            let place = receiving.more.as_ptr();
+            assert_eq!(*expected.get_or_insert(place), place, "the same buffer");
+            endpoint.spare.keep(receiving.more.freeze());
+        }
     }
 }
