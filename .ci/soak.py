@@ -199,10 +199,10 @@ class HttpClient:
         answer = await got.answer()
         expect(answer["result"]["protocolVersion"] == revision, answer)
         session = {"session": got.headers["mcp-session-id"], "revision": revision}
-        await self.told(notification("notifications/initialized"), session)
+        await self.notify(notification("notifications/initialized"), session)
         return session
 
-    async def told(self, message, session):
+    async def notify(self, message, session):
         got = await self.post(message, **session)
         expect(got.status == 202, f"{message} got status {got.status}")
         async for _ in got.messages():
@@ -242,7 +242,7 @@ class HttpClient:
         other, ident = Connection(self.port), self.next_id()
         sending = asyncio.ensure_future(other.send(request(ident, "tools/call", tool("wait")), **session))
         await asyncio.wait([sending], timeout=self.dice.random() / 20)
-        await self.told(notification("notifications/cancelled", requestId=ident), session)
+        await self.notify(notification("notifications/cancelled", requestId=ident), session)
         got = await sending
         # What was cancelled is not answered; a cancellation that came first did nothing, and the call ends by its time limit.
         async for message in got.messages():
@@ -268,7 +268,7 @@ class HttpClient:
         session, other = await self.forms(), Connection(self.port)
         question, messages = await self.asked(other, session)
         answer = {"action": "accept", "content": {"people": self.dice.randrange(9)}}
-        await self.told({"jsonrpc": "2.0", "id": question["id"], "result": answer}, session)
+        await self.notify({"jsonrpc": "2.0", "id": question["id"], "result": answer}, session)
         last = None
         async for last in messages:
             pass

@@ -3,6 +3,8 @@
 //! Nothing here returns an error: faults are reported to [`Diagnostics`], and valid keys are still used.
 
 mod resource;
+#[cfg(test)]
+mod tests;
 mod timeout;
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};

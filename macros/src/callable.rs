@@ -73,7 +73,7 @@ impl Callable {
                 parameters.extend(parameter);
             }
         }
-        // One with a fault may be the variable that would be missed.
+        // A parameter that was not lowered may be the variable that seems to be missing.
         if let (Some(uri), true) = (&attr.resource.uri, all_lowered) {
             check_variables(uri, &parameters, &mut own);
         }

@@ -93,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// What a key follows within the parentheses of the attribute.
+    /// What stands before the keys within the parentheses of the attribute.
     pub(crate) const fn before_keys(self) -> &'static str {
         match self {
             Self::Tool | Self::Prompt => "",
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// What there is one of, so that the function cannot be generic.
+    /// What a function has exactly one of, for the message that it cannot be generic.
     pub(crate) const fn signature(self) -> &'static str {
         match self {
             Self::Tool => "schema",

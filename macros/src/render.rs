@@ -111,8 +111,8 @@ fn complete(parameter: &Parameter) -> Option<TokenStream> {
     Some(quote!(.complete(#name, #completer)))
 }
 
-/// The completer of a method: a closure that takes what is injected, calls the method and converts its result, and one that says
-/// what must be there.
+/// The completer of a method: a closure that takes what is injected, calls the method and converts its result, and one that
+/// says which state the method needs.
 fn completing_method(method: &Method, is_blocking: bool) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (receiver, server, query) = (local("__receiver"), local("__server"), local("__query"));

@@ -110,7 +110,7 @@ fn check_name(callable: &Callable, earlier: &[Callable], diag: &mut Diagnostics)
     }
 }
 
-/// What clients call it by.
+/// The name or the URI by which clients call it.
 fn key(callable: &Callable) -> String {
     match &callable.attr.resource.uri {
         Some(uri) => uri.text.value(),
@@ -137,7 +137,7 @@ fn listing(block: &Block, callables: &[Callable], krate: &TokenStream) -> TokenS
             })
             .collect();
         if specs.is_empty() {
-            // The trait says so by itself.
+            // The default method of the trait returns an empty list.
             return TokenStream::new();
         }
         let (method, spec_type) = (format_ident!("{kind}s"), kind.type_name("Spec"));

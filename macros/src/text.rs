@@ -12,9 +12,17 @@ pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.join(", ")
 }
 
-/// The entry of `known` that is closest to `word`.
+/// The entry of `known` that is closest to `word`, or the only one that it is a part of: `mime` of `mime_type`.
 pub(crate) fn near_miss<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
+    let has_part = |name: &&&str| {
+        let is_start = 3 <= word.len() && name.starts_with(&word);
+        is_start || name.split('_').any(|part| part == word)
+    };
+    let mut whole = known.iter().filter(has_part);
+    if let (Some(only), None) = (whole.next(), whole.next()) {
+        return Some(only);
+    }
     let (distance, best) = known
         .iter()
         .map(|name| (distance(&word, name), *name))
@@ -131,7 +139,7 @@ fn joined(lines: &[String]) -> String {
         }
         before = match kind {
             Line::Text | Line::Item | Line::Continued if is_broken => Line::Alone,
-            // Of an item too: numbers go on in it.
+            // A line that continues an item does not end the item, so its number may be any.
             Line::Continued => before,
             kind => kind,
         };
@@ -284,7 +292,14 @@ mod tests {
 
     #[test]
     fn near_misses() {
-        let known = ["name", "title", "description", "read_only"];
+        let known = [
+            "name",
+            "title",
+            "description",
+            "read_only",
+            "mime_type",
+            "audience_type",
+        ];
         for (word, best) in [
             ("tittle", Some("title")),
             ("titel", Some("title")),
@@ -292,6 +307,12 @@ mod tests {
             ("Readonly", Some("read_only")),
             ("nam", Some("name")),
             ("xyz", None),
+            ("mime", Some("mime_type")),
+            ("desc", Some("description")),
+            ("only", Some("read_only")),
+            ("na", None),
+            // Of two.
+            ("type", None),
         ] {
             assert_eq!(near_miss(word, &known), best, "{word}");
         }

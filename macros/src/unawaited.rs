@@ -106,7 +106,7 @@ fn question<'t>(contexts: &[String], tokens: &'t [TokenTree]) -> Option<(Ident, 
     if !is_question {
         return None;
     }
-    // A turbofish has no parentheses of its own that come first, but those of types.
+    // The first parentheses are the arguments, or belong to a type in the turbofish before them.
     let is_arguments = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
     let at = match rest.first() {
         Some(first) if is_arguments(first) => 0,

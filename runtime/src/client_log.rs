@@ -141,6 +141,13 @@ impl ClientLog {
 
     /// The most verbose level that may leave, whatever clients ask for. `INFO` unless this is called: libraries put what is of use to
     /// attackers into `DEBUG` and `TRACE`.
+    ///
+    /// ```
+    /// use tracing::Level;
+    /// use trueform::ClientLog;
+    ///
+    /// let layer = ClientLog::new().max_level(Level::WARN);
+    /// ```
     #[must_use]
     pub fn max_level(mut self, level: Level) -> Self {
         self.max_level = level;

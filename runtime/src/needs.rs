@@ -129,6 +129,13 @@ impl RequiredCapabilities {
     }
 
     /// Both.
+    ///
+    /// ```
+    /// use trueform::RequiredCapabilities;
+    ///
+    /// const BOTH: RequiredCapabilities = RequiredCapabilities::ROOTS.and(RequiredCapabilities::SAMPLING);
+    /// assert!(!BOTH.is_empty());
+    /// ```
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

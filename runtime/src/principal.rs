@@ -64,6 +64,17 @@ impl Principal {
     }
 
     /// Attaches what else is known, such as token claims. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::Principal;
+    ///
+    /// struct Claims {
+    ///     tenant: &'static str,
+    /// }
+    ///
+    /// let ada = Principal::new("ada").with_details(Claims { tenant: "north" });
+    /// assert_eq!(ada.details::<Claims>().unwrap().tenant, "north");
+    /// ```
     #[must_use]
     pub fn with_details<T: Send + Sync + 'static>(mut self, details: T) -> Self {
         self.details = Some(Arc::new(details));

@@ -13,6 +13,7 @@ mod run;
 mod settings;
 mod stream;
 mod tasks;
+mod unusable;
 #[cfg(not(feature = "http"))]
 mod without_http;
 
@@ -155,30 +156,65 @@ impl Server {
     }
 
     /// Sets the display name. A second call replaces the first, as for the other settings here.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").title("Calculator");
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
     /// Sets the description of the server, a sentence for users.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").description("Adds and subtracts.");
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.info.description = Some(description.into());
         self
     }
 
     /// Sets the instructions on how to use the server, for the model.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").instructions("Call `add` for sums; numbers are integers of 64 bits.");
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
         self
     }
 
     /// Sets the URL of a page about the server.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("calc", "1.0.0").website_url("https://calc.example.com");
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn website_url(mut self, url: impl Into<String>) -> Self {
         self.info.website_url = Some(url.into());
         self
     }
 
     /// Sets the icons of the server.
+    ///
+    /// ```
+    /// use trueform::{prelude::*, schema::Icon};
+    ///
+    /// let server = Server::new("calc", "1.0.0").icons([Icon::new("https://calc.example.com/icon.png")]);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
         self.info.icons = Some(icons.into_iter().collect());
         self
@@ -189,9 +225,11 @@ impl Server {
     /// # Errors
     /// All problems together: duplicate or illegal names, schemas that no client would understand,
     /// state that a function needs and that is not registered, what a revision cannot list, URI templates that match the same URIs or
-    /// differ from the parameters of their function, values of one type registered twice, no revision to serve.
+    /// differ from the parameters of their function, values of one type registered twice, no revision to serve, settings of zero and empty texts with which nothing
+    /// could be served.
     pub fn build(mut self) -> Result<Service> {
-        let mut problems = self.problems;
+        let mut problems = std::mem::take(&mut self.problems);
+        problems.extend(unusable::problems(&self));
         let caching = |list| self.list_caching.of(list);
         let tools = Tools::build(
             self.tools,

@@ -28,9 +28,9 @@ fn is_plain(field: &Field) -> bool {
     field.always
 }
 
-/// Whether the member need not be read although it is always written: no `resultType` means a complete result. Who lets in
-/// nothing finds by the text that it is missing.
-fn is_told_by_absence(field: &Field) -> bool {
+/// Whether a reader may find the member absent although it is always written: a result without `resultType` is complete. A
+/// receiver without that leniency checks the text, where the absence shows.
+fn may_be_absent(field: &Field) -> bool {
     let is_complete = matches!(&field.ty, TypeRef::Constant(value) if value == "complete");
     is_complete && field.json_name == "resultType"
 }
@@ -217,10 +217,10 @@ fn writer(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     out.push_str("object.end(&self.extras, Self::MEMBERS);\n}\n}\n");
 }
 
-/// When to write the member `field`, which only some variants of the struct have: to the others it is an unknown one. A variant that
-/// nothing is known of may have it.
+/// When to write the member `field`, which only some variants of the struct have: to the others it is an unknown member. A variant
+/// that this revision does not know may have it.
 fn shown_if(cx: &Context<'_>, field: &Field, fields: &[Field]) -> Option<String> {
-    // `_meta` is open, and of all.
+    // Every variant has `_meta`, and its members are open.
     let variants = field
         .known_if
         .as_ref()
@@ -282,7 +282,7 @@ fn reader(ty: &TypeDef, fields: &[Field], out: &mut String) {
         let key = &field.json_name;
         let name = &field.rust_name;
         let _ = match (is_constant(field), is_plain(field)) {
-            (true, true) if !is_told_by_absence(field) => {
+            (true, true) if !may_be_absent(field) => {
                 writeln!(out, "support::seen({key:?}, {name})?;")
             }
             (true, true) => writeln!(out, "let _ = {name};"),

@@ -1,5 +1,5 @@
-//! What of an agent has to do with MCP: a server that is started by command or has an address, its tools, calls of them, and a new start when it has
-//! gone. Which tool to call and why is the business of a model, which is not here.
+//! The part of an agent that speaks MCP. It starts a server or connects to one, lists its tools and calls them, and starts or connects
+//! again after the server has ended. The part that chooses which tool to call, a model, is not in this example.
 
 use trueform::{
     client::{
@@ -58,7 +58,7 @@ impl Agent {
 
     /// Calls the tool `name`, and `on_progress` with what it reports meanwhile.
     ///
-    /// If the server goes away, the call fails and is not repeated: nobody knows how much of it was done. The next call starts the server
+    /// If the server goes away, the call fails and is not repeated: the agent cannot know how much of it was done. The next call starts the server
     /// or connects to it again.
     ///
     /// # Errors

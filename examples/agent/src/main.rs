@@ -56,7 +56,7 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What comes of `line`, such as `add {"a":2,"b":3}`.
+/// Makes the call that `line` names, such as `add {"a":2,"b":3}`.
 async fn answer(agent: &mut Agent, line: &str) -> String {
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, "{}"));
     let arguments: Value = match serde_json::from_str(arguments) {

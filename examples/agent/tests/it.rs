@@ -6,7 +6,7 @@ use std::{
 };
 
 /// What the agent says of `command` and then to the lines `input`.
-fn told(command: &[&str], input: &str) -> Output {
+fn ran_with(command: &[&str], input: &str) -> Output {
     let mut agent = Command::new(env!("CARGO_BIN_EXE_agent"))
         .args(command)
         .stdin(Stdio::piped())
@@ -36,7 +36,7 @@ nothing
 crash
 add {"a":20,"b":30}
 "#;
-    let output = told(&[env!("CARGO_BIN_EXE_agent_demo_server")], input);
+    let output = ran_with(&[env!("CARGO_BIN_EXE_agent_demo_server")], input);
     let (shown, logged) = (text(output.stdout), text(output.stderr));
     assert!(output.status.success(), "{logged}");
     let lines: Vec<&str> = shown.lines().collect();
@@ -77,14 +77,14 @@ add {"a":20,"b":30}
 
 #[test]
 fn a_command_that_does_not_exist() {
-    let output = told(&["no-such-server", "--flag"], "");
+    let output = ran_with(&["no-such-server", "--flag"], "");
     assert_eq!(output.status.code(), Some(1));
     let logged = text(output.stderr);
     assert!(
         logged.contains("`no-such-server` cannot be started"),
         "{logged}"
     );
-    assert_eq!(told(&[], "").status.code(), Some(2));
+    assert_eq!(ran_with(&[], "").status.code(), Some(2));
 }
 
 /// The demo server at a port of its own. It is killed when this is dropped.
@@ -120,7 +120,7 @@ fn served() -> (Served, String) {
 #[test]
 fn it_connects_by_url() {
     let (server, url) = served();
-    let output = told(&[&url], "add {\"a\":2,\"b\":3}\ncount {\"to\":2}\n");
+    let output = ran_with(&[&url], "add {\"a\":2,\"b\":3}\ncount {\"to\":2}\n");
     let (shown, logged) = (text(output.stdout), text(output.stderr));
     assert!(output.status.success(), "{logged}");
     let lines: Vec<&str> = shown.lines().skip(3).collect();
@@ -128,7 +128,7 @@ fn it_connects_by_url() {
     assert_eq!(lines, expected, "{logged}");
 
     drop(server);
-    let output = told(&[&url], "");
+    let output = ran_with(&[&url], "");
     let logged = text(output.stderr);
     assert!(!output.status.success());
     assert!(logged.contains("Connection refused"), "{logged}");

@@ -38,7 +38,7 @@ impl Folder {
             trueform::Error::other(format!("cannot search `{}`: {problem}", path.display()))
         };
         let root = path.canonicalize().map_err(|error| refused(&error))?;
-        // Reading it is what tells that it is a folder, and one that may be read.
+        // Reading it shows that it is a folder, and one that may be read.
         root.read_dir().map_err(|error| refused(&error))?;
         Ok(Self { root: root.into() })
     }
@@ -91,7 +91,7 @@ impl Folder {
     /// # Errors
     /// [`ToolError::not_found`] if it is not; another error if the file is too large or cannot be read.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, ToolError> {
-        // The walk itself finds it: so a file is read exactly if it is searched. It is not sorted, which would need all names of a
+        // The walk finds the file, so that exactly the files that are searched can be read. It is not sorted, which would need all names of a
         // folder before the first one.
         let target = path.to_owned();
         let walk = self.walk(move |folder| is_within(&target, folder));

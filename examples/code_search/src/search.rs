@@ -97,7 +97,7 @@ impl Search<'_> {
                 Ordering::Equal => begin.line,
                 Ordering::Greater => 0,
             };
-            // A page that searches nothing would never get on.
+            // Without at least one file a page, a search would make no progress.
             self.check(
                 || Position {
                     line: after,
@@ -256,7 +256,7 @@ mod tests {
         let client = server.connect().await.unwrap();
         let mut query = serde_json::json!({"pattern": "needle", "limit": 1000});
         let mut pages = Vec::new();
-        // More than there are, should one not get on.
+        // More than the search has, so that one that makes no progress ends too.
         while pages.len() < 10 {
             let result = client.call_tool("hurried", &query).await.unwrap();
             let page = result.structured_content.unwrap().to_value();

@@ -29,7 +29,7 @@ pub(crate) struct ResourceKeys {
     pub(crate) file_like: Option<Span>,
 }
 
-const ROLES: &[&str] = &["user", "assistant"];
+pub(super) const ROLES: &[&str] = &["user", "assistant"];
 
 impl ResourceKeys {
     pub(super) fn set(&mut self, key: &'static str, meta: &Meta, diag: &mut Diagnostics) {

@@ -19,7 +19,7 @@ pub(crate) struct Timeout {
     pub(crate) hard_limit: Option<u64>,
 }
 
-const TIMEOUT_KEYS: &[&str] = &["reset_by_progress", "hard_limit"];
+pub(super) const TIMEOUT_KEYS: &[&str] = &["reset_by_progress", "hard_limit"];
 
 pub(super) fn timeout(meta: &Meta, diag: &mut Diagnostics) -> Option<Timeout> {
     match meta {

@@ -36,24 +36,48 @@ impl Csp {
     }
 
     /// Adds an origin that scripts may send requests to (`connect-src`).
+    ///
+    /// ```
+    /// use trueform_apps::Csp;
+    ///
+    /// let csp = Csp::new().connect("https://api.example.com");
+    /// ```
     pub fn connect(mut self, origin: impl Into<String>) -> Self {
         self.connect_domains.push(origin.into());
         self
     }
 
     /// Adds an origin of scripts, styles, pictures, fonts and media (`script-src` and the like).
+    ///
+    /// ```
+    /// use trueform_apps::Csp;
+    ///
+    /// let csp = Csp::new().resources("https://fonts.example.com");
+    /// ```
     pub fn resources(mut self, origin: impl Into<String>) -> Self {
         self.resource_domains.push(origin.into());
         self
     }
 
     /// Adds an origin of frames within the view (`frame-src`).
+    ///
+    /// ```
+    /// use trueform_apps::Csp;
+    ///
+    /// let csp = Csp::new().frames("https://maps.example.com");
+    /// ```
     pub fn frames(mut self, origin: impl Into<String>) -> Self {
         self.frame_domains.push(origin.into());
         self
     }
 
     /// Adds an origin that relative URLs may be resolved against (`base-uri`).
+    ///
+    /// ```
+    /// use trueform_apps::Csp;
+    ///
+    /// let csp = Csp::new().base_uris("https://cdn.example.com");
+    /// ```
     pub fn base_uris(mut self, origin: impl Into<String>) -> Self {
         self.base_uri_domains.push(origin.into());
         self

@@ -105,12 +105,35 @@ impl Apps {
     }
 
     /// Adds a view.
+    ///
+    /// ```
+    /// use trueform_apps::{Apps, View};
+    ///
+    /// let view = View::new("ui://weather/today", "today").html("<!DOCTYPE html><p>Fine");
+    /// let apps = Apps::new().view(view);
+    /// ```
     pub fn view(mut self, view: View) -> Self {
         self.views.push(view);
         self
     }
 
     /// Adds tools whose results the view `uri` shows. The model may call them, and so may the view.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    /// use trueform_apps::{Apps, View};
+    ///
+    /// /// The weather of today.
+    /// #[tool]
+    /// fn today() -> &'static str {
+    ///     "fine"
+    /// }
+    ///
+    /// let view = View::new("ui://weather/today", "today").html("<!DOCTYPE html><p>Fine");
+    /// let apps = Apps::new().view(view).tools("ui://weather/today", tools![today]);
+    /// let server = Server::new("weather", "1.0.0").with(apps);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn tools(self, uri: impl Into<String>, tools: impl IntoTools) -> Self {
         self.with_tools(
             uri.into(),
@@ -120,11 +143,43 @@ impl Apps {
     }
 
     /// Adds tools that only the view `uri` calls: a button that refreshes, a form that is sent. Hosts do not show them to the model.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    /// use trueform_apps::{Apps, View};
+    ///
+    /// /// The weather of today.
+    /// #[tool]
+    /// fn today() -> &'static str {
+    ///     "fine"
+    /// }
+    ///
+    /// let view = View::new("ui://weather/today", "today").html("<!DOCTYPE html><p>Fine");
+    /// let apps = Apps::new().view(view).app_tools("ui://weather/today", tools![today]);
+    /// let server = Server::new("weather", "1.0.0").with(apps);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn app_tools(self, uri: impl Into<String>, tools: impl IntoTools) -> Self {
         self.with_tools(uri.into(), tools.into_tools(), &[Caller::App])
     }
 
     /// Adds tools whose results the view `uri` shows, and which the view cannot call.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    /// use trueform_apps::{Apps, View};
+    ///
+    /// /// The weather of today.
+    /// #[tool]
+    /// fn today() -> &'static str {
+    ///     "fine"
+    /// }
+    ///
+    /// let view = View::new("ui://weather/today", "today").html("<!DOCTYPE html><p>Fine");
+    /// let apps = Apps::new().view(view).model_tools("ui://weather/today", tools![today]);
+    /// let server = Server::new("weather", "1.0.0").with(apps);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn model_tools(self, uri: impl Into<String>, tools: impl IntoTools) -> Self {
         self.with_tools(uri.into(), tools.into_tools(), &[Caller::Model])
     }
@@ -150,8 +205,8 @@ impl Plugin for Apps {
                 let names: Vec<String> = tools.names().map(|name| format!("`{name}`")).collect();
                 let known: Vec<String> = uris.iter().map(|uri| format!("`{uri}`")).collect();
                 let known = match known.is_empty() {
-                    true => "there is none".to_owned(),
-                    false => format!("there are {}", known.join(", ")),
+                    true => "the server has no views".to_owned(),
+                    false => format!("the server has {}", known.join(", ")),
                 };
                 server = server.problem(format!(
                     "the view `{uri}` of {} does not exist; {known}",

@@ -102,12 +102,25 @@ impl View {
     }
 
     /// Sets the document. It begins with `<!DOCTYPE html>`. A second call replaces the first, as for the other settings here.
+    ///
+    /// ```
+    /// use trueform_apps::View;
+    ///
+    /// let view = View::new("ui://weather/today", "today").html("<!DOCTYPE html><p>Fine");
+    /// ```
     pub fn html(mut self, document: impl Into<Cow<'static, str>>) -> Self {
         self.html = Some(Html::Fixed(document.into()));
         self
     }
 
     /// Sets the code that writes the document for each read.
+    ///
+    /// ```
+    /// use trueform_apps::View;
+    ///
+    /// let view = View::new("ui://weather/today", "today")
+    ///     .generated(|_context| async { Ok("<!DOCTYPE html><p>Fine".to_owned()) });
+    /// ```
     pub fn generated<F>(mut self, write: impl Fn(Context) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<String, ToolError>> + Send + 'static,
@@ -119,24 +132,49 @@ impl View {
     }
 
     /// Sets the name that people are shown.
+    ///
+    /// ```
+    /// use trueform_apps::View;
+    ///
+    /// let view = View::new("ui://weather/today", "today").title("Weather of today");
+    /// ```
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
     /// Sets what the view shows.
+    ///
+    /// ```
+    /// use trueform_apps::View;
+    ///
+    /// let view = View::new("ui://weather/today", "today").description("The weather of one day.");
+    /// ```
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
     /// Sets from where the view may load what. Default: from nowhere.
+    ///
+    /// ```
+    /// use trueform_apps::{Csp, View};
+    ///
+    /// let csp = Csp::new().connect("https://api.example.com");
+    /// let view = View::new("ui://weather/today", "today").csp(csp);
+    /// ```
     pub fn csp(mut self, csp: Csp) -> Self {
         self.meta.csp = Some(csp);
         self
     }
 
     /// Adds something that the view asks the browser for. It has to work without it too.
+    ///
+    /// ```
+    /// use trueform_apps::{Permission, View};
+    ///
+    /// let view = View::new("ui://weather/today", "today").permission(Permission::Geolocation);
+    /// ```
     pub fn permission(mut self, permission: Permission) -> Self {
         if !self.meta.permissions.contains(&permission) {
             self.meta.permissions.push(permission);
@@ -146,18 +184,39 @@ impl View {
 
     /// Sets the domain that the host serves the view from, for services that allow origins by name. Each host has a form of its own
     /// for it.
+    ///
+    /// ```
+    /// use trueform_apps::View;
+    ///
+    /// let view = View::new("ui://weather/today", "today").domain("weather.example.com");
+    /// ```
     pub fn domain(mut self, domain: impl Into<String>) -> Self {
         self.meta.domain = Some(domain.into());
         self
     }
 
     /// Sets whether the host should draw a border and a background. Default: the host decides.
+    ///
+    /// ```
+    /// use trueform_apps::View;
+    ///
+    /// let view = View::new("ui://weather/today", "today").prefers_border(false);
+    /// ```
     pub fn prefers_border(mut self, prefers: bool) -> Self {
         self.meta.prefers_border = Some(prefers);
         self
     }
 
     /// Sets how long clients may keep the document, at 2026-07-28. Default: they fetch it again each time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::resource::Caching;
+    /// use trueform_apps::View;
+    ///
+    /// let hour = Duration::from_secs(3600);
+    /// let view = View::new("ui://weather/today", "today").caching(Caching::public(hour));
+    /// ```
     pub fn caching(mut self, caching: Caching) -> Self {
         self.caching = caching;
         self

@@ -16,7 +16,7 @@ use super::{
 
 /// Rewrites `value` in place; the pointers of what changed, of at most [`MAX_VIOLATIONS`] places.
 ///
-/// Where the steps are spent, the rest is left as it is.
+/// Once the steps are spent, the rest of the value is not changed.
 pub(super) fn integral_floats(run: &Run<'_>, value: &mut Value) -> Vec<String> {
     let mut coerce = Coerce {
         run,

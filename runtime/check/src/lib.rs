@@ -158,6 +158,13 @@ impl Default for CompileOptions {
 
 impl CompileOptions {
     /// Sets [`formats`](Self::formats).
+    ///
+    /// ```
+    /// use trueform_check::{CompileOptions, Formats};
+    ///
+    /// let options = CompileOptions::default().formats(Formats::Annotate);
+    /// assert_eq!(options.formats, Formats::Annotate);
+    /// ```
     #[must_use]
     pub fn formats(mut self, formats: Formats) -> Self {
         self.formats = formats;
@@ -165,6 +172,13 @@ impl CompileOptions {
     }
 
     /// Sets [`max_steps`](Self::max_steps).
+    ///
+    /// ```
+    /// use trueform_check::CompileOptions;
+    ///
+    /// let options = CompileOptions::default().max_steps(10_000);
+    /// assert_eq!(options.max_steps, 10_000);
+    /// ```
     #[must_use]
     pub fn max_steps(mut self, max_steps: u64) -> Self {
         self.max_steps = max_steps;
@@ -172,6 +186,13 @@ impl CompileOptions {
     }
 
     /// Sets [`exact_integers`](Self::exact_integers).
+    ///
+    /// ```
+    /// use trueform_check::CompileOptions;
+    ///
+    /// let options = CompileOptions::default().exact_integers(true);
+    /// assert!(options.exact_integers);
+    /// ```
     #[must_use]
     pub fn exact_integers(mut self, exact_integers: bool) -> Self {
         self.exact_integers = exact_integers;
@@ -179,6 +200,13 @@ impl CompileOptions {
     }
 
     /// Sets [`max_pattern_size`](Self::max_pattern_size).
+    ///
+    /// ```
+    /// use trueform_check::CompileOptions;
+    ///
+    /// let options = CompileOptions::default().max_pattern_size(64 << 10);
+    /// assert_eq!(options.max_pattern_size, 64 << 10);
+    /// ```
     #[must_use]
     pub fn max_pattern_size(mut self, bytes: usize) -> Self {
         self.max_pattern_size = bytes;

@@ -89,7 +89,7 @@ mod tests {
         assert!(steps.take_for_schema(LITERALS - 1) && steps.take_for_text(BYTES));
         assert!(steps.take_for_text(BYTES - 1) && steps.take(1) && !steps.are_spent());
         assert!(!steps.take(1) && steps.are_spent());
-        // Nor is anything left for less.
+        // After a refusal not even one step is left.
         let steps = Steps::new(3);
         assert!(!steps.take_for_schema(3 * LITERALS) && !steps.take(1) && steps.are_spent());
     }

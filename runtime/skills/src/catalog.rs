@@ -135,7 +135,7 @@ impl Catalog {
         found.map(|found| found.entry(&self.base))
     }
 
-    /// The file at `path` of a skill that the server makes. `None` if there is none.
+    /// The file at `path` of a skill that the server makes. `None` if no such skill has it.
     pub(crate) fn read_made(&self, path: &str, context: &Context) -> Option<Reading> {
         self.made.iter().find_map(|made| made.read(path, context))
     }
@@ -143,7 +143,7 @@ impl Catalog {
     /// The file at `path` of a skill in a folder.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// The file does not exist, or it cannot be read.
     pub(crate) fn read_found(
         &self,
         path: &str,

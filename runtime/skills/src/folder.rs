@@ -239,7 +239,7 @@ impl SkillFolder {
     /// The file at `path`, if it is in a skill.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// The file does not exist, or it cannot be read.
     pub(crate) fn read(&self, path: &str) -> Result<ResourceOutput, ToolError> {
         let (folder, _) = path.rsplit_once('/').unwrap_or_default();
         if !self.is_in_skill(folder) {

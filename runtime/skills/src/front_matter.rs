@@ -49,7 +49,7 @@ impl FrontMatter {
     /// The front matter at the beginning of `text`, the content of a `SKILL.md`.
     ///
     /// # Errors
-    /// There is none, it is not YAML 1.2, or a field is not what the Agent Skills specification says.
+    /// The text does not begin with front matter, the front matter is not YAML 1.2, or a field is not what the Agent Skills specification says.
     pub(crate) fn parse(text: &str) -> Result<Self, Unfit> {
         let yaml = block(text)?;
         let mut fields = object(yaml)?;

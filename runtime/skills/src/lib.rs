@@ -166,6 +166,13 @@ impl Skills {
     }
 
     /// Adds a skill that the program makes.
+    ///
+    /// ```
+    /// use trueform_skills::{Skill, Skills};
+    ///
+    /// let text = "---\nname: release\ndescription: How to make a release.\n---\nTag, then publish.";
+    /// let skills = Skills::new().skill(Skill::new("release", text));
+    /// ```
     pub fn skill(mut self, skill: Skill) -> Self {
         self.made.push(skill);
         self
@@ -173,6 +180,12 @@ impl Skills {
 
     /// Sets what the URIs of all files begin with, such as `github://owner/repository/`; a slash is added if it does not end with
     /// one. Default: `skill://`, which the extension recommends.
+    ///
+    /// ```
+    /// use trueform_skills::Skills;
+    ///
+    /// let skills = Skills::new().base_uri("github://owner/repository/");
+    /// ```
     pub fn base_uri(mut self, uri: impl Into<String>) -> Self {
         self.base = uri.into();
         if !self.base.ends_with('/') {
@@ -182,13 +195,27 @@ impl Skills {
     }
 
     /// Sets how many skills, or children of a directory, are on a page, at least 1. Default: [`DEFAULT_PAGE_SIZE`].
+    ///
+    /// ```
+    /// use trueform_skills::Skills;
+    ///
+    /// let skills = Skills::new().page_size(20);
+    /// ```
     pub fn page_size(mut self, entries: usize) -> Self {
-        self.page_size = entries.max(1);
+        self.page_size = entries;
         self
     }
 
     /// Sets how long clients may keep lists, entries and files, at 2026-07-28. Default: they fetch them again each time. A host
     /// compares digests whatever it keeps.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::resource::Caching;
+    /// use trueform_skills::Skills;
+    ///
+    /// let skills = Skills::new().caching(Caching::public(Duration::from_secs(3600)));
+    /// ```
     pub fn caching(mut self, caching: Caching) -> Self {
         self.caching = caching;
         self
@@ -202,6 +229,9 @@ impl Plugin for Skills {
             made: Vec::new(),
             folders: Vec::new(),
         };
+        if self.page_size == 0 {
+            server = server.problem("`Skills::page_size` is zero; expected at least 1 entry");
+        }
         for skill in self.made {
             match skill.checked() {
                 Ok(skill) => catalog.made.push(skill),

@@ -68,6 +68,13 @@ impl Skill {
     }
 
     /// Adds a file at `path` below the skill, with slashes: text, or bytes such as `include_bytes!` gives.
+    ///
+    /// ```
+    /// use trueform_skills::Skill;
+    ///
+    /// let text = "---\nname: release\ndescription: How to make a release.\n---\nTag, then publish.";
+    /// let skill = Skill::new("release", text).file("scripts/tag.sh", "git tag \"$1\"");
+    /// ```
     pub fn file(self, path: impl Into<String>, content: impl IntoContent) -> Self {
         let bytes = content.into_content();
         let digest = Digest::of(&bytes);
@@ -77,7 +84,14 @@ impl Skill {
     /// Adds a file at `path` below the skill whose content is generated for each read. It may be all that functions marked
     /// `#[resource]` may return.
     ///
-    /// Clients are told that the content of the skill is dynamic. They cannot verify any file of it, and some decline such skills.
+    /// Clients learn that the content of the skill is dynamic. They cannot verify any file of it, and some decline such skills.
+    ///
+    /// ```
+    /// use trueform_skills::Skill;
+    ///
+    /// let text = "---\nname: release\ndescription: How to make a release.\n---\nTag, then publish.";
+    /// let skill = Skill::new("release", text).generated("tags.txt", |_context| async { "v1.0.0" });
+    /// ```
     pub fn generated<F, R>(
         self,
         path: impl Into<String>,
@@ -233,7 +247,7 @@ impl Checked {
         }
     }
 
-    /// The file at `path`, which begins with that of the skill. `None` if there is none.
+    /// The file at `path`, which begins with that of the skill. `None` if the skill has no such file.
     pub(crate) fn read(&self, path: &str, context: &Context) -> Option<Reading> {
         let below = path.strip_prefix(&*self.path)?.strip_prefix('/')?;
         Some(match self.files.get(below)? {

@@ -37,6 +37,12 @@ impl CacheLimits {
     }
 
     /// Sets how many results are kept; the oldest go first.
+    ///
+    /// ```
+    /// use trueform::client::CacheLimits;
+    ///
+    /// let limits = CacheLimits::new().entries(64);
+    /// ```
     #[must_use]
     pub fn entries(mut self, entries: usize) -> Self {
         self.entries = entries;
@@ -44,6 +50,12 @@ impl CacheLimits {
     }
 
     /// Sets how many bytes of results and params are kept; the oldest go first. A result that is larger is not kept.
+    ///
+    /// ```
+    /// use trueform::client::CacheLimits;
+    ///
+    /// let limits = CacheLimits::new().bytes(1 << 20);
+    /// ```
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bytes = bytes;

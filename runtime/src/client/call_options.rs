@@ -115,6 +115,26 @@ macro_rules! call_options {
             /// Sets the longest wait for the answer, instead of the client's [`timeout`](crate::client::ClientOptions::timeout). When it
             /// is over, the server is notified that the request is cancelled, and the call ends with
             /// [`LocalError::TimedOut`](crate::client::LocalError::TimedOut).
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use trueform::prelude::*;
+            ///
+            /// /// Add two numbers.
+            /// #[tool]
+            /// fn add(a: i64, b: i64) -> i64 {
+            ///     a + b
+            /// }
+            ///
+            /// # #[tokio::main(flavor = "current_thread")]
+            /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+            /// let client = Server::new("calc", "1.0.0").tools(tools![add]).connect().await?;
+            /// let arguments = serde_json::json!({ "a": 2, "b": 3 });
+            /// let sum = client.call_tool("add", arguments).timeout(Duration::from_secs(5)).await?;
+            /// assert_eq!(sum.text(), "5");
+            /// # Ok(())
+            /// # }
+            /// ```
             pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
                 self.plan.timeout = Some(timeout);
                 self
@@ -122,6 +142,26 @@ macro_rules! call_options {
 
             /// Starts the clock anew whenever progress is reported, up to `longest` in all, instead of what the client's
             /// [`reset_by_progress`](crate::client::ClientOptions::reset_by_progress) says. Asks for progress.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use trueform::prelude::*;
+            ///
+            /// /// Add two numbers.
+            /// #[tool]
+            /// fn add(a: i64, b: i64) -> i64 {
+            ///     a + b
+            /// }
+            ///
+            /// # #[tokio::main(flavor = "current_thread")]
+            /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+            /// let client = Server::new("calc", "1.0.0").tools(tools![add]).connect().await?;
+            /// let arguments = serde_json::json!({ "a": 2, "b": 3 });
+            /// let sum = client.call_tool("add", arguments).reset_by_progress(Duration::from_secs(600)).await?;
+            /// assert_eq!(sum.text(), "5");
+            /// # Ok(())
+            /// # }
+            /// ```
             pub fn reset_by_progress(mut self, longest: std::time::Duration) -> Self {
                 self.plan.longest = Some(longest);
                 self
@@ -130,6 +170,25 @@ macro_rules! call_options {
             /// Asks for progress and calls `report` with each report that arrives before the answer, in order. A call that
             /// runs [as a task](crate::client::ToolCall::as_task) of 2025-11-25 is reported on until the task has ended or its
             /// [`ToolTask`](crate::client::ToolTask) is dropped.
+            ///
+            /// ```
+            /// use trueform::prelude::*;
+            ///
+            /// /// Add two numbers.
+            /// #[tool]
+            /// fn add(a: i64, b: i64) -> i64 {
+            ///     a + b
+            /// }
+            ///
+            /// # #[tokio::main(flavor = "current_thread")]
+            /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+            /// let client = Server::new("calc", "1.0.0").tools(tools![add]).connect().await?;
+            /// let arguments = serde_json::json!({ "a": 2, "b": 3 });
+            /// let sum = client.call_tool("add", arguments).on_progress(|report| println!("{}", report.progress)).await?;
+            /// assert_eq!(sum.text(), "5");
+            /// # Ok(())
+            /// # }
+            /// ```
             pub fn on_progress(
                 mut self,
                 report: impl FnMut(trueform_schema::ProgressNotificationParams) + Send + 'static,
@@ -140,6 +199,25 @@ macro_rules! call_options {
 
             /// Asks for log messages of at least this level with this request; without it a modern server sends none. Has no
             /// effect in the legacy era, where `logging/setLevel` decides.
+            ///
+            /// ```
+            /// use trueform::prelude::*;
+            ///
+            /// /// Add two numbers.
+            /// #[tool]
+            /// fn add(a: i64, b: i64) -> i64 {
+            ///     a + b
+            /// }
+            ///
+            /// # #[tokio::main(flavor = "current_thread")]
+            /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+            /// let client = Server::new("calc", "1.0.0").tools(tools![add]).connect().await?;
+            /// let arguments = serde_json::json!({ "a": 2, "b": 3 });
+            /// let sum = client.call_tool("add", arguments).log_level(LoggingLevel::Warning).await?;
+            /// assert_eq!(sum.text(), "5");
+            /// # Ok(())
+            /// # }
+            /// ```
             pub fn log_level(mut self, level: trueform_schema::LoggingLevel) -> Self {
                 self.plan.log_level = Some(level);
                 self

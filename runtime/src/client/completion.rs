@@ -43,6 +43,17 @@ impl CompletionCall {
     }
 
     /// Adds the value of another argument that is filled in. Servers learn of it since 2025-06-18.
+    ///
+    /// ```no_run
+    /// use trueform::{client::Client, schema::PromptReference};
+    ///
+    /// # async fn complete(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let prompt = PromptReference::new("trip");
+    /// let suggested = client.complete(prompt, "city", "R").with("country", "Italy").await?;
+    /// println!("{:?}", suggested.values);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with(mut self, argument: impl Into<String>, value: impl Into<String>) -> Self {
         let context = self
             .params

@@ -110,6 +110,12 @@ impl ClientOptions {
     }
 
     /// What the client calls itself.
+    ///
+    /// ```
+    /// use trueform::{client::ClientOptions, schema::Implementation};
+    ///
+    /// let options = ClientOptions::new().info(Implementation::new("editor", "2.1.0"));
+    /// ```
     #[must_use]
     pub fn info(mut self, info: Implementation) -> Self {
         self.info = info;
@@ -147,6 +153,16 @@ impl ClientOptions {
     ///
     /// What the revision does not have is left out: extensions before 2025-11-25, and `io.modelcontextprotocol/tasks` in the
     /// whole legacy era.
+    ///
+    /// ```
+    /// use trueform::{client::ClientOptions, schema::ClientCapabilities};
+    ///
+    /// # fn main() -> Result<(), serde_json::Error> {
+    /// let capabilities: ClientCapabilities = serde_json::from_str(r#"{"roots":{}}"#)?;
+    /// let options = ClientOptions::new().capabilities(capabilities);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
         self.capabilities = capabilities;
@@ -169,6 +185,12 @@ impl ClientOptions {
     }
 
     /// How the revision is found.
+    ///
+    /// ```
+    /// use trueform::{client::{ClientOptions, Negotiation}, schema::Revision};
+    ///
+    /// let options = ClientOptions::new().negotiation(Negotiation::Offer(Revision::V2025_06_18));
+    /// ```
     #[must_use]
     pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
         self.negotiation = negotiation;
@@ -178,6 +200,12 @@ impl ClientOptions {
     /// What an earlier connection to the server found out: [`Client::profile`](super::Client::profile). With
     /// [`Negotiation::Automatic`], a server that spoke a legacy revision is offered that by `initialize`, without a probe; if it refuses, it is
     /// probed after all. A server of the modern era is asked by `server/discover` in any case, because the answer says what it can do.
+    ///
+    /// ```
+    /// use trueform::{client::{ClientOptions, ServerProfile}, schema::Revision};
+    ///
+    /// let options = ClientOptions::new().profile(ServerProfile::new(Revision::V2025_11_25));
+    /// ```
     // D-10
     #[must_use]
     pub fn profile(mut self, profile: ServerProfile) -> Self {
@@ -186,6 +214,13 @@ impl ClientOptions {
     }
 
     /// Longest wait for an answer. A call can set its own.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().timeout(Duration::from_secs(5));
+    /// ```
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -193,6 +228,13 @@ impl ClientOptions {
     }
 
     /// Starts the clock of a request anew whenever its progress is reported, up to `longest` in all.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().reset_by_progress(Duration::from_secs(600));
+    /// ```
     #[must_use]
     pub fn reset_by_progress(mut self, longest: Duration) -> Self {
         self.reset_by_progress = true;
@@ -201,6 +243,13 @@ impl ClientOptions {
     }
 
     /// Longest wait for the answer to `server/discover` before the server is taken for a legacy one.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().probe_timeout(Duration::from_secs(1));
+    /// ```
     #[must_use]
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.probe_timeout = timeout;
@@ -208,6 +257,12 @@ impl ClientOptions {
     }
 
     /// Longest message taken from the server, in bytes; longer ones are skipped and logged. 64 MiB by default.
+    ///
+    /// ```
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().max_message(1 << 20);
+    /// ```
     #[must_use]
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_message = bytes;
@@ -217,6 +272,13 @@ impl ClientOptions {
     /// Sets how long the server may take nothing of what is written to it; zero: for ever. Then the connection ends, and what waits
     /// for an answer ends with [`LocalError::Closed`](super::LocalError::Closed). [`DEFAULT_WRITE_TIMEOUT`](Self::DEFAULT_WRITE_TIMEOUT)
     /// unless this is called.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().write_timeout(Duration::from_secs(10));
+    /// ```
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout;
@@ -226,6 +288,12 @@ impl ClientOptions {
     /// Sets how many requests may wait for their answers at once, at least one. Further ones wait to be sent, in order, which counts as part of
     /// their time; one that runs out of it ends with [`LocalError::NotSent`](super::LocalError::NotSent). Subscriptions, the
     /// handshake and notifications are not counted. [`DEFAULT_MAX_IN_FLIGHT`](Self::DEFAULT_MAX_IN_FLIGHT) unless this is called.
+    ///
+    /// ```
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().max_in_flight(16);
+    /// ```
     #[must_use]
     pub fn max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = requests;
@@ -235,6 +303,12 @@ impl ClientOptions {
     /// Sets how many requests may wait to be sent because [`max_in_flight`](Self::max_in_flight) of them wait for answers; zero: none.
     /// Further ones end at once with [`LocalError::QueueFull`](super::LocalError::QueueFull).
     /// [`DEFAULT_MAX_QUEUED`](Self::DEFAULT_MAX_QUEUED) unless this is called.
+    ///
+    /// ```
+    /// use trueform::client::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().max_in_flight(16).max_queued(256);
+    /// ```
     #[must_use]
     pub fn max_queued(mut self, requests: usize) -> Self {
         self.max_queued = requests;
@@ -242,6 +316,12 @@ impl ClientOptions {
     }
 
     /// Sends requests without an effect again that got no answer. Off unless this is called.
+    ///
+    /// ```
+    /// use trueform::client::{ClientOptions, RetryPolicy};
+    ///
+    /// let options = ClientOptions::new().retry(RetryPolicy::attempts(3));
+    /// ```
     #[must_use]
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = Some(policy);
@@ -270,6 +350,12 @@ impl ClientOptions {
 
     /// What is done about messages to the server that the revision does not allow. [`Policy::Enforce`] by default: they fail
     /// with [`LocalError::NotAllowed`](super::LocalError::NotAllowed) and do not leave. Off with [`Negotiation::Nothing`].
+    ///
+    /// ```
+    /// use trueform::{Policy, client::ClientOptions};
+    ///
+    /// let options = ClientOptions::new().outgoing(Policy::Warn);
+    /// ```
     #[must_use]
     pub fn outgoing(mut self, policy: Policy) -> Self {
         self.outgoing = policy;
@@ -278,6 +364,12 @@ impl ClientOptions {
 
     /// What is done about messages from the server that the revision does not allow, apart from what is
     /// [let through](Self::lenient). [`Policy::Enforce`] by default.
+    ///
+    /// ```
+    /// use trueform::{Policy, client::ClientOptions};
+    ///
+    /// let options = ClientOptions::new().incoming(Policy::Warn);
+    /// ```
     #[must_use]
     pub fn incoming(mut self, policy: Policy) -> Self {
         self.incoming.policy = policy;
@@ -285,6 +377,13 @@ impl ClientOptions {
     }
 
     /// What servers may do although the specification does not allow it. [`Leniencies::ALL`] by default.
+    ///
+    /// ```
+    /// use trueform::{Leniencies, Leniency, client::ClientOptions};
+    ///
+    /// let strict = Leniencies::ALL.without(Leniency::UnknownMembers);
+    /// let options = ClientOptions::new().lenient(strict);
+    /// ```
     #[must_use]
     pub fn lenient(mut self, leniencies: Leniencies) -> Self {
         self.incoming.leniencies = leniencies;
@@ -292,6 +391,22 @@ impl ClientOptions {
     }
 
     /// Who answers the server's questions.
+    ///
+    /// ```
+    /// use trueform::{client::{Answering, ClientHandler, ClientOptions}, schema::Json};
+    ///
+    /// /// Has no roots.
+    /// struct NoRoots;
+    ///
+    /// impl ClientHandler for NoRoots {
+    ///     fn answer(&self, _method: &str, _params: Option<Json>) -> Answering<'_> {
+    ///         let roots = serde_json::json!({ "roots": [] });
+    ///         Box::pin(std::future::ready(Ok(Json::from(roots))))
+    ///     }
+    /// }
+    ///
+    /// let options = ClientOptions::new().handler(NoRoots);
+    /// ```
     #[must_use]
     pub fn handler(mut self, handler: impl ClientHandler + 'static) -> Self {
         self.handler = Arc::new(handler);

@@ -58,6 +58,13 @@ impl RetryPolicy {
     }
 
     /// The longest wait before the second attempt; it doubles with each further one.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::attempts(3).wait(Duration::from_millis(100));
+    /// ```
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
@@ -66,6 +73,13 @@ impl RetryPolicy {
 
     /// The longest wait between two attempts. A server that asks for a longer one (`Retry-After`) does not get the request again:
     /// the error says how long it asks to wait, see [`HttpError::retry_after`](super::HttpError::retry_after).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::attempts(3).longest_wait(Duration::from_secs(10));
+    /// ```
     #[must_use]
     pub fn longest_wait(mut self, longest: Duration) -> Self {
         self.longest_wait = longest;
@@ -73,6 +87,12 @@ impl RetryPolicy {
     }
 
     /// Sends a request again also after an error of the server with one of these codes.
+    ///
+    /// ```
+    /// use trueform::client::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::attempts(3).codes([-32603]);
+    /// ```
     #[must_use]
     pub fn codes(mut self, codes: impl IntoIterator<Item = i64>) -> Self {
         self.codes = codes.into_iter().collect();

@@ -97,6 +97,16 @@ impl ToolCall {
 impl TaskCall {
     /// How long the server should keep the task, from its creation on; the server may decide otherwise. At 2026-07-28 it always
     /// decides by itself.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use trueform::client::{Client, ToolTask};
+    ///
+    /// # async fn start(client: &Client) -> Result<ToolTask, Box<dyn std::error::Error>> {
+    /// let task = client.call_tool("report", ()).as_task().ttl(Duration::from_secs(600)).await?;
+    /// # Ok(task)
+    /// # }
+    /// ```
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);
         self

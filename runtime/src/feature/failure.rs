@@ -168,6 +168,13 @@ impl ToolError {
     }
 
     /// Adds a block of content for the model, after the message.
+    ///
+    /// ```
+    /// use trueform::{prelude::*, schema::TextContent};
+    ///
+    /// let error = ToolError::new("the build failed")
+    ///     .with_content(TextContent::new("error: expected `;`"));
+    /// ```
     #[must_use]
     pub fn with_content(mut self, content: impl Into<ContentBlock>) -> Self {
         self.0.content.push(content.into());
@@ -175,6 +182,13 @@ impl ToolError {
     }
 
     /// Sets what the log gets. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let source = "12a".parse::<u8>().unwrap_err();
+    /// let error = ToolError::new("the port is not a number").with_source(source);
+    /// ```
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());

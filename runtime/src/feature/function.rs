@@ -23,7 +23,7 @@ pub(crate) use self::{
     text::{TextFunction, Wording},
 };
 pub use self::{
-    injected::{Extension, FromContext, State},
+    injected::{Extension, FromContext, Shared, State},
     invocation::Invocation,
     parameter::{Args, Arguments, Parameter},
 };

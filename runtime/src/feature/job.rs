@@ -110,7 +110,7 @@ pub(crate) trait Job: Send {
 }
 
 /// What a transport has room for. The engine asks before it does anything, and the transport gives the room back once the message
-/// is answered. Byte streams have none: the table of ids bounds their calls, and each of them is one session.
+/// is answered. Byte streams have no such bound: the table of ids bounds their calls, and each of them is one session.
 pub(crate) trait Capacity {
     /// Takes a permit for one more call.
     ///

@@ -70,6 +70,12 @@ pub trait CallLayer: Send + Sync + 'static {
     /// The call does not run. A tool answers with a result that has `isError`, a method of an extension with -32603 and the
     /// message. An error made by [`ToolError::protocol`] is answered as it is, by both. Layers that began before see the end.
     fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError>;
+
+    /// What is wrong with the settings of this layer, as a sentence: [`Server::build`](crate::Server::build) reports it with all other
+    /// problems. Default: `None`.
+    fn problem(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a [`CallLayer`] keeps of one call. Dropped without [`ended`](Self::ended), the call was given up before it ended: it

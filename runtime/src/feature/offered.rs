@@ -254,6 +254,14 @@ impl Named<'_> {
         })
     }
 
+    /// A time limit of nothing: every call would be given up.
+    pub(crate) fn no_time(self, timeout: Option<Timeout>) -> Option<String> {
+        let Self { kind, name, place } = self;
+        timeout.filter(|timeout| timeout.limit.is_zero()).map(|_| {
+            format!("{kind} `{name}` ({place}): its `timeout` is zero; expected a longer time")
+        })
+    }
+
     /// The keys of `meta` that are reserved or illegal (Z-10, Z-11).
     pub(crate) fn illegal_meta(self, meta: &Meta) -> impl Iterator<Item = String> {
         let Self { kind, name, place } = self;

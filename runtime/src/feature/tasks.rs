@@ -15,11 +15,11 @@
 //! memory unless another one is set. A synchronous tool runs in one go on a thread of the runtime; mark it `blocking` if that takes long.
 //! Call [layers](crate::layer) see the call when its task begins, and what they refuse is the error of the task.
 //!
-//! A task belongs to the authenticated caller that made it, or at 2025-11-25 to the session if there is none. At 2026-07-28 everybody who
+//! A task belongs to the authenticated caller that made it, or at 2025-11-25 to the session of a call without one. At 2026-07-28 everybody who
 //! knows the id of a task without an authenticated caller can ask for it; ids have 128 random bits. To all others a task is unknown.
 //!
-//! How many tasks run at once is bounded, in all and for each caller. Clients of 2026-07-28 without an authenticated caller cannot be told
-//! apart, so they share one bound, and one of them can use it up: see [`TaskSettings::max_running`].
+//! How many tasks run at once is bounded, in all and for each caller. Clients of 2026-07-28 without an authenticated caller cannot be
+//! distinguished, so they share one bound, and one of them can use it up: see [`TaskSettings::max_running`].
 //!
 //! At 2025-11-25 progress is reported with the token of the call until the task ends, and log messages go on as well. At 2026-07-28 a task
 //! sends neither.

@@ -31,7 +31,7 @@ pub use self::{
 pub use crate::feature::{
     content::{Audio, Blob, Image, IntoContent},
     failure::{IntoToolError, ToolError},
-    function::{Args, Arguments, Extension, FromContext, Invocation, Parameter, State},
+    function::{Args, Arguments, Extension, FromContext, Invocation, Parameter, Shared, State},
 };
 
 use trueform_schema::{CallToolResult, ContentBlock, TextContent};

@@ -122,12 +122,26 @@ impl Leniencies {
     pub const NONE: Self = Self(0);
 
     /// This set and `leniency`.
+    ///
+    /// ```
+    /// use trueform::{Leniencies, Leniency};
+    ///
+    /// let some = Leniencies::NONE.with(Leniency::UnknownMembers);
+    /// assert!(some.contains(Leniency::UnknownMembers));
+    /// ```
     #[must_use]
     pub const fn with(self, leniency: Leniency) -> Self {
         Self(self.0 | leniency.bit())
     }
 
     /// This set without `leniency`.
+    ///
+    /// ```
+    /// use trueform::{Leniencies, Leniency};
+    ///
+    /// let others = Leniencies::ALL.without(Leniency::UnknownMembers);
+    /// assert!(!others.contains(Leniency::UnknownMembers));
+    /// ```
     #[must_use]
     pub const fn without(self, leniency: Leniency) -> Self {
         Self(self.0 & !leniency.bit())

@@ -85,7 +85,7 @@ impl Server {
     /// ```
     // T-11
     pub fn ask_rounds(mut self, rounds: u32) -> Self {
-        self.ask.rounds = rounds.max(1);
+        self.ask.rounds = rounds;
         self
     }
 

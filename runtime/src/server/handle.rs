@@ -132,6 +132,13 @@ impl ServerHandle {
     }
 
     /// Notifies clients that the list of tools changed, for changes that only the author knows of.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let handle = Server::new("shop", "1.0.0").tools(tools![]).build().unwrap().handle();
+    /// handle.notify_tools_changed();
+    /// ```
     pub fn notify_tools_changed(&self) {
         self.engine.notify(&tools::TOPIC);
     }
@@ -225,6 +232,13 @@ impl ServerHandle {
     }
 
     /// Notifies clients that the list of prompts changed, for changes that only the author knows of.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let handle = Server::new("shop", "1.0.0").prompts(prompts![]).build().unwrap().handle();
+    /// handle.notify_prompts_changed();
+    /// ```
     pub fn notify_prompts_changed(&self) {
         self.engine.notify(&prompts::TOPIC);
     }
@@ -341,6 +355,13 @@ impl ServerHandle {
     }
 
     /// Notifies clients that the list of resources changed, for changes that only the author knows of.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let handle = Server::new("shop", "1.0.0").resources(resources![]).build().unwrap().handle();
+    /// handle.notify_resources_changed();
+    /// ```
     pub fn notify_resources_changed(&self) {
         self.engine.notify(resources::TOPIC);
     }
@@ -412,6 +433,17 @@ impl ServerHandle {
 
 impl Context {
     /// The running server: its tools can be changed while it runs.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Lets the model write.
+    /// #[tool]
+    /// fn unlock(context: Context) -> &'static str {
+    ///     context.server().enable_tool("write", true);
+    ///     "unlocked"
+    /// }
+    /// ```
     #[must_use]
     pub fn server(&self) -> ServerHandle {
         ServerHandle::new(Engine::of(&self.0.host))

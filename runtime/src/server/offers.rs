@@ -12,6 +12,7 @@ use crate::{
     exchange::Context,
     feature::{
         extension::RegisteredExtension,
+        function::Shared,
         layer::CallLayer,
         methods::{FeatureSets, IntoFeatures},
         prompts::IntoPrompts,
@@ -206,6 +207,27 @@ impl Server {
     }
 
     /// As [`Server::extension`], with the settings that the extension defines for its place in the server's capabilities.
+    ///
+    /// ```
+    /// use trueform::{prelude::*, schema::JsonObject};
+    /// use trueform::schema::{
+    ///     ErrorObject,
+    ///     ext::tasks::{GetTaskRequestParams, GetTaskResult, handler},
+    /// };
+    ///
+    /// struct NoTasks;
+    ///
+    /// impl handler::ServerHandler for NoTasks {
+    ///     type Context = Context;
+    ///
+    ///     async fn get_task(&self, _: &Context, params: GetTaskRequestParams) -> Result<GetTaskResult, ErrorObject> {
+    ///         Err(ErrorObject::new(-32602, format!("there is no task `{}`", params.task_id)))
+    ///     }
+    /// }
+    ///
+    /// let server = Server::new("idle", "1.0.0").extension_with(handler::Server(NoTasks), JsonObject::empty());
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn extension_with(
         mut self,
         methods: impl Methods<Context> + 'static,
@@ -292,7 +314,7 @@ impl Server {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn state<T: Any + Send + Sync>(mut self, value: T) -> Self {
+    pub fn state<T: Shared>(mut self, value: T) -> Self {
         self.add_state(
             TypeId::of::<T>(),
             std::any::type_name::<T>(),
@@ -372,6 +394,11 @@ impl Server {
     /// assert_eq!(server.handle().tool_names(), ["clock_now"]);
     /// ```
     pub fn nest(self, prefix: &str, mut other: Self) -> Self {
+        if prefix.is_empty() {
+            let problem =
+                "`nest` was given an empty prefix; `merge` adds a server under its own names";
+            other.problems.push(problem.to_owned());
+        }
         other.tools = other.tools.prefixed(prefix);
         other.prompts = other.prompts.prefixed(prefix);
         self.merge(other)

@@ -41,12 +41,35 @@ pub trait Plugin {
 
 impl Server {
     /// Adds what `plugin` consists of.
+    ///
+    /// ```
+    /// use trueform::{Plugin, prelude::*};
+    ///
+    /// /// Instructions that all servers of one house have.
+    /// struct House;
+    ///
+    /// impl Plugin for House {
+    ///     fn add_to(self, server: Server) -> Server {
+    ///         server.instructions("Answer in English.")
+    ///     }
+    /// }
+    ///
+    /// let server = Server::new("shop", "1.0.0").with(House);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn with(self, plugin: impl Plugin) -> Self {
         plugin.add_to(self)
     }
 
     /// Adds a problem, which [`build`](Self::build) then reports with all others. For [plugins](Plugin), which find out while they
     /// are added that they cannot work.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let server = Server::new("shop", "1.0.0").problem("there is no folder `goods`");
+    /// assert!(server.build().unwrap_err().to_string().contains("there is no folder `goods`"));
+    /// ```
     pub fn problem(mut self, problem: impl Into<String>) -> Self {
         self.problems.push(problem.into());
         self
@@ -56,6 +79,13 @@ impl Server {
     /// settings that it defines. [`extension`](Self::extension) serves those with methods.
     ///
     /// [`build`](Self::build) refuses an identifier without a prefix, and one that is already registered.
+    ///
+    /// ```
+    /// use trueform::{prelude::*, schema::JsonObject};
+    ///
+    /// let server = Server::new("shop", "1.0.0").announce_extension("com.example/prices", JsonObject::empty());
+    /// # assert!(server.build().is_ok());
+    /// ```
     // C-14, GAP-12
     pub fn announce_extension(mut self, identifier: &'static str, settings: JsonObject) -> Self {
         self.extensions

@@ -155,7 +155,7 @@ impl Server {
     /// # assert!(server.build().is_ok());
     /// ```
     pub fn max_in_flight(mut self, calls: usize) -> Self {
-        self.max_in_flight = calls.max(1);
+        self.max_in_flight = calls;
         self
     }
 
@@ -174,7 +174,7 @@ impl Server {
     /// # assert!(server.build().is_ok());
     /// ```
     pub fn max_unread(mut self, bytes: usize) -> Self {
-        self.max_unread = bytes.max(1);
+        self.max_unread = bytes;
         self
     }
 
@@ -267,6 +267,14 @@ impl Server {
     }
 
     /// Sets how the server is served over HTTP.
+    ///
+    /// ```
+    /// use trueform::{HttpConfig, prelude::*};
+    ///
+    /// let config = HttpConfig::default().allowed_hosts(["tools.example.com"]);
+    /// let server = Server::new("calc", "1.0.0").http(config);
+    /// # assert!(server.build().is_ok());
+    /// ```
     #[cfg(feature = "http")]
     pub fn http(mut self, config: crate::transport::http::HttpConfig) -> Self {
         self.http = config;

@@ -45,7 +45,7 @@ impl Service {
     /// As [`Service::serve_stream`], with other settings.
     ///
     /// # Errors
-    /// As [`Service::serve_stream`].
+    /// As [`Service::serve_stream`]; a setting with which nothing could be served.
     pub async fn serve_stream_with<R, W>(
         &self,
         reader: R,
@@ -56,6 +56,7 @@ impl Service {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
+        usable(&settings)?;
         let served = serve(
             self.engine.clone(),
             Box::new(reader),
@@ -89,8 +90,9 @@ impl Service {
     /// As [`Service::serve_stdio`], with other settings.
     ///
     /// # Errors
-    /// As [`Service::serve_stdio`].
+    /// As [`Service::serve_stdio`]; a setting with which nothing could be served.
     pub async fn serve_stdio_with(&self, settings: StreamSettings) -> Result {
+        usable(&settings)?;
         let served = stdio::serve(&self.engine, settings).await;
         self.tasks_ended().await;
         served.map_err(|error| Error::io("standard input and output", error))
@@ -109,4 +111,10 @@ impl Service {
         ));
         near
     }
+}
+
+fn usable(settings: &StreamSettings) -> Result {
+    settings
+        .problem()
+        .map_or(Ok(()), |problem| Err(Error::other(problem)))
 }

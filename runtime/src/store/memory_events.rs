@@ -90,6 +90,12 @@ impl MemoryEventStore {
     }
 
     /// Sets how many events are kept for one session. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::store::MemoryEventStore;
+    ///
+    /// let store = MemoryEventStore::new().session_events(64);
+    /// ```
     #[must_use]
     pub fn session_events(mut self, events: usize) -> Self {
         self.session_events = events;
@@ -97,6 +103,12 @@ impl MemoryEventStore {
     }
 
     /// Sets how many bytes are kept for one session. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::store::MemoryEventStore;
+    ///
+    /// let store = MemoryEventStore::new().session_bytes(256 << 10);
+    /// ```
     #[must_use]
     pub fn session_bytes(mut self, bytes: usize) -> Self {
         self.session_bytes = bytes;
@@ -104,6 +116,12 @@ impl MemoryEventStore {
     }
 
     /// Sets how many bytes are kept in all. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::store::MemoryEventStore;
+    ///
+    /// let store = MemoryEventStore::new().total_bytes(16 << 20);
+    /// ```
     #[must_use]
     pub fn total_bytes(mut self, bytes: usize) -> Self {
         self.shard_bytes = bytes / SHARDS;

@@ -72,6 +72,12 @@ impl MemorySessionStore {
     }
 
     /// Sets how many records are kept, rounded up to a multiple of 16. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::store::MemorySessionStore;
+    ///
+    /// let store = MemorySessionStore::new().max_records(1600);
+    /// ```
     #[must_use]
     pub fn max_records(mut self, records: usize) -> Self {
         self.shard_records = records.div_ceil(SHARDS).max(1);
@@ -79,6 +85,13 @@ impl MemorySessionStore {
     }
 
     /// Sets how long an untouched record lives. A second call replaces the first.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::store::MemorySessionStore;
+    ///
+    /// let store = MemorySessionStore::new().record_life(Duration::from_secs(3600));
+    /// ```
     #[must_use]
     pub fn record_life(mut self, life: Duration) -> Self {
         self.life = life;

@@ -141,6 +141,12 @@ impl MemoryTaskStore {
     }
 
     /// Sets how many tasks are kept at once, running and ended, at least 1. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::store::MemoryTaskStore;
+    ///
+    /// let store = MemoryTaskStore::new().max_tasks(100);
+    /// ```
     #[must_use]
     pub fn max_tasks(mut self, tasks: usize) -> Self {
         self.max_tasks = tasks.max(1);
@@ -149,6 +155,12 @@ impl MemoryTaskStore {
 
     /// Sets how many bytes the texts of all tasks may take, with about 512 bytes for each task. A result that does not fit fails
     /// its task. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::store::MemoryTaskStore;
+    ///
+    /// let store = MemoryTaskStore::new().max_bytes(8 << 20);
+    /// ```
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;

@@ -30,6 +30,13 @@ impl SessionRecord {
     }
 
     /// Sets whom the session belongs to. A second call replaces the first.
+    ///
+    /// ```
+    /// use trueform::store::SessionRecord;
+    ///
+    /// let record = SessionRecord::new("{}").with_principal(Some("ada".into()));
+    /// assert_eq!(record.principal.as_deref(), Some("ada"));
+    /// ```
     #[must_use]
     pub fn with_principal(mut self, principal: Option<Box<str>>) -> Self {
         self.principal = principal;

@@ -51,6 +51,14 @@ impl TaskRecord {
     }
 
     /// Sets among whose tasks it is listed. A second call replaces the first, as for the other members here.
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use trueform::store::TaskRecord;
+    ///
+    /// let record = TaskRecord::new("7", SystemTime::now(), Duration::from_secs(60), "{}").with_owner(Some("ada".into()));
+    /// assert_eq!(record.owner.as_deref(), Some("ada"));
+    /// ```
     #[must_use]
     pub fn with_owner(mut self, owner: Option<Box<str>>) -> Self {
         self.owner = owner;
@@ -58,6 +66,15 @@ impl TaskRecord {
     }
 
     /// Sets the state, and whether the task has ended. The version is the next one.
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use trueform::store::TaskRecord;
+    ///
+    /// let record = TaskRecord::new("7", SystemTime::now(), Duration::from_secs(60), "{}");
+    /// let ended = record.changed(r#"{"status":"completed"}"#, true);
+    /// assert_eq!((ended.version, ended.has_ended), (1, true));
+    /// ```
     #[must_use]
     pub fn changed(mut self, state: impl Into<Arc<str>>, has_ended: bool) -> Self {
         self.state = state.into();

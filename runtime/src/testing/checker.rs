@@ -136,6 +136,14 @@ impl Checker {
 
     /// Sets the time within which messages may cross each other on their way: a response so soon after a cancellation is not a
     /// finding. Records without a time are assumed to be a second apart.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::testing::Checker;
+    ///
+    /// let checker = Checker::new().crossing(Duration::from_millis(500));
+    /// assert!(checker.check("").unwrap().is_empty());
+    /// ```
     #[must_use]
     pub const fn crossing(mut self, time: Duration) -> Self {
         self.crossing = time;

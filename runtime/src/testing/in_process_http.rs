@@ -99,6 +99,13 @@ impl InProcessHttp {
     }
 
     /// Where the endpoint is: a path, which may have a query.
+    ///
+    /// ```
+    /// use axum::Router;
+    /// use trueform::testing::InProcessHttp;
+    ///
+    /// let endpoint = InProcessHttp::new(Router::new()).path("/v1/mcp");
+    /// ```
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
@@ -106,6 +113,14 @@ impl InProcessHttp {
 
     /// A header of every request, such as `Authorization`. It replaces one of the same name, `Host` and those that the
     /// protocol defines included.
+    ///
+    /// ```
+    /// use axum::{Router, http::{HeaderValue, header}};
+    /// use trueform::testing::InProcessHttp;
+    ///
+    /// let token = HeaderValue::from_static("Bearer secret");
+    /// let endpoint = InProcessHttp::new(Router::new()).header(header::AUTHORIZATION, token);
+    /// ```
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self

@@ -138,24 +138,57 @@ impl ScriptedUser {
     ///
     /// # Panics
     /// If `content` cannot be written as JSON.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::testing::ScriptedUser;
+    ///
+    /// let user = ScriptedUser::new().accept(json!({ "people": 2 }));
+    /// assert_eq!(user.unmet().len(), 1); // nothing asked yet
+    /// # std::mem::forget(user);
+    /// ```
     #[must_use]
     pub fn accept(self, content: impl Serialize) -> Self {
         self.with(Method::Elicit, None, Ok(accepted(content)))
     }
 
     /// Declines an elicitation.
+    ///
+    /// ```
+    /// use trueform::testing::ScriptedUser;
+    ///
+    /// let user = ScriptedUser::new().decline();
+    /// assert_eq!(user.unmet().len(), 1); // nothing asked yet
+    /// # std::mem::forget(user);
+    /// ```
     #[must_use]
     pub fn decline(self) -> Self {
         self.with(Method::Elicit, None, Ok(json!({ "action": "decline" })))
     }
 
     /// Closes an elicitation without a choice.
+    ///
+    /// ```
+    /// use trueform::testing::ScriptedUser;
+    ///
+    /// let user = ScriptedUser::new().cancel();
+    /// assert_eq!(user.unmet().len(), 1); // nothing asked yet
+    /// # std::mem::forget(user);
+    /// ```
     #[must_use]
     pub fn cancel(self) -> Self {
         self.with(Method::Elicit, None, Ok(json!({ "action": "cancel" })))
     }
 
     /// Answers a sampling request with `text`, as the model `scripted`.
+    ///
+    /// ```
+    /// use trueform::testing::ScriptedUser;
+    ///
+    /// let user = ScriptedUser::new().says("It is a novel.");
+    /// assert_eq!(user.unmet().len(), 1); // nothing asked yet
+    /// # std::mem::forget(user);
+    /// ```
     #[must_use]
     pub fn says(self, text: impl Into<String>) -> Self {
         self.with(Method::CreateMessage, None, Ok(said(&text.into())))
@@ -165,12 +198,33 @@ impl ScriptedUser {
     ///
     /// # Panics
     /// If `result` cannot be written as JSON.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::testing::ScriptedUser;
+    ///
+    /// let user = ScriptedUser::new().samples(json!({
+    ///     "role": "assistant",
+    ///     "model": "tiny",
+    ///     "content": { "type": "text", "text": "It is a novel." },
+    /// }));
+    /// assert_eq!(user.unmet().len(), 1); // nothing asked yet
+    /// # std::mem::forget(user);
+    /// ```
     #[must_use]
     pub fn samples(self, result: impl Serialize) -> Self {
         self.with(Method::CreateMessage, None, Ok(written(result)))
     }
 
     /// Rejects a sampling request (error -1). At 2026-07-28 there is no such answer: the call ends on this side.
+    ///
+    /// ```
+    /// use trueform::testing::ScriptedUser;
+    ///
+    /// let user = ScriptedUser::new().rejects_sampling();
+    /// assert_eq!(user.unmet().len(), 1); // nothing asked yet
+    /// # std::mem::forget(user);
+    /// ```
     // Q-8
     #[must_use]
     pub fn rejects_sampling(self) -> Self {
@@ -179,6 +233,13 @@ impl ScriptedUser {
     }
 
     /// Answers each request for roots with `uris`. It need not come.
+    ///
+    /// ```
+    /// use trueform::testing::ScriptedUser;
+    ///
+    /// let user = ScriptedUser::new().roots(["file:///srv/repository"]);
+    /// assert!(user.unmet().is_empty());
+    /// ```
     #[must_use]
     pub fn roots<T: Into<String>>(self, uris: impl IntoIterator<Item = T>) -> Self {
         self.script.lock().roots = Some(uris.into_iter().map(Into::into).collect());

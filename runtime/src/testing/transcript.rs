@@ -19,6 +19,12 @@ pub enum Side {
 
 impl Side {
     /// The other peer.
+    ///
+    /// ```
+    /// use trueform::testing::Side;
+    ///
+    /// assert_eq!(Side::Client.peer(), Side::Server);
+    /// ```
     #[must_use]
     pub const fn peer(self) -> Self {
         match self {

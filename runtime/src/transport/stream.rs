@@ -57,6 +57,12 @@ pub struct StreamSettings {
 }
 
 impl StreamSettings {
+    /// Why nothing could be served with these settings; `None` if something can.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        (self.max_line == 0)
+            .then_some("`StreamSettings::max_line` is zero; expected at least 1 byte")
+    }
+
     /// Longest line taken by default, in bytes: 16 MiB.
     pub const DEFAULT_MAX_LINE: usize = DEFAULT_MAX_LINE;
     /// How long calls may still run by default when nothing more is read.
@@ -77,6 +83,12 @@ impl StreamSettings {
 
     /// Says who the peer of the stream is, such as the owner of the process at the other end of a Unix socket. Handlers see it as
     /// the caller of each of its requests.
+    ///
+    /// ```
+    /// use trueform::{Principal, transport::StreamSettings};
+    ///
+    /// let settings = StreamSettings::new().principal(Principal::new("ada"));
+    /// ```
     #[must_use]
     pub fn principal(mut self, principal: Principal) -> Self {
         self.principal = Some(principal);
@@ -84,6 +96,12 @@ impl StreamSettings {
     }
 
     /// Sets the longest line taken, in bytes. A longer one is skipped without being kept, and answered with -32600.
+    ///
+    /// ```
+    /// use trueform::transport::StreamSettings;
+    ///
+    /// let settings = StreamSettings::new().max_line(1 << 20);
+    /// ```
     #[must_use]
     pub const fn max_line(mut self, bytes: usize) -> Self {
         self.max_line = bytes;
@@ -94,6 +112,13 @@ impl StreamSettings {
     /// not ended then is dropped, and answered with -32603. Both at once, or a second request to shut down, end the wait.
     /// After the end of the input, answers to calls that have ended are written for as long as the peer reads some of
     /// them within each such time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::transport::StreamSettings;
+    ///
+    /// let settings = StreamSettings::new().drain(Duration::from_secs(1));
+    /// ```
     #[must_use]
     pub const fn drain(mut self, time: Duration) -> Self {
         self.drain = time;
@@ -102,6 +127,13 @@ impl StreamSettings {
 
     /// Sets how long the peer may read nothing while something waits to be written; zero: for ever. Then the connection ends with
     /// an error, and what runs is dropped.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::transport::StreamSettings;
+    ///
+    /// let settings = StreamSettings::new().write_timeout(Duration::from_secs(10));
+    /// ```
     #[must_use]
     pub const fn write_timeout(mut self, time: Duration) -> Self {
         self.write_timeout = time;

@@ -325,7 +325,7 @@ fn root() -> PathBuf {
 }
 
 /// The files of the crates whose bounds are in the table, by their path in the workspace.
-fn sources() -> Vec<(String, String)> {
+pub(crate) fn sources() -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut folders = [
         "runtime/src",

@@ -30,6 +30,7 @@ mod completing;
 mod connecting;
 #[cfg(feature = "http")]
 mod controls;
+mod documented;
 mod enforced;
 mod exotic;
 #[cfg(feature = "http")]
@@ -102,3 +103,4 @@ mod ways_out;
 mod without_ask;
 mod writes;
 mod wrong_values;
+mod zero;

@@ -101,8 +101,8 @@ async fn refuses_to_start() {
     }
 }
 
-/// What the file system does not let the server read is named, and does not end a search. Root may read all, so the server is nobody
-/// where the test is root.
+/// What the file system does not let the server read is named, and does not end a search. Root may read everything, so
+/// where the test runs as root the server runs as the user `nobody`.
 #[cfg(unix)]
 #[tokio::test]
 async fn unreadable_files_and_folders() {

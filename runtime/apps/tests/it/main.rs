@@ -302,11 +302,11 @@ fn mistakes_are_start_errors() {
         (of(view()).view(view()), "two resources have the URI"),
         (
             of(view()).tools("ui://weather/dashbord", tools![weather, time]),
-            "the view `ui://weather/dashbord` of `weather`, `time` does not exist; there are `ui://weather/dashboard`",
+            "the view `ui://weather/dashbord` of `weather`, `time` does not exist; the server has `ui://weather/dashboard`",
         ),
         (
             Apps::new().app_tools(URI, tools![time]),
-            "the view `ui://weather/dashboard` of `time` does not exist; there is none",
+            "the view `ui://weather/dashboard` of `time` does not exist; the server has no views",
         ),
     ] {
         let error = Server::new("t", "1").with(apps).build().unwrap_err();

@@ -94,17 +94,44 @@ impl HttpEndpoint {
     }
 
     /// A header of every request, in place of one of the same name, those of the protocol included.
+    ///
+    /// ```
+    /// use trueform::client::HttpEndpoint;
+    ///
+    /// let endpoint = HttpEndpoint::new("http://localhost:3000/mcp").header("X-Tenant", "north");
+    /// ```
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
     /// The header `Authorization: Bearer …` of every request.
+    ///
+    /// ```
+    /// use trueform::client::HttpEndpoint;
+    ///
+    /// let endpoint = HttpEndpoint::new("http://localhost:3000/mcp").bearer("secret");
+    /// ```
     pub fn bearer(self, token: impl fmt::Display) -> Self {
         self.header("authorization", format!("Bearer {token}"))
     }
 
     /// Who gives the credentials of each request, in place of a header `Authorization`.
+    ///
+    /// ```
+    /// use std::{future::{Future, ready}, pin::Pin};
+    /// use trueform::client::{Authorize, AuthorizedRequest, HttpEndpoint};
+    ///
+    /// struct Fixed;
+    ///
+    /// impl Authorize for Fixed {
+    ///     fn authorization(&self, _: AuthorizedRequest<'_>) -> Pin<Box<dyn Future<Output = Result<Option<String>, String>> + Send + '_>> {
+    ///         Box::pin(ready(Ok(Some("Bearer secret".to_owned()))))
+    ///     }
+    /// }
+    ///
+    /// let endpoint = HttpEndpoint::new("http://localhost:3000/mcp").authorize(Fixed);
+    /// ```
     pub fn authorize(mut self, authorize: impl Authorize + 'static) -> Self {
         self.authorize = Some(Arc::new(authorize));
         self
@@ -112,6 +139,13 @@ impl HttpEndpoint {
 
     /// Calls `report` when the server has ended the session and a new one was opened in its place. What the old one kept is gone then:
     /// subscriptions of resources, the log level, whatever the server remembered. The log reports it too.
+    ///
+    /// ```
+    /// use trueform::client::HttpEndpoint;
+    ///
+    /// let endpoint = HttpEndpoint::new("http://localhost:3000/mcp")
+    ///     .on_new_session(|| eprintln!("the server has ended the session"));
+    /// ```
     pub fn on_new_session(mut self, report: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_new_session = Some(Arc::new(report));
         self
@@ -119,6 +153,12 @@ impl HttpEndpoint {
 
     /// Takes the proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name. Without this call the client uses no proxy: a proxy
     /// reads every message that is not encrypted, and many cannot reach a server on this machine.
+    ///
+    /// ```
+    /// use trueform::client::HttpEndpoint;
+    ///
+    /// let endpoint = HttpEndpoint::new("http://tools.example.com/mcp").proxy_from_environment();
+    /// ```
     pub fn proxy_from_environment(mut self) -> Self {
         self.uses_proxy = true;
         self

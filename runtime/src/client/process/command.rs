@@ -64,6 +64,12 @@ impl ServerCommand {
     }
 
     /// Adds an argument. No shell reads it.
+    ///
+    /// ```
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").arg("src");
+    /// ```
     #[must_use]
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
@@ -71,6 +77,12 @@ impl ServerCommand {
     }
 
     /// Adds arguments. No shell reads them.
+    ///
+    /// ```
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").args(["--hidden", "src"]);
+    /// ```
     #[must_use]
     pub fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let arguments = arguments.into_iter();
@@ -80,6 +92,12 @@ impl ServerCommand {
     }
 
     /// Sets a variable of the environment. All others are the client's own.
+    ///
+    /// ```
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").env("RUST_LOG", "debug");
+    /// ```
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         let value = Some(value.as_ref().to_owned());
@@ -88,6 +106,12 @@ impl ServerCommand {
     }
 
     /// Sets variables of the environment.
+    ///
+    /// ```
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").envs([("RUST_LOG", "debug"), ("NO_COLOR", "1")]);
+    /// ```
     #[must_use]
     pub fn envs(
         self,
@@ -99,6 +123,12 @@ impl ServerCommand {
     }
 
     /// Removes a variable of the client's own environment.
+    ///
+    /// ```
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").env_remove("AWS_SECRET_ACCESS_KEY");
+    /// ```
     #[must_use]
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.as_ref().to_owned(), None));
@@ -106,6 +136,12 @@ impl ServerCommand {
     }
 
     /// Leaves out all variables of the client's own environment, `PATH` included, and those that were set before.
+    ///
+    /// ```
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("/usr/bin/code_search").env_clear().env("LANG", "C.UTF-8");
+    /// ```
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.environment.clear();
@@ -114,6 +150,12 @@ impl ServerCommand {
     }
 
     /// Sets the working directory of the process; the client's own by default.
+    ///
+    /// ```
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").current_dir("/srv/repository");
+    /// ```
     #[must_use]
     pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Self {
         self.directory = Some(directory.as_ref().to_owned());
@@ -121,6 +163,13 @@ impl ServerCommand {
     }
 
     /// Sets how long the process may take to exit after its standard input is closed. Then its group gets SIGTERM.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").close_wait(Duration::from_secs(10));
+    /// ```
     #[must_use]
     pub fn close_wait(mut self, time: Duration) -> Self {
         self.waits.close = time;
@@ -128,6 +177,13 @@ impl ServerCommand {
     }
 
     /// Sets how long the process group may take to exit after SIGTERM. Then it is killed.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").term_wait(Duration::from_secs(10));
+    /// ```
     #[must_use]
     pub fn term_wait(mut self, time: Duration) -> Self {
         self.waits.term = time;
@@ -136,6 +192,13 @@ impl ServerCommand {
 
     /// Sets how long the exit of a killed process is waited for. Only a process that the system holds, such as one that waits for a
     /// broken disk, takes so long.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").kill_wait(Duration::from_secs(1));
+    /// ```
     #[must_use]
     pub fn kill_wait(mut self, time: Duration) -> Self {
         self.waits.kill = time;
@@ -144,6 +207,13 @@ impl ServerCommand {
 
     /// Sets how long the exit is waited for after the end of the standard output, before the process counts as one that goes on
     /// without it; and how long, after the exit, output is still read that other processes hold open.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::client::ServerCommand;
+    ///
+    /// let command = ServerCommand::new("code_search").last_output(Duration::from_secs(1));
+    /// ```
     #[must_use]
     pub fn last_output(mut self, time: Duration) -> Self {
         self.waits.last_output = time;

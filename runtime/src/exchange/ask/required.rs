@@ -44,6 +44,12 @@ impl InputRequired {
     }
 
     /// Asks `question` under `key`. A second question with the same key replaces the first.
+    ///
+    /// ```
+    /// use trueform::{InputRequired, schema::ListRootsRequest};
+    ///
+    /// let asked = InputRequired::new().question("roots", ListRootsRequest::default());
+    /// ```
     // T-3
     pub fn question(mut self, key: impl Into<Box<str>>, question: impl Into<InputRequest>) -> Self {
         self.questions.insert(key, question.into());
@@ -52,6 +58,14 @@ impl InputRequired {
 
     /// Sets what [`Context::request_state`](crate::Context::request_state) has when the client sends the request again. A value that
     /// serde cannot write as JSON is left out, and the log says so.
+    ///
+    /// ```
+    /// use trueform::{InputRequired, schema::ListRootsRequest};
+    ///
+    /// let asked = InputRequired::new()
+    ///     .question("roots", ListRootsRequest::default())
+    ///     .state("asked for roots");
+    /// ```
     pub fn state(mut self, state: impl Serialize) -> Self {
         match Json::from_value(&state) {
             Ok(state) => self.state = Some(state),

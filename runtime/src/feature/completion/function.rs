@@ -1,4 +1,4 @@
-//! The functions that suggest values, told apart by what they take and how they run.
+//! The functions that suggest values, distinguished by what they take and how they run.
 
 use std::{future::Future, marker::PhantomData, sync::Arc};
 

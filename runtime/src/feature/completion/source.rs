@@ -28,7 +28,7 @@ pub trait IntoCompletion {
     /// The suggestions.
     ///
     /// # Errors
-    /// If there are none to be had. The client gets -32603.
+    /// If the suggestions could not be looked up. The client gets -32603.
     fn into_completion(self) -> Result<Completion, ToolError>;
 }
 

@@ -10,7 +10,7 @@ use trueform_schema::{
 use super::RegisteredExtension;
 use crate::exchange::Context;
 
-/// The methods of the extension of this identifier, which has none.
+/// Stands in for the methods of the extension of this identifier, which defines no methods.
 struct WithoutMethods(&'static str);
 
 impl RegisteredExtension {

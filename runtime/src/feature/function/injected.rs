@@ -76,6 +76,17 @@ impl FromContext for Context {
 #[derive(Debug)]
 pub struct State<T>(pub Arc<T>);
 
+/// What [`Server::state`](crate::Server::state) takes and [`State`] holds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be state of a server: calls share it between threads, and it is not `Send + Sync`",
+    label = "not `Send + Sync`",
+    note = "put what changes behind `std::sync::Mutex` or an atomic, in place of `Cell` and `RefCell`, and use `Arc` in place of `Rc`"
+)]
+pub trait Shared: Any + Send + Sync {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Any + Send + Sync> Shared for T {}
+
 impl<T> Clone for State<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
@@ -90,7 +101,7 @@ impl<T> Deref for State<T> {
     }
 }
 
-impl<T: Any + Send + Sync> FromContext for State<T> {
+impl<T: Shared> FromContext for State<T> {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
         let missing = || {
             ToolError::internal(format!(

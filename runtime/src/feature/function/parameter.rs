@@ -59,8 +59,9 @@ pub struct Args<T>(pub T);
             `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
             #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait",
-    note = "what a function gets without asking its caller implements `trueform::FromContext`: `Context` does, and a value of \
-            `Server::state` is taken as `State<T>`, whose `T` is `Send + Sync`"
+    note = "a value that was registered by `Server::state` is taken as `State<T>`, such as `State<Db>` for a `Db`; calls share it, so `T` is \
+            `Send + Sync`: what changes is behind `std::sync::Mutex` or an atomic, and `Arc` stands in place of `Rc`",
+    note = "other types that no caller sends implement `trueform::FromContext`, as `Context` and `Principal` do"
 )]
 pub trait Parameter<Kind>: Sized {
     #[doc(hidden)]

@@ -23,6 +23,18 @@ impl<T: Copy> ByName<T> {
         self.named.insert(name.into(), own);
     }
 
+    /// Where a setting is for which `is_unusable` holds: for all calls, or for those of the first such name of the alphabet.
+    pub(super) fn unusable(&self, is_unusable: impl Fn(T) -> bool) -> Option<String> {
+        if self.all.is_some_and(&is_unusable) {
+            return Some("all calls".to_owned());
+        }
+        let names = self.named.iter().filter(|(_, own)| is_unusable(**own));
+        names
+            .map(|(name, _)| name)
+            .min()
+            .map(|name| format!("`{name}`"))
+    }
+
     /// The setting for calls of `name`.
     pub(super) fn of(&self, name: &str) -> Option<T> {
         self.named.get(name).copied().or(self.all)

@@ -108,7 +108,7 @@ impl ConcurrencyLimit {
     fn by(by: By, running: usize) -> Self {
         Self {
             by,
-            running: running.clamp(1, Semaphore::MAX_PERMITS),
+            running: running.min(Semaphore::MAX_PERMITS),
             waiting: DEFAULT_QUEUE,
             groups: Groups::default(),
         }
@@ -116,6 +116,14 @@ impl ConcurrencyLimit {
 
     /// Sets how many calls may wait, in each group that is counted together. With 0 a call that cannot run at once is refused.
     /// Default: [`DEFAULT_QUEUE`].
+    ///
+    /// ```
+    /// use trueform::{layer::ConcurrencyLimit, prelude::*};
+    ///
+    /// let limit = ConcurrencyLimit::new(4).queue(16);
+    /// let server = Server::new("reports", "1.0.0").layer(limit);
+    /// # assert!(server.build().is_ok());
+    /// ```
     #[must_use]
     pub fn queue(mut self, calls: usize) -> Self {
         self.waiting = calls;
@@ -138,6 +146,11 @@ fn locked(groups: &Groups) -> MutexGuard<'_, HashMap<Group, Count>> {
 }
 
 impl CallLayer for ConcurrencyLimit {
+    fn problem(&self) -> Option<String> {
+        (self.running == 0)
+            .then(|| "a `ConcurrencyLimit` is zero; expected at least 1 call".to_owned())
+    }
+
     fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
         let group = self.group(call);
         let mut groups = locked(&self.groups);

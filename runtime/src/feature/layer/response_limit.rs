@@ -47,6 +47,14 @@ impl ResponseLimit {
 
     /// Sets the limit for the responses to calls of `name`, which may be larger or smaller than that of the others. `name` is what
     /// [`CallInfo::name`] returns.
+    ///
+    /// ```
+    /// use trueform::{layer::ResponseLimit, prelude::*};
+    ///
+    /// let limit = ResponseLimit::new(64 << 10).named("export", 4 << 20);
+    /// let server = Server::new("reports", "1.0.0").layer(limit);
+    /// # assert!(server.build().is_ok());
+    /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<String>, bytes: usize) -> Self {
         self.0.set(name.into(), bytes);
@@ -58,6 +66,13 @@ impl CallLayer for ResponseLimit {
     fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
         let limit = self.0.of(call.name());
         Ok(limit.map(|limit| Box::new(SizeLimited(limit)) as Box<dyn CallScope>))
+    }
+
+    fn problem(&self) -> Option<String> {
+        let calls = self.0.unusable(|bytes| bytes == 0)?;
+        Some(format!(
+            "the `ResponseLimit` of {calls} is zero; expected at least 1 byte"
+        ))
     }
 }
 

@@ -49,6 +49,15 @@ impl TimeLimit {
 
     /// Sets the limit for calls of `name`, which may be longer or shorter than that of the others. `name` is what
     /// [`CallInfo::name`] returns.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::{layer::TimeLimit, prelude::*};
+    ///
+    /// let limit = TimeLimit::new(Duration::from_secs(5)).named("export", Duration::from_secs(60));
+    /// let server = Server::new("reports", "1.0.0").layer(limit);
+    /// # assert!(server.build().is_ok());
+    /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<String>, limit: Duration) -> Self {
         self.0.set(name.into(), limit);
@@ -60,6 +69,13 @@ impl CallLayer for TimeLimit {
     fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError> {
         let limit = self.0.of(call.name());
         Ok(limit.map(|limit| Box::new(TimeLimited(limit)) as Box<dyn CallScope>))
+    }
+
+    fn problem(&self) -> Option<String> {
+        let calls = self.0.unusable(|limit| limit.is_zero())?;
+        Some(format!(
+            "the `TimeLimit` of {calls} is zero; expected a longer time"
+        ))
     }
 }
 

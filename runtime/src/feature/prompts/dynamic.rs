@@ -83,24 +83,68 @@ impl DynamicPrompt {
     }
 
     /// Sets what the prompt is for. A second call replaces the first, as for the other settings here.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.prompt.description = Some(description.into());
         self
     }
 
     /// Sets the name that people are shown.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .title("Find a book")
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.prompt.title = Some(title.into());
         self
     }
 
     /// Sets the pictures that stand for the prompt.
+    ///
+    /// ```
+    /// use trueform::{prelude::*, schema::Icon};
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .icons([Icon::new("https://example.com/book.png")])
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
         self.prompt.icons = Some(icons.into_iter().collect());
         self
     }
 
     /// Adds a member to `_meta`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .meta("example.com/shelf", json!(7))
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<Json>) -> Self {
         self.prompt
             .meta
@@ -110,6 +154,17 @@ impl DynamicPrompt {
     }
 
     /// Adds an argument.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .argument("author", "Who wrote it.", true)
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn argument(
         mut self,
         name: impl Into<String>,
@@ -124,6 +179,18 @@ impl DynamicPrompt {
     }
 
     /// Sets the name that people are shown of the argument `name`.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .argument("author", "Who wrote it.", true)
+    ///     .argument_title("author", "Author")
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn argument_title(mut self, name: impl Into<String>, title: impl Into<String>) -> Self {
         self.titles.push((name.into(), title.into()));
         self
@@ -131,6 +198,18 @@ impl DynamicPrompt {
 
     /// Sets what suggests values for the argument `name`: a function of a
     /// [`CompletionQuery`](crate::completion::CompletionQuery), `async` or not.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .argument("author", "Who wrote it.", true)
+    ///     .complete("author", |_| ["Ada", "Alan"])
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn complete<K>(
         mut self,
         name: impl Into<String>,
@@ -142,12 +221,35 @@ impl DynamicPrompt {
     }
 
     /// Sets how long a call may take.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .timeout(Duration::from_secs(5))
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
     /// Sets what the client must be able to do.
+    ///
+    /// ```
+    /// use trueform::{RequiredCapabilities, prelude::*};
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .needs(RequiredCapabilities::ROOTS)
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn needs(mut self, needs: RequiredCapabilities) -> Self {
         self.needs = needs;
         self
@@ -155,6 +257,23 @@ impl DynamicPrompt {
 
     /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
     /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// A shelf.
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Shelf {
+    ///     number: u8,
+    /// }
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .description("Asks for a book.")
+    ///     .asks::<Shelf>()
+    ///     .handler(|_context, _arguments| async { "Find me a book." });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     // R-4
     pub fn asks<T: Askable>(mut self) -> Self {
         self.asks.push(form::macro_support::form::<T>);
@@ -162,6 +281,16 @@ impl DynamicPrompt {
     }
 
     /// Sets the code. It is given the arguments, the required ones among them, and may return what functions marked `#[prompt]` may.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicPrompt::new("find")
+    ///     .argument("author", "Who wrote it.", true)
+    ///     .handler(|_context, arguments| async move { format!("Find a book of {}.", arguments.get("author").unwrap()) });
+    /// let server = Server::new("library", "1.0.0").prompts(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn handler<F, R>(
         mut self,
         handler: impl Fn(Context, Map<String>) -> F + Send + Sync + 'static,

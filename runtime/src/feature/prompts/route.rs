@@ -77,6 +77,7 @@ impl PromptDraft {
         }
         let described = input.problems.iter();
         problems.extend(described.map(|problem| format!("{place} {problem}")));
+        problems.extend(named.no_time(self.timeout));
         if let Some(meta) = &prompt.meta {
             problems.extend(named.illegal_meta(meta));
         }

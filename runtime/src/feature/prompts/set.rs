@@ -87,6 +87,19 @@ impl PromptSet {
     }
 
     /// The same prompts under other names: `prefix_name`.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Review a piece of code.
+    /// #[prompt]
+    /// fn review(code: String) -> String {
+    ///     format!("Review this:\n{code}")
+    /// }
+    ///
+    /// let prompts = prompts![review].prefixed("code");
+    /// assert_eq!(prompts.names().collect::<Vec<_>>(), ["code_review"]);
+    /// ```
     #[must_use]
     pub fn prefixed(mut self, prefix: &str) -> Self {
         for draft in &mut self.0 {

@@ -143,6 +143,7 @@ impl ResourceDraft {
             problems.extend(wrong.map(|problem| format!("{called}: {problem}")));
             return None;
         }
+        problems.extend(self.named().no_time(self.timeout));
         if let Some(meta) = &self.shown.meta {
             problems.extend(self.named().illegal_meta(meta));
         }

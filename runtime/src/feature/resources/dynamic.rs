@@ -96,36 +96,102 @@ macro_rules! settings {
     ($ty:ident) => {
         impl $ty {
             /// Sets what it contains, in words for the model. A second call replaces the first, as for the other settings here.
+            ///
+            /// ```
+            /// use trueform::prelude::*;
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn description(mut self, description: impl Into<String>) -> Self {
                 self.0.shown.description = Some(description.into());
                 self
             }
 
             /// Sets the name that people are shown.
+            ///
+            /// ```
+            /// use trueform::prelude::*;
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .title("Index")
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn title(mut self, title: impl Into<String>) -> Self {
                 self.0.shown.title = Some(title.into());
                 self
             }
 
             /// Sets the media type, of a template that of all its resources. Contents without one of their own get it.
+            ///
+            /// ```
+            /// use trueform::prelude::*;
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .mime_type("text/csv")
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
                 self.0.shown.mime_type = Some(mime_type.into());
                 self
             }
 
             /// Sets the hints on audience, importance and age.
+            ///
+            /// ```
+            /// use trueform::{prelude::*, schema::Annotations};
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .annotations(Annotations::new().with_priority(1.0))
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn annotations(mut self, annotations: Annotations) -> Self {
                 self.0.shown.annotations = Some(annotations);
                 self
             }
 
             /// Sets the pictures that stand for it.
+            ///
+            /// ```
+            /// use trueform::{prelude::*, schema::Icon};
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .icons([Icon::new("https://example.com/book.png")])
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
                 self.0.shown.icons = Some(icons.into_iter().collect());
                 self
             }
 
             /// Adds a member to `_meta`.
+            ///
+            /// ```
+            /// use serde_json::json;
+            /// use trueform::prelude::*;
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .meta("example.com/shelf", json!(7))
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn meta(mut self, key: impl Into<String>, value: impl Into<Json>) -> Self {
                 let meta = self.0.shown.meta.get_or_insert_default();
                 meta.insert(key.into(), value.into());
@@ -133,12 +199,35 @@ macro_rules! settings {
             }
 
             /// Sets how long a read may take.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use trueform::prelude::*;
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .timeout(Duration::from_secs(5))
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn timeout(mut self, limit: Duration) -> Self {
                 self.0.timeout = Some(Timeout::of(limit));
                 self
             }
 
             /// Sets what the client must be able to do.
+            ///
+            /// ```
+            /// use trueform::{RequiredCapabilities, prelude::*};
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .needs(RequiredCapabilities::ROOTS)
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn needs(mut self, needs: RequiredCapabilities) -> Self {
                 self.0.needs = needs;
                 self
@@ -146,6 +235,23 @@ macro_rules! settings {
 
             /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
             /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+            ///
+            /// ```
+            /// use trueform::prelude::*;
+            ///
+            /// /// A shelf.
+            /// #[derive(Deserialize, JsonSchema)]
+            /// struct Shelf {
+            ///     number: u8,
+            /// }
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .asks::<Shelf>()
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             // R-4
             pub fn asks<T: Askable>(mut self) -> Self {
                 self.0.asks.push(form::macro_support::form::<T>);
@@ -153,6 +259,18 @@ macro_rules! settings {
             }
 
             /// Sets how long clients may keep what they read. Default: they read it again each time.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use trueform::{prelude::*, resource::Caching};
+            ///
+            /// let index = DynamicResource::new("library://index", "index")
+            ///     .description("All books.")
+            ///     .caching(Caching::public(Duration::from_secs(60)))
+            ///     .handler(|_context| async { "A, B, C" });
+            /// let server = Server::new("library", "1.0.0").resources(index);
+            /// # assert!(server.build().is_ok());
+            /// ```
             pub fn caching(mut self, caching: Caching) -> Self {
                 self.0.caching = caching;
                 self
@@ -201,12 +319,33 @@ impl DynamicResource {
     }
 
     /// Sets the size of the content in bytes, for clients that show it.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let index = DynamicResource::new("library://index", "index")
+    ///     .description("All books.")
+    ///     .size(7)
+    ///     .handler(|_context| async { "A, B, C" });
+    /// let server = Server::new("library", "1.0.0").resources(index);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn size(mut self, bytes: u64) -> Self {
         self.0.shown.size = Some(bytes);
         self
     }
 
     /// Sets the code. It may return what functions marked `#[resource]` may.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let index = DynamicResource::new("library://index", "index")
+    ///     .description("All books.")
+    ///     .handler(|_context| async { "A, B, C" });
+    /// let server = Server::new("library", "1.0.0").resources(index);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn handler<F, R>(mut self, handler: impl Fn(Context) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = R> + Send + 'static,
@@ -230,6 +369,17 @@ impl DynamicTemplate {
 
     /// Marks the values of the variables as paths that stay below a folder: values that could leave it are refused before the
     /// handler is called. Those of the scheme `file` are held to it anyway.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let books = DynamicTemplate::new("library://{+path}", "book")
+    ///     .description("A book.")
+    ///     .file_like()
+    ///     .handler(|_context, variables| async move { variables["path"].to_owned() });
+    /// let server = Server::new("library", "1.0.0").resources(books);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn file_like(mut self) -> Self {
         self.0.is_file_like = true;
         self
@@ -237,6 +387,17 @@ impl DynamicTemplate {
 
     /// Sets what suggests values for the variable `name`: a function that takes a
     /// [`CompletionQuery`](crate::completion::CompletionQuery).
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let books = DynamicTemplate::new("library://{author}", "books")
+    ///     .description("The books of an author.")
+    ///     .complete("author", |_| ["Ada", "Alan"])
+    ///     .handler(|_context, variables| async move { variables["author"].to_owned() });
+    /// let server = Server::new("library", "1.0.0").resources(books);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn complete<K>(
         mut self,
         name: impl Into<String>,
@@ -247,6 +408,16 @@ impl DynamicTemplate {
     }
 
     /// Sets the code. It is given the decoded values, and may return what functions marked `#[resource]` may.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// let books = DynamicTemplate::new("library://{author}", "books")
+    ///     .description("The books of an author.")
+    ///     .handler(|_context, variables| async move { format!("no books of {}", &variables["author"]) });
+    /// let server = Server::new("library", "1.0.0").resources(books);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn handler<F, R>(
         mut self,
         handler: impl Fn(Context, Variables) -> F + Send + Sync + 'static,

@@ -89,7 +89,7 @@ struct Rules {
 }
 
 impl Folder {
-    /// The folder at `path`. If there is none, [`Server::build`](crate::Server::build) fails.
+    /// The folder at `path`. If it does not exist, [`Server::build`](crate::Server::build) fails.
     ///
     /// A relative path is looked up from the working directory of the process, which for a server on standard input and output is the
     /// client's choice: give a full path, such as one from the command line, or `concat!(env!("CARGO_MANIFEST_DIR"), "/docs")` while
@@ -113,12 +113,24 @@ impl Folder {
 
     /// Sets what the URIs of the files begin with, such as `docs://`; a slash is added if it does not end with one. Default: `file:///`
     /// and the name of the folder.
+    ///
+    /// ```
+    /// use trueform::resource::Folder;
+    ///
+    /// let folder = Folder::new("docs").base_uri("docs://");
+    /// ```
     pub fn base_uri(mut self, uri: impl Into<String>) -> Self {
         self.base_uri = Some(uri.into());
         self
     }
 
     /// Sets the description of the template, in words for the model. Default: that it is a file of the folder, and what `path` is.
+    ///
+    /// ```
+    /// use trueform::resource::Folder;
+    ///
+    /// let folder = Folder::new("docs").description("A page of the handbook.");
+    /// ```
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
@@ -138,24 +150,49 @@ impl Folder {
     }
 
     /// Sets whether files and folders are shown whose name begins with a dot. Default: no.
+    ///
+    /// ```
+    /// use trueform::resource::Folder;
+    ///
+    /// let folder = Folder::new("docs").hidden(true);
+    /// ```
     pub fn hidden(mut self, shown: bool) -> Self {
         self.rules.shows_hidden = shown;
         self
     }
 
     /// Sets the size of the largest file that is sent, in bytes. Default: [`DEFAULT_MAX_FILE_SIZE`].
+    ///
+    /// ```
+    /// use trueform::resource::Folder;
+    ///
+    /// let folder = Folder::new("docs").max_file_size(1 << 20);
+    /// ```
     pub fn max_file_size(mut self, bytes: u64) -> Self {
         self.rules.max_file_size = bytes;
         self
     }
 
     /// Sets how many files are listed at most; 0 leaves the template alone. Default: [`DEFAULT_MAX_LISTED`].
+    ///
+    /// ```
+    /// use trueform::resource::Folder;
+    ///
+    /// let folder = Folder::new("docs").max_listed(0);
+    /// ```
     pub fn max_listed(mut self, files: usize) -> Self {
         self.max_listed = files;
         self
     }
 
     /// Sets how long clients may keep what they read. Default: they read it again each time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::resource::{Caching, Folder};
+    ///
+    /// let folder = Folder::new("docs").caching(Caching::public(Duration::from_secs(60)));
+    /// ```
     pub fn caching(mut self, caching: Caching) -> Self {
         self.caching = caching;
         self
@@ -390,16 +427,21 @@ impl Root {
 }
 
 impl Rules {
-    /// The patterns that match no path: what they were meant to hide would be sent.
+    /// The patterns that match no path: what they were meant to hide would be sent. And a limit that no file keeps to.
     fn problems(&self) -> impl Iterator<Item = String> {
         let is_no_name = |name: &str| matches!(name, "" | "." | "..");
         let unusable = self.ignored.iter();
         let unusable = unusable.filter(move |pattern| pattern.split('/').any(is_no_name));
-        unusable.map(|pattern| {
+        let unusable = unusable.map(|pattern| {
             format!(
                 "the pattern `{pattern}` hides nothing: it is a name, or a path below the folder without a slash at its beginning or end"
             )
-        })
+        });
+        let sends_nothing = self.max_file_size == 0;
+        unusable.chain(
+            sends_nothing
+                .then(|| "`Folder::max_file_size` is zero; expected at least 1 byte".to_owned()),
+        )
     }
 
     /// Whether neither the file `path` nor a folder that it is in is hidden.

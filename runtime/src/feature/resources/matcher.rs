@@ -30,7 +30,7 @@ impl Matcher {
     }
 
     /// The template of `uri`, and the values of its variables or what is wrong with one of them. A URI whose template is disabled,
-    /// or that a caller with `sight` does not see, has none: another template does not stand in for it.
+    /// or that a caller with `sight` does not see, has no template: another one does not stand in for it.
     pub(super) fn find(
         &self,
         uri: &str,

@@ -29,7 +29,7 @@ impl Node {
     /// The index of the edge whose text begins with `first`.
     ///
     /// # Errors
-    /// There is none; the index where it would be.
+    /// The index at which such an edge would be inserted.
     fn child(&self, first: u8) -> Result<usize, usize> {
         self.children
             .binary_search_by_key(&first, |edge| edge.text[0])

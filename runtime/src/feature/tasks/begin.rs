@@ -38,7 +38,7 @@ pub(crate) struct Asked<'a> {
 /// Makes the call a task, answers it in place, or refuses it, as the tool and the client want it [W].
 ///
 /// # Errors
-/// -32601 at 2025-11-25 for a task of a tool that has none, and for a call without one of a tool that has nothing else (W-3). -32021 at
+/// -32601 at 2025-11-25 for a call as a task of a tool that never runs as one, and for a call in place of a tool that always does (W-3). -32021 at
 /// 2026-07-28 for a client that did not declare the extension. -32602 for a `ttl` that is not positive. -32603 if as many tasks run as may.
 #[cold]
 pub(crate) fn call(

@@ -50,7 +50,7 @@ impl Default for TaskSettings {
     }
 }
 
-/// The shortest life of a task, and the unit in which it is reported.
+/// The shortest life of a task and the shortest interval, and the unit in which they are reported.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 impl TaskSettings {
@@ -70,22 +70,43 @@ impl TaskSettings {
     /// Sets how long a task is kept, from its creation, if its client asks for nothing else: at least 1 ms, and at most the
     /// [maximum](Self::max_ttl). A task that still runs then is cancelled and forgotten. Default: [`DEFAULT_TASK_TTL`]. A second call
     /// replaces the first, as for the other settings here.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::task::TaskSettings;
+    ///
+    /// let settings = TaskSettings::new().default_ttl(Duration::from_secs(600));
+    /// ```
     pub fn default_ttl(mut self, ttl: Duration) -> Self {
-        self.default_ttl = ttl.max(MILLISECOND);
+        self.default_ttl = ttl;
         self
     }
 
     /// Sets the longest time that a client can have a task kept for, at least 1 ms. One that asks for more gets this. Default:
     /// [`DEFAULT_MAX_TASK_TTL`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::task::TaskSettings;
+    ///
+    /// let settings = TaskSettings::new().max_ttl(Duration::from_secs(7200));
+    /// ```
     pub fn max_ttl(mut self, ttl: Duration) -> Self {
-        self.max_ttl = ttl.max(MILLISECOND);
+        self.max_ttl = ttl;
         self
     }
 
     /// Sets how long clients are asked to wait between two looks at a task, at least 1 ms. A task that runs here is looked up in a
     /// store that other processes [share](TaskStore::is_shared) as often. Default: [`DEFAULT_TASK_POLL_INTERVAL`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::task::TaskSettings;
+    ///
+    /// let settings = TaskSettings::new().poll_interval(Duration::from_secs(5));
+    /// ```
     pub fn poll_interval(mut self, interval: Duration) -> Self {
-        self.poll_interval = interval.max(MILLISECOND);
+        self.poll_interval = interval;
         self
     }
 
@@ -93,6 +114,12 @@ impl TaskSettings {
     /// of 2025-11-25. One more call is refused (-32603). Callers of 2026-07-28 that are not authenticated cannot be distinguished, so only the
     /// first number bounds their tasks. A task of a `blocking` tool that is cancelled or has expired counts until its function returns, which
     /// [`Context::is_cancelled`](crate::Context::is_cancelled) lets it do early. Default: [`DEFAULT_MAX_RUNNING_TASKS`] and [`DEFAULT_MAX_RUNNING_TASKS_OF_ONE`].
+    ///
+    /// ```
+    /// use trueform::task::TaskSettings;
+    ///
+    /// let settings = TaskSettings::new().max_running(32, 4);
+    /// ```
     pub fn max_running(mut self, in_all: usize, of_one_caller: usize) -> Self {
         (self.max_running, self.max_running_of_one) = (in_all, of_one_caller);
         self
@@ -101,6 +128,13 @@ impl TaskSettings {
     /// Sets how long tasks go on when the server is asked to stop. Those that run on after that are cancelled; their status says so, and
     /// that the server stopped. Keep it shorter than the transports drain, or the process may end before. Default:
     /// [`DEFAULT_TASK_DRAIN`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::task::TaskSettings;
+    ///
+    /// let settings = TaskSettings::new().drain(Duration::from_secs(2));
+    /// ```
     // DEC-11
     pub fn drain(mut self, time: Duration) -> Self {
         self.drain = time;
@@ -108,9 +142,32 @@ impl TaskSettings {
     }
 
     /// Sets what keeps the tasks. Default: a [`MemoryTaskStore`], whose tasks end with the process.
+    ///
+    /// ```
+    /// use trueform::{store::MemoryTaskStore, task::TaskSettings};
+    ///
+    /// let settings = TaskSettings::new().store(MemoryTaskStore::new().max_tasks(100));
+    /// ```
     pub fn store(mut self, store: impl TaskStore) -> Self {
         self.store = Arc::new(store);
         self
+    }
+
+    /// The settings with which no task could run, or be of use to its client.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
+        let times = [
+            ("default_ttl", self.default_ttl),
+            ("max_ttl", self.max_ttl),
+            ("poll_interval", self.poll_interval),
+        ];
+        let short = times.into_iter().filter(|(_, time)| *time < MILLISECOND);
+        let short = short.map(|(setting, time)| {
+            format!("`TaskSettings::{setting}` is {time:?}; expected at least 1 ms")
+        });
+        let none = [self.max_running, self.max_running_of_one].contains(&0);
+        short.chain(none.then(|| {
+            "a number of `TaskSettings::max_running` is zero; expected at least 1 task".to_owned()
+        }))
     }
 
     /// How long a task is kept whose client asks for `asked` milliseconds.
@@ -148,8 +205,6 @@ mod tests {
             [life(None), life(Some(1)), life(Some(4000))],
             [2000, 1, 3000]
         );
-        let none = TaskSettings::new().default_ttl(Duration::ZERO);
-        assert_eq!(none.life(None).as_millis(), 1);
         let endless = TaskSettings::new().max_ttl(Duration::MAX);
         let longest = endless.life(Some(u64::MAX)).as_millis();
         assert_eq!(longest, (1 << 53) - 1);

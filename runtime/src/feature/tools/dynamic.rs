@@ -88,18 +88,54 @@ impl DynamicTool {
     }
 
     /// Sets what the tool does, in words for the model. A second call replaces the first, as for the other settings here.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.tool.description = Some(description.into());
         self
     }
 
     /// Sets the name that people are shown.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .title("Find a book")
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.tool.title = Some(title.into());
         self
     }
 
     /// Sets the JSON Schema of the structured result.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "shelf": { "type": "integer" } } });
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .output_schema(schema)
+    ///     .handler(|_context, _arguments| async { Json(json!({ "shelf": 7 })) });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.tool.output_schema = Some(object(
             schema,
@@ -112,18 +148,54 @@ impl DynamicTool {
     }
 
     /// Sets the hints for clients.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::{prelude::*, schema::ToolAnnotations};
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .annotations(ToolAnnotations::new().with_read_only_hint(true))
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.tool.annotations = Some(annotations);
         self
     }
 
     /// Sets the pictures that stand for the tool.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::{prelude::*, schema::Icon};
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .icons([Icon::new("https://example.com/book.png")])
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
         self.tool.icons = Some(icons.into_iter().collect());
         self
     }
 
     /// Adds a member to `_meta`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .meta("example.com/shelf", json!(7))
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<Json>) -> Self {
         self.tool
             .meta
@@ -133,6 +205,19 @@ impl DynamicTool {
     }
 
     /// Sets how long a call may take.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .timeout(Duration::from_secs(5))
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn timeout(mut self, limit: std::time::Duration) -> Self {
         self.timeout = Some(Timeout {
             limit,
@@ -143,6 +228,18 @@ impl DynamicTool {
     }
 
     /// Sets whether its calls run as tasks. Default: they never do.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::{prelude::*, task::TaskMode};
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .task(TaskMode::Optional)
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.task = Some(mode);
         self
@@ -150,12 +247,36 @@ impl DynamicTool {
 
     /// Sets how the schemas are advertised, whatever the server's profile is. Default: [`Profile::AsWritten`], unless the server
     /// has a profile.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::{Profile, prelude::*};
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .profile(Profile::Portable)
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
         self
     }
 
     /// Sets what the client must be able to do.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::{RequiredCapabilities, prelude::*};
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .needs(RequiredCapabilities::ROOTS)
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn needs(mut self, needs: RequiredCapabilities) -> Self {
         self.needs = needs;
         self
@@ -163,6 +284,24 @@ impl DynamicTool {
 
     /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
     /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// /// A shelf.
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Shelf {
+    ///     number: u8,
+    /// }
+    ///
+    /// let find = DynamicTool::new("find", json!({ "type": "object" }))
+    ///     .description("Finds a book.")
+    ///     .asks::<Shelf>()
+    ///     .handler(|_context, _arguments| async { "found" });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     // R-4
     pub fn asks<T: Askable>(mut self) -> Self {
         self.asks.push(form::macro_support::form::<T>);
@@ -170,6 +309,21 @@ impl DynamicTool {
     }
 
     /// Sets the code. It is given arguments that the schema allows, and may return what functions marked `#[tool]` may.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use trueform::prelude::*;
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "author": { "type": "string" } }, "required": ["author"] });
+    /// let find = DynamicTool::new("find", schema)
+    ///     .description("Finds the books of an author.")
+    ///     .handler(|_context, arguments| async move {
+    ///         let arguments = arguments.to_value();
+    ///         format!("no books of {}", arguments["author"])
+    ///     });
+    /// let server = Server::new("library", "1.0.0").tools(find);
+    /// # assert!(server.build().is_ok());
+    /// ```
     pub fn handler<F, R>(
         mut self,
         handler: impl Fn(Context, JsonObject) -> F + Send + Sync + 'static,

@@ -119,9 +119,11 @@ impl ToolRoute {
                 Vec::new()
             }
         };
+        let (kind, name) = (ToolRoute::KIND, &*tool.name);
+        let named = Named { kind, name, place };
+        problems.extend(named.no_time(definition.timeout));
         if let Some(meta) = &tool.meta {
-            let (kind, name) = (ToolRoute::KIND, &tool.name);
-            problems.extend(Named { kind, name, place }.illegal_meta(meta));
+            problems.extend(named.illegal_meta(meta));
         }
         match (input, output, problems.is_empty()) {
             (Some(input), output, true) => {

@@ -130,6 +130,19 @@ impl ToolSet {
     }
 
     /// The same tools under other names: `prefix_name`.
+    ///
+    /// ```
+    /// use trueform::prelude::*;
+    ///
+    /// /// Add two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let tools = tools![add].prefixed("math");
+    /// assert_eq!(tools.names().collect::<Vec<_>>(), ["math_add"]);
+    /// ```
     #[must_use]
     pub fn prefixed(self, prefix: &str) -> Self {
         let prefixed = |name: &str| format!("{prefix}_{name}");

@@ -195,6 +195,13 @@ impl Default for HttpConfig {
 
 impl HttpConfig {
     /// Sets [`path`](Self::path).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().path("/v1/mcp");
+    /// assert_eq!(config.path, "/v1/mcp");
+    /// ```
     #[must_use]
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
@@ -202,6 +209,13 @@ impl HttpConfig {
     }
 
     /// Sets [`allowed_hosts`](Self::allowed_hosts).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().allowed_hosts(["tools.example.com"]);
+    /// assert_eq!(config.allowed_hosts, ["tools.example.com"]);
+    /// ```
     #[must_use]
     pub fn allowed_hosts<I: IntoIterator<Item: Into<String>>>(mut self, hosts: I) -> Self {
         self.allowed_hosts = hosts.into_iter().map(Into::into).collect();
@@ -209,6 +223,13 @@ impl HttpConfig {
     }
 
     /// Sets [`allowed_origins`](Self::allowed_origins).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().allowed_origins(["https://app.example.com"]);
+    /// assert_eq!(config.allowed_origins, ["https://app.example.com"]);
+    /// ```
     #[must_use]
     pub fn allowed_origins<I: IntoIterator<Item: Into<String>>>(mut self, origins: I) -> Self {
         self.allowed_origins = origins.into_iter().map(Into::into).collect();
@@ -216,6 +237,13 @@ impl HttpConfig {
     }
 
     /// Sets [`max_body`](Self::max_body).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().max_body(1 << 20);
+    /// assert_eq!(config.max_body, 1 << 20);
+    /// ```
     #[must_use]
     pub fn max_body(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
@@ -223,6 +251,14 @@ impl HttpConfig {
     }
 
     /// Sets [`body_timeout`](Self::body_timeout).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().body_timeout(Duration::from_secs(10));
+    /// assert_eq!(config.body_timeout, Duration::from_secs(10));
+    /// ```
     #[must_use]
     pub fn body_timeout(mut self, timeout: Duration) -> Self {
         self.body_timeout = timeout;
@@ -230,6 +266,13 @@ impl HttpConfig {
     }
 
     /// Sets [`max_in_flight`](Self::max_in_flight).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().max_in_flight(256);
+    /// assert_eq!(config.max_in_flight, 256);
+    /// ```
     #[must_use]
     pub fn max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = requests;
@@ -237,6 +280,13 @@ impl HttpConfig {
     }
 
     /// Sets [`max_sessions`](Self::max_sessions).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().max_sessions(1000);
+    /// assert_eq!(config.max_sessions, 1000);
+    /// ```
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
@@ -244,6 +294,13 @@ impl HttpConfig {
     }
 
     /// Sets [`max_session_bytes`](Self::max_session_bytes).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().max_session_bytes(16 << 20);
+    /// assert_eq!(config.max_session_bytes, 16 << 20);
+    /// ```
     #[must_use]
     pub fn max_session_bytes(mut self, bytes: usize) -> Self {
         self.max_session_bytes = bytes;
@@ -251,6 +308,14 @@ impl HttpConfig {
     }
 
     /// Sets [`session_idle`](Self::session_idle).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().session_idle(Duration::from_secs(3600));
+    /// assert_eq!(config.session_idle, Duration::from_secs(3600));
+    /// ```
     #[must_use]
     pub fn session_idle(mut self, idle: Duration) -> Self {
         self.session_idle = idle;
@@ -258,6 +323,14 @@ impl HttpConfig {
     }
 
     /// Sets [`sse_after`](Self::sse_after).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().sse_after(Duration::from_millis(100));
+    /// assert_eq!(config.sse_after, Duration::from_millis(100));
+    /// ```
     #[must_use]
     pub fn sse_after(mut self, delay: Duration) -> Self {
         self.sse_after = delay;
@@ -265,6 +338,14 @@ impl HttpConfig {
     }
 
     /// Sets [`keep_alive`](Self::keep_alive).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().keep_alive(Duration::from_secs(5));
+    /// assert_eq!(config.keep_alive, Duration::from_secs(5));
+    /// ```
     #[must_use]
     pub fn keep_alive(mut self, interval: Duration) -> Self {
         self.keep_alive = interval;
@@ -272,6 +353,14 @@ impl HttpConfig {
     }
 
     /// Sets [`retry`](Self::retry).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().retry(Duration::from_secs(2));
+    /// assert_eq!(config.retry, Duration::from_secs(2));
+    /// ```
     #[must_use]
     pub fn retry(mut self, delay: Duration) -> Self {
         self.retry = delay;
@@ -279,6 +368,14 @@ impl HttpConfig {
     }
 
     /// Sets [`drain`](Self::drain).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().drain(Duration::from_secs(25));
+    /// assert_eq!(config.drain, Duration::from_secs(25));
+    /// ```
     #[must_use]
     pub fn drain(mut self, deadline: Duration) -> Self {
         self.drain = deadline;
@@ -286,6 +383,13 @@ impl HttpConfig {
     }
 
     /// Sets [`max_head`](Self::max_head).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().max_head(16 << 10);
+    /// assert_eq!(config.max_head, 16 << 10);
+    /// ```
     #[must_use]
     pub fn max_head(mut self, bytes: usize) -> Self {
         self.max_head = bytes;
@@ -293,6 +397,14 @@ impl HttpConfig {
     }
 
     /// Sets [`head_timeout`](Self::head_timeout).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().head_timeout(Duration::from_secs(5));
+    /// assert_eq!(config.head_timeout, Duration::from_secs(5));
+    /// ```
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
         self.head_timeout = timeout;
@@ -300,6 +412,13 @@ impl HttpConfig {
     }
 
     /// Sets [`max_connections`](Self::max_connections).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().max_connections(1000);
+    /// assert_eq!(config.max_connections, 1000);
+    /// ```
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
@@ -307,6 +426,13 @@ impl HttpConfig {
     }
 
     /// Sets [`max_listeners`](Self::max_listeners).
+    ///
+    /// ```
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().max_listeners(500);
+    /// assert_eq!(config.max_listeners, 500);
+    /// ```
     #[must_use]
     pub fn max_listeners(mut self, streams: usize) -> Self {
         self.max_listeners = streams;
@@ -314,6 +440,14 @@ impl HttpConfig {
     }
 
     /// Sets [`write_timeout`](Self::write_timeout).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueform::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().write_timeout(Duration::from_secs(10));
+    /// assert_eq!(config.write_timeout, Duration::from_secs(10));
+    /// ```
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout;
@@ -321,6 +455,13 @@ impl HttpConfig {
     }
 
     /// Sets [`streams`](Self::streams).
+    ///
+    /// ```
+    /// use trueform::{HttpConfig, transport::http::Streams};
+    ///
+    /// let config = HttpConfig::default().streams(Streams::Never);
+    /// assert_eq!(config.streams, Streams::Never);
+    /// ```
     #[must_use]
     pub fn streams(mut self, streams: Streams) -> Self {
         self.streams = streams;
@@ -328,6 +469,15 @@ impl HttpConfig {
     }
 
     /// Sets [`event_store`](Self::event_store).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use trueform::{HttpConfig, store::MemoryEventStore};
+    ///
+    /// let store = MemoryEventStore::new().total_bytes(16 << 20);
+    /// let config = HttpConfig::default().event_store(Some(Arc::new(store)));
+    /// assert!(config.event_store.is_some());
+    /// ```
     #[must_use]
     pub fn event_store(mut self, store: Option<Arc<dyn EventStore>>) -> Self {
         self.event_store = store;
@@ -335,9 +485,41 @@ impl HttpConfig {
     }
 
     /// Sets [`session_store`](Self::session_store).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use trueform::{HttpConfig, store::MemorySessionStore};
+    ///
+    /// let config = HttpConfig::default().session_store(Some(Arc::new(MemorySessionStore::new())));
+    /// assert!(config.session_store.is_some());
+    /// ```
     #[must_use]
     pub fn session_store(mut self, store: Option<Arc<dyn SessionStore>>) -> Self {
         self.session_store = store;
         self
+    }
+
+    /// The settings with which no request could be served. Zero means something to the other settings.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
+        let bounds = [
+            ("max_body", self.max_body),
+            ("max_in_flight", self.max_in_flight),
+            ("max_sessions", self.max_sessions),
+            ("max_session_bytes", self.max_session_bytes),
+            ("max_head", self.max_head),
+            ("max_connections", self.max_connections),
+        ];
+        let times = [
+            ("body_timeout", self.body_timeout),
+            ("session_idle", self.session_idle),
+            ("head_timeout", self.head_timeout),
+        ];
+        let bounds = bounds.into_iter().filter(|(_, bound)| *bound == 0);
+        let bounds = bounds.map(|(setting, _)| (setting, "at least 1"));
+        let times = times.into_iter().filter(|(_, time)| time.is_zero());
+        let times = times.map(|(setting, _)| (setting, "a longer time"));
+        bounds.chain(times).map(|(setting, expected)| {
+            format!("`HttpConfig::{setting}` is zero; expected {expected}")
+        })
     }
 }

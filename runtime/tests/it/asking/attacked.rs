@@ -269,7 +269,10 @@ async fn states_of_other_servers() {
 // T-9
 #[tokio::test]
 async fn expired_states() {
-    let server = server().ask_expiry(Duration::ZERO).build().unwrap();
+    let server = server()
+        .ask_expiry(Duration::from_nanos(1))
+        .build()
+        .unwrap();
     let peer = Peer::able(&server).await;
     let call = json!({ "name": "transfer", "arguments": { "amount": 5 } });
     let asked = peer.send("tools/call", call.clone()).await;

@@ -243,7 +243,7 @@ async fn limits_within_each_other() {
 
 #[test]
 fn a_limit_has_its_defaults() {
-    let shown = format!("{:?}", ConcurrencyLimit::new(0));
+    let shown = format!("{:?}", ConcurrencyLimit::new(1));
     assert!(shown.contains("running: 1"), "{shown}");
     assert!(
         shown.contains(&format!("waiting: {DEFAULT_QUEUE}")),

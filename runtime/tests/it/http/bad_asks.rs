@@ -213,7 +213,7 @@ async fn states() {
     let old = sent(&rotated, ann(with(transfer(), &sealed))).await;
     refused(&old, "an old key", 200, -32602, "/params/requestState");
     assert_eq!(old.json()["error"]["data"]["rule"], "sealed");
-    let hasty = App::serving(server(HttpConfig::default()).ask_expiry(Duration::ZERO));
+    let hasty = App::serving(server(HttpConfig::default()).ask_expiry(Duration::from_nanos(1)));
     let asked = hasty.send(ann(transfer())).await.json();
     let late = sent(&hasty, ann(with(transfer(), state(&asked)))).await;
     refused(&late, "expired", 200, -32602, "/params/requestState");

@@ -180,7 +180,7 @@ async fn sessions_belong_to_a_principal() {
 // Peers 33: what is at work or listens is not idle.
 #[tokio::test]
 async fn idle_sessions_end_and_busy_ones_do_not() {
-    let app = App::with(HttpConfig::default().session_idle(Duration::ZERO));
+    let app = App::with(HttpConfig::default().session_idle(Duration::from_nanos(1)));
     let [initialize, _] = crate::support::initialize("2025-06-18");
     let opened = app.send(Req::post(initialize.clone())).await;
     let idle = opened
