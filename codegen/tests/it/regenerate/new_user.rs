@@ -1,26 +1,31 @@
 //! Uses the additions of the made-up revision, and everything that existed before.
 
 use old_user::{answer, is_urgent, kind, older, other};
-use trueform_schema::methods::{AnyNotification, AnyRequest, DescribeTool, MethodSender, Request};
+use trueform_schema::methods::{DescribeTool, Request};
 use trueform_schema::parts::{Part, Parts};
 use trueform_schema::{
     At, ClientMethods, ContentBlock, DescribeToolRequestParams, DescribeToolResult, Era, JsonObject, LoggingLevel,
     Method, RequestMetaObject, Revision, Role, Tool, VideoContent, decode,
 };
 
-/// Names what would be sent.
-struct Names;
+/// A sender of messages. In a module, because `AnyRequest` has a `METHOD` too.
+mod sender {
+    use trueform_schema::methods::{AnyNotification, AnyRequest, MethodSender};
 
-impl MethodSender for Names {
-    type Request<M: AnyRequest> = &'static str;
-    type Sent = &'static str;
+    /// Names what would be sent.
+    pub struct Names;
 
-    fn send_request<M: AnyRequest>(&self, _: M::Params) -> &'static str {
-        M::METHOD
-    }
+    impl MethodSender for Names {
+        type Request<M: AnyRequest> = &'static str;
+        type Sent = &'static str;
 
-    fn send_notification<N: AnyNotification>(&self, _: &N::Params) -> &'static str {
-        N::METHOD
+        fn send_request<M: AnyRequest>(&self, _: M::Params) -> &'static str {
+            M::METHOD
+        }
+
+        fn send_notification<N: AnyNotification>(&self, _: &N::Params) -> &'static str {
+            N::METHOD
+        }
     }
 }
 
@@ -49,7 +54,7 @@ fn main() {
     let _: <DescribeTool as Request>::Result = DescribeToolResult::new("Says it again.");
     // It is a function of whatever sends the messages of a client.
     let params = DescribeToolRequestParams::new(RequestMetaObject::new(), "echo");
-    assert_eq!(Names.tools_describe(params), "tools/describe");
+    assert_eq!(sender::Names.tools_describe(params), "tools/describe");
 
     // A removed method, until the one before.
     assert!(Method::Complete.rules(new).is_none());
