@@ -1,0 +1,11 @@
+use trueform::prelude::*;
+
+/// A note.
+#[resource("notes://today", mime = "text/markdown")]
+fn note() -> String {
+    String::new()
+}
+
+fn main() {
+    note();
+}
