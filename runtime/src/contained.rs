@@ -2,11 +2,10 @@
 
 use std::{
     any::Any,
-    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    task::Poll,
 };
+#[cfg(feature = "client")]
+use std::{pin::Pin, task::Poll};
 
 /// What a panic carried.
 pub(crate) type Panic = Box<dyn Any + Send>;
@@ -32,6 +31,7 @@ pub(crate) fn contained<T>(what: &'static str, code: impl FnOnce() -> T) -> Opti
 }
 
 /// As [`contained`], for a future, its drop included.
+#[cfg(feature = "client")]
 pub(crate) async fn contained_future<T>(
     what: &'static str,
     mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>,

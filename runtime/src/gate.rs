@@ -22,6 +22,7 @@ mod redact;
 )]
 mod refusal;
 mod session;
+#[cfg(feature = "client")]
 mod to_server;
 mod unread;
 mod version;
@@ -40,14 +41,19 @@ pub(crate) use self::{
     inbound::{Inbound, unfit_answer},
     keys::{is_extension_identifier, is_illegal_meta_key, is_meta_key, is_reserved},
     loss::{log_loss, losses, shown},
-    outbound::{Checked, CheckedParams, NotificationKind, Outcome, Outgoing, Stage, holds_back},
-    questions::{QuestionFault, check_answer, check_question, let_question_out},
+    outbound::{Checked, CheckedParams, NotificationKind, Outcome, Outgoing, Stage},
+    questions::{check_answer, let_question_out},
     redact::{Redacted, log_raw},
     refusal::Refusal,
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
-    to_server::ToServer,
     unread::{Unread, UnreadBytes},
     version::VersionHeader,
+};
+#[cfg(feature = "client")]
+pub(crate) use self::{
+    outbound::holds_back,
+    questions::{QuestionFault, check_question},
+    to_server::ToServer,
 };
 use trueform_schema::Revision;
 

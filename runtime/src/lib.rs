@@ -49,6 +49,7 @@
 //! | feature | default? | what it adds |
 //! | --- | --- | --- |
 //! | `ask` | yes | questions to clients of 2026-07-28, whose state is sealed: [`Context::ask`] and its like; without it they reach older clients only |
+//! | `client` | yes | [`Client`], and [`Server::connect`] for tests; a server without it compiles less: `default-features = false, features = ["ask"]` |
 //! | `client-process` | no | `Client::spawn`: a client that starts its server as a child process |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 //! | `client-http` | no | clients over Streamable HTTP, on reqwest: `Client::connect`, `client::HttpEndpoint` |
@@ -65,6 +66,7 @@ extern crate self as trueform;
 #[path = "private.rs"]
 pub mod __private;
 pub mod acp;
+#[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "tracing-log")]
 mod client_log;
@@ -125,9 +127,11 @@ pub use trueform_macros::server;
 pub use trueform_macros::tool;
 pub use trueform_schema as schema;
 
+#[cfg(feature = "client")]
+#[doc(inline)]
+pub use self::client::Client;
 #[doc(inline)]
 pub use self::{
-    client::Client,
     drive::{MAX_BLOCKING_QUEUE, MAX_BLOCKING_THREADS},
     error::{Error, Result},
     exchange::{AskError, Asked, Context, InputRequired, MAX_SILENCE, Sent},

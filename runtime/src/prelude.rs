@@ -1,9 +1,10 @@
 //! What nearly every server uses, for `use trueform::prelude::*`.
 
+#[cfg(feature = "client")]
+pub use crate::{Client, client::ClientMethods};
 pub use crate::{
-    Args, Asked, Client, Context, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
-    Json, Principal, Server, State, ToolError,
-    client::ClientMethods,
+    Args, Asked, Context, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Json,
+    Principal, Server, State, ToolError,
     resource::{Caching, Folder},
     schema::{CallToolResult, ContentBlock, LoggingLevel, Revision},
     schemars::{self, JsonSchema},

@@ -6,11 +6,13 @@
 #[cfg(feature = "http")]
 pub mod http;
 pub(crate) mod lines;
+#[cfg(feature = "client")]
 pub(crate) mod memory;
 pub(crate) mod patience;
 pub(crate) mod stdio;
 pub(crate) mod stream;
 
+#[cfg(feature = "client")]
 pub(crate) use self::lines::DEFAULT_MAX_LINE;
 pub use self::stream::StreamSettings;
 

@@ -16,7 +16,9 @@ use trueform_schema::{
 };
 
 pub use self::checked::Policy;
-pub(crate) use self::checked::{Checked, CheckedParams, holds_back};
+#[cfg(feature = "client")]
+pub(crate) use self::checked::holds_back;
+pub(crate) use self::checked::{Checked, CheckedParams};
 use self::{checked::check, errors::error_at};
 use super::unread::{COUNTED, Unread, UnreadBytes};
 use crate::jsonrpc;
@@ -343,6 +345,7 @@ impl Outgoing {
         &self.bytes
     }
 
+    #[cfg(any(feature = "client", feature = "http"))]
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -5,10 +5,10 @@ use std::{borrow::Cow, collections::HashSet, fmt};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use trueform_schema::{DecodeError, ErrorObject, Method};
+use trueform_schema::{DecodeError, Method};
 
 use super::Policy;
-use crate::jsonrpc::{self, ErrorDetail};
+use crate::jsonrpc;
 
 /// What is wrong with a question to a client, or with the answer to it.
 #[derive(Debug, PartialEq, Eq)]
@@ -215,7 +215,8 @@ fn check_roots(result: &str) -> Result<(), QuestionFault> {
 
 impl QuestionFault {
     /// The error that answers a request of `method` with this fault in its params.
-    pub(crate) fn into_invalid_params(self, method: &str) -> ErrorObject {
+    #[cfg(feature = "client")]
+    pub(crate) fn into_invalid_params(self, method: &str) -> trueform_schema::ErrorObject {
         let Self {
             rule,
             expected,
@@ -224,7 +225,8 @@ impl QuestionFault {
         } = self;
         let pointer = format!("/params{}", self.pointer);
         let problem = format!("`{method}`: `{pointer}`: expected {expected}, found {found}");
-        jsonrpc::invalid_params(problem, &ErrorDetail::new(pointer, rule, expected, found))
+        let detail = jsonrpc::ErrorDetail::new(pointer, rule, expected, found);
+        jsonrpc::invalid_params(problem, &detail)
     }
 }
 

@@ -3,9 +3,11 @@
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::Service;
+#[cfg(feature = "client")]
+use crate::transport::memory;
 use crate::{
     error::{Error, Result},
-    transport::{StreamSettings, memory, stdio, stream::serve},
+    transport::{StreamSettings, stdio, stream::serve},
 };
 
 impl Service {
@@ -101,6 +103,7 @@ impl Service {
 
 impl Service {
     /// The client's side of a connection that the server serves until the client closes it.
+    #[cfg(feature = "client")]
     pub(crate) fn served(&self, settings: StreamSettings) -> memory::MemorySide {
         let (near, far) = memory::pair();
         tokio::spawn(serve(

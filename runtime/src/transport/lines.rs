@@ -184,6 +184,7 @@ impl Lines {
     }
 
     /// Whether a line that is too long is being skipped, and has not ended.
+    #[cfg(feature = "client")]
     #[inline]
     pub(crate) fn is_skipping(&self) -> bool {
         self.skipping.is_some()
