@@ -19,6 +19,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -38,6 +39,8 @@ COMMANDS = {
     "TRUEFORM_HTTP=": RUN,
     "cargo build --bin sqlite_explorer": RUN,
     "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"bookmarks/list\"": RUN,
+    "curl -s http://127.0.0.1:8000/mcp -H 'Authorization: ": RUN,
+    "curl -s http://127.0.0.1:8000/mcp -H 'Content-Type: ": RUN,
     # run by other steps
     "cargo test --workspace": "step `test`",
     "cargo build --release -p trueform-examples --bin bench_server": "step `instructions`",
@@ -49,11 +52,24 @@ COMMANDS = {
     "cargo build\n": "belongs to the package of `cargo new calc`",
     "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\"": "step `outside`, with the same program",
     "cargo add trueform": "fetches the repository from GitHub",
-    "cargo run --bin quickstart -- --http": "listens on a fixed port; `examples/servers` has tests of it on a free one",
+    "cargo run --bin quickstart -- --http": "listens on a fixed port; the command after it is run against the same program on a free one",
     "TOKENS=": "listens on a fixed port; the example's tests run the same program on a free one",
+    "python3 .ci/compare/compare.py": "step `compare`",
     "touch schema/src/lib.rs": "a measurement of several minutes, made by hand",
     "cargo fetch && time cargo build --release": "a measurement of several minutes, made by hand",
 }
+
+# The servers of commands that ask one at the address 127.0.0.1:8000, by how they begin: the command in the folder of the built programs,
+# and what is added to its environment. They are started at a free port, whose address is put for ADDRESS.
+SERVERS = {
+    "curl -s http://127.0.0.1:8000/mcp -H 'Authorization: ": (["hello"], {"ADDRESS": "ADDRESS"}),
+    "curl -s http://127.0.0.1:8000/mcp -H 'Content-Type: ": (["quickstart", "--http", "ADDRESS"], {}),
+}
+# How long such a server may take to listen.
+START_SECONDS = 30
+
+# The program of the README's section on HTTP is this file, which takes its address from the environment.
+HTTP_PROGRAM = ROOT / "examples/behind_axum/src/bin/hello.rs"
 
 # Blocks that no test of the documentation can compile, because the library does not depend on what they use: each line of them is a
 # line of these files, which are compiled.
@@ -99,15 +115,15 @@ def check_form():
         for line in code.splitlines():
             if len(line) > COLUMNS:
                 wrong(README, f"a line of code has {len(line)} columns, at most {COLUMNS}: {line}")
-        formatted = subprocess.run(
-            ["rustfmt", "--edition", "2024", "--config", f"max_width={COLUMNS}"],
-            input=code,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-        )
+        formatted = rustfmt(code)
         if formatted.returncode or formatted.stdout != code:
             wrong(README, f"not as rustfmt writes it: {code.splitlines()[0]} …\n{formatted.stdout}{formatted.stderr}")
+
+
+def rustfmt(code):
+    return subprocess.run(
+        ["rustfmt", "--edition", "2024", "--config", f"max_width={COLUMNS}"], input=code, capture_output=True, text=True, timeout=SECONDS
+    )
 
 
 def pages():
@@ -155,27 +171,81 @@ def run_commands_on(target, database):
         for code, printed in commands(page.read_text()):
             if not any(code.startswith(known) and says == RUN for known, says in COMMANDS.items()):
                 continue
-            code = code.replace("target/debug/", f"{target}/debug/").replace("127.0.0.1:3000", f"127.0.0.1:{free_port()}").replace("shop.db", str(database))
+            address = f"127.0.0.1:{free_port()}"
+            server = next((server for known, server in SERVERS.items() if code.startswith(known)), None)
+            code = code.replace("target/debug/", f"{target}/debug/").replace("127.0.0.1:3000", address).replace("shop.db", str(database))
+            code = code.replace("127.0.0.1:8000", address)
             lines = code.strip().splitlines()
             print(f"$ {code.strip()}", flush=True)
             try:
-                ran = subprocess.run(
-                    ["bash", "-euo", "pipefail", "-c", code],
-                    cwd=ROOT,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    text=True,
-                    timeout=SECONDS,
-                )
+                with served(server, target, address):
+                    ran = subprocess.run(
+                        ["bash", "-euo", "pipefail", "-c", code],
+                        cwd=ROOT,
+                        env=environment,
+                        stdin=subprocess.DEVNULL,
+                        capture_output=True,
+                        text=True,
+                        timeout=SECONDS,
+                    )
             except subprocess.TimeoutExpired:
                 wrong(page, f"`{lines[0]}` did not end within {SECONDS} s")
+                continue
+            except NoServer as problem:
+                wrong(page, f"`{lines[0]}`: {problem}")
                 continue
             if ran.returncode:
                 wrong(page, f"`{lines[0]}` ended with {ran.returncode}: {ran.stderr[-2000:]}")
             stdout = re.sub(r"\bpid \d+", "pid 4711", ran.stdout.replace(f"{target}/debug/", "target/debug/"))
-            if printed is not None and not stdout.endswith(printed):
+            # Not all of them end their last line.
+            if printed is not None and not stdout.rstrip("\n").endswith(printed.rstrip("\n")):
                 wrong(page, f"`{lines[0]}` printed\n{stdout}in place of\n{printed}")
+
+
+class NoServer(Exception):
+    """The server of a command does not listen."""
+
+
+@contextlib.contextmanager
+def served(server, target, address):
+    """The server that a command needs, at `address`, while the command runs; nothing if it needs none."""
+    if server is None:
+        yield
+        return
+    (name, *words), environment = server
+    words = [word.replace("ADDRESS", address) for word in words]
+    environment = {name: value.replace("ADDRESS", address) for name, value in environment.items()}
+    program = [target / "debug" / name, *words]
+    try:
+        process = subprocess.Popen(program, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except OSError as problem:
+        raise NoServer(problem) from None
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        host, port = address.split(":")
+        while True:
+            try:
+                socket.create_connection((host, int(port)), timeout=1).close()
+                break
+            except OSError:
+                if process.poll() is not None:
+                    raise NoServer(f"`{name}` ended with {process.returncode}") from None
+                if deadline < time.monotonic():
+                    raise NoServer(f"`{name}` does not listen within {START_SECONDS} s") from None
+                time.sleep(0.05)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def check_http_program():
+    program = HTTP_PROGRAM.read_text().split("\n\n", 1)[1]
+    address = '    let address = std::env::var("ADDRESS").expect("the address to listen on");\n'
+    # Files have longer lines than the README.
+    program = rustfmt(program.replace(address, "").replace("bind(address)", 'bind("127.0.0.1:8000")')).stdout
+    if not any(code == program for _, code in blocks(README.read_text())):
+        wrong(README, f"the program on HTTP is not that of {HTTP_PROGRAM.relative_to(ROOT)}")
 
 
 def check_excerpts():
@@ -246,6 +316,7 @@ def main():
     check_form()
     check_commands()
     check_excerpts()
+    check_http_program()
     check_links(arguments.built)
     check_figures()
     if arguments.run is not None:

@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> trueform::Result {
-    // Colours are for people: there are none where standard error is a file, or belongs to a client.
+    // Colours are for people: a file and a client get text without them.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
