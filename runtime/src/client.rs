@@ -69,12 +69,14 @@ mod handshake;
 )]
 #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
 pub(crate) mod http;
+mod ids;
 mod in_process;
 mod link;
 mod listing;
 mod mailbox;
 mod notified;
 mod options;
+mod outcome;
 #[cfg(feature = "client-process")]
 mod process;
 mod profile;
@@ -88,6 +90,7 @@ mod retry;
 mod served;
 mod server_requests;
 mod sink;
+mod stamp;
 mod strays;
 mod subscription;
 mod task;
@@ -112,7 +115,7 @@ use trueform_schema::{
 
 use self::{
     cache::Cache, catalog::Catalog, gate::ClientCall, handshake::ServerFacts, link::Link,
-    wire::Wire,
+    stamp::Introduction, wire::Wire,
 };
 
 use crate::gate::ToServer;
@@ -159,6 +162,7 @@ struct Inner {
     link: Arc<Link>,
     options: ClientOptions,
     server: ServerFacts,
+    introduction: Introduction,
     catalog: Catalog,
     cache: Option<Cache>,
     reading: EndedWithOwner,
@@ -376,20 +380,15 @@ impl Client {
         let gate = &self.inner.link.gate;
         let call = ClientCall::of(Method::SubscriptionsListen, self.revision());
         gate.let_out(&call, self.revision(), &params)?;
-        let params = request::stamped(&params, self.revision(), &self.inner.options, None, None)?;
         let limit = self.inner.options.timeout;
         self.inner.link.room(limit).await?;
         let id = self.inner.link.new_id();
+        let method = Method::SubscriptionsListen.as_str();
+        let stamp = self.inner.introduction.alone();
+        let message = ToServer::request(&id, method, |out| stamp.write(&params, out))?;
         // Before the request leaves, so that no notification is missed.
         let notified = self.inner.link.subscribe(&id);
-        let pending = self.inner.link.request(
-            id,
-            Method::SubscriptionsListen.as_str(),
-            Some(&params),
-            None,
-            None,
-            true,
-        )?;
+        let pending = self.inner.link.request(id, message, None, None, true)?;
         let acknowledged = tokio::time::timeout(
             limit,
             Subscription::acknowledged(self.clone(), pending, notified, asked),
@@ -493,6 +492,7 @@ impl Inner {
         server: ServerFacts,
     ) -> Self {
         Self {
+            introduction: Introduction::new(&options, server.revision),
             link,
             cache: options.cache.map(Cache::new),
             options,

@@ -273,7 +273,7 @@ pub(crate) fn asks_for_task(method: Method, revision: Revision, params: &str) ->
 }
 
 /// Whether a request of `method` may ask for a task at `revision` (W-1).
-fn has_tasks(method: Method, revision: Revision) -> bool {
+pub(crate) fn has_tasks(method: Method, revision: Revision) -> bool {
     let rules = method.rules(revision);
     rules.is_some_and(|rules| rules.results.contains(&"CreateTaskResult"))
 }

@@ -20,7 +20,8 @@ use super::{
     error::{ClientError, LocalError},
     gate::ClientCall,
     link::LastingProgress,
-    task::{CALL_TOOL, StartedTask},
+    outcome::complete_first,
+    task::StartedTask,
 };
 
 /// Most times a server is given the input it asks for within one call.
@@ -55,8 +56,12 @@ pub trait Repeatable: methods::Request<Params: Send, Result: Send> {
     /// What `text` replies.
     #[doc(hidden)]
     fn reply(client: &Client, text: &Json) -> Result<ServerReply<Self::Output>, ClientError> {
-        Ok(Self::outcome(client.received(Self::METHOD.as_str(), text)?))
+        client.outcome::<Self>(text).map(Self::outcome)
     }
+
+    /// The outcome that `text` is.
+    #[doc(hidden)]
+    fn decode(text: &str) -> Result<Self::Result, DecodeError>;
 
     /// The end of the task that the request became.
     #[doc(hidden)]
@@ -113,6 +118,10 @@ macro_rules! repeatable {
 
             $($($more)*)?
 
+            fn decode(text: &str) -> Result<$outcome, DecodeError> {
+                complete_first::<$result, $outcome>(text)
+            }
+
             fn repeat(
                 params: &mut Self::Params,
                 responses: Option<Map<InputResponse>>,
@@ -130,7 +139,7 @@ repeatable! {
         fn reply(client: &Client, text: &Json) -> Result<ServerReply<CallToolResult>, ClientError> {
             match client.takes_tasks() {
                 true => client.reply_with_tasks(text),
-                false => Ok(Self::outcome(client.received(CALL_TOOL, text)?)),
+                false => client.outcome::<Self>(text).map(Self::outcome),
             }
         }
 

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     gate::{self, Inbound, Outgoing, Policy, Stage, ToServer},
     jsonrpc,
-    needs::{asks_for_task, declares, declares_extension},
+    needs::{asks_for_task, declares, declares_extension, has_tasks},
 };
 
 /// The server's capability that a tool can be called as a task (2025-11-25).
@@ -89,6 +89,8 @@ pub(super) struct ClientGate {
 #[derive(Debug)]
 struct Declared {
     capabilities: Value,
+    /// Those of them that a method of the core needs.
+    of_methods: Vec<&'static str>,
     extensions: Option<Map<JsonObject>>,
 }
 
@@ -118,6 +120,11 @@ impl ClientGate {
         let extensions = declared.extensions.clone();
         let _ = self.declared.set(Declared {
             extensions: extensions.filter(|_| capabilities.get("extensions").is_some()),
+            of_methods: Method::ALL
+                .into_iter()
+                .filter_map(|method| method.rules(revision)?.capability)
+                .filter(|capability| declares(&capabilities, capability))
+                .collect(),
             capabilities,
         });
     }
@@ -175,11 +182,12 @@ impl ClientGate {
             );
         }
         let called = Method::from_wire(method).filter(|method| *method == Method::CallTool);
+        let called = called.filter(|method| has_tasks(*method, revision));
         let asks = |method| {
             let params = At::new(params, revision).to_json();
             asks_for_task(method, revision, params.get())
         };
-        if !self.offers(TASKS_OF_TOOLS) && called.is_some_and(asks) {
+        if called.is_some() && !self.offers(TASKS_OF_TOOLS) && called.is_some_and(asks) {
             if self.outgoing == Policy::Enforce {
                 return Err(LocalError::NotDeclared(TASKS_OF_TOOLS).into());
             }
@@ -232,7 +240,10 @@ impl ClientGate {
     /// Whether the server declared `capability`. Before the handshake nothing is known of it.
     fn offers(&self, capability: &str) -> bool {
         let declared = self.declared.get();
-        declared.is_none_or(|declared| declares(&declared.capabilities, capability))
+        declared.is_none_or(|declared| {
+            declared.of_methods.contains(&capability)
+                || declares(&declared.capabilities, capability)
+        })
     }
 
     /// Whether the server declared the extension `identifier`. Before the handshake nothing is known of it.

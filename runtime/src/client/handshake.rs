@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use trueform_schema::{
-    DiscoverResult, Era, ErrorObject, Implementation, InitializeRequestParams, InitializeResult,
-    Json, Method, RequestParams, Revision, ServerCapabilities, decode, ext::tasks, methods,
+    DiscoverResult, Encode, Era, ErrorObject, Implementation, InitializeRequestParams,
+    InitializeResult, Json, Method, RequestParams, Revision, ServerCapabilities, decode,
+    ext::tasks, methods,
 };
 
 use super::{
@@ -15,9 +16,10 @@ use super::{
     gate::{ClientCall, log_nonconforming_result},
     link::Link,
     profile::ServerProfile,
-    request::{method_of, stamped, wait},
+    request::{method_of, wait},
+    stamp::Introduction,
 };
-use crate::jsonrpc::code;
+use crate::{gate::ToServer, jsonrpc::code};
 
 /// What the client knows of the server.
 #[derive(Clone, Debug)]
@@ -162,8 +164,16 @@ async fn discover(
         .let_introduction_out("clientInfo", revision, &options.info)?;
     link.gate
         .let_introduction_out("clientCapabilities", revision, &options.capabilities)?;
-    let params = stamped(&params, revision, options, None, None)?;
-    let result = exchange(link, Method::Discover, &params, timeout, true).await;
+    let introduction = Introduction::new(options, revision);
+    let sent = exchange(
+        link,
+        Method::Discover,
+        &introduction,
+        &params,
+        timeout,
+        true,
+    );
+    let result = sent.await;
     let result = result.map_err(|error| match error {
         ClientError::Local(LocalError::Closed) => LocalError::ClosedOnDiscover.into(),
         other => other,
@@ -213,10 +223,18 @@ async fn initialize(
         revision,
         &params,
     )?;
-    let params = stamped(&params, revision, options, None, None)?;
     link.gate.enter_legacy_era();
-    let result = exchange(link, Method::Initialize, &params, options.timeout, false).await?;
-    let text = result;
+    let introduction = Introduction::new(options, revision);
+    let timeout = options.timeout;
+    let sent = exchange(
+        link,
+        Method::Initialize,
+        &introduction,
+        &params,
+        timeout,
+        false,
+    );
+    let text = sent.await?;
     let chosen: Chosen = decode::from_str(text.get())
         .inspect_err(|error| log_nonconforming_result(Method::Initialize.as_str(), error, &text))?;
     let offered = Revision::from_wire(&chosen.protocol_version)
@@ -247,18 +265,16 @@ struct Chosen {
 async fn exchange(
     link: &Arc<Link>,
     method: Method,
-    params: &Json,
+    introduction: &Introduction,
+    params: &(dyn Encode + Sync),
     timeout: Duration,
     cancellable: bool,
 ) -> Result<Json, ClientError> {
-    let pending = link.request(
-        link.new_id(),
-        method.as_str(),
-        Some(params),
-        None,
-        None,
-        cancellable,
-    )?;
+    let id = link.new_id();
+    let message = ToServer::request(&id, method.as_str(), |out| {
+        introduction.alone().write(params, out)
+    })?;
+    let pending = link.request(id, message, None, None, cancellable)?;
     wait(pending, timeout, None)
         .await
         .map_err(|error| match error {

@@ -28,6 +28,7 @@ use super::{
     flights::Flights,
     gate::ClientGate,
     handler::ClientHandler,
+    ids::OwnIds,
     mailbox::Mailbox,
     notified::Notified,
     resumption::Resumptions,
@@ -63,8 +64,8 @@ pub(super) struct Link {
 }
 
 struct LinkState {
-    out: Option<ClientSink>,
-    waiting: HashMap<RequestId, Waiter>,
+    out: Option<Arc<ClientSink>>,
+    waiting: HashMap<RequestId, Waiter, OwnIds>,
     /// The progress callbacks of tasks. One is away while it runs.
     lasting: HashMap<RequestId, Option<OnProgress>>,
     /// Who receives the notifications that belong to no subscription.
@@ -75,7 +76,8 @@ struct LinkState {
 struct Waiter {
     answer: oneshot::Sender<ServerAnswer>,
     progress: Option<OnProgress>,
-    progressed: Arc<Notify>,
+    /// Notified whenever progress is reported, if the request waits for that.
+    progressed: Option<Arc<Notify>>,
     #[cfg_attr(
         not(any(feature = "client-http", all(feature = "http", feature = "testing"))),
         expect(dead_code, reason = "only HTTP has the status")
@@ -88,8 +90,6 @@ pub(super) struct PendingRequest {
     pub(super) link: Arc<Link>,
     pub(super) id: RequestId,
     pub(super) answer: oneshot::Receiver<ServerAnswer>,
-    /// Notified whenever progress is reported.
-    pub(super) progressed: Arc<Notify>,
     cancellable: bool,
     done: bool,
 }
@@ -113,8 +113,8 @@ impl Link {
     pub(super) fn over(out: ClientSink, options: &ClientOptions, wire: Arc<Wire>) -> Arc<Self> {
         let room = out.room().clone();
         let state = LinkState {
-            out: Some(out),
-            waiting: HashMap::new(),
+            out: Some(Arc::new(out)),
+            waiting: HashMap::default(),
             lasting: HashMap::new(),
             listeners: Vec::new(),
             subscriptions: HashMap::new(),
@@ -175,19 +175,16 @@ impl Link {
         self.next_id.store(first - 1, Ordering::Relaxed);
     }
 
-    /// Sends a request.
+    /// Sends `message`, a request whose id is `id`.
     pub(super) fn request(
         self: &Arc<Self>,
         id: RequestId,
-        method: &str,
-        params: Option<&Json>,
+        message: ToServer,
         progress: Option<OnProgress>,
         busy: Option<Busy>,
         cancellable: bool,
     ) -> Result<PendingRequest, ClientError> {
-        let message = ToServer::request(&id, method, params);
         let (sender, answer) = oneshot::channel();
-        let progressed = Arc::new(Notify::new());
         let mut state = self.lock();
         if state.closed {
             return Err(self.wire.closed().into());
@@ -197,7 +194,7 @@ impl Link {
             Waiter {
                 answer: sender,
                 progress,
-                progressed: progressed.clone(),
+                progressed: None,
                 busy,
             },
         );
@@ -205,12 +202,18 @@ impl Link {
             link: self.clone(),
             id,
             answer,
-            progressed,
             cancellable,
             done: false,
         };
-        let sent = state.send(message);
+        // While others wait, the task may write several messages in one go.
+        let is_alone = state.waiting.len() == 1;
+        let out = state.out.clone();
         drop(state);
+        let sent = match (out, is_alone) {
+            (Some(out), true) => out.send_at_once(message),
+            (Some(out), false) => out.send(message),
+            (None, _) => Err(Closed),
+        };
         match sent {
             Ok(()) => Ok(pending),
             Err(Closed) => Err(self.wire.closed().into()),
@@ -370,6 +373,16 @@ impl LinkState {
 }
 
 impl PendingRequest {
+    /// What is notified whenever progress is reported from now on.
+    pub(super) fn progressed(&self) -> Arc<Notify> {
+        let mut state = self.link.lock();
+        match state.waiting.get_mut(&self.id) {
+            Some(waiter) => waiter.progressed.get_or_insert_default().clone(),
+            // The answer is here: no report follows.
+            None => Arc::default(),
+        }
+    }
+
     /// Notes that the answer is here, so that dropping cancels nothing.
     pub(super) fn done(&mut self) {
         self.done = true;

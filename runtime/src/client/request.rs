@@ -7,21 +7,26 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
 use trueform_schema::{
-    At, Conform, Encode, Era, Json, LoggingLevel, Map, RequestId, Revision, View,
+    Conform, Json, View,
     methods::{AnyRequest, Notification},
 };
 
 use super::{
-    Client, ClientOptions, Inner, Negotiation,
+    Client, Inner, Negotiation,
     cache::Cache,
     call_options::{RequestOptions, call_options},
     error::{ClientError, LocalError},
     flights::NoPlace,
     gate::ClientCall,
     link::PendingRequest,
+    stamp::Stamp,
 };
+use crate::gate::ToServer;
 
 /// A request that is sent when awaited, and cancelled when its future is dropped before the answer came.
 #[must_use = "a request is sent when it is awaited"]
@@ -125,7 +130,12 @@ impl Client {
         params: &(dyn Conform + Sync),
         mut plan: RequestOptions,
     ) -> Result<Json, ClientError> {
-        let Inner { link, options, .. } = &*self.inner;
+        let Inner {
+            link,
+            options,
+            introduction,
+            ..
+        } = &*self.inner;
         link.gate.let_out(call, self.revision(), params)?;
         let limit = plan.timeout.unwrap_or(options.timeout);
         let (_place, limit) = link.flights.enter(limit).await.map_err(|none| match none {
@@ -138,83 +148,26 @@ impl Client {
             .or(options.reset_by_progress.then_some(options.longest));
         let wants_progress = plan.on_progress.is_some() || longest.is_some() || plan.id.is_some();
         let id = plan.id.take().unwrap_or_else(|| link.new_id());
+        let message = ToServer::request(&id, call.method, |out| match options.negotiation {
+            Negotiation::Nothing => {
+                params.encode(View::at(self.revision()), out);
+                Ok(())
+            }
+            _ => {
+                let stamp = Stamp {
+                    introduction,
+                    progress_token: wants_progress.then_some(&id),
+                    log_level: plan.log_level.as_ref(),
+                };
+                stamp.write(params, out)
+            }
+        })?;
         if let Some(resumption) = plan.resumption.take() {
             link.resumptions.keep(&id, *resumption, self.revision())?;
         }
-        let token = wants_progress.then_some(&id);
-        let params = match options.negotiation {
-            Negotiation::Nothing => At::new(params, self.revision()).to_json(),
-            _ => stamped(
-                params,
-                self.revision(),
-                options,
-                token,
-                plan.log_level.as_ref(),
-            )?,
-        };
-        let pending = link.request(
-            id,
-            call.method,
-            Some(&params),
-            plan.on_progress.take(),
-            plan.busy.take(),
-            true,
-        )?;
+        let pending = link.request(id, message, plan.on_progress.take(), plan.busy.take(), true)?;
         wait(pending, limit, longest).await
     }
-}
-
-/// The params of a request at `revision`, with the `_meta` that the revision and the plan ask for.
-pub(super) fn stamped(
-    params: &dyn Encode,
-    revision: Revision,
-    options: &ClientOptions,
-    progress_token: Option<&RequestId>,
-    log_level: Option<&LoggingLevel>,
-) -> Result<Json, ClientError> {
-    let mut text = Vec::with_capacity(128);
-    params.encode(View::at(revision), &mut text);
-    let mut members: Map<Json> = serde_json::from_slice(&text).map_err(encode_error)?;
-    let mut meta: Map<Json> = match members.get("_meta") {
-        Some(meta) => meta.parse().map_err(encode_error)?,
-        None => Map::new(),
-    };
-    if let Some(token) = progress_token {
-        meta.insert(
-            "progressToken",
-            Json::from_value(token).map_err(encode_error)?,
-        );
-    }
-    // C-1, C-3
-    if revision.era() == Era::Modern {
-        let mut stamp = |name: &str, value: Json| {
-            let name = format!("io.modelcontextprotocol/{name}");
-            if !meta.contains_key(&name) {
-                meta.insert(name, value);
-            }
-        };
-        stamp(
-            "protocolVersion",
-            Json::from_value(revision.as_str()).map_err(encode_error)?,
-        );
-        stamp("clientInfo", At::new(&options.info, revision).to_json());
-        stamp(
-            "clientCapabilities",
-            At::new(&options.capabilities, revision).to_json(),
-        );
-        if let Some(level) = log_level {
-            stamp("logLevel", Json::from_value(level).map_err(encode_error)?);
-        }
-    }
-    if !meta.is_empty() {
-        members.insert("_meta", Json::from_value(&meta).map_err(encode_error)?);
-    }
-    Json::from_value(&members).map_err(encode_error)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "taken by `map_err`")]
-fn encode_error(error: serde_json::Error) -> ClientError {
-    LocalError::Encode(error.to_string()).into()
 }
 
 /// Waits for the answer, at most as long as `timeout`, and `longest` where progress resets the clock (O-6).
@@ -225,6 +178,7 @@ pub(super) async fn wait(
 ) -> Result<Json, ClientError> {
     let start = Instant::now();
     let mut deadline = start + longest.map_or(timeout, |longest| longest.min(timeout));
+    let progressed = longest.map(|_| pending.progressed());
     loop {
         tokio::select! {
             biased;
@@ -232,12 +186,20 @@ pub(super) async fn wait(
                 pending.done();
                 return answer.unwrap_or_else(|_| Err(pending.link.wire.closed().into()));
             }
-            () = pending.progressed.notified(), if longest.is_some() => {
+            () = reported(progressed.as_deref()) => {
                 let end = start + longest.unwrap_or(timeout);
                 deadline = end.min(Instant::now() + timeout);
             }
             () = sleep_until(deadline) => return Err(LocalError::TimedOut(start.elapsed()).into()),
         }
+    }
+}
+
+/// Ready when progress is reported; never without `progressed`.
+async fn reported(progressed: Option<&Notify>) {
+    match progressed {
+        Some(progressed) => progressed.notified().await,
+        None => std::future::pending().await,
     }
 }
 

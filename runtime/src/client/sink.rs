@@ -1,17 +1,19 @@
-//! What leaves for the server: one queue, and the task that writes it.
+//! What leaves for the server: one queue, and the task that writes it. A message that is alone is written at once, without either.
 //!
 //! Requests wait for room in the queue, and notifications that find none are refused. Answers the server causes: one that asks
 //! and does not read its input cannot make the client queue responses without end.
+
+mod pipe;
 
 use std::{
     future::poll_fn,
     io,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
@@ -20,6 +22,7 @@ use tokio::{
     sync::{Notify, mpsc},
 };
 
+use self::pipe::{Pipe, PipeOwner, Writer, lock};
 use crate::{gate::ToServer, transport::patience::Patience};
 
 /// Most bytes of answers that wait for a server to read them: 8 MiB. While more wait, further requests of the server are
@@ -32,6 +35,7 @@ pub(super) const MOST_UNSENT: usize = 8 << 20;
 /// The queue to the server.
 pub(super) struct ClientSink {
     queue: mpsc::UnboundedSender<SinkMessage>,
+    pipe: Arc<Mutex<Pipe>>,
     unread: Arc<UnreadAnswers>,
     room: Arc<Room>,
 }
@@ -84,8 +88,39 @@ impl Drop for Closing {
 }
 
 struct SinkMessage {
-    message: ToServer,
+    /// The message and a line end.
+    line: Vec<u8>,
     is_answer: bool,
+    /// How many bytes of the line are written.
+    written: usize,
+}
+
+impl SinkMessage {
+    fn new(message: ToServer, is_answer: bool) -> Self {
+        Self {
+            line: message.into_line(),
+            is_answer,
+            written: 0,
+        }
+    }
+
+    /// How many bytes the message has.
+    fn len(&self) -> usize {
+        self.line.len() - 1
+    }
+
+    /// Writes as much of the line as `writer` takes now. Returns whether that is all of it. What fails is for the task to find out.
+    fn write_now(&mut self, writer: &mut Writer) -> bool {
+        // Nothing is woken: what is left goes to the task, which polls the writer again.
+        let mut cx = Context::from_waker(Waker::noop());
+        while self.written < self.line.len() {
+            match Pin::new(&mut *writer).poll_write(&mut cx, &self.line[self.written..]) {
+                Poll::Ready(Ok(count)) if count > 0 => self.written += count,
+                _ => return false,
+            }
+        }
+        matches!(Pin::new(writer).poll_flush(&mut cx), Poll::Ready(Ok(())))
+    }
 }
 
 /// The answers that wait.
@@ -109,15 +144,16 @@ impl Outbox {
     /// The next message; `None` when the client sends nothing more. It counts among those that wait until what comes with it is
     /// dropped.
     pub(super) async fn next(&mut self) -> Option<(Vec<u8>, Unsent)> {
-        let SinkMessage { message, is_answer } = self.messages.recv().await?;
-        let message = message.bytes().to_vec();
+        let sent = self.messages.recv().await?;
         let unsent = Unsent {
-            bytes: message.len(),
-            counts: match is_answer {
+            bytes: sent.len(),
+            counts: match sent.is_answer {
                 true => Counts::Answers(self.unread.clone()),
                 false => Counts::Requests(self.closing.0.clone()),
             },
         };
+        let mut message = sent.line;
+        message.pop();
         Some((message, unsent))
     }
 }
@@ -153,23 +189,29 @@ pub(super) struct Closed;
 
 impl ClientSink {
     /// A queue, and what writes it. That fails if the server takes nothing for `write_timeout`.
-    pub(super) fn new<W: AsyncWrite + Unpin>(
+    pub(super) fn new<W: AsyncWrite + Send + Unpin + 'static>(
         writer: W,
         write_timeout: Duration,
     ) -> (Self, impl Future<Output = io::Result<()>> + use<W>) {
         let (queue, messages) = mpsc::unbounded_channel();
         let unread = Arc::<UnreadAnswers>::default();
         let room = Arc::<Room>::default();
+        let pipe = Arc::new(Mutex::new(Pipe {
+            writer: Some(Box::new(writer)),
+            queued: 0,
+        }));
         let sink = Self {
             queue,
+            pipe: pipe.clone(),
             unread: unread.clone(),
             room: room.clone(),
         };
-        let writer = Patient {
-            writer,
-            patience: Patience::new(write_timeout),
-        };
-        (sink, write(writer, messages, unread, Closing(room)))
+        let patience = Patience::new(write_timeout);
+        let closing = Closing(room);
+        (
+            sink,
+            write(PipeOwner(pipe), patience, messages, unread, closing),
+        )
     }
 
     /// Room for requests and notifications.
@@ -190,6 +232,7 @@ impl ClientSink {
         };
         let sink = Self {
             queue,
+            pipe: Arc::default(),
             unread,
             room,
         };
@@ -198,9 +241,30 @@ impl ClientSink {
 
     /// Sends a request or a notification.
     pub(super) fn send(&self, message: ToServer) -> Result<(), Closed> {
-        let is_answer = false;
-        self.room.take(message.bytes().len());
-        self.push(SinkMessage { message, is_answer })
+        let message = SinkMessage::new(message, false);
+        self.enqueue(message, &mut lock(&self.pipe))
+    }
+
+    /// Sends a request: written at once, if the task has nothing to write and the writer takes all of it. That saves a change of tasks,
+    /// but no other message shares the write.
+    pub(super) fn send_at_once(&self, message: ToServer) -> Result<(), Closed> {
+        let mut message = SinkMessage::new(message, false);
+        let mut pipe = lock(&self.pipe);
+        if pipe.queued == 0
+            && let Some(mut writer) = pipe.writer.take()
+        {
+            let is_written = message.write_now(&mut writer);
+            pipe.writer = Some(writer);
+            if is_written {
+                return Ok(());
+            }
+        }
+        self.enqueue(message, &mut pipe)
+    }
+
+    fn enqueue(&self, message: SinkMessage, pipe: &mut Pipe) -> Result<(), Closed> {
+        self.room.take(message.len());
+        self.push(message, pipe)
     }
 
     /// Sends an answer, unless too many wait.
@@ -212,25 +276,24 @@ impl ClientSink {
             }
             return Ok(());
         }
-        unread
-            .bytes
-            .fetch_add(message.bytes().len(), Ordering::Relaxed);
-        let is_answer = true;
-        self.push(SinkMessage { message, is_answer })
+        let message = SinkMessage::new(message, true);
+        unread.bytes.fetch_add(message.len(), Ordering::Relaxed);
+        self.push(message, &mut lock(&self.pipe))
     }
 
-    fn push(&self, message: SinkMessage) -> Result<(), Closed> {
+    fn push(&self, message: SinkMessage, pipe: &mut Pipe) -> Result<(), Closed> {
+        pipe.queued += 1;
         self.queue.send(message).map_err(|_| Closed)
     }
 }
 
 /// A writer with bounded patience for a server that does not read.
-struct Patient<W> {
-    writer: W,
-    patience: Patience,
+struct Patient<'a> {
+    writer: &'a mut Writer,
+    patience: &'a mut Patience,
 }
 
-impl<W: AsyncWrite + Unpin> Patient<W> {
+impl Patient<'_> {
     async fn write_batch(&mut self, batch: &[u8]) -> io::Result<()> {
         let mut written = 0;
         poll_fn(|cx| self.poll_batch(batch, &mut written, cx)).await
@@ -261,48 +324,77 @@ impl<W: AsyncWrite + Unpin> Patient<W> {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         while *written < batch.len() {
-            match ready!(Pin::new(&mut self.writer).poll_write(cx, &batch[*written..]))? {
+            match ready!(Pin::new(&mut *self.writer).poll_write(cx, &batch[*written..]))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 count => *written += count,
             }
         }
-        Pin::new(&mut self.writer).poll_flush(cx)
+        Pin::new(&mut *self.writer).poll_flush(cx)
     }
 }
 
 async fn write(
-    mut writer: Patient<impl AsyncWrite + Unpin>,
+    pipe: PipeOwner,
+    mut patience: Patience,
     mut messages: mpsc::UnboundedReceiver<SinkMessage>,
     unread: Arc<UnreadAnswers>,
     closing: Closing,
 ) -> io::Result<()> {
-    let mut batch = Vec::new();
+    let mut batch = Batch::default();
     while let Some(message) = messages.recv().await {
         batch.clear();
-        let (mut answers, mut messages_in_all) = (append(&mut batch, &message), 1);
+        batch.add(&message);
         while let Ok(message) = messages.try_recv() {
-            answers += append(&mut batch, &message);
-            messages_in_all += 1;
+            batch.add(&message);
         }
-        writer.write_batch(&batch).await?;
-        // Each message has a line end.
-        let requests = batch.len() - messages_in_all - answers;
-        closing.0.give_back(requests);
-        unread.bytes.fetch_sub(answers, Ordering::Relaxed);
+        // Only this task takes it out.
+        let Some(mut writer) = pipe.take() else {
+            return Ok(());
+        };
+        let mut patient = Patient {
+            writer: &mut writer,
+            patience: &mut patience,
+        };
+        patient.write_batch(&batch.lines).await?;
+        pipe.give_back(writer, batch.messages);
+        closing.0.give_back(batch.requests);
+        unread.bytes.fetch_sub(batch.answers, Ordering::Relaxed);
         unread.reported.store(false, Ordering::Relaxed);
     }
-    // The server may be gone already.
-    let _ = writer.writer.shutdown().await;
+    if let Some(mut writer) = pipe.take() {
+        // The server may be gone already.
+        let _ = writer.shutdown().await;
+    }
     Ok(())
 }
 
-/// How many bytes of it are an answer.
-fn append(batch: &mut Vec<u8>, message: &SinkMessage) -> usize {
-    let bytes = message.message.bytes();
-    batch.extend_from_slice(bytes);
-    batch.push(b'\n');
-    match message.is_answer {
-        true => bytes.len(),
-        false => 0,
+/// Messages that are written together.
+#[derive(Default)]
+struct Batch {
+    lines: Vec<u8>,
+    messages: usize,
+    /// How many bytes answers have, without line ends.
+    answers: usize,
+    /// How many bytes the others have.
+    requests: usize,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.lines.clear();
+        (self.messages, self.answers, self.requests) = (0, 0, 0);
+    }
+
+    fn add(&mut self, message: &SinkMessage) {
+        self.lines
+            .extend_from_slice(&message.line[message.written..]);
+        self.messages += 1;
+        match message.is_answer {
+            true => self.answers += message.len(),
+            false => self.requests += message.len(),
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

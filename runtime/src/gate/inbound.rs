@@ -214,7 +214,21 @@ impl Inbound {
         revision: Revision,
         text: &str,
     ) -> Result<T, DecodeError> {
-        let error = match decode::from_str::<T>(text) {
+        self.result_by(method, revision, text, |text| decode::from_str(text))
+    }
+
+    /// As [`result`](Self::result), decoded by `decode`.
+    ///
+    /// # Errors
+    /// As [`result`](Self::result), and those of `decode`.
+    pub(crate) fn result_by<T: Conform>(
+        self,
+        method: &str,
+        revision: Revision,
+        text: &str,
+        decode: fn(&str) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let error = match decode(text) {
             Ok(result) => match self.look(&result, revision, text, "") {
                 Some(fault) if !nulls::is_null(&fault) => {
                     let judged = self.judge(Some(fault), method, revision);
@@ -225,7 +239,6 @@ impl Inbound {
             },
             Err(error) => error,
         };
-        let decode = |text: &str| decode::from_str::<T>(text);
         let read = self.without_nulls(text, error, revision, decode)?;
         self.admit_null(read.first, "", method, revision)
             .map_err(|fault| unfit(&fault))?;

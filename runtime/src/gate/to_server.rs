@@ -10,12 +10,19 @@ use super::outbound::{Outgoing, write};
 pub(crate) struct ToServer(Vec<u8>);
 
 impl ToServer {
-    /// A request.
-    pub(crate) fn request(id: &RequestId, method: &str, params: Option<&Json>) -> Self {
-        let mut bytes = Vec::with_capacity(256);
-        let params = params.map(|params| params as &dyn Encode);
-        write::write_request(id, method, params, View::ALL, &mut bytes);
-        Self(bytes)
+    /// A request whose params `params` appends.
+    ///
+    /// # Errors
+    /// Those of `params`.
+    pub(crate) fn request<E>(
+        id: &RequestId,
+        method: &str,
+        params: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        // The head, a call with small arguments, and the introduction of a client.
+        let mut bytes = Vec::with_capacity(512);
+        write::write_request_with(id, method, &mut bytes, params)?;
+        Ok(Self(bytes))
     }
 
     /// A notification.
@@ -43,8 +50,17 @@ impl ToServer {
         Self(bytes)
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
+    /// The message without a line end.
+    #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    /// The message with a line end.
+    pub(crate) fn into_line(self) -> Vec<u8> {
+        let mut line = self.0;
+        line.push(b'\n');
+        line
     }
 }
 

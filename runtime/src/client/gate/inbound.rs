@@ -101,7 +101,21 @@ impl ClientGate {
         revision: Revision,
         text: &Json,
     ) -> Result<T, DecodeError> {
-        let result = self.inbound.result(method, revision, text.get());
+        self.result_by(method, revision, text, |text| decode::from_str(text))
+    }
+
+    /// As [`result`](Self::result), decoded by `decode`.
+    ///
+    /// # Errors
+    /// As [`result`](Self::result).
+    pub(in crate::client) fn result_by<T: Conform>(
+        &self,
+        method: &str,
+        revision: Revision,
+        text: &Json,
+        decode: fn(&str) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let result = self.inbound.result_by(method, revision, text.get(), decode);
         if let Err(error) = &result {
             log_nonconforming_result(method, error, text);
         }

@@ -110,7 +110,7 @@ impl Bridge {
             return Err(lost(problem));
         }
         let initialized = ToServer::notification(Initialized::METHOD.as_str(), None);
-        let initialized = SentMessage::new(initialized.bytes().to_vec());
+        let initialized = SentMessage::new(initialized.into_bytes());
         self.deliver(self.requests.post(&initialized), &[], HEAD_WITHIN)
             .await;
         tracing::warn!(

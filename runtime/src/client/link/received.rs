@@ -250,7 +250,7 @@ impl Link {
             let mut state = self.lock();
             let lasting = state.lasting.get_mut(token).and_then(Option::take);
             let waiter = state.waiting.get_mut(token);
-            let progressed = waiter.as_ref().map(|waiter| waiter.progressed.clone());
+            let progressed = waiter.as_ref().and_then(|waiter| waiter.progressed.clone());
             let awaited = || waiter.and_then(|waiter| waiter.progress.take());
             (lasting.or_else(awaited), progressed)
         };

@@ -63,21 +63,46 @@ pub(in crate::gate) fn write_request(
     view: View<'_>,
     out: &mut Vec<u8>,
 ) {
-    out.extend_from_slice(HEAD);
-    out.extend_from_slice(br#""id":"#);
-    id.encode(view, out);
-    out.push(b',');
+    write_request_head(id, out);
     write_call(method, params, view, out);
 }
 
+/// A request whose params `params` appends.
+pub(in crate::gate) fn write_request_with<E>(
+    id: &RequestId,
+    method: &str,
+    out: &mut Vec<u8>,
+    params: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    write_request_head(id, out);
+    write_method(method, out);
+    out.extend_from_slice(PARAMS);
+    params(out)?;
+    out.push(b'}');
+    Ok(())
+}
+
+fn write_request_head(id: &RequestId, out: &mut Vec<u8>) {
+    out.extend_from_slice(HEAD);
+    out.extend_from_slice(br#""id":"#);
+    id.encode(View::ALL, out);
+    out.push(b',');
+}
+
+const PARAMS: &[u8] = br#","params":"#;
+
 fn write_call(method: &str, params: Option<&dyn Encode>, view: View<'_>, out: &mut Vec<u8>) {
+    write_method(method, out);
+    if let Some(params) = params {
+        out.extend_from_slice(PARAMS);
+        params.encode(view, out);
+    }
+    out.push(b'}');
+}
+
+fn write_method(method: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(br#""method":""#);
     // Method names are ours, from the generated table, and need no escapes.
     out.extend_from_slice(method.as_bytes());
     out.push(b'"');
-    if let Some(params) = params {
-        out.extend_from_slice(br#","params":"#);
-        params.encode(view, out);
-    }
-    out.push(b'}');
 }
