@@ -24,6 +24,7 @@ use crate::{
         an_answer_that_is_cut_off, answers_to_others_are_counted, drips,
         many_notifications_are_all_reported,
     },
+    many::ten_thousand_calls_keep_the_bounds,
     support::{
         GONE, Log, assert_says, connected, exists, failure, kill, legacy, log, process_id, runs,
         server, until,
@@ -56,6 +57,7 @@ const CASES: &[Case] = cases![
     answers_to_others_are_counted,
     many_notifications_are_all_reported,
     an_answer_that_is_cut_off,
+    ten_thousand_calls_keep_the_bounds,
     a_flood_on_standard_error_is_bounded,
     output_that_others_hold_open_is_not_waited_for,
     a_close_is_polite,

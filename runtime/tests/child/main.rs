@@ -18,6 +18,8 @@ mod connecting;
 #[cfg(unix)]
 mod hostile;
 #[cfg(unix)]
+mod many;
+#[cfg(unix)]
 mod support;
 
 fn main() {

@@ -64,6 +64,7 @@ pub(crate) fn run(behaviour: &str) {
             }
         }),
         "means harm" => legacy(harm),
+        "holds calls" => holds_calls(),
         "stops reading" => legacy(|request| {
             if request["method"] == "tools/call" {
                 std::thread::sleep(Duration::from_secs(3600));
@@ -115,6 +116,47 @@ fn legacy(before: impl Fn(&Value)) {
         };
         println!("{answer}");
     }
+}
+
+/// Holds all calls until it is sent any notification but that of the handshake, and answers then. The text of each answer is how many
+/// calls were held.
+fn holds_calls() {
+    let mut held = Some(Vec::new());
+    let mut holds = 0;
+    for line in std::io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let id = message.get("id").cloned();
+        match (message["method"].as_str(), id) {
+            (Some("initialize"), Some(id)) => println!(
+                "{}",
+                json!({ "jsonrpc": "2.0", "id": id, "result": {
+                    "protocolVersion": message["params"]["protocolVersion"],
+                    "capabilities": { "tools": {} },
+                    "serverInfo": { "name": "holds", "version": "1" },
+                }})
+            ),
+            (Some("notifications/initialized"), _) => {}
+            (_, Some(id)) => match &mut held {
+                Some(held) => held.push(id),
+                None => answer_call(&id, holds),
+            },
+            (_, None) => {
+                let held = held.take().unwrap_or_default();
+                holds = held.len();
+                for id in held {
+                    answer_call(&id, holds);
+                }
+            }
+        }
+    }
+}
+
+fn answer_call(id: &Value, holds: usize) {
+    let result = json!({ "content": [{ "type": "text", "text": holds.to_string() }] });
+    println!(
+        "{}",
+        json!({ "jsonrpc": "2.0", "id": id, "result": result })
+    );
 }
 
 /// What comes before the answer to a call; the name of the tool says it.
