@@ -137,6 +137,7 @@ fn rooms_of_http() {
             status: message_body
             config:
             limit:
+            spare:
             pipe:
             sse:
             live: pipe sse
@@ -149,11 +150,11 @@ fn rooms_of_http() {
             body: message_body pipe sse live standalone sessions calls
             reply: message_body status config pipe sse live sessions calls media body
             state: message_body status
-            endpoint: config limit sessions fields policy
+            endpoint: config limit spare sessions fields policy
             shared: sessions endpoint
-            post: status config limit sessions calls fields media reply state endpoint shared
+            post: status config limit spare sessions calls fields media reply state endpoint shared
             listen: message_body status pipe sse live standalone sessions fields media body reply state endpoint shared
-            service: message_body media state endpoint post listen
+            service: message_body spare media state endpoint post listen
             site: under_way message_body status policy state endpoint service
             connection: under_way message_body head_timer config site
             serve: config endpoint site connection
