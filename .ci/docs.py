@@ -56,7 +56,7 @@ COMMANDS = {
     "TOKENS=": "listens on a fixed port; the example's tests run the same program on a free one",
     "python3 .ci/compare/compare.py": "step `compare`",
     "touch schema/src/lib.rs": "a measurement of several minutes, made by hand",
-    "python3 .ci/long_texts.py": "a measurement that needs a quiet machine, made by hand",
+    "python3 .ci/bench/measure.py": "a measurement that needs a quiet machine, made by hand",
     "cargo fetch && time cargo build --release": "a measurement of several minutes, made by hand",
 }
 

@@ -9,7 +9,7 @@ protocol: it reads the request into borrowed types and writes the answer, over h
 
     calls     instructions and heap allocations of one call of `add`, by valgrind
     flat      instructions of a call at 1, 100 and 10,000 tools, prompts, resources, sessions and subscriptions
-    large     milliseconds of an echo of 10 MB, plain and with an escape every 7 bytes, and the memory of the server afterwards
+    large     an echo of 10 MB, plain and with an escape after every 6 bytes: time, CPU time, page faults and memory of the server
     pipelined CPU seconds of 100,000 calls over stdio, 64 in flight
     stream    a tool that reports 100,000 times: reports a second, and CPU seconds of the server
     busy      latency of `add` while 64 calls wait, 1,000 streams listen and another client has 10 MB echoed
@@ -281,60 +281,80 @@ def flat(servers):
 
 def large(servers):
     plain = b"x" * 10_000_000
-    escaped = b"abcde\\n" * (10_000_000 // 7)
+    escaped = b"abcdef\\n" * (10_000_000 // 8)
     rows = []
     for name, text in {"plain": plain, "escapes": escaped}.items():
-        over = {"HTTP": echo_http, "stdio": echo_stdio}
-        for transport, echo in over.items():
+        for transport, echo in {"HTTP": echo_http, "stdio": echo_stdio}.items():
             taken = {server: [] for server in servers}
             left = {}
             # In turns, so that a machine that becomes slower does so for all.
             for _ in range(3):
                 for server, path in servers.items():
-                    times, left[server] = echo(path, b'{"text":"%s"}' % text)
-                    taken[server] += times
-            cells = [f"{statistics.median(times) * 1000:.0f} ms, {left[server]:.0f} MiB" for server, times in taken.items()]
+                    found, left[server] = echo(path, b'{"text":"%s"}' % text)
+                    taken[server] += found
+            cells = [
+                f"{' / '.join(f'{statistics.median(column):.0f}' for column in zip(*found))} / {left[server]:.0f}"
+                for server, found in taken.items()
+            ]
             rows.append([f"{transport}, {name}", *cells])
-    table(["echo of 10 MB: median, memory 2 s later", *servers], rows)
+    table(["echo of 10 MB: ms until the answer / CPU ms / page faults / MiB 2 s later", *servers], rows)
 
 
-ECHOES = 7
+# The first calls are not counted: until then the allocator learns how large the buffers are.
+ECHOES, LEARNING = 9, 3
+
+
+def spent(process):
+    """CPU milliseconds and page faults of a process until now."""
+    threads = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+    nanoseconds = sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads)
+    stat = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return nanoseconds / 1e6, int(stat[7])
+
+
+def echoes(process, echo, arguments):
+    """What each call took: milliseconds, CPU milliseconds, page faults; and the memory of the server 2 s after the last."""
+    found = []
+    for number in range(ECHOES):
+        before, begin = spent(process), time.perf_counter()
+        answer = echo(call(b"echo", arguments, number))
+        elapsed = (time.perf_counter() - begin) * 1000
+        if len(answer) < len(arguments) - 10:
+            raise one.Wrong(f"not an echo: {answer[:300]!r}")
+        # What the server does after its last byte belongs to the call, too.
+        time.sleep(0.01)
+        after = spent(process)
+        found.append((elapsed, after[0] - before[0], after[1] - before[1]))
+    time.sleep(2)
+    return found[LEARNING:], memory(process)
 
 
 def echo_http(path, arguments):
     with Server(path, MAX_BODY=64 * MEBIBYTE) as server:
         connection = server.connect()
-        times = []
-        for number in range(ECHOES):
-            begin = time.perf_counter()
-            _, body = connection.post(call(b"echo", arguments, number), modern(b"echo"))
-            times.append(time.perf_counter() - begin)
-            if len(body) < len(arguments) - 10:
-                raise one.Wrong(f"not an echo: {body[:300]!r}")
-        time.sleep(2)
-        return times[1:], memory(server.process)
+        return echoes(server.process, lambda request: connection.post(request, modern(b"echo"))[1], arguments)
 
 
 def echo_stdio(path, arguments):
     server = one.Stdio([str(path)])
     server.send(one.DISCOVER)
-    times = []
-    # The client writes while it reads, because a server may answer before it has read all.
-    for number in range(ECHOES):
-        line = call(b"echo", arguments, number) + b"\n"
-        begin = time.perf_counter()
-        writing = threading.Thread(target=lambda line=line: (server.process.stdin.write(line), server.process.stdin.flush()))
+
+    def echo(request):
+        # The client writes while it reads, because a server may answer before it has read all.
+        def write():
+            server.process.stdin.write(request + b"\n")
+            server.process.stdin.flush()
+
+        writing = threading.Thread(target=write)
         writing.start()
         answer = server.process.stdout.readline()
-        times.append(time.perf_counter() - begin)
         writing.join()
-        if len(answer) < len(arguments) - 10:
-            raise one.Wrong(f"not an echo: {answer[:300]!r}")
-    time.sleep(2)
-    left = memory(server.process)
+        return answer
+
+    found = echoes(server.process, echo, arguments)
     server.end()
     server.process.wait(SECONDS)
-    return times[1:], left
+    return found
 
 
 def pipelined(servers):
