@@ -14,7 +14,7 @@ A client starts SERVER as its child process, which is not counted, and makes the
 instructions a call as `MOST_OF_CLIENT` says; for each further one, started with the same arguments, the ratio is printed.
 
 What a `prompts/get` and a `resources/read` of a small text cost may be 110 % of the instructions that the `add` call costs over the
-same transport in the same run.
+same transport in the same run, and a `resources/read` of a template 125 %: its URI is matched and its variable is decoded.
 """
 
 import argparse
@@ -184,9 +184,12 @@ class Stdio:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=one_core
         )
 
-    def send(self, line):
+    def notify(self, line):
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
+
+    def send(self, line):
+        self.notify(line)
         answer = self.process.stdout.readline()
         if not answer:
             raise Wrong("the server closed its standard output")
@@ -225,6 +228,30 @@ def stdio_modern(command, calls, call=MODERN_CALL, says=SUM):
     return server
 
 
+def stdio_with_token(command, calls):
+    """Each call with a progress token of its own."""
+    return stdio_modern(command, calls, MODERN_CALL.replace(b'"_meta":{', b'"_meta":{"progressToken":@ID@,'))
+
+
+def stdio_two_clients(command, calls):
+    """Two clients in turns, as behind a proxy."""
+    server = Stdio(command)
+    server.send(DISCOVER)
+    for number in range(1_000_000_000, 1_000_000_000 + calls):
+        call = MODERN_CALL if number % 2 else MODERN_CALL.replace(b"mcpload", b"another")
+        answered(server.send(call.replace(b"@ID@", b"%d" % number)), number)
+    return server
+
+
+def stdio_legacy(command, calls):
+    server = Stdio(command)
+    server.send(INITIALIZE)
+    server.notify(INITIALIZED)
+    for number in range(1_000_000_000, 1_000_000_000 + calls):
+        answered(server.send(LEGACY_CALL.replace(b"@ID@", b"%d" % number)), number)
+    return server
+
+
 def stdio_pair(command, calls):
     return stdio_modern(command, calls, PAIR_CALL)
 
@@ -233,14 +260,16 @@ MEASURED = {
     "HTTP, 2026-07-28": http_modern,
     "HTTP, session of 2025-11-25": http_session,
     "stdio, 2026-07-28": stdio_modern,
+    "stdio, 2025-11-25": stdio_legacy,
+    "stdio, 2026-07-28, a new progress token with each call": stdio_with_token,
+    "stdio, 2026-07-28, two clients in turns": stdio_two_clients,
 }
-# Each beside the call of `add` over the same transport.
+# Each beside the call of `add` over the same transport, with how many times its instructions it may take.
 BESIDE_ADD = {
-    "prompts/get": (GET, (b"prompts/get", b"greet"), b"Say hello to Ada."),
-    "resources/read": (READ, (b"resources/read", b"bench://note"), b"A short note."),
-    "resources/read of a template": (READ_TEMPLATE, (b"resources/read", b"bench://notes/rust"), b"note about rust."),
+    "prompts/get": (GET, (b"prompts/get", b"greet"), b"Say hello to Ada.", 1.10),
+    "resources/read": (READ, (b"resources/read", b"bench://note"), b"A short note.", 1.10),
+    "resources/read of a template": (READ_TEMPLATE, (b"resources/read", b"bench://notes/rust"), b"note about rust.", 1.25),
 }
-MOST_BESIDE_ADD = 1.10
 # Most instructions of a call over the pipes of a child process, on the client's side: 102 % of what it takes now.
 MOST_OF_CLIENT = 29_660
 # Without a promise.
@@ -312,15 +341,15 @@ def main():
             exceeded |= one > most
             print(f"{name}: {one:,.1f} {tool}, guide {promised[tool]:,}, at most {most:,.0f}: {word}", flush=True)
     exceeded |= clients(parsed.clients, server)
-    for name, (call, names, says) in BESIDE_ADD.items():
+    for name, (call, names, says, most) in BESIDE_ADD.items():
         runs = {
             "HTTP, 2026-07-28": lambda command, calls: http_modern(command, calls, call, names, says),
             "stdio, 2026-07-28": lambda command, calls: stdio_modern(command, calls, call, says),
         }
         for transport, run in runs.items():
             one, add = cost(server, run, "instructions"), measured[transport, "instructions"]
-            word = "ok" if one <= MOST_BESIDE_ADD * add else "TOO MANY"
-            exceeded |= one > MOST_BESIDE_ADD * add
+            word = "ok" if one <= most * add else "TOO MANY"
+            exceeded |= one > most * add
             print(f"{transport}, {name}: {one:,.1f} instructions, {one / add:.2f} of `add`: {word}", flush=True)
     for name, run in SHOWN.items():
         for tool in TOOLS:

@@ -10,6 +10,7 @@ mod extended;
 mod lifecycle;
 mod methods;
 mod notified;
+mod quick;
 mod route;
 mod serve;
 mod source;
@@ -32,7 +33,7 @@ use crate::{
         tools::ToolRoute,
         visibility::Visibility,
     },
-    gate::{self, Outcome, Outgoing, Read, Stage},
+    gate::{self, Outcome, Outgoing, Read, Remembered, Stage},
     host::{Host, HostOwner, HostRef, Settings, States},
     jsonrpc::{self, Malformed, Message},
 };
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     /// Which callers see what.
     visibility: Visibility,
     methods: MethodTable,
+    /// What clients said of themselves.
+    remembered: Remembered,
 }
 
 impl Engine {
@@ -63,6 +66,7 @@ impl Engine {
     ) -> Self {
         Self(Arc::new(Shared {
             methods: MethodTable::new(&features),
+            remembered: Remembered::new(settings.incoming),
             host: Host::new(settings, states),
             features,
             subscriptions: Subscriptions::new(),
@@ -88,7 +92,7 @@ impl Engine {
 
     /// Serves one line or one body.
     pub(crate) fn receive(&self, source: &Source<'_>, bytes: &[u8]) -> Reply {
-        let reply = match Read::from_bytes(bytes, self.host.settings.incoming) {
+        let reply = match Read::from_bytes(bytes, self.host.settings.incoming, &self.remembered) {
             Ok(Read::Single(message, claims)) => match message {
                 Message::Request { id, method, params } => {
                     let received = Received {

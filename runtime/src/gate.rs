@@ -15,12 +15,14 @@ mod leniency;
 mod loss;
 mod outbound;
 mod questions;
+mod quick;
 mod redact;
 #[cfg_attr(
     not(feature = "http"),
     allow(dead_code, reason = "only HTTP turns requests away")
 )]
 mod refusal;
+mod remembered;
 mod session;
 #[cfg(feature = "client")]
 mod to_server;
@@ -43,8 +45,10 @@ pub(crate) use self::{
     loss::{log_loss, losses, shown},
     outbound::{Checked, CheckedParams, NotificationKind, Outcome, Outgoing, Stage},
     questions::{check_answer, let_question_out},
+    quick::{Quick, QuickCall},
     redact::{Redacted, log_raw},
     refusal::Refusal,
+    remembered::{PeerFacts, Remembered, Stated},
     session::{session_header_unusable, session_missing, session_unknown, session_version_unknown},
     unread::{Unread, UnreadBytes},
     version::VersionHeader,

@@ -6,6 +6,7 @@
 mod error;
 mod error_detail;
 mod message;
+mod quick;
 mod read;
 mod scan;
 mod shown;
@@ -20,6 +21,7 @@ pub(crate) use self::{
     },
     error_detail::{ErrorDetail, NOTHING, described, sized},
     message::{EarlyParams, Incoming, Kind, Malformed, Message},
+    quick::{Cursor, QuickRequest, quick},
     read::{malformed_from, parse, parse_early},
     scan::end_of_string,
     shown::{ShortRequestId, WholeMessage, one_line, sentence, shortened},

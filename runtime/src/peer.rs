@@ -12,7 +12,7 @@ mod watched;
 
 pub(crate) use self::{
     asked::{Settled, Waiting},
-    caller::{Caller, PeerFacts},
+    caller::Caller,
     inflight::{Cancel, Cancelled, IdRefused},
     level::is_known as is_known_level,
     outbox::{Due, NotQueued, Outbox, Subject},
@@ -28,3 +28,4 @@ pub use self::{
         MAX_RESOURCE_SUBSCRIPTIONS,
     },
 };
+pub(crate) use crate::gate::PeerFacts;

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 
 use serde_json::value::RawValue;
 use trueform_schema::{
-    ClientCapabilities, ClientRequest, Era, ErrorObject, Method, RequestId, RequestMetaObject,
-    Revision, Revisions, methods,
+    ClientCapabilities, ClientRequest, Era, ErrorObject, Method, ProgressToken, RequestId,
+    RequestMetaObject, Revision, Revisions, methods,
     serve::server::{ServeMethods, dispatch},
 };
 
@@ -24,7 +24,7 @@ use crate::{
     drive::Reply,
     exchange::Exchange,
     feature::{self, logging},
-    gate::{self, Claims, HeaderValue, Headers, NAME_HEADER, Stage},
+    gate::{self, Claims, HeaderValue, Headers, NAME_HEADER, Stage, Stated},
     jsonrpc::{self, ErrorDetail},
     peer::{Caller, Negotiated, Opening, Phase, Session},
     trace,
@@ -63,6 +63,15 @@ pub(crate) struct Admitted<'a> {
     pub(super) by: Entered,
     /// How the request opened its session; `None` if it opened none.
     pub(super) opening: Option<Opening>,
+    /// What was read quickly of its `_meta`.
+    pub(super) quick: QuickMeta,
+}
+
+/// What was read quickly of the `_meta` of a request, whose params have none then.
+#[derive(Default)]
+pub(super) struct QuickMeta {
+    pub(super) stated: Option<Stated>,
+    pub(super) progress: Option<ProgressToken>,
 }
 
 impl<'a> Admitted<'a> {
@@ -76,6 +85,7 @@ impl<'a> Admitted<'a> {
             message: received.message,
             by,
             opening: None,
+            quick: QuickMeta::default(),
         }
     }
 
@@ -93,14 +103,19 @@ impl<'a> Admitted<'a> {
     /// moves once this way.
     #[inline]
     pub(super) fn exchange(
-        &self,
+        &mut self,
         engine: &Engine,
         meta: Option<&mut RequestMetaObject>,
     ) -> Arc<Exchange> {
-        let caller = match (&self.by.negotiated, &self.by.session) {
-            (Some(negotiated), Some(session)) => Caller::in_session(session, negotiated, meta),
+        let quick = &mut self.quick;
+        let mut caller = match (&self.by.negotiated, &self.by.session, quick.stated.take()) {
+            (Some(negotiated), Some(session), _) => Caller::in_session(session, negotiated, meta),
+            (_, _, Some(stated)) => Caller::remembered(stated),
             _ => Caller::stateless(self.by.revision, meta),
         };
+        if quick.progress.is_some() {
+            caller.progress = quick.progress.take();
+        }
         if let Some(meta) = &caller.meta {
             trace::record_trace(meta);
         }
@@ -189,6 +204,10 @@ impl Engine {
             return self.extended(received, &claims, entered);
         };
         availability.check(name).map_err(refuse)?;
+        let claims = match claims {
+            Claims::Quick(quick) => return Ok(self.quick(received, entered, quick)),
+            claims => claims,
+        };
         let request = self
             .params(received, method, revision, claims)
             .map_err(refuse)?;

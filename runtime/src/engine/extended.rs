@@ -67,7 +67,7 @@ impl Engine {
             )));
         };
         let request = request.map_err(refuse)?;
-        let admitted = Admitted::new(received, request.method, entered);
+        let mut admitted = Admitted::new(received, request.method, entered);
         let exchange = admitted.exchange(self, meta.as_mut());
         let called = request.call(
             exchange,
@@ -148,8 +148,14 @@ impl Engine {
 /// The text of params that were decoded as those of a method of the core, for an extension that has a method of that name at a
 /// revision whose core does not. `None` if they were not decoded: then the request has their text.
 pub(super) fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
-    let Claims::Decoded(request) = claims else {
-        return None;
+    let quick;
+    let request = match claims {
+        Claims::Decoded(request) => request,
+        Claims::Quick(request) => {
+            quick = request.to_request();
+            &quick
+        }
+        Claims::Undecoded(_) => return None,
     };
     let mut text = Vec::new();
     request.encode(View::ALL, &mut text);

@@ -23,6 +23,7 @@ use crate::{
         logging,
         subscriptions::Wanted,
         tasks::CoreRequest,
+        tools::ToolCall,
         visibility::Sight,
     },
     gate::{Checked, Outgoing},
@@ -67,7 +68,7 @@ impl Engine {
     /// Answers a request about the tasks of 2025-11-25.
     fn about_tasks<M: Request>(
         &self,
-        cx: &Admitted<'_>,
+        cx: &mut Admitted<'_>,
         meta: Option<&mut RequestMetaObject>,
         request: CoreRequest,
     ) -> Option<Answered<M>> {
@@ -203,17 +204,14 @@ impl ServeMethods for Engine {
         cx: &mut Admitted<'_>,
         params: Box<CallToolRequestParams>,
     ) -> Option<Answered<methods::CallTool>> {
-        let tools = self.features.tools.as_ref()?;
-        let headers = cx.headers();
-        let exchange = |params: &mut CallToolRequestParams| cx.exchange(self, params.meta.as_mut());
-        let conditions = self.conditions(cx.source, cx.message);
-        Some(Answered::Called(tools.call(
-            params,
-            headers,
-            exchange,
-            self.features.tasks.as_ref(),
-            &conditions,
-        )))
+        let mut params = *params;
+        let call = ToolCall {
+            name: &params.name,
+            arguments: params.arguments.as_ref().map(|arguments| arguments.get()),
+            resumes: params.input_responses.is_some() || params.request_state.is_some(),
+            task: params.task.take(),
+        };
+        self.call_of_tool(cx, call, params.meta.as_mut())
     }
 
     fn get_task(
@@ -267,9 +265,9 @@ impl ServeMethods for Engine {
         params: Box<GetPromptRequestParams>,
     ) -> Option<Answered<methods::GetPrompt>> {
         let prompts = self.features.prompts.as_ref()?;
+        let conditions = self.conditions(cx.source, cx.message);
         let exchange =
             |params: &mut GetPromptRequestParams| cx.exchange(self, params.meta.as_mut());
-        let conditions = self.conditions(cx.source, cx.message);
         Some(Answered::Called(prompts.get(params, exchange, &conditions)))
     }
 
@@ -297,10 +295,11 @@ impl ServeMethods for Engine {
         params: Box<ReadResourceRequestParams>,
     ) -> Option<Answered<methods::ReadResource>> {
         let resources = self.features.resources.as_ref()?;
+        let conditions = self.conditions(cx.source, cx.message);
+        let revision = cx.revision();
         let exchange =
             |params: &mut ReadResourceRequestParams| cx.exchange(self, params.meta.as_mut());
-        let conditions = self.conditions(cx.source, cx.message);
-        let called = resources.read(params, cx.revision(), exchange, &conditions);
+        let called = resources.read(params, revision, exchange, &conditions);
         Some(Answered::Called(called))
     }
 

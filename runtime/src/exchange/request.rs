@@ -136,6 +136,25 @@ impl Exchange {
         })
     }
 
+    /// Whether the id has to be taken only if the request waits: nothing else of a byte stream is read before that, so nobody can use the
+    /// id meanwhile.
+    #[inline]
+    pub(crate) fn enters_late(&self) -> bool {
+        self.session.is_some() && matches!(self.sink(), MessageSink::Link(_)) && !self.is_apart()
+    }
+
+    /// Checks that one more request may wait.
+    ///
+    /// # Errors
+    /// As many as may be are in flight.
+    pub(crate) fn check_room(&self) -> Result<(), ErrorObject> {
+        let limit = self.host.settings.max_in_flight;
+        match &self.session {
+            Some(session) if !session.in_flight.has_room(limit) => Err(too_many(limit)),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes the id of a request that may take a while. `None` where ids are not shared: over HTTP a stateless request
     /// has a scope of its own.
     ///
@@ -155,9 +174,7 @@ impl Exchange {
             .enter(&self.id, request, limit, may_repeat)
         {
             Ok(()) => Ok(Some(Ticket(self.clone()))),
-            Err(IdRefused::Full) => Err(Some(jsonrpc::internal(format!(
-                "too many calls are running: this server takes {limit} at once"
-            )))),
+            Err(IdRefused::Full) => Err(Some(too_many(limit))),
             Err(IdRefused::Taken) => Err(scope.refusal(&self.id, self.method)),
         }
     }
@@ -189,7 +206,7 @@ impl Exchange {
     }
 
     pub(crate) fn peer(&self) -> &PeerFacts {
-        self.caller.facts()
+        &self.caller.facts
     }
 
     pub(crate) fn outbox(&self) -> &Outbox {
@@ -329,6 +346,13 @@ impl Exchange {
             request: std::ptr::from_ref(self).addr(),
         }
     }
+}
+
+#[cold]
+fn too_many(limit: usize) -> ErrorObject {
+    jsonrpc::internal(format!(
+        "too many calls are running: this server takes {limit} at once"
+    ))
 }
 
 impl Cancel for Exchange {

@@ -10,6 +10,8 @@ use std::{
     time::Instant,
 };
 
+use trueform_schema::ErrorObject;
+
 pub(crate) use super::job::{Called, Capacity};
 mod around;
 mod instead;
@@ -53,24 +55,45 @@ pub(crate) struct Conditions<'a> {
     pub(crate) run_apart: RunApart,
 }
 
+/// What a call is given: the params of `C`, or what they can be made of.
+pub(crate) trait Given<C: Callable> {
+    /// Calls `callable`.
+    fn call(self, callable: &Arc<C>, cx: &Context) -> Step<Outcomes<C>>;
+
+    /// The params, for a call that begins later.
+    fn kept(self) -> C::Params;
+}
+
+impl<C: Callable> Given<C> for C::Params {
+    #[inline(always)]
+    fn call(self, callable: &Arc<C>, cx: &Context) -> Step<Outcomes<C>> {
+        callable.call(cx, self)
+    }
+
+    fn kept(self) -> C::Params {
+        self
+    }
+}
+
 /// Calls `callable` for the request `cx`.
 pub(crate) fn run<C: Callable>(
     callable: &Arc<C>,
     cx: Context,
-    params: C::Params,
+    given: impl Given<C>,
     conditions: &Conditions<'_>,
 ) -> Called {
     let layers = conditions.layers;
     // Entered by the engine, which looked at the request first.
     let span = tracing::Span::current();
     span.record("name", callable.name());
-    let ticket = match cx.0.enter() {
+    let enters_late = cx.0.enters_late();
+    let ticket = match enters_late {
+        true => cx.0.check_room().map(|()| None).map_err(Some),
+        false => cx.0.enter(),
+    };
+    let ticket = match ticket {
         Ok(ticket) => ticket,
-        Err(Some(error)) => return Called::Refused(error),
-        Err(None) => {
-            trace::record_dropped(&span);
-            return Called::Silent;
-        }
+        Err(error) => return not_entered(&span, error),
     };
     let room = conditions.unread.check();
     let room = room.and_then(|()| match conditions.capacity {
@@ -85,16 +108,25 @@ pub(crate) fn run<C: Callable>(
         cx,
         span,
         around: None,
-        _ticket: ticket,
+        ticket,
     };
     let mut pending = match layers.is_empty() {
-        true => start(&call.callable, &call.cx, params),
-        false => call.enter_layers(layers, params),
+        true => begin(&call.callable, || given.call(&call.callable, &call.cx)),
+        false => call.enter_layers(layers, given.kept()),
     };
     pending.first_poll(&call.cx.0);
     match pending {
         Pending::Done(end) if !call.cx.0.has_handover() => call.ready(end, conditions.message),
         pending => {
+            if enters_late {
+                match call.cx.0.enter() {
+                    Ok(ticket) => call.ticket = ticket,
+                    Err(error) => {
+                        drop_contained(&call.span, pending);
+                        return not_entered(&call.span, error);
+                    }
+                }
+            }
             call.cx.0.keep_message(conditions.message);
             Called::Running(Box::new(PendingCall {
                 unanswered: Unanswered::new(call.span.clone()),
@@ -114,7 +146,19 @@ struct RunningCall<C: Callable> {
     /// What the layers keep of the call; `None` without layers.
     around: Option<Box<Around>>,
     /// Keeps the id taken while the call runs.
-    _ticket: Option<Ticket>,
+    ticket: Option<Ticket>,
+}
+
+/// What becomes of a call whose id could not be taken.
+#[cold]
+fn not_entered(span: &tracing::Span, error: Option<ErrorObject>) -> Called {
+    match error {
+        Some(error) => Called::Refused(error),
+        None => {
+            trace::record_dropped(span);
+            Called::Silent
+        }
+    }
 }
 
 /// How an author's code ended.
@@ -476,7 +520,7 @@ impl<C: Callable> PendingCall<C> {
         };
         // Nothing more leaves with the request, and its id is free.
         exchange.finish();
-        drop(self.call._ticket.take());
+        drop(self.call.ticket.take());
         let unanswered = Unanswered::new(self.call.span.clone());
         std::mem::replace(&mut self.unanswered, unanswered).answered(&handover.response);
         let Handover { response, go_on } = *handover;

@@ -20,7 +20,7 @@ mod spec;
 
 pub(crate) use self::{
     draft::SchemaSettings,
-    room::{TOPIC, Tools},
+    room::{TOPIC, ToolCall, Tools},
     route::ToolRoute,
 };
 pub use self::{

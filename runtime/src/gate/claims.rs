@@ -10,7 +10,11 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 use serde_json::value::RawValue;
 use trueform_schema::{ClientCapabilities, ClientRequest, ErrorObject, Method, Revision, decode};
 
-use super::Inbound;
+use super::{
+    Inbound,
+    quick::{self, Quick},
+    remembered::Remembered,
+};
 use crate::jsonrpc::{self, EarlyParams, Incoming, Malformed, Message};
 
 impl<'a> EarlyParams<'a> for ClientRequest {
@@ -29,17 +33,40 @@ pub(crate) enum Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    /// Splits `bytes` into its messages.
+    /// Splits `bytes` into its messages. What a single request says about itself is looked for in `remembered`, and kept there.
     ///
     /// # Errors
     /// As [`jsonrpc::parse`]; what `inbound` does not let through of an envelope.
-    pub(crate) fn from_bytes(bytes: &'a [u8], inbound: Inbound) -> Result<Self, Malformed> {
+    #[inline]
+    pub(crate) fn from_bytes(
+        bytes: &'a [u8],
+        inbound: Inbound,
+        remembered: &Remembered,
+    ) -> Result<Self, Malformed> {
+        if remembered.is_on()
+            && let Some((id, method, quick)) = quick::read(bytes, remembered)
+        {
+            let method = Cow::Borrowed(method);
+            let params = None;
+            let message = Message::Request { id, method, params };
+            return Ok(Self::Single(message, Claims::Quick(quick)));
+        }
+        Self::carefully(bytes, inbound, remembered)
+    }
+
+    #[inline(never)]
+    fn carefully(
+        bytes: &'a [u8],
+        inbound: Inbound,
+        remembered: &Remembered,
+    ) -> Result<Self, Malformed> {
         let (incoming, decoded) = match inbound.needs_text() {
             false => jsonrpc::parse_early(bytes)?,
             true => (jsonrpc::parse(bytes)?, None),
         };
         match (incoming, decoded) {
             (Incoming::Single(message), Some(request)) => {
+                remembered.learn(bytes, &request, inbound);
                 Ok(Self::Single(message, Claims::Decoded(request)))
             }
             (Incoming::Single(message), None) => {
@@ -55,6 +82,8 @@ impl<'a> Read<'a> {
 /// What a request says about itself.
 #[derive(Debug)]
 pub(crate) enum Claims<'a> {
+    /// The request was read in one pass.
+    Quick(Quick<'a>),
     /// The params have the form of their method.
     Decoded(ClientRequest),
     /// What the tolerant reader found.
@@ -89,6 +118,7 @@ impl<'a> Claims<'a> {
     /// The method, if the params were read as those of a method of the core.
     pub(crate) fn method(&self) -> Option<Method> {
         match self {
+            Self::Quick(quick) => Some(quick.method()),
             Self::Decoded(request) => Some(request.method()),
             Self::Undecoded(_) => None,
         }
@@ -97,6 +127,7 @@ impl<'a> Claims<'a> {
     /// Whether `_meta` names a protocol version, in whatever form.
     pub(crate) fn is_modern(&self) -> bool {
         match self {
+            Self::Quick(quick) => quick.stated.is_some(),
             Self::Decoded(request) => {
                 let meta = request.meta();
                 meta.is_some_and(|meta| meta.protocol_version.is_some())
@@ -108,6 +139,10 @@ impl<'a> Claims<'a> {
     /// The protocol version in `_meta`; `None` if it is absent or not a string.
     pub(crate) fn version(&self) -> Option<Cow<'_, str>> {
         match self {
+            Self::Quick(quick) => {
+                let stated = quick.stated.as_ref()?;
+                Some(Cow::Borrowed(stated.revision.as_str()))
+            }
             Self::Decoded(request) => {
                 let version = request.meta()?.protocol_version.as_deref()?;
                 Some(Cow::Borrowed(version))
@@ -119,13 +154,16 @@ impl<'a> Claims<'a> {
     /// The revision that `_meta` names; `None` if it names none that this library knows.
     #[inline]
     pub(crate) fn revision(&self) -> Option<Revision> {
-        Revision::from_wire(&self.version()?)
+        match self {
+            Self::Quick(quick) => quick.stated.as_ref().map(|stated| stated.revision),
+            _ => Revision::from_wire(&self.version()?),
+        }
     }
 
     /// What `_meta` has in the place of a protocol version.
     pub(crate) fn raw_version(&self) -> Option<&RawValue> {
         match self {
-            Self::Decoded(_) => None,
+            Self::Quick(_) | Self::Decoded(_) => None,
             Self::Undecoded(raw) => raw.version,
         }
     }
@@ -133,6 +171,7 @@ impl<'a> Claims<'a> {
     /// Whether `_meta` has client capabilities, as an object.
     pub(crate) fn has_capabilities(&self) -> bool {
         match self {
+            Self::Quick(quick) => quick.stated.is_some(),
             Self::Decoded(request) => {
                 let meta = request.meta();
                 meta.is_some_and(|meta| meta.client_capabilities.is_some())
@@ -146,7 +185,7 @@ impl<'a> Claims<'a> {
     /// What `_meta` has in the place of client capabilities.
     pub(crate) fn raw_capabilities(&self) -> Option<&RawValue> {
         match self {
-            Self::Decoded(_) => None,
+            Self::Quick(_) | Self::Decoded(_) => None,
             Self::Undecoded(raw) => raw.capabilities,
         }
     }
@@ -154,6 +193,10 @@ impl<'a> Claims<'a> {
     /// The client capabilities in `_meta`, whatever else it has; `None` if they are absent or malformed.
     pub(crate) fn capabilities(&self) -> Option<Cow<'_, ClientCapabilities>> {
         match self {
+            Self::Quick(quick) => {
+                let stated = quick.stated.as_ref()?;
+                Some(Cow::Borrowed(&stated.facts.capabilities))
+            }
             Self::Decoded(request) => {
                 let declared = request.meta()?.client_capabilities.as_ref();
                 declared.map(Cow::Borrowed)
@@ -167,6 +210,7 @@ impl<'a> Claims<'a> {
     /// The member that `Mcp-Name` repeats; `None` if it is absent or not a string.
     pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
         match self {
+            Self::Quick(quick) => quick.name().map(Cow::Borrowed),
             Self::Decoded(request) => request.header_name().map(Cow::Borrowed),
             Self::Undecoded(raw) => text(raw.name?),
         }
@@ -185,6 +229,7 @@ impl<'a> Claims<'a> {
         inbound: Inbound,
     ) -> Result<(ClientRequest, Option<String>), ErrorObject> {
         match self {
+            Self::Quick(quick) => Ok((quick.to_request(), None)),
             Self::Decoded(request) => Ok((request, None)),
             Self::Undecoded(_) => {
                 let text = super::inbound::object_for(params.map(RawValue::get));

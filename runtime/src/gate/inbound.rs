@@ -35,9 +35,24 @@ const OF_TEXT: [Leniency; 4] = [
 pub(crate) struct Inbound {
     pub(crate) policy: Policy,
     pub(crate) leniencies: Leniencies,
+    /// Whether no message is read quickly, so that what is read quickly can be compared.
+    pub(crate) is_careful: bool,
 }
 
 impl Inbound {
+    /// The defaults, without the quick reader.
+    #[cfg(feature = "testing")]
+    pub(crate) const CAREFUL: Self = Self {
+        policy: Policy::Enforce,
+        leniencies: Leniencies::ALL,
+        is_careful: true,
+    };
+
+    /// Whether messages may be read quickly, in which case nothing of them is kept but what was decoded.
+    pub(crate) fn reads_quickly(self) -> bool {
+        !self.needs_text() && !self.is_careful
+    }
+
     /// Whether the text of params must be kept although they were decoded.
     pub(crate) fn needs_text(self) -> bool {
         self.policy != Policy::Off && self.leniencies != Leniencies::ALL
@@ -165,6 +180,11 @@ impl Inbound {
         let fault = self.look(meta, revision, text, "/params/_meta");
         self.judge(fault, method, revision)
             .map_err(|fault| jsonrpc::params_error(method, &fault))
+    }
+
+    /// Whether nothing is wrong with `meta`, the `_meta` of a request at `revision`, that is complained of under the policy.
+    pub(super) fn is_spotless(self, meta: &RequestMetaObject, revision: Revision) -> bool {
+        self.look(meta, revision, "{}", "/params/_meta").is_none()
     }
 
     /// A message of one of the kinds that `decode` knows, as `revision` allows it, and its params if they are read in another way

@@ -2,40 +2,20 @@
 
 use std::sync::Arc;
 
-use trueform_schema::{
-    ClientCapabilities, Extras, Implementation, ProgressToken, RequestMetaObject, Revision,
-};
+use trueform_schema::{Extras, ProgressToken, RequestMetaObject, Revision};
 
 use super::{
     level::Threshold,
     session::{Negotiated, Session},
 };
-
-/// What a peer said of itself.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct PeerFacts {
-    pub(crate) client_info: Option<Implementation>,
-    pub(crate) capabilities: ClientCapabilities,
-}
-
-/// Where the facts of a request's peer are kept.
-#[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "lives inside of an exchange, which is boxed as a whole"
-)]
-pub(crate) enum Facts {
-    /// Stated once, at `initialize`.
-    Session(Arc<PeerFacts>),
-    /// Stated with this request.
-    Request(PeerFacts),
-}
+use crate::gate::{PeerFacts, Stated};
 
 /// Who sends a request, at which revision, and which notifications it wants while it waits.
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(crate) revision: Revision,
-    pub(crate) facts: Facts,
+    /// What the peer said of itself, at `initialize` or with this request.
+    pub(crate) facts: Arc<PeerFacts>,
     pub(crate) log: Threshold,
     pub(crate) progress: Option<ProgressToken>,
     /// Members of the request's `_meta` that the protocol does not define; `None` if there are none.
@@ -49,7 +29,7 @@ impl Caller {
         let Some(meta) = meta else {
             return Self {
                 revision,
-                facts: Facts::Request(PeerFacts::default()),
+                facts: Arc::default(),
                 log: Threshold::of_request(None),
                 progress: None,
                 meta: None,
@@ -57,13 +37,25 @@ impl Caller {
         };
         Self {
             revision,
-            facts: Facts::Request(PeerFacts {
+            facts: Arc::new(PeerFacts {
                 client_info: meta.client_info.take(),
                 capabilities: meta.client_capabilities.take().unwrap_or_default(),
             }),
             log: Threshold::of_request(meta.log_level.as_ref()),
             progress: meta.progress_token.take(),
             meta: extras_of(meta),
+        }
+    }
+
+    /// The caller of a request that stands on its own and says no more of itself than `stated`.
+    #[inline]
+    pub(crate) fn remembered(stated: Stated) -> Self {
+        Self {
+            revision: stated.revision,
+            facts: stated.facts,
+            log: Threshold::of_request(None),
+            progress: None,
+            meta: None,
         }
     }
 
@@ -79,17 +71,10 @@ impl Caller {
         };
         Self {
             revision: negotiated.revision,
-            facts: Facts::Session(negotiated.facts.clone()),
+            facts: negotiated.facts.clone(),
             log: Threshold::Session(session.log_level.clone()),
             progress,
             meta,
-        }
-    }
-
-    pub(crate) fn facts(&self) -> &PeerFacts {
-        match &self.facts {
-            Facts::Session(facts) => facts,
-            Facts::Request(facts) => facts,
         }
     }
 }

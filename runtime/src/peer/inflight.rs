@@ -59,6 +59,11 @@ impl InFlight {
         table.requests > 0 && table.by_id.contains_key(id)
     }
 
+    /// Whether fewer than `limit` requests are in flight.
+    pub(crate) fn has_room(&self, limit: usize) -> bool {
+        self.lock().requests < limit
+    }
+
     /// Takes `id` for `request`, unless `limit` requests are in flight, or another one has the id and it may not be repeated. The
     /// taker gives it back by [`leave`](Self::leave).
     pub(crate) fn enter(

@@ -6,8 +6,10 @@
 use serde::Serialize;
 use trueform_schema::{ClientCapabilities, ErrorObject, Implementation};
 
-use super::caller::PeerFacts;
-use crate::jsonrpc::{self, ErrorDetail};
+use crate::{
+    gate::PeerFacts,
+    jsonrpc::{self, ErrorDetail},
+};
 
 /// Most bytes that a session keeps of the `clientInfo` and `capabilities` of its `initialize`: 2 KiB, counted as JSON text and 48
 /// bytes for each member. Beyond it, icons, unknown members, `description`, `websiteUrl` and `title` of `clientInfo` are left out

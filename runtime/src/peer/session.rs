@@ -16,13 +16,13 @@ use trueform_schema::{ErrorObject, Json, RequestId, Revision};
 
 use super::{
     asked::{Asked, Settled},
-    caller::PeerFacts,
     inflight::InFlight,
     level::SessionLevel,
     outbox::Outbox,
     watched::WatchedResources,
 };
 use crate::{
+    gate::PeerFacts,
     jsonrpc::{self, ErrorDetail, ShortRequestId},
     principal::Principal,
     signal::Signal,

@@ -266,6 +266,13 @@ impl Server {
         self
     }
 
+    /// Has every message read by the careful reader.
+    #[cfg(feature = "testing")]
+    pub(crate) fn carefully(mut self, is_careful: bool) -> Self {
+        self.incoming.is_careful = is_careful;
+        self
+    }
+
     /// Sets how the server is served over HTTP.
     ///
     /// ```

@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "for the fuzz targets alone")]
 
 mod link;
+mod quick;
 mod template;
 mod values;
 
@@ -14,6 +15,7 @@ use trueform_schema::{RequestId, Revision};
 
 pub use self::{
     link::link,
+    quick::{quick, quick_answers},
     template::template,
     values::{arguments, conform, decode, header},
 };

@@ -46,6 +46,38 @@ fn template() {
     run("template", CASES, fuzz::template);
 }
 
+// The quick reader and the careful one say the same of each request.
+#[test]
+fn quick() {
+    run("quick", 10 * CASES, |bytes| {
+        for line in bytes.split(|byte| *byte == b'\n') {
+            fuzz::quick(line);
+        }
+    });
+}
+
+// A server that reads quickly answers and logs what one does that reads carefully.
+#[test]
+fn quick_answers() {
+    run("quick", CASES / 4, fuzz::quick_answers);
+    run("link", CASES / 8, fuzz::quick_answers);
+}
+
+// What the two are compared by is read quickly indeed.
+#[test]
+fn most_seeds_are_read_quickly() {
+    for (file, seed) in seeds("quick") {
+        let lines = seed.split(|byte| *byte == b'\n');
+        let quick = lines.filter(|line| fuzz::quick(line)).count();
+        let expected = match &*file {
+            "more.json" => 0,
+            "session.jsonl" => 3,
+            _ => 1,
+        };
+        assert_eq!(quick, expected, "{file}");
+    }
+}
+
 #[test]
 fn link() {
     // Each case is a server, a session and its replay.

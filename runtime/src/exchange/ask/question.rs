@@ -227,6 +227,7 @@ impl Exchange {
             leniencies: leniencies
                 .without(Leniency::UnknownValues)
                 .without(Leniency::Formats),
+            is_careful: true,
         }
     }
 }

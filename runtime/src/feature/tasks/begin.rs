@@ -7,9 +7,7 @@ use std::{
     task::{self, Poll, Waker},
 };
 
-use trueform_schema::{
-    Era, ErrorObject, JsonObject, Method, Revision, TaskMetadata, ext::tasks::IDENTIFIER,
-};
+use trueform_schema::{Era, ErrorObject, Method, Revision, TaskMetadata, ext::tasks::IDENTIFIER};
 
 use super::{TaskMode, live::RunningTask, room::Tasks, start::Offer};
 use crate::{
@@ -32,7 +30,7 @@ pub(crate) struct Asked<'a> {
     /// What the client asks for; 2026-07-28 has no such member (W-21).
     pub(crate) task: Option<TaskMetadata>,
     pub(crate) exchange: Arc<Exchange>,
-    pub(crate) arguments: Option<JsonObject>,
+    pub(crate) arguments: Option<Box<str>>,
 }
 
 /// Makes the call a task, answers it in place, or refuses it, as the tool and the client want it [W].
@@ -207,7 +205,7 @@ struct Creating {
 struct Call {
     tool: Arc<ToolRoute>,
     exchange: Arc<Exchange>,
-    arguments: Option<JsonObject>,
+    arguments: Option<Box<str>>,
     layers: Arc<Layers>,
     run_apart: RunApart,
 }

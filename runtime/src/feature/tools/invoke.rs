@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use trueform_schema::{CallToolResult, ErrorObject, JsonObject, pointer};
+use trueform_schema::{CallToolResult, ErrorObject, pointer};
 
 use super::route::ToolRoute;
 use crate::{
@@ -57,12 +57,8 @@ impl ToolRoute {
     /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are
     /// reported all at once (TRAP-09, GAP-13).
     #[inline(always)]
-    pub(crate) fn invoke(
-        self: &Arc<Self>,
-        context: &Context,
-        arguments: Option<&JsonObject>,
-    ) -> ToolStep {
-        let text = arguments.map_or("{}", |arguments| arguments.get());
+    pub(crate) fn invoke(self: &Arc<Self>, context: &Context, arguments: Option<&str>) -> ToolStep {
+        let text = arguments.unwrap_or("{}");
         match self.attempt(context, text) {
             Ok(called) => called,
             Err(failure) => self.look_again(context, text, failure),

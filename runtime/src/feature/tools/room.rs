@@ -3,8 +3,8 @@
 use std::{fmt::Display, sync::Arc};
 
 use trueform_schema::{
-    CallToolRequestParams, CallToolResult, Era, ErrorObject, JsonObject, ListToolsResult, Method,
-    Revision, Revisions, ServerCapabilities, ServerCapabilitiesTools, Tool, View, rewrite::Wrapped,
+    CallToolResult, Era, ErrorObject, ListToolsResult, Method, Revision, Revisions,
+    ServerCapabilities, ServerCapabilitiesTools, TaskMetadata, Tool, View, rewrite::Wrapped,
 };
 
 use super::{
@@ -19,7 +19,7 @@ use crate::{
     feature::{
         Room,
         caching::Caching,
-        call::{Conditions, run},
+        call::{Conditions, Given, run},
         callable::{Callable, Failure, Step, Timeout, stopped, too_large},
         failure::ToolError,
         form::Forms,
@@ -125,42 +125,74 @@ impl Tools {
     /// needs.
     pub(crate) fn call(
         &self,
-        mut params: Box<CallToolRequestParams>,
+        call: ToolCall<'_>,
         headers: Option<&dyn Headers>,
-        exchange: impl FnOnce(&mut CallToolRequestParams) -> Arc<Exchange>,
+        exchange: impl FnOnce() -> Arc<Exchange>,
         tasks: Option<&Arc<Tasks>>,
         conditions: &Conditions<'_>,
     ) -> std::result::Result<Called, ErrorObject> {
         let listing = self.now();
-        let tool = listing.find(&params.name, conditions.sight.as_ref())?;
+        let tool = listing.find(call.name, conditions.sight.as_ref())?;
         if let Some(headers) = headers {
-            super::header_params::check(
-                headers,
-                tool.header_params(),
-                params.arguments.as_deref(),
-            )?;
+            super::header_params::check(headers, tool.header_params(), call.arguments)?;
         }
-        let exchange = exchange(&mut params);
+        let exchange = exchange();
         let missing = tool.needs().missing_from(&exchange.peer().capabilities);
         if !missing.is_empty() {
             return lacking(tool, missing, &Context(exchange));
         }
-        if params.input_responses.is_some() || params.request_state.is_some() {
+        if call.resumes {
             exchange.resume(conditions.message)?;
         }
-        let arguments = params.arguments.take();
         if let Some(tasks) = tasks
-            && (tool.task().is_some() || params.task.is_some())
+            && (tool.task().is_some() || call.task.is_some())
         {
             let asked = tasks::Asked {
                 tool,
-                task: params.task.take(),
+                task: call.task,
                 exchange,
-                arguments,
+                arguments: call.arguments.map(Box::from),
             };
             return tasks::call(asked, tasks, conditions);
         }
+        let arguments = Arguments(call.arguments);
         Ok(run(tool, Context(exchange), arguments, conditions))
+    }
+}
+
+/// A call of a tool, as its params say.
+pub(crate) struct ToolCall<'a> {
+    pub(crate) name: &'a str,
+    /// The text of an object.
+    pub(crate) arguments: Option<&'a str>,
+    /// Whether it brings what an earlier call asked for.
+    pub(crate) resumes: bool,
+    pub(crate) task: Option<TaskMetadata>,
+}
+
+impl<'a> ToolCall<'a> {
+    /// A call with nothing but a name and arguments.
+    pub(crate) fn plain(name: &'a str, arguments: Option<&'a str>) -> Self {
+        Self {
+            name,
+            arguments,
+            resumes: false,
+            task: None,
+        }
+    }
+}
+
+/// Arguments that are copied only if the call has to wait before it begins.
+struct Arguments<'a>(Option<&'a str>);
+
+impl Given<ToolRoute> for Arguments<'_> {
+    #[inline(always)]
+    fn call(self, tool: &Arc<ToolRoute>, cx: &Context) -> Step<Result<CallToolResult, ToolError>> {
+        tool.invoke(cx, self.0)
+    }
+
+    fn kept(self) -> Option<Box<str>> {
+        self.0.map(Box::from)
     }
 }
 
@@ -281,7 +313,7 @@ impl Item for ToolRoute {
 }
 
 impl Callable for ToolRoute {
-    type Params = Option<JsonObject>;
+    type Params = Option<Box<str>>;
     type Output = CallToolResult;
 
     fn name(&self) -> &str {
@@ -304,9 +336,9 @@ impl Callable for ToolRoute {
     fn call(
         self: &Arc<Self>,
         cx: &Context,
-        arguments: Option<JsonObject>,
+        arguments: Option<Box<str>>,
     ) -> Step<Result<CallToolResult, ToolError>> {
-        self.invoke(cx, arguments.as_ref())
+        self.invoke(cx, arguments.as_deref())
     }
 
     fn failed(&self, failure: &Failure) -> std::result::Result<CallToolResult, ErrorObject> {

@@ -270,6 +270,7 @@ mod tests {
             let inbound = Inbound {
                 leniencies,
                 policy: Policy::Enforce,
+                is_careful: true,
             };
             let (method, revision) = (Method::CreateMessage, Revision::V2025_11_25);
             inbound.message(method, revision, Some(&*raw), ServerRequest::decode)
@@ -301,6 +302,7 @@ mod tests {
             let inbound = Inbound {
                 leniencies: Leniencies::ALL,
                 policy,
+                is_careful: true,
             };
             let revision = Revision::V2025_11_25;
             let read = inbound.message(

@@ -142,17 +142,28 @@ const TURNS: usize = 64;
 
 /// The output of the server for `input`.
 fn served(input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
+    // Every other input goes to a server that accepts nothing which the specification forbids.
+    let leniencies = match input.len() % 2 {
+        0 => Leniencies::ALL,
+        _ => Leniencies::NONE,
+    };
+    output(service(leniencies), input, in_turn, recorder)
+}
+
+/// The output of a server, which reads carefully or not, for `input`, one line after the other.
+pub(super) fn answers(input: &[u8], is_careful: bool) -> String {
+    let server = server(Leniencies::ALL).carefully(is_careful);
+    let service = server.build().expect("the tools are fine");
+    output(service, input.to_owned(), true, &Recorder::new())
+}
+
+/// The output of `service` for `input`.
+fn output(service: Service, input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .expect("a runtime of one thread");
     runtime.block_on(async {
-        // Every other input goes to a server that accepts nothing which the specification forbids.
-        let leniencies = match input.len() % 2 {
-            0 => Leniencies::ALL,
-            _ => Leniencies::NONE,
-        };
-        let service = service(leniencies);
         let (mut to_server, reader) = tokio::io::duplex(1 << 16);
         let (writer, mut output) = tokio::io::duplex(1 << 16);
         let (reader, writer) = recorder.around_server(reader, writer);
@@ -184,6 +195,10 @@ fn served(input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
 }
 
 fn service(leniencies: Leniencies) -> Service {
+    server(leniencies).build().expect("the tools are fine")
+}
+
+fn server(leniencies: Leniencies) -> Server {
     let echo = DynamicTool::new("echo", json!({"type": "object"}))
         .output_schema(json!({}))
         .handler(|_, arguments| async move { Json(arguments.to_value()) });
@@ -206,12 +221,11 @@ fn service(leniencies: Leniencies) -> Service {
         }
         Json(vec![1, 2, 3])
     });
-    let server = Server::new("fuzzed", "1")
+    Server::new("fuzzed", "1")
         .instructions("None.")
         .tools(echo)
         .tools(add)
         .tools(tells)
         .lenient(leniencies)
-        .page_size(2);
-    server.build().expect("the tools are fine")
+        .page_size(2)
 }

@@ -190,7 +190,7 @@ pub fn header(bytes: &[u8]) {
     };
     let check = |sent: &str, kind, argument: &Value| {
         let arguments = trueform_schema::Json::from(json!({ "p": argument }));
-        header_params::check(&One(sent), &[param(kind)], Some(&arguments))
+        header_params::check(&One(sent), &[param(kind)], Some(arguments.get()))
     };
     let text = String::from_utf8_lossy(bytes);
     let mirrored = Value::from(&*text);
