@@ -36,6 +36,7 @@ const KNOWN: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":
 ///
 /// # Panics
 /// If the two differ.
+#[expect(clippy::must_use_candidate, reason = "fuzz targets only run it")]
 pub fn quick(bytes: &[u8]) -> bool {
     let (inbound, careful) = (Inbound::default(), Inbound::CAREFUL);
     let (remembered, nothing) = (Remembered::new(inbound), Remembered::new(careful));
