@@ -196,19 +196,9 @@ def session(connection):
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-def stdio_legacy(command, calls):
-    server = one.Stdio(command)
-    server.send(one.INITIALIZE)
-    server.process.stdin.write(one.INITIALIZED + b"\n")
-    for number in range(1_000_000_000, 1_000_000_000 + calls):
-        one.answered(server.send(one.LEGACY_CALL.replace(b"@ID@", b"%d" % number)), number)
-    return server
-
-
 def calls(servers):
-    measured = {**one.MEASURED, "stdio, session of 2025-11-25": stdio_legacy}
     rows = []
-    for name, run in measured.items():
+    for name, run in one.MEASURED.items():
         row = {server: [one.cost(str(path), run, tool) for tool in one.TOOLS] for server, path in servers.items()}
         ratio = row["rmcp"][0] / row["Trueform"][0]
         rows.append([name, *(f"{cost:,.0f} / {allocations:.0f}" for cost, allocations in row.values()), f"{ratio:.1f}"])
