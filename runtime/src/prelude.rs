@@ -1,7 +1,5 @@
 //! What nearly every server uses, for `use trueform::prelude::*`.
 
-#[cfg(feature = "client")]
-pub use crate::{Client, client::ClientMethods};
 pub use crate::{
     Args, Asked, Context, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Json,
     Principal, Server, State, ToolError,
@@ -10,4 +8,6 @@ pub use crate::{
     schemars::{self, JsonSchema},
     serde::{self, Deserialize, Serialize},
 };
+#[cfg(feature = "client")]
+pub use crate::{Client, client::ClientMethods};
 pub use crate::{prompt, prompts, resource, resources, server, tool, tools};

@@ -229,6 +229,19 @@ macro_rules! call_options {
             /// Only the first request of a call has tokens. Only Streamable HTTP has them, up to 2025-11-25: elsewhere the call ends with
             /// [`LocalError::NoResumption`](crate::client::LocalError::NoResumption) or
             /// [`LocalError::Unavailable`](crate::client::LocalError::Unavailable), and nothing is sent.
+            ///
+            /// ```
+            /// use std::sync::{Arc, Mutex};
+            /// use trueform::{client::ClientError, prelude::*};
+            ///
+            /// /// Calls a tool that takes long, and keeps in `last` what another client needs to take the answer.
+            /// async fn report(client: &Client, last: Arc<Mutex<String>>) -> Result<String, ClientError> {
+            ///     let call = client.call_tool("report", ()).on_resumption_token(move |token| {
+            ///         *last.lock().unwrap() = token.to_owned();
+            ///     });
+            ///     Ok(call.await?.text())
+            /// }
+            /// ```
             pub fn on_resumption_token(mut self, report: impl FnMut(&str) + Send + 'static) -> Self {
                 self.plan.resumption().on_token(report);
                 self
@@ -242,6 +255,15 @@ macro_rules! call_options {
             /// A resumed request is not sent again by a [`RetryPolicy`](crate::client::RetryPolicy). A token has 1 to 4,096 bytes and no
             /// control characters. Where there are no tokens, the call ends as
             /// [`on_resumption_token`](Self::on_resumption_token) says.
+            ///
+            /// ```
+            /// use trueform::{client::ClientError, prelude::*};
+            ///
+            /// /// Takes the answer to a call that an earlier client of the same session made.
+            /// async fn rest_of_report(client: &Client, token: &str) -> Result<String, ClientError> {
+            ///     Ok(client.call_tool("report", ()).resume_from(token).await?.text())
+            /// }
+            /// ```
             pub fn resume_from(mut self, token: impl Into<String>) -> Self {
                 self.plan.resumption().resume_from(token.into());
                 self

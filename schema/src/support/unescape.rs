@@ -3,7 +3,7 @@
 use super::escape::marks;
 
 /// The text that `json`, a JSON string with its quotes, stands for. `None` if it is not one, or has an escape for half of a character
-/// beyond the first 65,536: `serde_json` reads all strings, and says what is wrong with what is none.
+/// beyond the first 65,536: `serde_json` reads all strings, and says what is wrong with a malformed one.
 ///
 /// `serde_json` copies a string with escapes twice, through a buffer that grows.
 #[must_use]

@@ -169,6 +169,16 @@ impl HttpEndpoint {
     ///
     /// A session that the server has ended meanwhile is not opened again: requests end with
     /// [`HttpErrorKind::SessionLost`].
+    ///
+    /// ```
+    /// use trueform::{client::{HttpEndpoint, HttpSession}, prelude::*};
+    ///
+    /// /// Goes on with a session that was written to a file as JSON.
+    /// async fn go_on(stored: &str) -> Result<Client, Box<dyn std::error::Error>> {
+    ///     let session: HttpSession = serde_json::from_str(stored)?;
+    ///     Ok(HttpEndpoint::new("http://localhost:3000/mcp").session(session).connect().await?)
+    /// }
+    /// ```
     pub fn session(mut self, session: HttpSession) -> Self {
         self.session = Some(session);
         self

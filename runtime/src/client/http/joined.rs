@@ -19,7 +19,7 @@ use crate::client::{
 /// [`HttpEndpoint::session`](super::HttpEndpoint::session). Comes from [`Client::http_session`] or [`Client::leave`].
 ///
 /// Serialises to an object with the members `sessionId` and `server`, the latter as the server answered `initialize`, so that it can be
-/// stored. Whoever has the id acts as the client, so it is to be kept like a credential; `Debug` does not show it.
+/// stored. A program that has the id acts as the client, so it is to be kept like a credential; `Debug` does not show it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
