@@ -1307,6 +1307,41 @@ pub mod handler {
         }
     }
 }
+/// The messages of the skills extension that a client sends, one function each. A function is called as its message: `ext_` and its name on the wire, with `_` in place of `/`, in
+/// small letters; `resources/directory/read` is [`ext_resources_directory_read`](Self::ext_resources_directory_read).
+///
+/// Each sends one message and gives the result as the server answers it. A function whose text ends with revisions has a message that
+/// exists at these only; the sender refuses it at the others.
+pub trait ClientMethods: trueform_schema::methods::MethodSender {
+    /// `resources/directory/read`.
+    ///
+    /// Since 2025-11-25.
+    fn ext_resources_directory_read(
+        &self,
+        params: ReadResourceDirectoryRequestParams,
+    ) -> Self::Request<methods::ReadResourceDirectory> {
+        self.send_request::<methods::ReadResourceDirectory>(params)
+    }
+    /// `skills/get`.
+    ///
+    /// Since 2025-11-25.
+    fn ext_skills_get(
+        &self,
+        params: GetSkillRequestParams,
+    ) -> Self::Request<methods::GetSkill> {
+        self.send_request::<methods::GetSkill>(params)
+    }
+    /// `skills/list`.
+    ///
+    /// Since 2025-11-25.
+    fn ext_skills_list(
+        &self,
+        params: ListSkillsRequestParams,
+    ) -> Self::Request<methods::ListSkills> {
+        self.send_request::<methods::ListSkills>(params)
+    }
+}
+impl<S: trueform_schema::methods::MethodSender + ?Sized> ClientMethods for S {}
 
 support::wire!(
     by_type:
