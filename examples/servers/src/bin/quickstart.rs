@@ -72,8 +72,8 @@ async fn demo() -> trueform::Result {
             .await
             .map_err(trueform::Error::other)?;
         let outcome = match result.is_error {
-            Some(true) => "an error, of which the model reads",
-            _ => "a result, of which the model reads",
+            Some(true) => "an error; the model reads",
+            _ => "a result; the model reads",
         };
         println!("\n{call}: {outcome}");
         for line in result.text().lines() {
