@@ -94,7 +94,7 @@ class Server:
             pass
 
     def answer(self, identifier, seconds=SECONDS):
-        """The response with this id; `None` if there is none. What is no JSON-RPC is kept in `strange`."""
+        """The response with this id, or `None` if it does not come in time. Lines that are not JSON-RPC are kept in `strange`."""
         while True:
             try:
                 line = self.lines.get(timeout=seconds)

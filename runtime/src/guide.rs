@@ -1,7 +1,8 @@
 //! The guide: one chapter for each thing that one does with Trueform.
 //!
-//! Start with [`tools`] and [`results`]; [`testing`] and [`http`] come next for most servers. Every snippet of the guide is compiled
-//! and run with the tests, and what it returns is asserted in the snippet.
+//! Start with [`tools`] and [`results`]; [`testing`] and [`http`] come next for most servers. Snippets are compiled
+//! and run with the tests, and assert what they return. There are two exceptions: those of [`client`] and [`http`] that need a process
+//! or a network are compiled and not run, and those of [`extensions`] and [`logging`] that need another crate are not compiled.
 //!
 //! | to | read |
 //! | --- | --- |

@@ -27,7 +27,7 @@ pub(super) trait Weighs {
 pub(super) struct Mailbox<T> {
     state: Mutex<MailboxState<T>>,
     arrived: Notify,
-    /// What the log calls the messages, if it is to tell of those that are lost.
+    /// What the log calls the messages, if it reports those that are lost.
     named: Option<&'static str>,
 }
 

@@ -50,8 +50,8 @@ impl fmt::Display for LintFinding {
 }
 
 impl Service {
-    /// The problems that known clients have with the tools, prompts, resources and resource templates as listed now; empty if there
-    /// are none.
+    /// The problems that known clients have with the tools, prompts, resources and resource templates as listed now. Empty if there
+    /// are no problems.
     ///
     /// Schemas of functions marked `#[tool]` have few, because [`Profile::Portable`](crate::Profile::Portable) avoids most of them.
     /// For other tools [`Server::profile`](super::Server::profile) or [`DynamicTool::profile`](crate::DynamicTool::profile) sets it.

@@ -45,7 +45,7 @@ pub(super) enum Wanted<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) last: Option<HeaderValue>,
-    /// Who is told of ids.
+    /// Reports the ids of the events, if the request asks for that.
     resumption: Option<Arc<Resumption>>,
     pub(super) backoff: Backoff,
 }
