@@ -33,7 +33,7 @@ use super::{
     notified::Notified,
     resumption::Resumptions,
     server_requests::ServerRequests,
-    sink::{ClientSink, Closed, MOST_UNSENT, Room},
+    sink::{ClientSink, Closed, MOST_UNSENT, Room, WriterPanicked},
     strays::StrayLog,
     wire::Wire,
 };
@@ -414,15 +414,14 @@ impl Drop for PendingRequest {
 }
 
 /// Waits for the end of `writing`. A server that has gone may have answered before, so what it wrote is still read; one that does
-/// not read for too long is given up.
+/// not read for too long is given up, and so is a writer that panicked.
 async fn written(writing: impl Future<Output = io::Result<()>>, link: Weak<Link>) {
     let Err(error) = writing.await else {
         return;
     };
     tracing::debug!(%error, "the connection to the server failed");
-    if error.kind() == io::ErrorKind::TimedOut
-        && let Some(link) = link.upgrade()
-    {
+    let is_over = error.kind() == io::ErrorKind::TimedOut || WriterPanicked::is(&error);
+    if is_over && let Some(link) = link.upgrade() {
         link.close();
     }
 }

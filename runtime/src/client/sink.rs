@@ -1,4 +1,5 @@
 //! What leaves for the server: one queue, and the task that writes it. A message that is alone is written at once, without either.
+//! Writers are the caller's code: they are polled without a lock, and a panic of one ends the connection as an error does.
 //!
 //! Requests wait for room in the queue, and notifications that find none are refused. Answers the server causes: one that asks
 //! and does not read its input cannot make the client queue responses without end.
@@ -10,7 +11,7 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker, ready},
@@ -22,8 +23,10 @@ use tokio::{
     sync::{Notify, mpsc},
 };
 
-use self::pipe::{Pipe, PipeOwner, Writer, lock};
+use self::pipe::{Pipe, PipeOwner, SharedPipe, Writer};
 use crate::{gate::ToServer, transport::patience::Patience};
+
+pub(super) use self::pipe::WriterPanicked;
 
 /// Most bytes of answers that wait for a server to read them: 8 MiB. While more wait, further requests of the server are
 /// not answered.
@@ -35,7 +38,7 @@ pub(super) const MOST_UNSENT: usize = 8 << 20;
 /// The queue to the server.
 pub(super) struct ClientSink {
     queue: mpsc::UnboundedSender<SinkMessage>,
-    pipe: Arc<Mutex<Pipe>>,
+    pipe: Arc<SharedPipe>,
     unread: Arc<UnreadAnswers>,
     room: Arc<Room>,
 }
@@ -121,6 +124,13 @@ impl SinkMessage {
         }
         matches!(Pin::new(writer).poll_flush(&mut cx), Poll::Ready(Ok(())))
     }
+
+    /// What is not written yet. It counts as written from now on.
+    fn take_rest(&mut self) -> Vec<u8> {
+        let rest = self.line[self.written..].to_vec();
+        self.written = self.line.len();
+        rest
+    }
 }
 
 /// The answers that wait.
@@ -196,10 +206,7 @@ impl ClientSink {
         let (queue, messages) = mpsc::unbounded_channel();
         let unread = Arc::<UnreadAnswers>::default();
         let room = Arc::<Room>::default();
-        let pipe = Arc::new(Mutex::new(Pipe {
-            writer: Some(Box::new(writer)),
-            queued: 0,
-        }));
+        let pipe = Arc::new(SharedPipe::new(writer));
         let sink = Self {
             queue,
             pipe: pipe.clone(),
@@ -242,24 +249,28 @@ impl ClientSink {
     /// Sends a request or a notification.
     pub(super) fn send(&self, message: ToServer) -> Result<(), Closed> {
         let message = SinkMessage::new(message, false);
-        self.enqueue(message, &mut lock(&self.pipe))
+        self.enqueue(message, &mut self.pipe.lock())
     }
 
     /// Sends a request: written at once, if the task has nothing to write and the writer takes all of it. That saves a change of tasks,
     /// but no other message shares the write.
     pub(super) fn send_at_once(&self, message: ToServer) -> Result<(), Closed> {
         let mut message = SinkMessage::new(message, false);
-        let mut pipe = lock(&self.pipe);
-        if pipe.queued == 0
-            && let Some(mut writer) = pipe.writer.take()
-        {
-            let is_written = message.write_now(&mut writer);
-            pipe.writer = Some(writer);
-            if is_written {
-                return Ok(());
-            }
+        let Some(mut writer) = self.pipe.take_idle() else {
+            return self.enqueue(message, &mut self.pipe.lock());
+        };
+        if message.write_now(&mut writer) {
+            self.pipe.put_back(writer);
+            return Ok(());
         }
-        self.enqueue(message, &mut pipe)
+        let sent = {
+            let mut pipe = self.pipe.lock();
+            // Others may have queued messages meanwhile, which follow what is left of this one.
+            pipe.rest = message.take_rest();
+            self.enqueue(message, &mut pipe)
+        };
+        self.pipe.put_back(writer);
+        sent
     }
 
     fn enqueue(&self, message: SinkMessage, pipe: &mut Pipe) -> Result<(), Closed> {
@@ -278,7 +289,7 @@ impl ClientSink {
         }
         let message = SinkMessage::new(message, true);
         unread.bytes.fetch_add(message.len(), Ordering::Relaxed);
-        self.push(message, &mut lock(&self.pipe))
+        self.push(message, &mut self.pipe.lock())
     }
 
     fn push(&self, message: SinkMessage, pipe: &mut Pipe) -> Result<(), Closed> {
@@ -347,24 +358,23 @@ async fn write(
         while let Ok(message) = messages.try_recv() {
             batch.add(&message);
         }
-        // Only this task takes it out.
-        let Some(mut writer) = pipe.take() else {
-            return Ok(());
-        };
+        let (mut writer, rest) = pipe.take().await;
         let mut patient = Patient {
             writer: &mut writer,
             patience: &mut patience,
         };
+        if !rest.is_empty() {
+            patient.write_batch(&rest).await?;
+        }
         patient.write_batch(&batch.lines).await?;
         pipe.give_back(writer, batch.messages);
         closing.0.give_back(batch.requests);
         unread.bytes.fetch_sub(batch.answers, Ordering::Relaxed);
         unread.reported.store(false, Ordering::Relaxed);
     }
-    if let Some(mut writer) = pipe.take() {
-        // The server may be gone already.
-        let _ = writer.shutdown().await;
-    }
+    let (mut writer, _) = pipe.take().await;
+    // The server may be gone already.
+    let _ = writer.shutdown().await;
     Ok(())
 }
 
