@@ -95,6 +95,7 @@ mod strays;
 mod subscription;
 mod task;
 mod typed;
+mod unusable;
 mod wire;
 
 use std::{
@@ -186,7 +187,8 @@ impl Client {
     /// output. The server's side of it is [`Service::serve_stream`](crate::Service::serve_stream).
     ///
     /// # Errors
-    /// [`ClientError`] if the two sides find no common revision, the server does not answer, or the stream ends first.
+    /// [`ClientError`] if the two sides find no common revision, the server does not answer, or the stream ends first;
+    /// [`LocalError::Settings`] before anything is sent if a bound or a time of the options is zero.
     ///
     /// ```
     /// # use trueform::prelude::*;
@@ -468,6 +470,7 @@ impl Inner {
         options: ClientOptions,
         wire: Arc<Wire>,
     ) -> Result<Self, ClientError> {
+        options.check()?;
         let (link, reading) = Link::start(reader, writer, &options, wire);
         Self::settled(link, reading, options).await
     }

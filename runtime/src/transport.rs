@@ -13,7 +13,6 @@ pub(crate) mod stdio;
 pub(crate) mod stream;
 
 #[cfg(feature = "client")]
-pub(crate) use self::lines::DEFAULT_MAX_LINE;
 pub use self::stream::StreamSettings;
 
 /// Completes when the process is asked to end: SIGTERM or Ctrl-C. Can be called again for the next time.

@@ -17,8 +17,8 @@ use crate::jsonrpc::code;
 /// How much a client keeps of results; given to [`ClientOptions::cache`](super::ClientOptions::cache).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheLimits {
-    entries: usize,
-    bytes: usize,
+    pub(super) entries: usize,
+    pub(super) bytes: usize,
 }
 
 impl CacheLimits {
@@ -36,7 +36,7 @@ impl CacheLimits {
         }
     }
 
-    /// Sets how many results are kept; the oldest go first.
+    /// Sets how many results are kept, at least 1, else the client does not connect; the oldest go first.
     ///
     /// ```
     /// use trueform::client::CacheLimits;
@@ -49,7 +49,8 @@ impl CacheLimits {
         self
     }
 
-    /// Sets how many bytes of results and params are kept; the oldest go first. A result that is larger is not kept.
+    /// Sets how many bytes of results and params are kept, at least 1, else the client does not connect; the oldest go first. A result
+    /// that is larger is not kept.
     ///
     /// ```
     /// use trueform::client::CacheLimits;

@@ -112,7 +112,7 @@ impl Drop for Slot {
 macro_rules! call_options {
     (impl[$($generics:tt)*] $type:ty) => {
         impl<$($generics)*> $type {
-            /// Sets the longest wait for the answer, instead of the client's [`timeout`](crate::client::ClientOptions::timeout). When it
+            /// Sets the longest wait for the answer, instead of the client's [`timeout`](crate::client::ClientOptions::timeout); zero: no wait. When it
             /// is over, the server is notified that the request is cancelled, and the call ends with
             /// [`LocalError::TimedOut`](crate::client::LocalError::TimedOut).
             ///

@@ -36,6 +36,8 @@ pub enum LocalError {
     Refused(Box<Refusal>),
     /// The server needs a transport that this client does not have. Comes from [`Client::connect_entry`](super::Client::connect_entry).
     NoTransport(super::NoTransport),
+    /// Options with which no request could be answered: bounds or times of zero. Nothing was connected. Holds a sentence for each.
+    Settings(Vec<String>),
     /// The server did not answer while the client connected.
     NoHandshake(HandshakeTimeout),
     /// The server does not read: this many bytes wait to be written to it, as many as may.
@@ -141,6 +143,7 @@ impl fmt::Display for LocalError {
             Self::Spawn(error) => error.fmt(f),
             Self::Refused(refusal) => refusal.fmt(f),
             Self::NoTransport(transport) => transport.fmt(f),
+            Self::Settings(problems) => f.write_str(&problems.join("; and ")),
             Self::NoHandshake(timeout) => timeout.fmt(f),
             Self::NotRead(bytes) => write!(
                 f,

@@ -29,8 +29,8 @@ pub(super) enum NoPlace {
 
 impl Flights {
     pub(super) fn new(most: usize, most_queued: usize) -> Self {
-        // At least one, and what a semaphore can count.
-        let most = most.clamp(1, Semaphore::MAX_PERMITS);
+        // What a semaphore can count.
+        let most = most.min(Semaphore::MAX_PERMITS);
         Self {
             free: Semaphore::new(most),
             most,

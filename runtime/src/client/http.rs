@@ -52,6 +52,7 @@ impl Client {
         mut settings: HttpSettings,
         options: ClientOptions,
     ) -> Result<Self, ClientError> {
+        options.check()?;
         let (out, outbox) = ClientSink::queue();
         let link = Link::over(out, &options, Arc::default());
         link.resumptions.allow();

@@ -14,6 +14,9 @@ use crate::{
 
 /// How a [`Client`](super::Client) connects.
 ///
+/// A bound or a time of zero keeps the client from connecting ([`LocalError::Settings`](super::LocalError::Settings)), except where a
+/// setting says what zero means.
+///
 /// ```
 /// use std::time::Duration;
 /// use trueform::client::{ClientOptions, Negotiation};
@@ -71,6 +74,8 @@ impl ClientOptions {
     pub const DEFAULT_PROBE_TIMEOUT: Duration = Duration::from_secs(5);
     /// How long the server may take nothing of what is written to it by default: 60 s.
     pub const DEFAULT_WRITE_TIMEOUT: Duration = crate::transport::patience::DEFAULT_WRITE_TIMEOUT;
+    /// Longest message that is taken from the server by default, in bytes: 64 MiB.
+    pub const DEFAULT_MAX_MESSAGE: usize = 64 << 20;
     /// Most requests that wait for their answers at once by default: 1,024.
     pub const DEFAULT_MAX_IN_FLIGHT: usize = 1024;
     /// Most requests that wait to be sent by default: 16,384.
@@ -90,7 +95,7 @@ impl ClientOptions {
             longest: Self::DEFAULT_LONGEST,
             reset_by_progress: false,
             probe_timeout: Self::DEFAULT_PROBE_TIMEOUT,
-            max_message: crate::transport::DEFAULT_MAX_LINE * 4,
+            max_message: Self::DEFAULT_MAX_MESSAGE,
             write_timeout: Self::DEFAULT_WRITE_TIMEOUT,
             max_in_flight: Self::DEFAULT_MAX_IN_FLIGHT,
             max_queued: Self::DEFAULT_MAX_QUEUED,
@@ -256,7 +261,8 @@ impl ClientOptions {
         self
     }
 
-    /// Longest message taken from the server, in bytes; longer ones are skipped and logged. 64 MiB by default.
+    /// Longest message taken from the server, in bytes; longer ones are skipped and logged.
+    /// [`DEFAULT_MAX_MESSAGE`](Self::DEFAULT_MAX_MESSAGE) unless this is called.
     ///
     /// ```
     /// use trueform::client::ClientOptions;
@@ -285,7 +291,7 @@ impl ClientOptions {
         self
     }
 
-    /// Sets how many requests may wait for their answers at once, at least one. Further ones wait to be sent, in order, which counts as part of
+    /// Sets how many requests may wait for their answers at once. Further ones wait to be sent, in order, which counts as part of
     /// their time; one that runs out of it ends with [`LocalError::NotSent`](super::LocalError::NotSent). Subscriptions, the
     /// handshake and notifications are not counted. [`DEFAULT_MAX_IN_FLIGHT`](Self::DEFAULT_MAX_IN_FLIGHT) unless this is called.
     ///

@@ -93,6 +93,8 @@ impl Client {
 }
 
 async fn start(command: &ServerCommand, options: ClientOptions) -> Result<Client, ClientError> {
+    // Before the process is started.
+    options.check()?;
     let wire = Arc::<Wire>::default();
     let (held, input, output) = ServerProcess::spawn(command, &wire, options.write_timeout)?;
     match Inner::connect(output, input, options, wire).await {

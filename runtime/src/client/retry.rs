@@ -34,7 +34,7 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct RetryPolicy {
-    attempts: u32,
+    pub(super) attempts: u32,
     wait: Duration,
     longest_wait: Duration,
     codes: Vec<i64>,
@@ -46,7 +46,7 @@ impl RetryPolicy {
     /// The longest wait between two attempts by default: 10 s.
     pub const DEFAULT_LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-    /// Sends a request at most so many times in all.
+    /// Sends a request at most so many times in all; at least 1, else the client does not connect.
     #[must_use]
     pub fn attempts(attempts: u32) -> Self {
         Self {
@@ -57,7 +57,8 @@ impl RetryPolicy {
         }
     }
 
-    /// The longest wait before the second attempt; it doubles with each further one.
+    /// The longest wait before the second attempt; it doubles with each further one. Zero: requests are sent again at once, unless the server
+    /// asks to wait.
     ///
     /// ```
     /// use std::time::Duration;
@@ -71,7 +72,7 @@ impl RetryPolicy {
         self
     }
 
-    /// The longest wait between two attempts. A server that asks for a longer one (`Retry-After`) does not get the request again:
+    /// The longest wait between two attempts; zero: no waits. A server that asks for a longer one (`Retry-After`) does not get the request again:
     /// the error says how long it asks to wait, see [`HttpError::retry_after`](super::HttpError::retry_after).
     ///
     /// ```

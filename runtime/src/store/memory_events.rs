@@ -89,7 +89,7 @@ impl MemoryEventStore {
         }
     }
 
-    /// Sets how many events are kept for one session. A second call replaces the first.
+    /// Sets how many events are kept for one session; zero: none, and only a stream that missed nothing can be resumed. A second call replaces the first.
     ///
     /// ```
     /// use trueform::store::MemoryEventStore;
@@ -102,7 +102,7 @@ impl MemoryEventStore {
         self
     }
 
-    /// Sets how many bytes are kept for one session. A second call replaces the first.
+    /// Sets how many bytes are kept for one session; zero: none, as for [`session_events`](Self::session_events). A second call replaces the first.
     ///
     /// ```
     /// use trueform::store::MemoryEventStore;
@@ -115,7 +115,7 @@ impl MemoryEventStore {
         self
     }
 
-    /// Sets how many bytes are kept in all. A second call replaces the first.
+    /// Sets how many bytes are kept in all, in 16 equal parts; fewer than 16: none, as for [`session_events`](Self::session_events). A second call replaces the first.
     ///
     /// ```
     /// use trueform::store::MemoryEventStore;

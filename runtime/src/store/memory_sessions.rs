@@ -71,7 +71,7 @@ impl MemorySessionStore {
         }
     }
 
-    /// Sets how many records are kept, rounded up to a multiple of 16. A second call replaces the first.
+    /// Sets how many records are kept, rounded up to a multiple of 16, so that zero means 16. A second call replaces the first.
     ///
     /// ```
     /// use trueform::store::MemorySessionStore;
@@ -84,7 +84,7 @@ impl MemorySessionStore {
         self
     }
 
-    /// Sets how long an untouched record lives. A second call replaces the first.
+    /// Sets how long an untouched record lives; zero: no record is found again. A second call replaces the first.
     ///
     /// ```
     /// use std::time::Duration;

@@ -140,7 +140,7 @@ impl MemoryTaskStore {
         }
     }
 
-    /// Sets how many tasks are kept at once, running and ended, at least 1. A second call replaces the first.
+    /// Sets how many tasks are kept at once, running and ended; zero means 1. A second call replaces the first.
     ///
     /// ```
     /// use trueform::store::MemoryTaskStore;
@@ -153,8 +153,8 @@ impl MemoryTaskStore {
         self
     }
 
-    /// Sets how many bytes the texts of all tasks may take, with about 512 bytes for each task. A result that does not fit fails
-    /// its task. A second call replaces the first.
+    /// Sets how many bytes the texts of all tasks may take, with about 512 bytes for each task. Fewer than one task takes, such as zero,
+    /// leave room for none: each is refused. A result that does not fit fails its task. A second call replaces the first.
     ///
     /// ```
     /// use trueform::store::MemoryTaskStore;

@@ -137,6 +137,7 @@ const PARTS: &[Part] = &[
             ("runtime/src/client/options.rs", "client::ClientOptions::DEFAULT_LONGEST", "client::ClientOptions::reset_by_progress"),
             ("runtime/src/client/options.rs", "client::ClientOptions::DEFAULT_PROBE_TIMEOUT", "client::ClientOptions::probe_timeout"),
             ("runtime/src/client/options.rs", "client::ClientOptions::DEFAULT_WRITE_TIMEOUT", "client::ClientOptions::write_timeout"),
+            ("runtime/src/client/options.rs", "client::ClientOptions::DEFAULT_MAX_MESSAGE", "client::ClientOptions::max_message"),
             ("runtime/src/client/options.rs", "client::ClientOptions::DEFAULT_MAX_IN_FLIGHT", "client::ClientOptions::max_in_flight"),
             ("runtime/src/client/options.rs", "client::ClientOptions::DEFAULT_MAX_QUEUED", "client::ClientOptions::max_queued"),
             ("runtime/src/client/options.rs", "client::ClientOptions::MOST_QUESTIONS", ""),
@@ -183,6 +184,33 @@ const PARTS: &[Part] = &[
     ),
 ];
 
+/// Fixed bounds without a public constant that a caller or a peer can meet: what has the bound, the file, and the constant.
+#[rustfmt::skip]
+const FIXED: &[(&str, &str, &str)] = &[
+    ("Client", "runtime/src/client/sink.rs", "MOST_UNSENT"),
+    ("Client", "runtime/src/client/sink.rs", "MOST_UNREAD"),
+    ("Client", "runtime/src/client/call.rs", "MOST_ROUNDS"),
+    ("Client", "runtime/src/client/listing.rs", "MOST_PAGES"),
+    ("Client", "runtime/src/client/listing.rs", "MOST_LISTED"),
+    ("Client: notifications, strays", "runtime/src/client/mailbox.rs", "KEPT"),
+    ("Client: notifications, strays", "runtime/src/client/mailbox.rs", "KEPT_BYTES"),
+    ("Client over HTTP", "runtime/src/client/http/request.rs", "MAX_SESSION_ID"),
+    ("Client over HTTP", "runtime/src/client/resumption.rs", "MAX_EVENT_ID"),
+    ("Client over HTTP", "runtime/src/client/http/backoff.rs", "LONGEST_ASKED"),
+    ("Client over HTTP", "runtime/src/client/http/answer.rs", "MAX_REFUSAL"),
+    ("Client over HTTP", "runtime/src/client/http/bridge.rs", "REFUSAL_WITHIN"),
+    ("Client over HTTP: `WWW-Authenticate`", "runtime/src/client/http/challenge.rs", "MOST_CHALLENGES"),
+    ("Client over HTTP: `WWW-Authenticate`", "runtime/src/client/http/challenge.rs", "MOST_BYTES"),
+    ("Client of a child process: standard error", "runtime/src/client/process/stderr.rs", "KEPT"),
+    ("Client of a child process: standard error", "runtime/src/client/process/stderr.rs", "LONGEST_LINE"),
+    ("Folder", "runtime/src/feature/resources/folder.rs", "MAX_ENTRIES"),
+    ("Folder", "runtime/src/feature/resources/folder.rs", "MAX_PATH"),
+    ("Folder", "runtime/src/feature/resources/folder.rs", "MAX_DEPTH"),
+    ("Lists of a server", "runtime/src/feature/listing.rs", "MAX_GONE"),
+    ("Metrics", "runtime/src/feature/layer/metrics.rs", "MOST_ROWS"),
+    ("Event store in memory", "runtime/src/store/memory_events.rs", "SESSION_STREAMS"),
+];
+
 /// Settings without a constant: there is no bound unless they are called.
 #[rustfmt::skip]
 const UNBOUNDED: &[(&str, &str, &str)] = &[
@@ -190,7 +218,6 @@ const UNBOUNDED: &[(&str, &str, &str)] = &[
     ("runtime/src/feature/layer/concurrency.rs", "layer::ConcurrencyLimit::new", "calls that run at once, of all, of each name or of each principal"),
     ("runtime/src/feature/layer/time_limit.rs", "layer::TimeLimit::named", "how long calls take, of all or of one name"),
     ("runtime/src/feature/layer/response_limit.rs", "layer::ResponseLimit::named", "how much calls return, of all or of one name"),
-    ("runtime/src/client/options.rs", "client::ClientOptions::max_message", "the size of a message that a client takes; that of a line unless it is called"),
     ("runtime/src/client/call_options.rs", "client::Request::timeout", "how long a client waits for one request or call; `ClientOptions::timeout` unless it is called"),
     ("runtime/src/client/call_options.rs", "client::Request::reset_by_progress", "the same where each report of progress begins the time anew; `ClientOptions::reset_by_progress` unless it is called"),
     ("runtime/src/feature/tools/dynamic.rs", "DynamicTool::timeout", "how long a call of the tool takes; as `#[tool(timeout = …)]`"),
@@ -209,13 +236,13 @@ const NO_BOUNDS: &[(&str, &str)] = &[
 ];
 
 const HEAD: &str = "\
-Limits: every bound, its default, and its setting.
+Limits: the bounds that callers and peers can meet, their defaults, and their settings.
 
 A bound without a setting is fixed. What a client or server gets at a bound is on the page of the constant or setting:
 usually an error that names the bound, over HTTP with status 503 and `Retry-After`. The settings of HTTP are those of `HttpConfig`; it
 needs the feature `http`.
 
-A test writes this page from the constants, and fails if one of them, or a setting, is not here.
+A test writes this page from the constants, and fails if a public one, or a setting, is not here.
 ";
 
 #[test]
@@ -223,6 +250,7 @@ fn the_page_has_every_bound() {
     let constants = constants();
     let values: BTreeMap<String, String> = constants
         .iter()
+        .filter(|constant| constant.is_visible)
         .map(|constant| (constant.name.clone(), constant.value.clone()))
         .filter(|(_, value)| {
             value.starts_with("Duration::") || value.starts_with(|c: char| c.is_ascii_digit())
@@ -257,6 +285,21 @@ fn the_page_has_every_bound() {
                 linked(setting, path.starts_with('+'))
             );
         }
+    }
+    page.push_str(
+        "\n# Fixed, without a constant to name\n\n| of | bound | value |\n| --- | --- | --: |\n",
+    );
+    for (of, file, name) in FIXED {
+        let found = constants
+            .iter()
+            .find(|constant| constant.file == *file && constant.name == *name)
+            .unwrap_or_else(|| panic!("{file} has no constant `{name}`"));
+        assert!(
+            !found.is_public && !found.meaning.is_empty(),
+            "{file}: `{name}`"
+        );
+        let value = shown(&found.value, &values);
+        let _ = writeln!(page, "| {of} | {} | {value} |", found.meaning);
     }
     page.push_str("\n# Without a bound of their own\n\nThere is no bound, or another one, unless these are called.\n\n| bound | setting |\n| --- | --- |\n");
     for (_, setting, meaning) in UNBOUNDED {
@@ -314,6 +357,8 @@ struct Constant {
     file: String,
     name: String,
     is_public: bool,
+    /// Whether other files may name it.
+    is_visible: bool,
     /// As the source has it.
     value: String,
     /// The first sentence of its documentation.
@@ -369,6 +414,7 @@ fn constants() -> Vec<Constant> {
                 .strip_prefix("pub const ")
                 .or_else(|| line.strip_prefix("pub(crate) const "))
                 .or_else(|| line.strip_prefix("pub(super) const "))
+                .or_else(|| line.strip_prefix("const "))
                 .and_then(|rest| rest.split_once(": "))
                 && let Some((kind, value)) = rest.split_once(" = ")
                 && [
@@ -391,6 +437,7 @@ fn constants() -> Vec<Constant> {
                     file: file.clone(),
                     name: name.to_owned(),
                     is_public,
+                    is_visible: line.starts_with("pub"),
                     value: value.trim_end_matches(';').to_owned(),
                     meaning,
                 });

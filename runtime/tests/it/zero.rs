@@ -1,14 +1,23 @@
-//! Settings that leave nothing to serve keep a server from starting: bounds and times of zero, empty texts. Each alone.
+//! Settings that leave nothing to serve keep a server from starting, and a client from connecting: bounds and times of zero, empty
+//! texts. Each alone.
 
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::io::AsyncReadExt;
+#[cfg(feature = "client-http")]
+use trueform::client::HttpEndpoint;
+#[cfg(feature = "client-process")]
+use trueform::client::ServerCommand;
 use trueform::{
+    client::{CacheLimits, Client, ClientError, ClientOptions, LocalError, RetryPolicy},
     layer::{ConcurrencyLimit, ResponseLimit, TimeLimit},
     prelude::*,
     task::TaskSettings,
     transport::StreamSettings,
 };
+
+use crate::support::soon;
 
 const NO_TIME: Duration = Duration::ZERO;
 
@@ -208,6 +217,102 @@ async fn streams() {
         served.unwrap_err().to_string(),
         "`StreamSettings::max_line` is zero; expected at least 1 byte"
     );
+}
+
+// A client does not connect; neither side sees anything of it.
+#[tokio::test]
+async fn clients() {
+    let new = ClientOptions::new;
+    for (options, setting, expected) in [
+        (
+            new().timeout(NO_TIME),
+            "ClientOptions::timeout",
+            "a longer time",
+        ),
+        (
+            new().reset_by_progress(NO_TIME),
+            "ClientOptions::reset_by_progress",
+            "a longer time",
+        ),
+        (
+            new().probe_timeout(NO_TIME),
+            "ClientOptions::probe_timeout",
+            "a longer time",
+        ),
+        (
+            new().max_message(0),
+            "ClientOptions::max_message",
+            "at least 1 byte",
+        ),
+        (
+            new().max_in_flight(0),
+            "ClientOptions::max_in_flight",
+            "at least 1 request",
+        ),
+        (
+            new().retry(RetryPolicy::attempts(0)),
+            "RetryPolicy::attempts",
+            "at least 1 attempt",
+        ),
+        (
+            new().cache(CacheLimits::new().entries(0)),
+            "CacheLimits::entries",
+            "at least 1 result",
+        ),
+        (
+            new().cache(CacheLimits::new().bytes(0)),
+            "CacheLimits::bytes",
+            "at least 1 byte",
+        ),
+    ] {
+        let expected = format!("`{setting}` is zero; expected {expected}");
+        let (near, mut far) = tokio::io::duplex(1 << 10);
+        let (reader, writer) = tokio::io::split(near);
+        let error = soon(Client::over(reader, writer, options.clone()))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, ClientError::Local(LocalError::Settings(_))),
+            "{error:?}"
+        );
+        assert_eq!(error.to_string(), expected);
+        let mut sent = Vec::new();
+        soon(far.read_to_end(&mut sent)).await.unwrap();
+        assert!(sent.is_empty(), "{setting}");
+        #[cfg(feature = "client-http")]
+        {
+            // Nothing listens there: what is wrong with the options is found before.
+            let endpoint = HttpEndpoint::new("http://127.0.0.1:1/mcp");
+            let error = soon(endpoint.connect_as(options.clone()))
+                .await
+                .unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+        #[cfg(feature = "client-process")]
+        {
+            // No such program: it is not looked for.
+            let command = ServerCommand::new("/no/such/program");
+            let error = soon(Client::spawn(&command, options)).await.unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+    let error = server()
+        .connect_as(new().timeout(NO_TIME).max_message(0))
+        .await;
+    assert_eq!(
+        error.map(drop).unwrap_err().to_string(),
+        "`ClientOptions::timeout` is zero; expected a longer time; and `ClientOptions::max_message` is zero; expected at least 1 byte"
+    );
+    // Here zero means something: no request waits to be sent, for ever, at once.
+    let zeros = new()
+        .max_queued(0)
+        .write_timeout(NO_TIME)
+        .retry(RetryPolicy::attempts(2).wait(NO_TIME).longest_wait(NO_TIME));
+    let client = soon(server().tools(tools![]).connect_as(zeros))
+        .await
+        .unwrap();
+    assert!(soon(client.list_tools()).await.unwrap().is_empty());
+    client.close().await;
 }
 
 #[cfg(feature = "http")]

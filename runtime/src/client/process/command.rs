@@ -162,7 +162,7 @@ impl ServerCommand {
         self
     }
 
-    /// Sets how long the process may take to exit after its standard input is closed. Then its group gets SIGTERM.
+    /// Sets how long the process may take to exit after its standard input is closed; zero: no time. Then its group gets SIGTERM.
     ///
     /// ```
     /// use std::time::Duration;
@@ -176,7 +176,7 @@ impl ServerCommand {
         self
     }
 
-    /// Sets how long the process group may take to exit after SIGTERM. Then it is killed.
+    /// Sets how long the process group may take to exit after SIGTERM; zero: no time. Then it is killed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -190,7 +190,7 @@ impl ServerCommand {
         self
     }
 
-    /// Sets how long the exit of a killed process is waited for. Only a process that the system holds, such as one that waits for a
+    /// Sets how long the exit of a killed process is waited for; zero: it is not. Only a process that the system holds, such as one that waits for a
     /// broken disk, takes so long.
     ///
     /// ```
