@@ -18,6 +18,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::{Notify, oneshot},
+    task::AbortHandle,
 };
 use trueform_schema::{Json, RequestId, methods};
 
@@ -104,8 +105,9 @@ impl Link {
     ) -> (Arc<Self>, tokio::task::JoinHandle<()>) {
         let (out, writing) = ClientSink::new(writer, options.write_timeout);
         let link = Self::over(out, options, wire);
-        tokio::spawn(written(writing, Arc::downgrade(&link)));
         let reading = tokio::spawn(received::read(reader, link.clone(), options.max_message));
+        let written = written(writing, Arc::downgrade(&link), reading.abort_handle());
+        tokio::spawn(written);
         (link, reading)
     }
 
@@ -415,14 +417,24 @@ impl Drop for PendingRequest {
 
 /// Waits for the end of `writing`. A server that has gone may have answered before, so what it wrote is still read; one that does
 /// not read for too long is given up, and so is a writer that panicked.
-async fn written(writing: impl Future<Output = io::Result<()>>, link: Weak<Link>) {
+async fn written(
+    writing: impl Future<Output = io::Result<()>>,
+    link: Weak<Link>,
+    reading: AbortHandle,
+) {
     let Err(error) = writing.await else {
         return;
     };
     tracing::debug!(%error, "the connection to the server failed");
-    let is_over = error.kind() == io::ErrorKind::TimedOut || WriterPanicked::is(&error);
-    if is_over && let Some(link) = link.upgrade() {
+    let has_panicked = WriterPanicked::is(&error);
+    if (has_panicked || error.kind() == io::ErrorKind::TimedOut)
+        && let Some(link) = link.upgrade()
+    {
         link.close();
+    }
+    if has_panicked {
+        // The server was not notified of the end, so it may not end its side.
+        reading.abort();
     }
 }
 
