@@ -40,7 +40,7 @@
 //! | clients that exist, and what they accept | [clients](guide::clients) | [`lint`], [`Profile`] |
 //! | what each revision has | [revisions](guide::revisions), [regenerating](guide::regenerating) | [`schema`], [`projection`] |
 //! | an extension | [extensions](guide::extensions) | [`Server::extension`] |
-//! | what is checked, every bound | [checks](guide::checks), [limits](guide::limits), [speed](guide::speed) | [`check`], [`Policy`], [`Leniencies`] |
+//! | what is checked, the bounds | [checks](guide::checks), [limits](guide::limits), [speed](guide::speed) | [`check`], [`Policy`], [`Leniencies`] |
 //! | an error message | [errors you may meet](guide::errors) | |
 //! | from another framework | [rmcp](guide::from_rmcp), [FastMCP](guide::from_fastmcp) | |
 //!

@@ -152,3 +152,30 @@ fn messages_at_the_start_are_those_of_the_source() {
     }
     assert!(rows > 4, "{rows} messages at the start");
 }
+
+// The guide says which of its snippets are not run.
+#[test]
+fn snippets_that_are_not_run() {
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guide");
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(guide).unwrap() {
+        let path = entry.unwrap().path();
+        let page = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            if let Some(kind) = line.strip_prefix("```") {
+                for attribute in ["ignore", "no_run", "should_panic", "compile_fail"] {
+                    if kind.contains(attribute) {
+                        found.insert(format!("{page}: {attribute}"));
+                    }
+                }
+            }
+        }
+    }
+    let said = [
+        "client: no_run",
+        "extensions: ignore",
+        "http: no_run",
+        "logging: ignore",
+    ];
+    assert_eq!(found, said.map(str::to_owned).into());
+}
