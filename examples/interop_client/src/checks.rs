@@ -112,6 +112,7 @@ pub(crate) async fn all(
         StrayKind::Malformed,
         StrayKind::UnknownNotification,
         StrayKind::NotAllowed,
+        StrayKind::UnknownSubscription,
     ] {
         let count = c.stray_count(kind);
         if count > 0 {

@@ -25,15 +25,20 @@ pub enum StrayKind {
     UnknownNotification,
     /// A request or a notification that the revision does not allow.
     NotAllowed,
+    /// A notification of a subscription that the client does not have: its [`Subscription`](super::Subscription) was dropped, or it was not
+    /// opened by [`Client::listen`](super::Client::listen) but by
+    /// [`ClientMethods::subscriptions_listen`](super::ClientMethods::subscriptions_listen), which brings no notifications.
+    UnknownSubscription,
 }
 
 impl StrayKind {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::LateAnswer,
         Self::UnknownId,
         Self::Malformed,
         Self::UnknownNotification,
         Self::NotAllowed,
+        Self::UnknownSubscription,
     ];
 }
 
@@ -43,7 +48,8 @@ impl StrayKind {
 pub struct Stray {
     /// What is wrong with it.
     pub kind: StrayKind,
-    /// What it was, its strings and numbers replaced by their sizes and cut off after about 512 bytes. A batch comes whole, once for each.
+    /// What it was, its strings and numbers replaced by their sizes and cut off after about 512 bytes. A batch comes whole, once for each;
+    /// a notification of an unknown subscription comes alone.
     pub redacted: String,
 }
 

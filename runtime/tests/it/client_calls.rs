@@ -1,12 +1,23 @@
 //! What a client does about its own calls: time, progress, how many run at once, how a subscription ends.
 
-use std::{future::IntoFuture, sync::Arc, time::Duration};
+use std::{
+    future::IntoFuture,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{self, Poll},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncWrite, WriteHalf};
 use trueform::{
-    client::{Client, ClientError, ClientOptions, LocalError},
+    client::{Client, ClientError, ClientOptions, LocalError, StrayKind},
     prelude::*,
-    schema::{ProgressNotificationParams, SubscriptionFilter},
+    schema::{
+        ProgressNotificationParams, RequestMetaObject, SubscriptionFilter,
+        SubscriptionsListenRequestParams,
+    },
 };
 
 use crate::{
@@ -320,5 +331,111 @@ async fn one_tool_and_one_handler_serve_both_eras() {
         assert_eq!(result.unwrap().text(), "file:///tmp", "{revision}");
         assert_eq!(asked.take(), ["roots/list"], "{revision}");
         soon(client.close()).await;
+    }
+}
+
+// Issue 12: notifications of a subscription that the client does not have are counted, and handed to those who listen for strays.
+#[tokio::test]
+async fn notifications_of_no_subscription() {
+    let (connecting, playing) = against(ClientOptions::new(), async |mut mock| {
+        // By the generated function: the acknowledgement and a change are nobody's.
+        let listen = listens(&mut mock).await;
+        let meta = json!({ "io.modelcontextprotocol/subscriptionId": listen["id"] });
+        mock.result(&listen, json!({ "resultType": "complete", "_meta": meta }))
+            .await;
+        // By a subscription that is dropped before the change.
+        let listen = mock.next().await.unwrap();
+        let meta = json!({ "io.modelcontextprotocol/subscriptionId": listen["id"] });
+        let acknowledged = json!({ "notifications": { "toolsListChanged": true }, "_meta": meta });
+        mock.send(json!({ "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": acknowledged }))
+            .await;
+        assert_eq!(
+            mock.next().await.unwrap()["method"],
+            "notifications/cancelled"
+        );
+        mock.send(json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": { "_meta": meta } }))
+            .await;
+        // It stays open until the client is closed.
+        assert!(mock.next().await.is_none());
+    });
+    let client = connecting.await.unwrap();
+    let (mut strays, mut notified) = (client.strays(), client.notifications());
+    let mut filter = SubscriptionFilter::default();
+    filter.tools_list_changed = Some(true);
+    let params = SubscriptionsListenRequestParams::new(RequestMetaObject::new(), filter);
+    soon(client.subscriptions_listen(params).into_future())
+        .await
+        .unwrap();
+    assert_eq!(client.stray_count(StrayKind::UnknownSubscription), 2);
+    for method in [
+        "notifications/subscriptions/acknowledged",
+        "notifications/tools/list_changed",
+    ] {
+        let stray = strays.try_next().unwrap();
+        assert_eq!(stray.kind, StrayKind::UnknownSubscription);
+        assert!(
+            stray.redacted.contains("subscriptionId"),
+            "{method}: {stray:?}"
+        );
+    }
+    drop(listening(&client).await);
+    let stray = soon(strays.next()).await.unwrap();
+    assert_eq!(stray.kind, StrayKind::UnknownSubscription);
+    assert_eq!(client.stray_count(StrayKind::UnknownSubscription), 3);
+    assert!(notified.try_next().is_none());
+    client.close().await;
+    soon(playing).await.unwrap();
+}
+
+/// Panics once it is to write a call.
+struct PanicsAtCalls(WriteHalf<tokio::io::DuplexStream>);
+
+impl AsyncWrite for PanicsAtCalls {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let is_call = bytes.windows(10).any(|bytes| bytes == b"tools/call");
+        assert!(!is_call, "on purpose");
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+// what was to be written fails with the connection, whoever polls the writer; the other end stays open.
+#[tokio::test]
+async fn a_writer_that_panics_ends_the_connection() {
+    for calls in [1, 2] {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let service = Server::new("calc", "1.0.0")
+            .tools(tools![])
+            .build()
+            .unwrap();
+        let (reader, writer) = tokio::io::split(far);
+        let serving = tokio::spawn(async move { service.serve_stream(reader, writer).await });
+        let (reader, writer) = tokio::io::split(near);
+        let client = Client::over(reader, PanicsAtCalls(writer), ClientOptions::new());
+        let client = soon(client).await.unwrap();
+        // One alone is written by the call itself, the second of two by the task.
+        let calls: Vec<_> = (0..calls)
+            .map(|_| tokio::spawn(client.call_tool("any", ()).into_future()))
+            .collect();
+        for call in calls {
+            let error = soon(call).await.unwrap().unwrap_err();
+            assert!(
+                matches!(error, ClientError::Local(LocalError::Closed)),
+                "{error}"
+            );
+        }
+        soon(client.close()).await;
+        soon(serving).await.unwrap().unwrap();
     }
 }

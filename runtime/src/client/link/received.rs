@@ -226,12 +226,11 @@ impl Link {
             .and_then(|params| params.parse::<Marks>().ok())
             .unwrap_or_default();
         if let Some(id) = marks.meta.subscription_id {
-            // The subscription may have been dropped a moment ago.
             let subscriber = self.lock().subscriptions.get(&id).cloned();
-            if let Some(subscriber) = subscriber {
-                subscriber.put(notified);
-            }
-            return;
+            return match subscriber {
+                Some(subscriber) => subscriber.put(notified),
+                None => self.belongs_to_nothing(&id, &notified),
+            };
         }
         let listeners = {
             let mut state = self.lock();
@@ -241,6 +240,21 @@ impl Link {
         for listener in listeners.iter().filter_map(Weak::upgrade) {
             listener.put(notified.clone());
         }
+    }
+
+    /// Notes a notification of the subscription `id`, which may have been dropped a moment ago.
+    // Issue 12
+    #[cold]
+    fn belongs_to_nothing(&self, id: &RequestId, notified: &Notified) {
+        tracing::debug!(
+            id = %jsonrpc::ShortRequestId(id),
+            method = &*jsonrpc::shortened(&notified.method),
+            "a notification of a subscription that the client does not have"
+        );
+        let mut line =
+            ToServer::notification(&notified.method, notified.params.as_ref()).into_line();
+        line.pop();
+        self.strays.add(StrayKind::UnknownSubscription, &line);
     }
 
     /// Notifies the request whose progress `token` stands for; tokens are the ids of their requests.
