@@ -14,6 +14,9 @@ const MOST_LEVELS: u32 = 100;
 /// Bytes of a string that are looked at one by one before it is searched for its end.
 const NEAR: usize = 24;
 
+/// Most digits of an integer that surely fits into 64 bits.
+const MOST_DIGITS: usize = 18;
+
 /// A place in a text. All methods that return an `Option` return `None` for what is left to the careful reader; the place is of no use then.
 pub(crate) struct Cursor<'a> {
     text: &'a str,
@@ -174,11 +177,18 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         match self.peek()? {
             b'"' => {
-                self.plain()?;
+                let text = self.plain()?;
+                return (text.len() <= RequestId::MAX_BYTES).then(|| RequestId::from(text));
             }
             b'1'..=b'9' => {
-                while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+                let mut integer = 0_i64;
+                while let Some(digit @ b'0'..=b'9') = self.peek() {
+                    // Wrong for more digits than fit, which are read anew.
+                    integer = integer.wrapping_mul(10).wrapping_add((digit - b'0').into());
                     self.at += 1;
+                }
+                if self.at - start <= MOST_DIGITS {
+                    return Some(RequestId::Integer(integer));
                 }
             }
             b'0' => self.at += 1,
@@ -382,6 +392,7 @@ mod tests {
             r#"{"a":1}"#,
             r#"{ "a" : [ ] , "b" : [ { } , [ 0 , -0.5e+3 , 1E7 ] , null , true , false ] }"#,
             r#"{"a":{"b":{"c":[[[]]]}},"":""}"#,
+            r#"{"a":1,"a":2,"\u0061":3,"\ud800":"\udfff\ud800","":[-0,1e400,-1E-400,9007199254740993,1e+30]}"#,
             &format!(r#"{{"{escapes}":"{escapes}{}{escapes}"}}"#, "é".repeat(40)),
         ] {
             assert!(object(text), "{text}");
@@ -423,6 +434,34 @@ mod tests {
             &format!("{{\"a\":\"{long}\\q\"}}"),
         ] {
             assert!(!object(text), "{text}");
+        }
+    }
+
+    // What is read as an id is the id that the careful reader finds.
+    #[test]
+    fn ids() {
+        let quotes = |text: &str| format!("\"{text}\"");
+        let most = RequestId::MAX_BYTES;
+        let digits = (1..=65).map(|count| "9".repeat(count));
+        let texts = ["", "a", "1", "é\u{7f}", "a'/{}"].map(quotes);
+        let long = [quotes(&"x".repeat(most)), quotes(&"é".repeat(most / 2))];
+        let edges = ["0", "1", "9007199254740993", "9223372036854775807"].map(str::to_owned);
+        let beyond = ["9223372036854775808", "18446744073709551616"].map(str::to_owned);
+        for text in digits.chain(texts).chain(long).chain(edges).chain(beyond) {
+            let found = Cursor { text: &text, at: 0 }.id();
+            let expected = RequestId::from_json(&text).ok();
+            let written = |id: &RequestId| (id.to_string(), id.clone());
+            assert_eq!(found.as_ref().map(written), expected.as_ref().map(written));
+            // Over 64 characters of a number are too many.
+            assert_eq!(found.is_some(), text.len() <= 64 || text.starts_with('"'));
+        }
+        let too_long = [
+            quotes(&"x".repeat(most + 1)),
+            quotes(&"é".repeat(most / 2 + 1)),
+        ];
+        let left = ["-0", "-1", "null", "true", "\"", "\"\\u0061\"", "\"\n\""].map(str::to_owned);
+        for text in too_long.into_iter().chain(left) {
+            assert_eq!(Cursor { text: &text, at: 0 }.id(), None, "{text:.20}");
         }
     }
 

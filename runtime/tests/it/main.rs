@@ -66,6 +66,8 @@ mod meta;
 #[cfg(feature = "testing")]
 mod newest;
 mod nulls;
+#[cfg(feature = "testing")]
+mod odd_calls;
 mod odd_servers;
 mod opaque;
 mod out_of_sight;

@@ -8,8 +8,12 @@ use trueform_schema::{LoggingLevel, RequestId};
 
 use super::id_text;
 use crate::{
-    Json, Leniencies, Server, Service,
-    feature::tools::DynamicTool,
+    Json, Leniencies, Policy, Server, Service,
+    feature::{
+        prompts::DynamicPrompt,
+        resources::{DynamicResource, DynamicTemplate},
+        tools::DynamicTool,
+    },
     jsonrpc::{self, Incoming, Message},
     testing::{Checker, Recorder, Side},
 };
@@ -151,9 +155,29 @@ fn served(input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
 }
 
 /// The output of a server, which reads carefully or not, for `input`, one line after the other.
-pub(super) fn answers(input: &[u8], is_careful: bool) -> String {
-    let server = server(Leniencies::ALL).carefully(is_careful);
-    let service = server.build().expect("the tools are fine");
+pub(super) fn answers(input: &[u8], policy: Policy, is_careful: bool) -> String {
+    let greet = DynamicPrompt::new("greet")
+        .argument("name", "Who is greeted.", false)
+        .handler(|_, arguments| async move { format!("Hello, {arguments:?}!") });
+    let note = DynamicResource::new("bench://note", "note").handler(|_| async { "A note." });
+    let notes = DynamicTemplate::new("bench://notes/{about}", "notes")
+        .handler(|_, variables| async move { variables["about"].to_owned() });
+    let who = DynamicTool::new("who", json!({"type": "object"})).handler(|context, _| async move {
+        format!(
+            "{:?} {:?} {:?}",
+            context.client_info(),
+            context.client_capabilities(),
+            context.revision()
+        )
+    });
+    let server = server(Leniencies::ALL)
+        .tools(who)
+        .prompts(greet)
+        .resources(note)
+        .resources(notes)
+        .incoming(policy)
+        .carefully(is_careful);
+    let service = server.build().expect("the features are fine");
     output(service, input.to_owned(), true, &Recorder::new())
 }
 

@@ -10,6 +10,7 @@ use trueform_schema::{ClientRequest, ErrorObject, Revision};
 
 use super::link;
 use crate::{
+    Policy,
     gate::{Claims, Inbound, Read, Remembered},
     jsonrpc::{Malformed, Message},
 };
@@ -91,10 +92,16 @@ pub fn quick_answers(bytes: &[u8]) {
             input.push(b'\n');
         }
     }
+    // By the number of bytes the input decides what is done about requests that their revision does not allow.
+    let policy = match bytes.len() % 2 {
+        0 => Policy::Enforce,
+        _ => Policy::Warn,
+    };
     let [quick, careful] = [false, true].map(|is_careful| {
         let log = Log::default();
-        let output =
-            tracing::subscriber::with_default(log.clone(), || link::answers(&input, is_careful));
+        let output = tracing::subscriber::with_default(log.clone(), || {
+            link::answers(&input, policy, is_careful)
+        });
         (output, log.text())
     });
     assert_eq!(quick, careful);
@@ -126,7 +133,8 @@ impl Visit for Line<'_> {
 
 impl tracing::Subscriber for Log {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target().starts_with("trueform")
+        // The warning that a call took long depends on the machine, and comes once for each process.
+        metadata.target().starts_with("trueform") && !metadata.target().ends_with("::slow")
     }
 
     fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
