@@ -115,8 +115,13 @@ use trueform_schema::{
 };
 
 use self::{
-    cache::Cache, catalog::Catalog, gate::ClientCall, handshake::ServerFacts, link::Link,
-    stamp::Introduction, wire::Wire,
+    cache::Cache,
+    catalog::Catalog,
+    gate::ClientCall,
+    handshake::ServerFacts,
+    link::{Abandoned, Link},
+    stamp::Introduction,
+    wire::Wire,
 };
 
 use crate::gate::ToServer;
@@ -299,7 +304,8 @@ impl Client {
     }
 
     /// Any request, by its method: also one of an extension that another crate generated. [`ClientMethods`] has a function for each request
-    /// of the protocol.
+    /// of the protocol. Those of the handshake, `initialize` and `notifications/initialized`, are refused with [`LocalError::NotAllowed`]: a
+    /// client has made the handshake when it is connected. With [`Negotiation::Nothing`] the program makes it.
     ///
     /// ```
     /// # use trueform::prelude::*;
@@ -390,7 +396,11 @@ impl Client {
         let message = ToServer::request(&id, method, |out| stamp.write(&params, out))?;
         // Before the request leaves, so that no notification is missed.
         let notified = self.inner.link.subscribe(&id);
-        let pending = self.inner.link.request(id, message, None, None, true)?;
+        let cancelled = Abandoned::Cancelled;
+        let pending = self
+            .inner
+            .link
+            .request(id, message, None, None, cancelled)?;
         let acknowledged = tokio::time::timeout(
             limit,
             Subscription::acknowledged(self.clone(), pending, notified, asked),

@@ -54,6 +54,12 @@ impl RequestOptions {
         self.resumption.get_or_insert_default()
     }
 
+    /// Whether the answer to another client's request is taken.
+    pub(super) fn resumes(&self) -> bool {
+        let resumption = self.resumption.as_ref();
+        resumption.is_some_and(|resumption| resumption.event().is_some())
+    }
+
     /// The same options for one more request of a call.
     pub(super) fn again(&mut self, on_progress: Option<OnProgress>) -> Self {
         Self {
@@ -112,8 +118,9 @@ impl Drop for Slot {
 macro_rules! call_options {
     (impl[$($generics:tt)*] $type:ty) => {
         impl<$($generics)*> $type {
-            /// Sets the longest wait for the answer, instead of the client's [`timeout`](crate::client::ClientOptions::timeout); zero: no wait. When it
-            /// is over, the server is notified that the request is cancelled, and the call ends with
+            /// Sets the longest wait for the answer, instead of the client's [`timeout`](crate::client::ClientOptions::timeout); zero: no wait.
+            /// When it is over, the server is notified that the request is cancelled, unless it is [resumed](Self::resume_from), and the call
+            /// ends with
             /// [`LocalError::TimedOut`](crate::client::LocalError::TimedOut).
             ///
             /// ```
@@ -226,7 +233,7 @@ macro_rules! call_options {
             /// Calls `report` with a token each time from which the answer can be resumed if this client ends before it came: the id of the
             /// event that was taken last, for [`resume_from`](Self::resume_from). A server that gives its events no ids brings none.
             ///
-            /// Only the first request of a call has tokens. Only Streamable HTTP has them, up to 2025-11-25: elsewhere the call ends with
+            /// Only the first request of a call has tokens, each time that it is sent. Only Streamable HTTP has them, up to 2025-11-25: elsewhere the call ends with
             /// [`LocalError::NoResumption`](crate::client::LocalError::NoResumption) or
             /// [`LocalError::Unavailable`](crate::client::LocalError::Unavailable), and nothing is sent.
             ///
@@ -252,7 +259,8 @@ macro_rules! call_options {
             /// the session that the earlier one had: see `HttpEndpoint::session`. A token belongs to one request; the params given here
             /// are not sent.
             ///
-            /// A resumed request is not sent again by a [`RetryPolicy`](crate::client::RetryPolicy). A token has 1 to 4,096 bytes and no
+            /// A resumed request is not sent again by a [`RetryPolicy`](crate::client::RetryPolicy). One that is dropped or runs out of time is
+            /// not cancelled: the server knows the request under the id that the earlier client gave it. A token has 1 to 4,096 bytes and no
             /// control characters. Where there are no tokens, the call ends as
             /// [`on_resumption_token`](Self::on_resumption_token) says.
             ///

@@ -57,7 +57,7 @@ pub enum LocalError {
         /// How long it waited.
         waited: Duration,
     },
-    /// No answer came in this time. The server was notified that the request is cancelled.
+    /// No answer came in this time. The server was notified that the request is cancelled, unless it was resumed, or was `initialize`.
     TimedOut(Duration),
     /// What is to be sent has no JSON form, or not the one the request needs.
     Encode(String),

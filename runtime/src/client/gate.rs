@@ -73,6 +73,13 @@ impl ClientCall {
     }
 }
 
+/// Whether `method` opens a connection of the legacy era.
+fn is_of_handshake(method: &str) -> bool {
+    [Method::Initialize, Method::Initialized]
+        .iter()
+        .any(|own| own.as_str() == method)
+}
+
 /// What a client lets out and in.
 #[derive(Debug)]
 pub(super) struct ClientGate {
@@ -138,7 +145,8 @@ impl ClientGate {
     ///
     /// # Errors
     /// [`LocalError::Unavailable`] for a method that clients do not send at `revision`, [`LocalError::NotDeclared`] for one whose
-    /// capability the server did not declare, [`LocalError::NotAllowed`] for params that the revision does not allow.
+    /// capability the server did not declare, [`LocalError::NotAllowed`] for params that the revision does not allow, and for the
+    /// handshake of the legacy era once the revision is settled.
     pub(super) fn let_out(
         &self,
         call: &ClientCall,
@@ -155,6 +163,14 @@ impl ClientGate {
             }
             tracing::warn!(%method, %revision, "a method that clients do not send at this revision");
             return Ok(());
+        }
+        // B-1
+        if self.revision().is_some() && is_of_handshake(method) {
+            if self.outgoing == Policy::Enforce {
+                let problem = format!("`{method}`: it belongs to the handshake, which is done");
+                return Err(LocalError::NotAllowed(problem).into());
+            }
+            tracing::warn!(%method, "a message of the handshake, which is done");
         }
         // B-8
         let capability = rules

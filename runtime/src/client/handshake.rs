@@ -14,7 +14,7 @@ use super::{
     error::{ClientError, LocalError},
     failure::HandshakeTimeout,
     gate::{ClientCall, log_nonconforming_result},
-    link::Link,
+    link::{Abandoned, Link},
     profile::ServerProfile,
     request::{method_of, wait},
     stamp::Introduction,
@@ -165,14 +165,7 @@ async fn discover(
     link.gate
         .let_introduction_out("clientCapabilities", revision, &options.capabilities)?;
     let introduction = Introduction::new(options, revision);
-    let sent = exchange(
-        link,
-        Method::Discover,
-        &introduction,
-        &params,
-        timeout,
-        true,
-    );
+    let sent = exchange(link, Method::Discover, &introduction, &params, timeout);
     let result = sent.await;
     let result = result.map_err(|error| match error {
         ClientError::Local(LocalError::Closed) => LocalError::ClosedOnDiscover.into(),
@@ -226,14 +219,7 @@ async fn initialize(
     link.gate.enter_legacy_era();
     let introduction = Introduction::new(options, revision);
     let timeout = options.timeout;
-    let sent = exchange(
-        link,
-        Method::Initialize,
-        &introduction,
-        &params,
-        timeout,
-        false,
-    );
+    let sent = exchange(link, Method::Initialize, &introduction, &params, timeout);
     let text = sent.await?;
     let chosen: Chosen = decode::from_str(text.get())
         .inspect_err(|error| log_nonconforming_result(Method::Initialize.as_str(), error, &text))?;
@@ -268,13 +254,13 @@ async fn exchange(
     introduction: &Introduction,
     params: &(dyn Encode + Sync),
     timeout: Duration,
-    cancellable: bool,
 ) -> Result<Json, ClientError> {
     let id = link.new_id();
     let message = ToServer::request(&id, method.as_str(), |out| {
         introduction.alone().write(params, out)
     })?;
-    let pending = link.request(id, message, None, None, cancellable)?;
+    let abandoned = Abandoned::of(method.as_str(), None);
+    let pending = link.request(id, message, None, None, abandoned)?;
     wait(pending, timeout, None)
         .await
         .map_err(|error| match error {

@@ -15,6 +15,7 @@ pub(crate) mod events;
 pub(crate) mod exchange;
 mod joined;
 mod listener;
+mod members;
 mod outgoing;
 mod request;
 mod retry_after;

@@ -20,7 +20,7 @@ use tokio::{
     sync::{Notify, oneshot},
     task::AbortHandle,
 };
-use trueform_schema::{Json, RequestId, methods};
+use trueform_schema::{Json, Method, RequestId, methods};
 
 use super::{
     ClientOptions,
@@ -32,7 +32,7 @@ use super::{
     ids::OwnIds,
     mailbox::Mailbox,
     notified::Notified,
-    resumption::Resumptions,
+    resumption::{Resumption, Resumptions},
     server_requests::ServerRequests,
     sink::{ClientSink, Closed, MOST_UNSENT, Room, WriterPanicked},
     strays::StrayLog,
@@ -50,6 +50,8 @@ pub(super) type OnProgress = Box<dyn FnMut(Notified) + Send>;
 /// State that the client and its two tasks share.
 pub(super) struct Link {
     state: Mutex<LinkState>,
+    /// The first id of this connection's own.
+    first_id: AtomicI64,
     next_id: AtomicI64,
     /// Messages that no waiting request claimed, as they were written.
     unclaimed: Mailbox<String>,
@@ -86,13 +88,36 @@ struct Waiter {
     busy: Option<Busy>,
 }
 
-/// A request on its way. Dropped before its answer came, it is cancelled.
+/// A request on its way. Dropped before its answer came, it is abandoned.
 pub(super) struct PendingRequest {
     pub(super) link: Arc<Link>,
     pub(super) id: RequestId,
     pub(super) answer: oneshot::Receiver<ServerAnswer>,
-    cancellable: bool,
+    abandoned: Abandoned,
     done: bool,
+}
+
+/// What becomes of a request that is dropped before its answer came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Abandoned {
+    /// The server is notified that it is cancelled.
+    Cancelled,
+    /// The transport ends its stream. The server knows it under the id that another client gave it, so nothing is sent.
+    Ended,
+    /// Nothing: `initialize` is never cancelled.
+    Kept,
+}
+
+impl Abandoned {
+    /// A request for `method`, which may be one that another client sent.
+    // O-1, O-3
+    pub(super) fn of(method: &str, resumption: Option<&Resumption>) -> Self {
+        match resumption.and_then(Resumption::event) {
+            Some(_) => Self::Ended,
+            None if method == Method::Initialize.as_str() => Self::Kept,
+            None => Self::Cancelled,
+        }
+    }
 }
 
 impl Link {
@@ -124,6 +149,7 @@ impl Link {
         };
         Arc::new(Self {
             state: Mutex::new(state),
+            first_id: AtomicI64::new(1),
             next_id: AtomicI64::new(0),
             unclaimed: Mailbox::new(None),
             server_requests: ServerRequests::default(),
@@ -174,7 +200,14 @@ impl Link {
     /// Gives the requests from now on ids from `first` on.
     #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
     pub(super) fn number_from(&self, first: i64) {
+        self.first_id.store(first, Ordering::Relaxed);
         self.next_id.store(first - 1, Ordering::Relaxed);
+    }
+
+    /// Whether `id` is one that [`new_id`](Self::new_id) has given.
+    fn has_given(&self, id: i64) -> bool {
+        let (first, last) = (&self.first_id, &self.next_id);
+        (first.load(Ordering::Relaxed)..=last.load(Ordering::Relaxed)).contains(&id)
     }
 
     /// Sends `message`, a request whose id is `id`.
@@ -184,7 +217,7 @@ impl Link {
         message: ToServer,
         progress: Option<OnProgress>,
         busy: Option<Busy>,
-        cancellable: bool,
+        abandoned: Abandoned,
     ) -> Result<PendingRequest, ClientError> {
         let (sender, answer) = oneshot::channel();
         let mut state = self.lock();
@@ -204,7 +237,7 @@ impl Link {
             link: self.clone(),
             id,
             answer,
-            cancellable,
+            abandoned,
             done: false,
         };
         // While others wait, the task may write several messages in one go.
@@ -404,8 +437,11 @@ impl Drop for PendingRequest {
         };
         drop(subscription);
         let was_waiting = waiter.is_some();
-        // O-1, O-3: only what is still unanswered, and never `initialize`.
-        if was_waiting && self.cancellable {
+        // O-1, O-3: only what is still unanswered.
+        if was_waiting && self.abandoned != Abandoned::Kept {
+            if self.abandoned == Abandoned::Ended {
+                self.link.resumptions.give_up(&self.id);
+            }
             let params = Json::from(serde_json::json!({ "requestId": self.id }));
             let method = <methods::Cancelled as methods::Notification>::METHOD.as_str();
             // Whether there is room or not: it is one for each request, which had to wait for room.

@@ -23,7 +23,7 @@ use super::{
     error::{ClientError, LocalError},
     flights::NoPlace,
     gate::ClientCall,
-    link::PendingRequest,
+    link::{Abandoned, PendingRequest},
     stamp::Stamp,
 };
 use crate::gate::ToServer;
@@ -116,9 +116,8 @@ impl Client {
         plan: RequestOptions,
     ) -> Result<Json, ClientError> {
         match &self.inner.options.retry {
-            Some(policy) if plan.resumption.is_none() => {
-                self.exchange_by(policy, call, params, plan).await
-            }
+            // The rest of an answer is taken from one stream, once.
+            Some(policy) if !plan.resumes() => self.exchange_by(policy, call, params, plan).await,
             _ => self.exchange_once(call, params, plan).await,
         }
     }
@@ -162,10 +161,12 @@ impl Client {
                 stamp.write(params, out)
             }
         })?;
+        let abandoned = Abandoned::of(call.method, plan.resumption.as_deref());
         if let Some(resumption) = plan.resumption.take() {
             link.resumptions.keep(&id, *resumption, self.revision())?;
         }
-        let pending = link.request(id, message, plan.on_progress.take(), plan.busy.take(), true)?;
+        let (on_progress, busy) = (plan.on_progress.take(), plan.busy.take());
+        let pending = link.request(id, message, on_progress, busy, abandoned)?;
         wait(pending, limit, longest).await
     }
 }

@@ -1,7 +1,7 @@
 //! Taking the rest of an answer over: from which event of a stream, and where the ids of further events are reported.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -22,8 +22,12 @@ type OnToken = Box<dyn FnMut(&str) + Send>;
 pub(super) struct Resumption {
     /// The event whose stream is resumed; the request is not sent then.
     from: Option<String>,
-    report: Mutex<Option<OnToken>>,
+    report: Arc<Report>,
 }
+
+/// Where event ids are reported, for each time that a request is sent.
+#[derive(Default)]
+struct Report(Mutex<Option<OnToken>>);
 
 impl Resumption {
     pub(super) fn resume_from(&mut self, token: String) {
@@ -31,7 +35,15 @@ impl Resumption {
     }
 
     pub(super) fn on_token(&mut self, report: impl FnMut(&str) + Send + 'static) {
-        *self.lock() = Some(Box::new(report));
+        *self.report.lock() = Some(Box::new(report));
+    }
+
+    /// The same for a request that is sent again.
+    pub(super) fn again(&self) -> Self {
+        Self {
+            from: self.from.clone(),
+            report: self.report.clone(),
+        }
     }
 
     /// The event after which a stream is resumed.
@@ -42,24 +54,26 @@ impl Resumption {
     /// Reports the id of an event whose message has been taken.
     pub(super) fn note(&self, token: &str) {
         // It is away while it runs: one that panics is not called again.
-        let report = self.lock().take();
+        let report = self.report.lock().take();
         if let Some(mut report) = report {
             let report = contained("a callback for resumption tokens", move || {
                 report(token);
                 report
             });
-            *self.lock() = report;
+            *self.report.lock() = report;
         }
     }
+}
 
+impl Report {
     fn lock(&self) -> MutexGuard<'_, Option<OnToken>> {
         // Nothing that can panic runs under the lock.
-        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What the callback holds belongs to the caller, and may panic when it is dropped.
-impl Drop for Resumption {
+impl Drop for Report {
     fn drop(&mut self) {
         let report = self.lock().take();
         contained("a callback for resumption tokens", move || drop(report));
@@ -81,7 +95,14 @@ pub(super) fn is_event_id(id: &[u8]) -> bool {
 
 /// The requests of a connection that resume a stream or report event ids, until the transport takes them.
 #[derive(Debug, Default)]
-pub(super) struct Resumptions(Mutex<Option<HashMap<RequestId, Arc<Resumption>>>>);
+pub(super) struct Resumptions(Mutex<Option<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    requests: HashMap<RequestId, Arc<Resumption>>,
+    /// The resumed requests that nothing waits for any more, until the transport has ended their streams.
+    given_up: HashSet<RequestId>,
+}
 
 impl Resumptions {
     /// The transport has event ids, and takes what is kept here.
@@ -116,16 +137,29 @@ impl Resumptions {
             );
             return Err(LocalError::Encode(problem).into());
         }
-        kept.insert(id.clone(), Arc::new(resumption));
+        kept.requests.insert(id.clone(), Arc::new(resumption));
         Ok(())
     }
 
     /// What is kept for the request `id`.
     pub(super) fn take(&self, id: &RequestId) -> Option<Arc<Resumption>> {
-        self.lock().as_mut()?.remove(id)
+        self.lock().as_mut()?.requests.remove(id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<HashMap<RequestId, Arc<Resumption>>>> {
+    /// Nothing waits for the resumed request `id` any more: its cancellation, which follows, is for the transport alone.
+    pub(super) fn give_up(&self, id: &RequestId) {
+        if let Some(kept) = self.lock().as_mut() {
+            kept.given_up.insert(id.clone());
+        }
+    }
+
+    /// Whether the cancellation of the request `id` is for the transport alone. Asked once for each.
+    pub(super) fn take_given_up(&self, id: &RequestId) -> bool {
+        let mut kept = self.lock();
+        kept.as_mut().is_some_and(|kept| kept.given_up.remove(id))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
         // Nothing that can panic runs under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -159,10 +159,12 @@ impl Client {
     ) -> Exchanging<'a> {
         Box::pin(async move {
             let progress = plan.on_progress.take().map(SharedProgress::new);
+            let resumption = plan.resumption.take();
             let mut attempt = 1;
             loop {
                 let mut one = plan.again(progress.as_ref().map(SharedProgress::callback));
                 one.id = plan.id.take();
+                one.resumption = resumption.as_deref().map(|tokens| Box::new(tokens.again()));
                 let busy = Busy::default();
                 one.busy = Some(busy.clone());
                 let outcome = self.exchange_once(call, params, one).await;

@@ -1,11 +1,11 @@
 //! What a response says about the request that it answers.
 
-use serde_json::Value;
 use trueform_schema::RequestId;
 
 use super::{
     error::{HttpError, HttpErrorKind, NOT_KNOWN},
     exchange::{Chunks, HttpAnswer},
+    members::Members,
 };
 use crate::jsonrpc::{self, Incoming, Malformed, Message, sentence, shortened};
 
@@ -121,10 +121,7 @@ fn is_meant(malformed: &Malformed, id: &RequestId) -> bool {
 
 /// The response `body` with another id.
 pub(super) fn with_id(id: &RequestId, body: &[u8]) -> Option<Vec<u8>> {
-    let mut message: Value = serde_json::from_slice(body).ok()?;
-    let id = serde_json::to_value(id).ok()?;
-    message.as_object_mut()?.insert("id".to_owned(), id);
-    serde_json::to_vec(&message).ok()
+    Members::read(body)?.with("id", id)?.write()
 }
 
 /// The beginning of a body that is not a message.

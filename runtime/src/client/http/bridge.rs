@@ -19,7 +19,7 @@ use super::{
     error::{HttpError, HttpErrorKind, target},
     exchange::{Boxed, Chunks, HttpAnswer, HttpSender},
     joined::Joined,
-    request::Requests,
+    request::{Requests, session_of},
     retry_after::{is_busy, retry_after},
     sent::SentMessage,
     session::has_no_session,
@@ -99,7 +99,8 @@ impl Bridge {
             .resumes_after()
             .is_none()
             .then(|| self.requests.post(sent));
-        let session = self.requests.session();
+        // A session that is opened in the meantime is not the one that it names.
+        let session = request.as_ref().and_then(session_of);
         // It is never closed. Held until the end of the response.
         let _permit = self.streams.acquire().await;
         let outcome = match request {
@@ -129,6 +130,10 @@ impl Bridge {
             && has_no_session(&mut answer).await
         {
             self.renew(&stale).await?;
+            if self.link.is_closed() {
+                // Nobody waits for the answer any more: the request is not made in the new session.
+                return Ok(());
+            }
             answer = self.exchange(self.requests.post(sent)).await?;
             if has_no_session(&mut answer).await {
                 let problem = "the server ended the session, and the new one at once";

@@ -122,16 +122,17 @@ impl Client {
 
     /// Ends the client and leaves its session open, for another client that goes on with it. Requests that wait for their answers end
     /// with [`LocalError::Closed`] and are not cancelled: their answers can be taken by
-    /// [`resume_from`](crate::client::RepeatableCall::resume_from). `None` where there is no session, as
-    /// [`http_session`](Self::http_session) says; the client is closed then.
+    /// [`resume_from`](crate::client::RepeatableCall::resume_from). A session that is being opened in place of one that ended is waited for,
+    /// at most 5 s, and is the one that is left. `None` where there is no session, as [`http_session`](Self::http_session) says; the client
+    /// is closed then.
     pub async fn leave(self) -> Option<HttpSession> {
-        let session = self.http_session();
-        if let (Some(bridge), Some(_)) = (&self.inner.http, &session) {
+        let has_session = self.http_session().is_some();
+        if let (Some(bridge), true) = (&self.inner.http, has_session) {
             bridge.leaves_session.store(true, Ordering::Relaxed);
             self.inner.link.close();
         }
-        self.close().await;
-        session
+        self.clone().close().await;
+        self.http_session().filter(|_| has_session)
     }
 }
 

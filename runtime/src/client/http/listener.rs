@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode};
 use tokio::{sync::oneshot, time::sleep};
 
 use super::{
     bridge::Bridge,
+    request::{Requests, session_of},
     session::has_no_session,
     stream::{Place, StreamEnd, Wanted, is_of_connection, is_passing},
 };
@@ -21,43 +23,66 @@ enum Next {
     Never,
 }
 
+/// The stream, in the session that has it.
+#[derive(Default)]
+struct OwnStream {
+    session: Option<HeaderValue>,
+    /// Whether the session has had the stream: 404 says then that the session is gone, and else that there is no such stream.
+    had: bool,
+    place: Place,
+}
+
+impl OwnStream {
+    /// The GET that opens it, where it was.
+    fn request(&mut self, requests: &Requests) -> Request<Bytes> {
+        let request = requests.get(self.place.last.as_ref());
+        let session = session_of(&request);
+        if session == self.session {
+            return request;
+        }
+        // The ids of a session mean nothing in another.
+        self.session = session;
+        self.had = false;
+        match self.place.last.take() {
+            Some(_) => self.request(requests),
+            None => request,
+        }
+    }
+}
+
 impl Bridge {
     /// Reads the stream as long as the client lives. It is opened again whenever it ends, unless the server has none.
     /// Reports by `opened` whether the stream is open.
     // F-15, G-6
     pub(super) async fn listen(self: Arc<Self>, opened: oneshot::Sender<()>) {
         let mut opened = Some(opened);
-        let mut place = Place::default();
-        // Whether the session has had the stream: 404 says then that the session is gone, and else that there is no such stream.
-        let mut had = false;
+        let mut own = OwnStream::default();
         loop {
-            let session = self.requests.session();
             let renewed = self.renewed.notified();
             let next = tokio::select! {
-                next = self.listen_once(&mut place, &mut opened, &mut had) => next,
+                next = self.listen_once(&mut own, &mut opened) => next,
                 () = renewed => Next::Anew,
             };
             match next {
-                Next::Again => sleep(place.backoff.next()).await,
+                Next::Again => sleep(own.place.backoff.next()).await,
                 Next::Anew => {}
                 Next::Never => return,
-            }
-            if self.requests.session() != session {
-                // The ids of a session mean nothing in another.
-                place.last = None;
-                had = false;
             }
         }
     }
 
     async fn listen_once(
         self: &Arc<Self>,
-        place: &mut Place,
+        own: &mut OwnStream,
         opened: &mut Option<oneshot::Sender<()>>,
-        had: &mut bool,
     ) -> Next {
-        let session = self.requests.session();
-        let mut answer = match self.exchange(self.requests.get(place.last.as_ref())).await {
+        let request = own.request(&self.requests);
+        let OwnStream {
+            session,
+            had,
+            place,
+        } = own;
+        let mut answer = match self.exchange(request).await {
             Ok(answer) => answer,
             Err(error) if is_of_connection(&error) => {
                 tracing::debug!(%error, "the session's own stream cannot be opened");
@@ -81,10 +106,10 @@ impl Bridge {
             }
             return Next::Again;
         }
-        if let Some(stale) = session.filter(|_| *had)
+        if let Some(stale) = session.as_ref().filter(|_| *had)
             && has_no_session(&mut answer).await
         {
-            return match self.renew(&stale).await {
+            return match self.renew(stale).await {
                 // A server that ends each session is not asked for another at once.
                 Ok(()) => {
                     *had = false;

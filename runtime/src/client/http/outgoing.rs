@@ -216,6 +216,7 @@ impl Outgoing {
     async fn cancel(&mut self, held: Held) {
         let id = held.sent.cancelled_id();
         if let Some(id) = &id {
+            let is_sent = !self.bridge.link.resumptions.take_given_up(id);
             let before = self.held.len();
             self.held.retain(|held| held.sent.request_id() != Some(id));
             if self.held.len() < before {
@@ -223,6 +224,9 @@ impl Outgoing {
             }
             if let Some(ongoing) = self.by_id.remove(id) {
                 ongoing.task.abort();
+            }
+            if !is_sent {
+                return;
             }
         }
         // O-3: in the modern era the end of the response is the cancellation.
@@ -351,6 +355,10 @@ impl Outgoing {
             let answered = async { while self.tasks.join_next().await.is_some() {} };
             in_time &= timeout_at(latest, answered).await.is_ok();
         }
+        // A session that is being opened would be the server's for good if nobody learned its id.
+        let renewed = timeout_at(latest, self.bridge.renewing.lock()).await;
+        in_time &= renewed.is_ok();
+        drop(renewed);
         if !in_time {
             tracing::warn!("requests were not answered when the connection was closed");
         }

@@ -8,10 +8,10 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use trueform_schema::{Era, Method as McpMethod, Revision, ext::tasks};
 
-use super::{answer::with_id, sent::SentMessage};
+use super::{answer::with_id, members::Members, sent::SentMessage};
 use crate::{
     feature::tools::header_params::{HeaderParam, header_params},
     gate::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, SESSION_HEADER, VERSION_HEADER},
@@ -67,14 +67,18 @@ impl Requests {
     /// The POST of a message.
     pub(super) fn post(&self, sent: &SentMessage) -> Request<Bytes> {
         let mut known = self.lock();
-        if sent.is(McpMethod::Initialize) {
-            known.version = None;
-            known.session = None;
-        } else if let Some(version) = sent.version() {
-            known.version = Some(version.to_owned());
-        }
         let mut headers = Known::of_message();
-        known.common(&mut headers);
+        if sent.is(McpMethod::Initialize) {
+            // It names no session. Until it is answered, other requests name the one that there is.
+            if known.is_modern() {
+                known.version = None;
+            }
+        } else {
+            if let Some(version) = sent.version() {
+                known.version = Some(version.to_owned());
+            }
+            known.common(&mut headers);
+        }
         // GAP-4: notifications of the modern era have it too.
         let is_modern = sent.version().is_some() || sent.is_notification() && known.is_modern();
         if let (Some(method), true) = (sent.method(), is_modern) {
@@ -172,17 +176,20 @@ impl Requests {
         if !sent.is(McpMethod::Initialize) && !sent.is(McpMethod::ListTools) {
             return None;
         }
-        let mut answer: Value = serde_json::from_slice(answer).ok()?;
+        let read: Value = serde_json::from_slice(answer).ok()?;
         if sent.is(McpMethod::Initialize) {
-            let version = answer["result"]["protocolVersion"].as_str()?.to_owned();
+            let version = read["result"]["protocolVersion"].as_str()?.to_owned();
             let mut known = self.lock();
             known.version = Some(version);
             known.initialize = Some(sent.clone());
             return None;
         }
-        let left_out = self.learn_tools(&mut answer);
+        let fit = self.learn_tools(read.pointer("/result/tools")?.as_array()?);
         // Before the modern era the annotation means nothing.
-        (left_out && self.is_modern()).then(|| answer.to_string().into_bytes())
+        match fit.contains(&false) && self.is_modern() {
+            true => with_tools(answer, &fit),
+            false => None,
+        }
     }
 
     /// Forgets the annotations of a tool.
@@ -190,17 +197,11 @@ impl Requests {
         self.lock().params.remove(name);
     }
 
-    /// Remembers the annotations of listed tools, and leaves out the tools with a broken one (G-10). Returns whether there are any.
-    fn learn_tools(&self, answer: &mut Value) -> bool {
-        let Some(tools) = answer
-            .pointer_mut("/result/tools")
-            .and_then(Value::as_array_mut)
-        else {
-            return false;
-        };
+    /// Remembers the annotations of listed tools. Returns for each whether its annotations keep the rules (G-10).
+    fn learn_tools(&self, tools: &[Value]) -> Vec<bool> {
         let mut known = self.lock();
-        let (before, mut broken) = (tools.len(), HashSet::new());
-        tools.retain(|tool| {
+        let mut broken = HashSet::new();
+        let fits = |tool: &Value| {
             let Some(name) = tool["name"].as_str() else {
                 return true;
             };
@@ -216,7 +217,8 @@ impl Requests {
                     false
                 }
             }
-        });
+        };
+        let fit = tools.iter().map(fits).collect();
         let is_modern = known.is_modern();
         drop(known);
         for (tool, problem) in broken.iter().filter(|_| is_modern) {
@@ -227,7 +229,7 @@ impl Requests {
                 "a tool whose `x-mcp-header` breaks a rule was left out of a list"
             );
         }
-        tools.len() < before
+        fit
     }
 
     fn request(&self, method: Method, mut headers: HeaderMap, body: Bytes) -> Request<Bytes> {
@@ -295,6 +297,23 @@ impl Known {
     }
 }
 
+/// The session that `request` names.
+pub(super) fn session_of(request: &Request<Bytes>) -> Option<HeaderValue> {
+    request.headers().get(SESSION_HEADER).cloned()
+}
+
+/// The answer to `tools/list` with those of its tools that are `fit`, each as it is written.
+#[cold]
+fn with_tools(answer: &[u8], fit: &[bool]) -> Option<Vec<u8>> {
+    let answer = Members::read(answer)?;
+    let result = Members::read(answer.get("result")?.as_bytes())?;
+    let tools: Vec<&RawValue> = serde_json::from_str(result.get("tools")?).ok()?;
+    let tools = tools.into_iter().zip(fit).filter(|(_, fits)| **fits);
+    let tools: Vec<_> = tools.map(|(tool, _)| tool).collect();
+    let result = result.clone().with("tools", &tools)?;
+    answer.with("result", &result)?.write()
+}
+
 /// Whether `id` can be the id of a session.
 // F-19
 pub(super) fn is_session_id(id: &HeaderValue) -> bool {
@@ -313,5 +332,25 @@ fn set(headers: &mut HeaderMap, name: &str, text: &str) {
     };
     if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), value) {
         headers.insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session that is opened while a request is on its way is not the one that the request named.
+    #[test]
+    fn the_session_that_a_request_named() {
+        let requests = Requests::new(Uri::from_static("http://a/mcp"), HeaderMap::new());
+        let call = SentMessage::new(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#.to_vec());
+        assert_eq!(session_of(&requests.post(&call)), None);
+        let [first, second] = ["s-1", "s-2"].map(HeaderValue::from_static);
+        requests.join(&first, Revision::V2025_11_25);
+        let (post, get) = (requests.post(&call), requests.get(None));
+        requests.join(&second, Revision::V2025_11_25);
+        assert_eq!(session_of(&post), Some(first.clone()));
+        assert_eq!(session_of(&get), Some(first));
+        assert_eq!(requests.session(), Some(second));
     }
 }

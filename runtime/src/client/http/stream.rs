@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use http::{HeaderValue, Method, StatusCode};
-use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use trueform_schema::{
     RequestId,
@@ -17,6 +16,7 @@ use super::{
     error::{HttpError, HttpErrorKind, target},
     events::{EventReader, SseEvent},
     exchange::{Chunks, HttpAnswer},
+    members::Members,
     retry_after::retry_after,
     sent::SentMessage,
 };
@@ -293,22 +293,21 @@ fn ended(target: &str, problem: &str, advice: &'static str) -> HttpError {
 }
 
 /// A message on the stream of an earlier client's request, as if this client had made it as the request `id`: the answer and the reports
-/// of progress are its own. `None` for all others.
+/// of progress are its own. `None` for all others. The rest of it stays as it is written.
 fn readdressed(id: &RequestId, message: &[u8]) -> Option<Vec<u8>> {
-    let mut message: Value = serde_json::from_slice(without_mark(message)).ok()?;
-    let id = serde_json::to_value(id).ok()?;
-    let members = message.as_object_mut()?;
-    let method = members.get("method").and_then(Value::as_str);
-    if method == Some(<methods::Progress as Notification>::METHOD.as_str()) {
-        let params = members.get_mut("params")?.as_object_mut()?;
-        params.insert("progressToken".to_owned(), id);
-    } else if method.is_none() && (members.contains_key("result") || members.contains_key("error"))
-    {
-        members.insert("id".to_owned(), id);
-    } else {
-        return None;
-    }
-    serde_json::to_vec(&message).ok()
+    let message = Members::read(without_mark(message))?;
+    let method = message.get("method");
+    let method = method.and_then(|method| serde_json::from_str::<String>(method).ok());
+    let addressed = match method {
+        Some(method) if method == <methods::Progress as Notification>::METHOD.as_str() => {
+            let params = Members::read(message.get("params")?.as_bytes())?;
+            let params = params.with("progressToken", id)?;
+            message.with("params", &params)
+        }
+        None if message.contains("result") || message.contains("error") => message.with("id", id),
+        _ => None,
+    };
+    addressed?.write()
 }
 
 /// Whether another try may go better.

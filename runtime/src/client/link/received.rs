@@ -3,7 +3,7 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Weak, atomic::Ordering},
+    sync::{Arc, Weak},
 };
 
 use serde::{Deserialize, de::IgnoredAny};
@@ -171,7 +171,7 @@ impl Link {
         leftover.unclaimed = true;
         let shown = id.map(|id| tracing::field::display(jsonrpc::ShortRequestId(id)));
         if let Some(RequestId::Integer(id)) = id
-            && (1..=self.next_id.load(Ordering::Relaxed)).contains(id)
+            && self.has_given(*id)
         {
             tracing::debug!(id = shown, "an answer that nothing waits for any more");
             leftover.strays.push(StrayKind::LateAnswer);
