@@ -509,30 +509,42 @@ def cores(servers):
     table(["CPU seconds of 100,000 calls over HTTP, 16 clients", "one core", "two cores", "two / one"], rows)
 
 
-DEPENDENCIES = {
-    "trueform": f"""
-trueform = {{ path = {str(ROOT / "runtime")!r}, default-features = false }}
+
+
+def trueform(features=""):
+    """The dependencies of a server of Trueform."""
+    return f"""
+trueform = {{ path = "{ROOT}/runtime"{features} }}
 serde = {{ version = "1", features = ["derive"] }}
 tokio = {{ version = "1", features = ["macros", "rt-multi-thread"] }}
-""",
-    "rmcp": """
+"""
+
+
+# The dependencies of each package, and its program.
+PACKAGES = {
+    "Trueform": (trueform(), "trueform"),
+    "Trueform without its client": (trueform(', default-features = false, features = ["ask"]'), "trueform"),
+    "rmcp": (
+        """
 rmcp = { version = "=3.11.0", default-features = false, features = ["macros", "server", "transport-io"] }
 schemars = "1"
 serde = { version = "1", features = ["derive"] }
 tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 """,
+        "rmcp",
+    ),
 }
 
 
 def build(_):
     rows = []
-    for name, dependencies in DEPENDENCIES.items():
+    for name, (dependencies, program) in PACKAGES.items():
         with tempfile.TemporaryDirectory() as folder:
             package = pathlib.Path(folder)
             (package / "src").mkdir()
-            head = f'[package]\nname = "hello-{name}"\nversion = "0.0.0"\nedition = "2024"\n\n[workspace]\n\n[dependencies]'
+            head = '[package]\nname = "hello"\nversion = "0.0.0"\nedition = "2024"\n\n[workspace]\n\n[dependencies]'
             (package / "Cargo.toml").write_text(head + dependencies)
-            (package / "src/main.rs").write_text((HERE / f"hello/{name}.rs").read_text())
+            (package / "src/main.rs").write_text((HERE / f"hello/{program}.rs").read_text())
             environment = {**os.environ, "CARGO_TARGET_DIR": str(package / "target")}
             subprocess.run(["cargo", "fetch", "--quiet"], cwd=package, env=environment, check=True)
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -542,7 +554,7 @@ def build(_):
             listed = subprocess.run(tree, cwd=package, env=environment, check=True, capture_output=True, text=True).stdout
             crates = {line.removesuffix(" (*)") for line in listed.splitlines()}
             used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            size = (package / f"target/release/hello-{name}").stat().st_size / MEBIBYTE
+            size = (package / "target/release/hello").stat().st_size / MEBIBYTE
             rows.append([name, f"{used:.0f}", len(crates), f"{size:.1f}"])
     table(["a clean release build", "CPU s", "crates", "MiB"], rows)
 
