@@ -73,21 +73,35 @@ fn is_about_session(body: &[u8]) -> bool {
 impl Bridge {
     /// Opens a session in place of `stale`, unless that has been done already. The log reports it, and so does the client's hook.
     pub(super) async fn renew(self: &Arc<Self>, stale: &HeaderValue) -> Result<(), HttpError> {
+        // A task of its own: the request that noticed it may be given up, and the server's session would have no client then.
+        let (bridge, stale) = (self.clone(), stale.clone());
+        let renewing = tokio::spawn(async move { bridge.renew_alone(&stale).await });
+        let renewed = renewing.await;
+        renewed.unwrap_or_else(|error| Err(self.lost(&error.to_string())))
+    }
+
+    /// The error of requests that have no session.
+    fn lost(&self, problem: &str) -> HttpError {
+        let problem =
+            format!("the server ended the session, and a new one was not opened: {problem}");
+        HttpError::new(
+            HttpErrorKind::SessionLost,
+            self.post_target(),
+            problem,
+            "connect anew",
+        )
+    }
+
+    async fn renew_alone(self: &Arc<Self>, stale: &HeaderValue) -> Result<(), HttpError> {
         let _alone = self.renewing.lock().await;
         if self.requests.session().as_ref() != Some(stale) {
             return Ok(());
         }
+        let lost = |problem: String| self.lost(&problem);
+        if self.link.is_closed() {
+            return Err(lost("the client is closed".to_owned()));
+        }
         let (version, opening) = self.requests.opening();
-        let lost = |problem: String| {
-            let problem =
-                format!("the server ended the session, and a new one was not opened: {problem}");
-            HttpError::new(
-                HttpErrorKind::SessionLost,
-                self.post_target(),
-                problem,
-                "connect anew",
-            )
-        };
         let Some(opening) = opening else {
             return Err(lost("it was not opened by this client".to_owned()));
         };

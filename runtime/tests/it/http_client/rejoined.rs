@@ -266,3 +266,50 @@ async fn answers_that_a_joined_client_did_not_ask_for() {
     ];
     assert_eq!(kinds, expected);
 }
+
+/// A call is given up while it opens a session in place of one that ended: the session is opened all the same, once, and used.
+#[tokio::test]
+async fn a_call_that_is_given_up_meanwhile() {
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let (go, opening) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (going, begun) = (go.clone(), opening.clone());
+    let server = Scripted::start(move |asked, answer| {
+        let (sessions, go, opening) = (sessions.clone(), going.clone(), begun.clone());
+        async move {
+            let is_opening = asked.what() == "initialize";
+            if is_opening && sessions.fetch_add(1, Ordering::SeqCst) == 1 {
+                opening.notify_one();
+                go.notified().await;
+            }
+            let session = format!("s-{}", sessions.load(Ordering::SeqCst));
+            let Some((asked, answer)) = legacy(asked, answer, &session).await else {
+                return;
+            };
+            match (asked.what(), asked.header("mcp-session-id")) {
+                ("tools/call", Some("s-1")) => answer.reply("404 Not Found", "", "").await,
+                ("tools/call", _) => answer.result(&asked, called("done")).await,
+                ("notifications/cancelled", _) => answer.reply("202 Accepted", "", "").await,
+                _ => answer.reply("405 Method Not Allowed", "", "").await,
+            }
+        }
+    })
+    .await;
+    let client = connect(&server, old()).await;
+    let given_up = tokio::spawn(client.call_tool("x", ()).into_future());
+    soon(opening.notified()).await;
+    given_up.abort();
+    soon(given_up).await.unwrap_err();
+    let next = tokio::spawn(client.call_tool("y", ()).into_future());
+    let cancelled = async {
+        while server.all("tools/call").len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(cancelled).await;
+    go.notify_one();
+    assert_eq!(soon(next).await.unwrap().unwrap().text(), "done");
+    soon(client.close()).await;
+    assert_eq!(server.all("initialize").len(), 2, "{:?}", server.whats());
+    let ended = server.all("DELETE");
+    assert_eq!(ended[0].header("mcp-session-id"), Some("s-2"));
+}
